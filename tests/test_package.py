@@ -45,6 +45,7 @@ TESTS_OF_MANY = {
     "tests/formats/test_regress.py": "files of every format that once went wrong",
     "tests/formats/test_snapshots.py": "a listing of every sample",
     "tests/formats/torq/test_samples.py": "all generations of all Torq formats",
+    "tests/gui/app/test_kills.py": "the program, killed in every way",
     "tests/gui/app/test_trust.py": "the window without a network",
     "tests/gui/panels/test_column_terms.py": "the titles of all panels' columns",
     "tests/gui/panels/test_when_visible.py": "all panels of a large trace",

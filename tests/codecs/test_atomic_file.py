@@ -2,10 +2,29 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
+from viewer.codecs import atomic_file
+from viewer.codecs.atomic_file import remove_left_parts, replacing, write_whole
+
+KILLED = """
+import os, signal, sys
 from viewer.codecs.atomic_file import replacing
+with replacing(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def kill_a_writer(path):
+    """Leave what a process leaves that is killed while it writes a file."""
+    assert subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60).returncode != 0
+    (left,) = [name for name in os.listdir(path.parent) if name.endswith(".part")]
+    return left
 
 
 def test_the_name_appears_with_the_last_byte(tmp_path):
@@ -55,8 +74,85 @@ def test_a_missing_folder_and_a_folder_are_os_errors(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_file_and_folder_are_on_the_disk_before_it_ends(tmp_path, monkeypatch):
+    done = []
+
+    def sync(descriptor):
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        done.append("folder" if is_folder else os.fstat(descriptor).st_size)
+
+    replace = os.replace
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", lambda *paths: (done.append("rename"), replace(*paths)))
+    write_whole(tmp_path / "a.bin", b"four")
+    assert done == [4, "rename", "folder"] if os.name != "nt" else [4, "rename"]
+
+
+def test_a_disk_that_fails_at_the_sync_keeps_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"old")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a.bin"]
+
+
+def test_a_file_system_that_cannot_sync_is_written(tmp_path, monkeypatch):
+    def unable(descriptor):
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(os, "fsync", unable)
+    write_whole(tmp_path / "a.bin", b"new")
+    assert (tmp_path / "a.bin").read_bytes() == b"new"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="file modes and links of POSIX")
 class TestOnPosix:
+    def test_what_a_killed_writer_left_is_removed_by_the_next_one(self, tmp_path):
+        path = tmp_path / "a.bin"
+        kill_a_writer(path)
+        write_whole(path, b"whole")
+        assert os.listdir(tmp_path) == ["a.bin"]
+
+    def test_files_of_living_writers_and_of_others_stay(self, tmp_path):
+        left = kill_a_writer(tmp_path / "a.bin")
+        others = [".opscope-notes.part", "opscope-0123456789abcdef.part", ".x.part", "film.part"]
+        for name in others:
+            (tmp_path / name).touch()
+        target = tmp_path / "target"
+        target.touch()
+        link = f".opscope-{'0' * 16}.part"
+        (tmp_path / link).symlink_to(target)
+        with replacing(tmp_path / "b.bin") as file:
+            file.write(b"half")
+            remove_left_parts(str(tmp_path))
+            file.write(b" whole")
+        assert (tmp_path / "b.bin").read_bytes() == b"half whole"
+        remove_left_parts(str(tmp_path))
+        assert set(os.listdir(tmp_path)) == {*others, link, "target", "b.bin"}
+        assert left not in os.listdir(tmp_path)
+
+    def test_a_new_file_that_another_process_removes_is_made_again(self, tmp_path, monkeypatch):
+        """Between its creation and its lock, a new file looks like one that was left."""
+        lock, removed = atomic_file.try_lock, []
+
+        def remove_first(descriptor):
+            if not removed:
+                (name,) = os.listdir(tmp_path)
+                removed.append(name)
+                os.unlink(tmp_path / name)
+            return lock(descriptor)
+
+        monkeypatch.setattr(atomic_file, "try_lock", remove_first)
+        write_whole(tmp_path / "a.bin", b"whole")
+        assert removed
+        assert (tmp_path / "a.bin").read_bytes() == b"whole"
+
     def test_mode_of_a_new_file_follows_the_umask(self, tmp_path):
         old = os.umask(0o027)
         try:

@@ -1,6 +1,8 @@
 """The last sessions: newest first, none twice; of too many those go in which nothing was done."""
 
 import os
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -92,6 +94,62 @@ def test_a_folder_that_takes_nothing_keeps_what_it_has(kept, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         kept.keep(session("b", 1))
     assert names(kept) == ["a"]
+
+
+# Keeps sessions of its own again and again, and says after each that it is kept.
+HAMMER = """
+import sys
+from tests.view.test_recent_sessions import session
+from viewer.view.recent_sessions import RecentSessions
+folder, name, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
+kept = RecentSessions(folder)
+for number in range(rounds):
+    kept.keep(session(f"{name}{number % 4}", number % 4))
+    print(f"{name}{number % 4}", flush=True)
+"""
+
+
+def hammer(kept, name, rounds):
+    command = [sys.executable, "-c", HAMMER, kept.folder, name, str(rounds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_two_programs_at_once_lose_nothing(kept):
+    programs = [hammer(kept, name, 20) for name in "ab"]
+    ended = [(program.communicate(timeout=60)[1], program.returncode) for program in programs]
+    assert ended == [("", 0), ("", 0)]
+    assert sorted(names(kept)) == [f"{name}{number}" for name in "ab" for number in range(4)]
+    assert sorted(os.listdir(kept.folder)) == sorted(
+        ["last.lock", *map(os.path.basename, kept.paths())]
+    )
+
+
+@pytest.mark.parametrize("count", [1, 3, 6])
+def test_a_program_killed_while_it_keeps_loses_nothing(kept, count):
+    with hammer(kept, "a", 1000) as program:
+        told = {program.stdout.readline().strip() for _ in range(count)}
+        program.kill()
+    kept.keep(session("next", 1))
+    assert told <= set(names(kept))
+
+
+def test_one_killed_before_it_renames_has_kept_its_session(kept, monkeypatch):
+    kept.keep(session("a", 1))
+    monkeypatch.setattr(RecentSessions, "_add_new", lambda self: None)
+    kept.keep(session("b", 1))
+    monkeypatch.undo()
+    kept.keep(session("c", 1))
+    assert names(kept) == ["c", "b", "a"]
+
+
+def test_it_has_the_time_of_its_last_change(kept):
+    kept.keep(session("a", 1), 1_000_000.0)
+    assert os.path.getmtime(kept.newest) == 1_000_000.0
+
+
+def test_a_session_is_recognized_after_it_was_renamed(kept):
+    assert kept.owns(kept.newest)
+    assert not kept.owns(os.path.join(kept.folder, "mine.opscope"))
 
 
 PLACE = SavedPlace(0, "a")

@@ -1,19 +1,33 @@
 """Writes files atomically: a file appears complete under its name or not at all.
 
 The bytes go to a temporary file in the target's folder. It replaces the target only after the last
-byte is written. Every exporter writes through `replacing`.
+byte is on the disk, and so is the new name when `replacing` ends. Every exporter writes through it.
+
+A process that is killed leaves its temporary file. The next one that writes to this folder removes
+it: such a file has a name of its own, and its owner is dead if nobody holds the lock on it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import secrets
 import stat
+import sys
+import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
-_PART = ".part"
+from viewer.codecs.file_lock import try_lock
+
+_PREFIX, _PART = ".opscope-", ".part"
+_PART_NAME = re.compile(r"\.opscope-[0-9a-f]{16,64}\.part")
+# Windows has no lock between the last byte and the renaming, which takes far less than this.
+_SETTLED_S = 60.0
+# What file systems answer that cannot sync a file or a folder.
+_NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES, errno.EPERM}
 
 
 class WriteCancelled(Exception):
@@ -25,10 +39,11 @@ class NothingToExport(Exception):
 
 
 _mark = ""  # of the temporary files of this process
+_cleaned: set[str] = set()  # folders where this process has removed what dead ones left
 
 
-def mark_parts(mark: str) -> None:  # prefix of this process's temporary files
-    """Start the names of this process's temporary files with a dot and `mark`.
+def mark_parts(mark: str) -> None:
+    """Put `mark`, hexadecimal digits, into the names of this process's temporary files.
 
     If this process is killed, another one can find and remove the files.
     """
@@ -40,8 +55,40 @@ def remove_parts(folder: str, mark: str) -> None:
     """Remove temporary files with `mark` that killed processes left in `folder`."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
-            if name.startswith(f".{mark}") and name.endswith(_PART):
+            if name.startswith(f"{_PREFIX}{mark}") and name.endswith(_PART):
                 os.unlink(os.path.join(folder, name))
+
+
+def remove_left_parts(folder: str) -> None:
+    """Remove temporary files that dead processes left in `folder`; never raises OSError.
+
+    Files of living processes, and of file systems without locks, stay.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            left = [entry.path for entry in entries if _PART_NAME.fullmatch(entry.name)]
+    except OSError:
+        return
+    for path in left:
+        with contextlib.suppress(OSError):
+            _remove_left(path)
+
+
+def _remove_left(path: str) -> None:
+    """Remove a temporary file if its owner is dead. Raises OSError."""
+    status = os.lstat(path)
+    if not stat.S_ISREG(status.st_mode):
+        return
+    if sys.platform == "win32":  # deleting a file that is open fails
+        if time.time() - status.st_mtime > _SETTLED_S:
+            os.unlink(path)
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if try_lock(descriptor):
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
 
 
 def is_same_file(one: str, other: str) -> bool:
@@ -79,15 +126,64 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if old is not None and not os.access(target, os.W_OK):
         # os.replace asks the folder alone and would override a write-protected file.
         raise PermissionError(13, os.strerror(13), os.fspath(path))
-    # Not named after the target: a target with the longest legal name would have no room for more.
-    temporary = os.path.join(os.path.dirname(target), f".{_mark}{secrets.token_hex(8)}{_PART}")
+    folder = os.path.dirname(target)
+    if folder not in _cleaned:  # once, as listing a folder of 100,000 files takes 0.1 s
+        _cleaned.add(folder)
+        remove_left_parts(folder)
+    file, temporary = _new_part(folder)
     try:
-        with open(temporary, "xb") as file:
+        with file:
             if old is not None:
                 os.chmod(temporary, stat.S_IMODE(old.st_mode))
             yield file
-        os.replace(temporary, target)
+            file.flush()
+            _sync(file.fileno())
+            if sys.platform != "win32":  # still locked, so that nobody takes it for a left one
+                os.replace(temporary, target)
+        if sys.platform == "win32":  # an open file cannot be renamed
+            os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+    sync_folder(folder)
+
+
+def _new_part(folder: str) -> tuple[BinaryIO, str]:
+    """Create a temporary file, locked where that is possible; returns it and its path."""
+    while True:
+        # Not named after the target: one with the longest legal name would leave no room for more.
+        path = os.path.join(folder, f"{_PREFIX}{_mark}{secrets.token_hex(8)}{_PART}")
+        file = open(path, "xb")  # noqa: SIM115
+        try:
+            # Another process may take it for a left one, and lock and delete it just now.
+            if sys.platform == "win32" or (try_lock(file.fileno()) and os.path.exists(path)):
+                return file, path
+        except OSError:  # a file system without locks
+            return file, path
+        file.close()
+
+
+def sync_folder(folder: str) -> None:
+    """Write the names in a folder to the disk, on systems that can; never raises OSError.
+
+    The files in it are complete in any case. After a power failure, an unsynced name may be missing
+    or refer to the file that it had before.
+    """
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _sync(descriptor: int) -> None:
+    """Write a file to the disk. Raises OSError if that fails, as on a full network drive."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise

@@ -4,6 +4,9 @@ Everything that closes the open files stores them here first, so that unsaved bo
 lost. The newest is `last.opscope`, the ones before it `last-2.opscope` and so on. A session
 replaces an older one with the same files and the same work. Beyond ten, sessions without any work
 are deleted first, then others, each oldest first.
+
+Several programs may do so at once: a lock lets one at a time rename the files. `last-new.opscope`
+is a session that a killed program was about to add; it counts as the newest.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from viewer.codecs.atomic_file import write_whole
+from viewer.codecs.atomic_file import sync_folder, write_whole
+from viewer.codecs.file_lock import locked
 from viewer.codecs.reading import UnreadableFile
 from viewer.view.session_file import (
     SUFFIX,
@@ -27,6 +31,9 @@ from viewer.view.session_file import (
 
 MOST = 10
 _LAST, _NEW = "last", "last-new"
+_LOCK = "last.lock"
+# Another program holds the lock for about 20 ms. One that is stopped holds it until it continues.
+_PATIENCE = 2.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,8 @@ class RecentSessions:
         self.newest = self._path(1)
 
     def _path(self, number: int) -> str:
-        name = _LAST if number == 1 else f"{_LAST}-{number}"
+        """The path of a session; 1 is the newest, 0 one that is being added."""
+        name = _NEW if number == 0 else _LAST if number == 1 else f"{_LAST}-{number}"
         return os.path.join(self.folder, name + SUFFIX)
 
     def _numbers(self) -> list[int]:
@@ -103,14 +111,31 @@ class RecentSessions:
         """Return the existing ones, newest first."""
         return [self._path(number) for number in self._numbers()]
 
-    def keep(self, saved: SavedSession) -> None:
-        """Add a session as the newest. Raises OSError; stored sessions are not lost then."""
+    def owns(self, path: str) -> bool:
+        """Whether a path is that of a stored session, which may have been renamed or deleted."""
+        return path in map(self._path, range(MOST + 1))
+
+    def keep(self, saved: SavedSession, when: float | None = None) -> None:
+        """Add a session as the newest. Raises OSError; stored sessions are not lost then.
+
+        when: the time of its last change, in seconds since 1970; now by default.
+        """
         os.makedirs(self.folder, exist_ok=True)
-        new = os.path.join(self.folder, _NEW + SUFFIX)
-        write_whole(new, encoded(saved))
-        work, existing = work_of(saved), self._numbers()
+        with locked(os.path.join(self.folder, _LOCK), _PATIENCE):
+            new = self._path(0)
+            if os.path.isfile(new):
+                self._add_new()  # a program was killed before it did
+            write_whole(new, encoded(saved))
+            if when is not None:
+                os.utime(new, (when, when))
+            self._add_new()
+        sync_folder(self.folder)
+
+    def _add_new(self) -> None:
+        """Make session 0 the newest, by renaming the others and deleting what is too much."""
+        work, existing = self.work(self._path(0)), self._numbers()
         work_of_number = {number: self.work(self._path(number)) for number in existing}
-        remaining = [number for number in existing if work_of_number[number] != work]
+        remaining = [n for n in existing if work is None or work_of_number[n] != work]
         idle = [n for n in reversed(remaining) if not (work_of_number[n] or _NO_WORK).is_any]
         spare = [*idle, *(n for n in reversed(remaining) if n not in idle)]
         for number in spare[: max(len(remaining) - (MOST - 1), 0)]:
@@ -121,7 +146,7 @@ class RecentSessions:
         for place, number in reversed(list(enumerate(remaining, 2))):
             if place > number:
                 os.replace(self._path(number), self._path(place))
-        os.replace(new, self.newest)
+        os.replace(self._path(0), self.newest)
 
     def work(self, path: str) -> UnsavedWork | None:
         """Return the work in a stored session, None if it cannot be read."""

@@ -221,7 +221,11 @@ def input_of(path: str, stamp: FileStamp | None, folder: str) -> SavedInput:
 
 def encoded(session: SavedSession) -> bytes:
     """Return the bytes of a session file."""
-    return bytes(msgspec.json.format(msgspec.json.encode(_clean(session)), indent=2)) + b"\n"
+    try:
+        data = msgspec.json.encode(session)
+    except UnicodeEncodeError:  # cleaning takes 10 times as long
+        data = msgspec.json.encode(_clean(session))
+    return bytes(msgspec.json.format(data, indent=2)) + b"\n"
 
 
 def _clean(session: SavedSession) -> Any:

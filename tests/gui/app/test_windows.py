@@ -14,6 +14,8 @@ from viewer.gui.app.windows import Windows
 from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
 from viewer.gui.session import navigation
 from viewer.gui.window.start_page import page as start_page
+from viewer.view.recent_sessions import RecentSessions
+from viewer.view.session_file import read
 
 DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
 CSV = SAMPLE["plain_csv"].paths()[0]
@@ -138,3 +140,26 @@ def test_a_closed_window_takes_no_other_look(windows, qtbot):
     assert theme.choice == "light"
     assert known
     assert not shiboken6.isValid(second)
+
+
+def test_the_end_keeps_the_session_of_each_window_and_asks_nothing(windows, qtbot, tmp_path):
+    for files in ((DEMO,), (CSV,)):
+        window = take(qtbot, windows, *files)
+        window.controller.session_files.path = str(tmp_path / "mine.opscope")  # lacks the changes
+        window.controller.session_files._in_file = None
+        assert window.has_changes
+    both = list(windows.all)
+    windows.end()
+    assert [window.isVisible() for window in both] == [False, False]
+    kept = RecentSessions(both[0].settings.folder).paths()
+    assert [read(path).inputs[0].absolute for path in kept] == [CSV, DEMO]
+    assert all(window.controller.autosave.file.path == "" for window in both)
+
+
+def test_a_lost_display_saves_each_window_for_the_next_start(windows, qtbot):
+    window = take(qtbot, windows, DEMO)
+    windows.autosave_now()
+    assert read(window.controller.autosave.file.path).inputs[0].absolute == DEMO
+    windows.end()
+    windows.autosave_now()  # after the windows are closed, there is nothing to save
+    assert window.controller.autosave.file.path == ""

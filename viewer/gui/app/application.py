@@ -11,7 +11,6 @@ import ctypes
 import gc
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -43,7 +42,8 @@ def run(
 ) -> int:
     """Open a window with `files` and run until all windows are closed; returns the exit code.
 
-    If this user's program already runs on this display, hand the files to it and return 0.
+    If this user's program already runs on this display, hand the files to it and return 0. The code
+    after a signal such as SIGTERM is 128 and its number, and 1 if the display is lost.
     `new_window`: that program opens them in a new window even if it has an empty one. `alone`: do
     not hand them over, since this process has a memory limit of its own.
     """
@@ -56,6 +56,8 @@ def run(
     # What is imported and built from here on is not garbage; collecting now would take an eighth of
     # the time to the first window. `GuiCollector` takes over once the application exists.
     gc.disable()
+    from viewer.gui.app.crash_restore import CrashRestore
+    from viewer.gui.app.exit_signals import ExitSignals
     from viewer.gui.app.handover_server import HandoverServer
     from viewer.gui.app.windows import Windows
     from viewer.gui.qt import crash_report, fault_log
@@ -81,13 +83,23 @@ def run(
         return crash_report.Situation(formats, paths, log, fault)
 
     crash_report.install(windows, lambda: windows.active, situation)
-    windows.new(files, choices)
+    restore = CrashRestore(windows, settings.folder)
+    first = windows.new(files, choices)
+    restore.offer_in(first)
+    signals = ExitSignals(app)
+    signals.received.connect(windows.end)
+    app.commitDataRequest.connect(windows.keep_sessions)  # the desktop session ends
     app.opened_file.connect(windows.open_one)  # type: ignore[attr-defined]
     server = HandoverServer(app)
     server.request_received.connect(windows.take)
     with contextlib.suppress(OSError):
         server.listen(handover_request.place())
-    return app.exec()
+    code = app.exec()
+    # Without a display, Qt ends the event loop while windows are open (6.8 to 6.11; Wayland's part
+    # of Qt ends the process instead, so that only the last autosave is there).
+    windows.autosave_now()
+    settings.sync()
+    return signals.exit_code or code
 
 
 def _was_handed_over(
@@ -175,13 +187,14 @@ def window_to_draw(
     from PySide6.QtCore import QEventLoop, QSettings
     from PySide6.QtWidgets import QLayout
 
+    from viewer.codecs.temporary_folder import TemporaryFolder
     from viewer.gui.qt.settings import Settings
     from viewer.gui.qt.theme.theme import Theme
     from viewer.gui.window.main_window import MainWindow
 
     app = _application()
     look = Theme(app, theme)  # type: ignore[arg-type]
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryFolder() as folder:
         store = QSettings(os.path.join(folder, "settings.ini"), QSettings.Format.IniFormat)
         window = MainWindow(look, Settings(store))
         controller = window.controller
@@ -206,6 +219,7 @@ def window_to_draw(
             yield window
         finally:
             window.close()
+            look.remove_pictures()
 
 
 def _application() -> QApplication:

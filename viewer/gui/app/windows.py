@@ -19,6 +19,7 @@ from viewer.gui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
     from viewer.gui.app.handover_request import HandoverRequest
+    from viewer.view.session_file import SavedSession
     from viewer.workspace.link_choices import Choices
 
 _STEP = QPoint(32, 32)  # px, offset of a new window from the active one
@@ -93,6 +94,34 @@ class Windows(QObject):
             # front.
             os.environ["XDG_ACTIVATION_TOKEN"] = request.token
         window.come_to_front()
+
+    def restore(self, sessions: Sequence[SavedSession]) -> None:
+        """Open sessions that a crash left: in empty windows, then in new ones."""
+        empty = [window for window in self.all if window.is_empty]
+        for saved in sessions:
+            window = empty.pop(0) if empty else self.new()
+            window.restore(saved)
+
+    @Slot()
+    def keep_sessions(self) -> None:
+        """Make what is open in each window a recent session; the windows stay open.
+
+        Called when the desktop session ends, which it may still cancel.
+        """
+        for window in self.all:
+            window.keep_session()
+
+    def autosave_now(self) -> None:
+        """Save what is open in each window, to be restored at the next start."""
+        for window in self.all:
+            window.autosave_now()
+
+    @Slot()
+    def end(self) -> None:
+        """Keep what is open in each window, and close all without a question."""
+        self.keep_sessions()
+        for window in list(self.all):
+            window.close_unasked()
 
     @Slot()
     def quit(self) -> None:

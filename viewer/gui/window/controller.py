@@ -42,6 +42,7 @@ from viewer.gui.window.commands.application import commands_of
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.context_menus import ContextMenus
 from viewer.gui.window.dialogs.command_palette import CommandPalette
+from viewer.gui.window.files.autosave import Autosave
 from viewer.gui.window.files.background_work import BackgroundWork
 from viewer.gui.window.files.closing import CloseGuard, Then
 from viewer.gui.window.files.export_actions import ExportActions
@@ -137,6 +138,7 @@ class WindowController(QObject):
             session, self.opener, self.saver, self.exports, self.docks, self._confirm_close, window
         )
         self.close_guard = CloseGuard(session, self.opener, self.session_files, table, window)
+        self.autosave = Autosave(session, self.opener, self.session_files, window)
         self.drops = FolderDrops(self.opener, window)
         self.recent_menus = RecentMenus(self.opener, self.session_files, window)
         self.perfetto_ui = PerfettoUi(session, self.saver, self._export_perfetto, window)

@@ -27,6 +27,7 @@ from viewer.gui.window.help.pages import RECORDING
 if TYPE_CHECKING:
     from viewer.gui.window.controller import WindowController
     from viewer.gui.window.frame.panel_registry import PanelRegistry
+    from viewer.view.session_file import SavedSession
     from viewer.workspace.link_choices import Choices
 
 
@@ -169,6 +170,27 @@ class MainWindow(Shell):
         found = [(trace.path, trace.format) for trace in space.traces]
         found += [(program.path, program.format) for program in space.programs]
         return found + [(executable.path, executable.format) for executable in space.executables]
+
+    def keep_session(self) -> None:
+        """Make what is open a recent session, since the program may be ended at any moment."""
+        if self._controller is not None:
+            self._controller.autosave.keep()
+            self._controller.close_guard.expect_end()
+
+    def autosave_now(self) -> None:
+        """Save what is open, to be restored at the next start."""
+        if self._controller is not None:
+            self._controller.autosave.save_now()
+
+    def close_unasked(self) -> None:
+        """Close after `keep_session`, without a question."""
+        if self._controller is not None:
+            self._controller.autosave.leave()
+        self._close_now()
+
+    def restore(self, saved: SavedSession) -> None:
+        """Open a session that a crash left."""
+        self.controller.session_files.open_left(saved)
 
     def come_to_front(self) -> None:
         """Bring the window in front of other programs, as far as the desktop permits."""

@@ -118,7 +118,7 @@ def test_a_cancelled_export_leaves_nothing(controller, handing, browser, qtbot, 
 
     monkeypatch.setattr(perfetto_ui, "prepare", lambda space, path: cancelled)
     start(controller)
-    folder = handing._folder.name
+    folder = handing._folder.path
     qtbot.waitUntil(lambda: handing._path == "")
     assert not os.path.exists(folder)
     assert browser == []

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
-from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, QTemporaryDir, Signal
+from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -28,6 +28,7 @@ from PySide6.QtGui import (
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
+from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.gui.qt.theme import style_sheet
 from viewer.gui.qt.theme.fonts import FONT_SIZES, FontRole, make_font
 from viewer.gui.qt.theme.prepared_texts import PreparedTexts
@@ -91,13 +92,17 @@ class Theme(QObject):
         self._texts: dict[FontRole, PreparedTexts] = {}
         self._icons: dict[tuple[str, str, int], QIcon] = {}
         # A style sheet can load images from files only, so recolored icons are written here.
-        self._pictures = QTemporaryDir()
+        self._pictures = TemporaryFolder()
         self._choice: Choice = choice
         self._dark = self._wants_dark()
         app.setStyle("Fusion")
         self._apply()
         self._set_fonts()
         app.styleHints().colorSchemeChanged.connect(self._follow_scheme)
+
+    def remove_pictures(self) -> None:
+        """Delete the recolored icons, when no window uses the theme any more."""
+        self._pictures.remove()
 
     @property
     def dark(self) -> bool:
@@ -212,7 +217,7 @@ class Theme(QObject):
         icon, token = style_sheet.PICTURES[name]
         color = getattr(self.tokens, token)
         # Qt caches images by path, so each color needs its own file.
-        path = Path(self._pictures.filePath(f"{icon}-{color[1:]}.svg"))
+        path = Path(self._pictures.path, f"{icon}-{color[1:]}.svg")
         if not path.exists():
             path.write_bytes(_recolored(icon, color))
         return path.as_posix()

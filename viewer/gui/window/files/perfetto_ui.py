@@ -8,9 +8,7 @@ module is imported on demand, because that takes 40 ms.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 
+from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.gui_thread import GuiOwner
 from viewer.gui.session.files.saver import Saver
@@ -51,7 +50,7 @@ class PerfettoUi(QObject):
         super().__init__(shell)
         self._session, self._saver, self._save, self._shell = session, saver, save, shell
         self._owner = GuiOwner(self)
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: TemporaryFolder | None = None
         self._path = ""
         self.server: PerfettoServer | None = None
         self._asking = Latest(shell)
@@ -69,8 +68,8 @@ class PerfettoUi(QObject):
             return
         self.close()
         name = os.path.splitext(os.path.basename(workspace.traces[0].path))[0]
-        self._folder = tempfile.TemporaryDirectory(prefix="opscope-")
-        self._path = os.path.join(self._folder.name, f"{name or 'trace'}.pftrace")
+        self._folder = TemporaryFolder()
+        self._path = os.path.join(self._folder.path, f"{name or 'trace'}.pftrace")
         try:
             job = prepare(workspace, self._path)
         except NothingToExport as error:
@@ -89,8 +88,7 @@ class PerfettoUi(QObject):
         if server is not None:
             server.close()
         if self._folder is not None:
-            with contextlib.suppress(OSError):
-                self._folder.cleanup()
+            self._folder.remove()
         self._folder, self._path = None, ""
 
     @Slot(str, int)

@@ -175,6 +175,11 @@ class SessionFiles(QObject):
         return self._writes is not None
 
     @property
+    def is_restoring(self) -> bool:
+        """Whether the inputs of a session are being read, so that its view is not shown yet."""
+        return self._opening is not None
+
+    @property
     def has_last(self) -> bool:
         """Whether there is a previous session."""
         return os.path.exists(self.recent.newest)
@@ -244,11 +249,15 @@ class SessionFiles(QObject):
             return
         self._finding.submit(_find, path, saved, tuple(also))
 
+    def open_left(self, saved: SavedSession) -> None:
+        """Replace what is open with a session that a crash left."""
+        self._finding.submit(_find, self.recent.newest, saved, ())
+
     @Slot(object)
     def _found(self, answer: tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]) -> None:
         path, saved, also, found = answer
         located = tuple(self._asked_for(one, path) for one in found)
-        mine = "" if path in self.recent.paths() else path
+        mine = "" if self.recent.owns(path) else path
         self._begin(Opening(display_name(path), saved, located, mine), also)
 
     def _asked_for(self, one: FoundInput, beside: str) -> FoundInput:

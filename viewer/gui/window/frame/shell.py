@@ -74,6 +74,12 @@ class Shell(QMainWindow):
         self.setCentralWidget(center)
         self._focus_frame = FocusFrame(theme, self)
 
+    def add_bar(self) -> MessageBar:
+        """Add a message bar for one message, which no other message or reading replaces."""
+        bar = MessageBar(self.theme)
+        self._column.insertWidget(0, bar)
+        return bar
+
     def show_text(self, text: str) -> None:
         """Show a message in the status bar, for a part of the window."""
         self.status.show_text(text)

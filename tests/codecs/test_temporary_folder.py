@@ -1,0 +1,58 @@
+"""Temporary folders disappear with their process, and those of killed ones at the next start."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from viewer.codecs.temporary_folder import TemporaryFolder, remove_left_folders
+
+KILLED = """
+import os, signal
+from viewer.codecs.temporary_folder import TemporaryFolder
+made = TemporaryFolder()
+open(os.path.join(made.path, "trace"), "w").close()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def run(code, folder):
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    return subprocess.run([sys.executable, "-c", code], env=environment, timeout=60).returncode
+
+
+def test_it_disappears_when_it_is_removed_and_at_the_exit(scratch):
+    with TemporaryFolder() as path:
+        assert os.path.isdir(path)
+    assert run(KILLED.replace("os.kill(os.getpid(), signal.SIGKILL)", ""), scratch) == 0
+    assert os.listdir(scratch) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+def test_only_the_folders_of_dead_processes_are_removed(scratch):
+    assert run(KILLED, scratch) != 0
+    (left,) = os.listdir(scratch)
+    with TemporaryFolder() as own:
+        others = ["opscope-1000", "opscope-folder-abcdefgh", "opscope-folder-of-mine"]
+        for name in others:  # of another name, or without a lock
+            (scratch / name).mkdir()
+        remove_left_folders()
+        assert sorted(os.listdir(scratch)) == sorted([*others, os.path.basename(own)])
+        assert left not in os.listdir(scratch)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_a_link_is_left_alone(scratch, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / ".lock").touch()
+    (scratch / "opscope-folder-abcdefgh").symlink_to(elsewhere)
+    remove_left_folders()
+    assert (elsewhere / ".lock").exists()

@@ -1,0 +1,76 @@
+"""Temporary folders that a later process removes if theirs was killed.
+
+Each contains a lock file, which shows whether its owner is alive. They are in the system's folder
+for temporary files, which other users may write to, so folders of others and links are left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+import weakref
+from types import TracebackType
+
+from viewer.codecs.file_lock import OwnedLock
+
+_PREFIX, _LOCK = "opscope-folder-", ".lock"
+_NAME = re.compile(rf"{_PREFIX}[0-9a-zA-Z_]{{8}}")
+
+
+class TemporaryFolder:
+    """A folder for the files of this process, until `remove`, the end of a `with` or the exit."""
+
+    def __init__(self) -> None:
+        self.path = tempfile.mkdtemp(prefix=_PREFIX)
+        lock: OwnedLock | None = None
+        with contextlib.suppress(OSError):  # a file system without locks
+            lock = OwnedLock.take(os.path.join(self.path, _LOCK))
+        self._remove = weakref.finalize(self, _remove, self.path, lock)
+
+    def remove(self) -> None:
+        """Delete the folder and everything in it, as far as possible."""
+        self._remove()
+
+    def __enter__(self) -> str:
+        return self.path
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+
+def remove_left_folders() -> None:
+    """Remove the temporary folders of dead processes of this user; never raises OSError."""
+    try:
+        with os.scandir(tempfile.gettempdir()) as entries:
+            left = [entry.path for entry in entries if _NAME.fullmatch(entry.name)]
+    except OSError:
+        return
+    for path in left:
+        with contextlib.suppress(OSError):
+            lock_path = os.path.join(path, _LOCK)
+            # Without a lock file, it was made just now, or on a file system without locks.
+            if _is_own_folder(path) and os.path.isfile(lock_path):
+                lock = OwnedLock.take(lock_path)
+                if lock is not None:
+                    _remove(path, lock)
+
+
+def _is_own_folder(path: str) -> bool:
+    status = os.lstat(path)
+    is_own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return stat.S_ISDIR(status.st_mode) and is_own
+
+
+def _remove(path: str, lock: OwnedLock | None) -> None:
+    if lock is not None:
+        lock.remove()  # first: Windows cannot delete an open file
+    shutil.rmtree(path, ignore_errors=True)
