@@ -28,6 +28,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from viewer import __version__
 from viewer.cli.arguments import add_files, add_theme, choices_of, complain, files_of
@@ -48,10 +49,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # The reader of our output is gone (`opscope info ... | head`). Redirect stdout, so that the
-        # interpreter does not fail to flush it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output is gone (`opscope info ... | head`).
+        _discard(sys.stdout)
         return 1
+    except OSError as error:
+        if error.filename is None:  # printing failed: the disk is full, for example
+            _discard(sys.stdout)
+        reason = error.strerror or str(error)
+        what = f"the output cannot be written ({reason})"
+        try:
+            complain(what if error.filename is None else f"{error.filename}: {reason}")
+        except OSError:
+            _discard(sys.stderr)
+        return 1
+
+
+def _discard(stream: TextIO) -> None:
+    """Redirect a stream, so that the interpreter does not fail to flush it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _answer(command: str, arguments: list[str]) -> int:

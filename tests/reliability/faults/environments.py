@@ -79,9 +79,12 @@ def _in_removed_folder() -> None:
     os.rmdir(folder)
 
 
-def _null_streams() -> None:
-    for number in (1, 2):
-        os.dup2(os.open("/dev/full", os.O_WRONLY), number)
+def _full_streams(*numbers: int) -> Callable[[], None]:
+    def fill() -> None:
+        for number in numbers:
+            os.dup2(os.open("/dev/full", os.O_WRONLY), number)
+
+    return fill
 
 
 XDG = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
@@ -121,7 +124,8 @@ ENVIRONMENTS = (
     Environment("stdout closed", before=_closed(1)),
     Environment("stderr closed", before=_closed(2)),
     Environment("all streams closed", before=_closed(0, 1, 2)),
-    Environment("stdout and stderr full", before=_null_streams, may_fail=("info",)),
+    Environment("stdout full", before=_full_streams(1), may_fail=("info",)),
+    Environment("stdout and stderr full", before=_full_streams(1, 2), may_fail=("info",)),
     Environment("folder removed", before=_in_removed_folder),
     Environment("umask 777", before=lambda: os.umask(0o777) and None),
     Environment("few descriptors", before=_limited(resource.RLIMIT_NOFILE, _FEW)),
@@ -211,7 +215,9 @@ def check_one(one: Environment, command: str) -> tuple[Ended, str]:
         os.close(writing)
         told = os.read(reading, 100)
         os.close(reading)
-        return ended, ended.fault or _wrong(one, command, ended, output, told)
+        unheard = "stderr" in one.title and ended.code == 1
+        fault = "" if unheard else ended.fault  # the one line is not seen
+        return ended, fault or _wrong(one, command, ended, output, told)
     finally:
         for path_, folders, _ in os.walk(folder):
             for name in folders:
@@ -220,9 +226,9 @@ def check_one(one: Environment, command: str) -> tuple[Ended, str]:
 
 
 def _wrong(one: Environment, command: str, ended: Ended, output: Path, told: bytes) -> str:
+    silent = "stdout" in one.title or "streams" in one.title
     if ended.code:
         return "" if command in one.may_fail else f"refused: {ended.err.strip()}"
-    silent = one.before is not None and "stdout" in one.title or "streams" in one.title
     if command == "info" and not silent and "slices" not in ended.out:
         return f"wrong answer: {ended.out[:200]!r}"
     if command in ("info", "export") and ended.err:

@@ -213,8 +213,12 @@ class Theme(QObject):
         color = getattr(self.tokens, token)
         # Qt caches images by path, so each color needs its own file.
         path = Path(self._pictures.filePath(f"{icon}-{color[1:]}.svg"))
-        if not path.exists():
-            path.write_bytes(_recolored(icon, color))
+        try:
+            if not path.exists():
+                path.write_bytes(_recolored(icon, color))
+        except OSError:
+            # No temporary folder, or no space in it: the icon without its color is black.
+            return Path(resource("icons", f"{icon}.svg")).as_posix()
         return path.as_posix()
 
 
