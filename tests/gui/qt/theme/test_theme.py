@@ -283,9 +283,11 @@ def test_the_icon_of_the_application_shows_its_slices_at_16_px(qapp):
     assert {"#eead92", "#5fbbff", "#61efc1"} <= hues
 
 
-def test_pictures_of_the_style_sheet_need_no_temporary_folder(theme, tmp_path, monkeypatch):
-    full = tmp_path / "full"
-    monkeypatch.setattr(theme._pictures, "filePath", lambda name: str(full / "none" / name))
+def test_pictures_of_the_style_sheet_need_no_space_on_disk(theme, monkeypatch):
+    def full(path, data):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
     theme.set_choice("dark")
     pictures = re.findall(r"url\(\"?([^)\"]+)", theme._sheet)
     assert pictures
