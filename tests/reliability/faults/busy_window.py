@@ -2,12 +2,13 @@
 
     python -m tests.reliability.faults.busy_window SESSION
 
-Prints the number of bookmarks after each.
+Prints the number of bookmarks after each, and the time (monotonic, in seconds).
 """
 
 from __future__ import annotations
 
 import sys
+import time
 
 from PySide6.QtCore import QTimer
 
@@ -42,7 +43,7 @@ def _use(window: MainWindow) -> None:
     number = len(session.state.marks)
     bookmarks.measure(session, number)
     bookmarks.keep(session, number)
-    print(len(session.state.marks), flush=True)
+    print(len(session.state.marks), time.monotonic(), flush=True)
     if number % _SAVES_EVERY == 0 and not files.is_writing:
         files._write(sys.argv[1])
 

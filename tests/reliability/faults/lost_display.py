@@ -12,11 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.reliability.campaign import Finding, Job, Options, Outcome
-from tests.reliability.faults.kills import next_starts, saved_bookmarks, start_busy_window
+from tests.reliability.faults.kills import (
+    bookmarks_made,
+    next_starts,
+    saved_bookmarks,
+    start_busy_window,
+)
 from tests.reliability.programs import environment
 
 _ENDS_WITHIN = 20.0  # seconds
 _WORKS_SECONDS = 1.0
+_OFFERS = ["offered", "nothing"]
 
 
 def jobs(options: Options) -> list[Job]:
@@ -44,9 +50,11 @@ def _lose(folder: Path) -> list[Finding]:
         with start_busy_window(shown, session) as process:
             assert process.stdout is not None
             assert process.stderr is not None
-            if not process.stdout.readline():
+            lines = process.stdout.readline()
+            if not lines:
                 return [Finding("the window did not start", process.stderr.read().decode())]
             time.sleep(_WORKS_SECONDS)
+            lost = time.monotonic()
             server.kill()
             server.wait()
             try:
@@ -54,15 +62,15 @@ def _lose(folder: Path) -> list[Finding]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 return [Finding(f"no end {_ENDS_WITHIN:.0f} s after the display was lost")]
-            made = int((process.stdout.read().split() or [b"0"])[-1])
+            made = bookmarks_made(lines + process.stdout.read(), lost)
             err = process.stderr.read().decode()
     found: list[Finding] = []
     if "Traceback" in err:
         found.append(Finding("lost display: traceback", err[-1000:]))
     best = saved_bookmarks(folder)
-    if best < made - 1:
+    if best < made:
         found.append(Finding(f"lost display: {best} of {made} bookmarks are in a file", err[-500:]))
-    return [*found, *next_starts(folder, given, "lost display")[1]]
+    return [*found, *next_starts(folder, given, "lost display", _OFFERS)[1]]
 
 
 @contextlib.contextmanager

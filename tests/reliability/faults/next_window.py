@@ -17,7 +17,7 @@ from viewer.cli import main
 from viewer.gui.app import windows
 from viewer.gui.window.main_window import MainWindow
 
-_WAITS_SECONDS = 4.0
+_WAITS_SECONDS = 3.0
 _STEP_MS = 50
 
 
