@@ -61,6 +61,7 @@ TESTS_OF_MANY = {
     "tests/model/test_queries_of_one.py": "queries about one slice beside those about all",
     "tests/record/test_recording_page.py": "the help page about recording",
     "tests/record/test_toy_npu.py": "the whole way of a delegate's author",
+    "tests/reliability": "the judgments of the reliability campaign",
     "tests/render/test_color_vision.py": "colors of all schemes to every eye",
     "tests/render/test_fidelity.py": "rasters beside one that walks every slice",
     "tests/test_package.py": "this file",

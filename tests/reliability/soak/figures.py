@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 import shiboken6
@@ -29,18 +30,27 @@ class Figures:
     objects: int
     by_class: Counter[str] = field(default_factory=Counter, compare=False)
 
-    def grown(self, since: Figures, percent: int) -> list[str]:
-        """What is more than at another time, in words; memory only beyond some percent."""
-        allowed = {"memory": since.memory * percent // 100}
-        found = [
-            f"{one.name} {getattr(since, one.name):,} → {getattr(self, one.name):,}"
-            for one in fields(self)
-            if one.compare
-            and getattr(self, one.name) > getattr(since, one.name) + allowed.get(one.name, 0)
-        ]
+    def grown(self, since: Figures, memory: int, others: int) -> list[str]:
+        """What is more than at another time by these percentages, in words."""
+        found = []
+        for one in fields(self):
+            if one.compare:
+                before, now = getattr(since, one.name), getattr(self, one.name)
+                percent = memory if one.name == "memory" else others
+                if now * 100 > before * (100 + percent):
+                    found.append(f"{one.name} {before:,} → {now:,}")
         classes = (self.by_class - since.by_class).most_common(8)
         more = ", ".join(f"{count} × {name}" for name, count in classes)
         return [f"{text} (more: {more})" if "memory" not in text else text for text in found]
+
+
+def largest(measured: Sequence[Figures]) -> Figures:
+    """The largest of each figure, which may be of different times."""
+    names = [one.name for one in fields(Figures) if one.compare]
+    by_class: Counter[str] = Counter()
+    for one in measured:
+        by_class |= one.by_class
+    return Figures(*(max(getattr(one, n) for one in measured) for n in names), by_class)
 
 
 def figures() -> Figures:

@@ -7,6 +7,7 @@ dialogs are closed and the process is measured.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,9 +34,13 @@ SHORT_SECONDS, LONG_SECONDS = 60.0, 3600.0
 # After this share of the time, everything that is created once exists.
 _WARM = 1 / 12
 _CHECKPOINTS = 12
-_MOST_GROWTH = 5  # percent of memory
+# Percent of memory; of everything else, compared with the largest of the first half. What is
+# created on first use still grows in the first minutes.
+_LONG_GROWTH, _SHORT_GROWTH = (5, 1), (15, 10)
 _SHOWN_ACTIONS = 15
 _BLOCKED_SECONDS = 10.0
+_STUCK_SECONDS = 90.0
+_ANSWERS_EVERY_MS = 100
 _IDLE_SECONDS = 30.0
 _MOST_WINDOWS = 2
 _IGNORED = ("This plugin does not support",)
@@ -51,7 +57,7 @@ class Watch:
         self.actions: deque[str] = deque(maxlen=_SHOWN_ACTIONS)
         self.count = 0
         self._folder, self._seed = str(folder), seed
-        self._is_on = True
+        self.is_on = True
 
     def found(self, what: str) -> None:
         """Keep a finding once."""
@@ -89,7 +95,7 @@ class Watch:
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self._is_on:
+        if not self.is_on:
             return
         if event == "socket.connect" and isinstance(arguments[1], tuple):
             self.found(f"a connection to {arguments[1]}")
@@ -103,7 +109,7 @@ class Watch:
 
     def stop(self) -> None:
         """Stop watching files: audit hooks cannot be removed."""
-        self._is_on = False
+        self.is_on = False
 
 
 def soak(options: Options) -> Outcome:
@@ -116,15 +122,16 @@ def soak(options: Options) -> Outcome:
         (folder / name.lower()).mkdir(mode=0o700)
     tempfile.tempdir = None
     try:
-        return _soak(options.seed, seconds, folder)
+        return _soak(options.seed, seconds, folder, is_long=options.is_long)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _soak(seed: int, seconds: float, folder: Path) -> Outcome:
+def _soak(seed: int, seconds: float, folder: Path, *, is_long: bool) -> Outcome:
     from PySide6.QtCore import QSettings
 
     from tests.reliability.soak.actions import User
+    from tests.reliability.soak.figures import largest
     from viewer.gui.app.application import _application
     from viewer.gui.app.windows import Windows
     from viewer.gui.qt.settings import Settings
@@ -141,12 +148,15 @@ def _soak(seed: int, seconds: float, folder: Path) -> Outcome:
     windows.new()
     user = User(chosen, lambda: _window(windows, chosen), files)
     _isolate(chosen, folder, files)
-    timer = _answering(user, watch)
+    _keep_answering(user, watch)
+    threading.Thread(target=_end_if_stuck, args=(watch, threading.get_ident()), daemon=True).start()
     measured = list(_use(user, watch, windows, seconds))
-    timer.stop()
     watch.stop()
     (first, last), slowest = (measured[0], measured[-1]), user_slowest(watch)
-    for grown in last.grown(first, _MOST_GROWTH):
+    earlier = largest(measured[: max(len(measured) // 2, 1)])
+    if is_long:  # minute five counts
+        earlier = dataclasses.replace(earlier, memory=first.memory)
+    for grown in last.grown(earlier, *(_LONG_GROWTH if is_long else _SHORT_GROWTH)):
         watch.found(f"all files are closed, but: {grown} (checkpoints: {_series(measured)})")
     memory = f"{first.memory >> 20} → {last.memory >> 20} MB"
     figures = f"{memory}, {last.widgets} widgets, {last.descriptors} fds, slowest {slowest}"
@@ -193,7 +203,7 @@ def _use(user: User, watch: Watch, windows: Windows, seconds: float) -> Iterator
             watch.slowest = took, f"{name} {details}"  # type: ignore[attr-defined]
         if took > _BLOCKED_SECONDS:
             watch.found(f"the window blocks: {name} {details} took {took:.0f} s")
-        if time.monotonic() > checkpoint:
+        if time.monotonic() > checkpoint and time.monotonic() < began + seconds:
             checkpoint += seconds / _CHECKPOINTS
             _close_everything(windows, watch)
             yield figures()
@@ -291,16 +301,28 @@ def _isolate(chosen: random.Random, folder: Path, files: list[Path]) -> None:
     perfetto_server.is_reachable = lambda *_: chosen.random() < 0.5
 
 
-def _answering(user: User, watch: Watch) -> Any:
-    """A timer that uses or closes open menus and dialogs, also inside their own event loops."""
+def _keep_answering(user: User, watch: Watch) -> None:
+    """Use or close open menus and dialogs from now on, also inside their own event loops."""
     from PySide6.QtCore import QTimer
 
-    def answer() -> None:
-        done = user.answer()
-        if done:
-            watch.actions.append(f"{watch.count} answer: {done}")
+    if not watch.is_on:
+        return
+    # Before the answer, which may start an event loop. A timer that repeats would wait for its end.
+    QTimer.singleShot(_ANSWERS_EVERY_MS, lambda: _keep_answering(user, watch))
+    done = user.answer()
+    if done:
+        watch.actions.append(f"{watch.count} answer: {done}")
 
-    timer = QTimer()
-    timer.timeout.connect(answer)
-    timer.start(100)
-    return timer
+
+def _end_if_stuck(watch: Watch, thread: int) -> None:
+    """End the process with the stack of the window's thread if there is no action for a minute."""
+    count = -1
+    while watch.is_on and count != watch.count:
+        count = watch.count
+        time.sleep(_STUCK_SECONDS)
+    if watch.is_on:
+        stack = "".join(traceback.format_stack(sys._current_frames()[thread]))
+        last = "\n".join(watch.actions)
+        print(f"soak: no action for {_STUCK_SECONDS:.0f} s\n{last}\n{stack}", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(1)
