@@ -57,6 +57,14 @@ def with_output(answer: Callable[[], int], *, exact: bool = False) -> int:
             with contextlib.suppress(OSError):
                 print(f"opscope: {_why(unwritable.error)}", file=sys.stderr)
         return 1
+    except OSError as error:  # such as a current folder that was removed
+        reason = error.strerror or str(error)
+        with contextlib.suppress(OSError):
+            print(
+                f"opscope: {reason if error.filename is None else f'{error.filename}: {reason}'}",
+                file=sys.stderr,
+            )
+        return 1
     finally:
         try:
             if sys.stderr is not None:

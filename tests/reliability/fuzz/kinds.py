@@ -116,7 +116,9 @@ KINDS = {
 @cache
 def samples_of(kind: Kind) -> tuple[bytes, ...]:
     """Return the small real files of a kind; files made from scratch, if there is none."""
-    found = [path for pattern in kind.samples for path in sorted(DATA.glob(pattern)) if path.is_file()]
+    found = [
+        path for pattern in kind.samples for path in sorted(DATA.glob(pattern)) if path.is_file()
+    ]
     small = [path.read_bytes() for path in found if 20 < path.stat().st_size <= LARGEST_SAMPLE]
     if kind.name == "perfetto":
         small += _exports()

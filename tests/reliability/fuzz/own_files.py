@@ -9,7 +9,20 @@ from tests.reliability.fuzz.values import HOSTILE, NAMES, Dice, count, name, num
 
 # What sessions of the fuzzer have as their inputs, next to them.
 INPUTS = ("demo_str_x4.etdp", "demo_str.etrecord", "compile_c3_taskid_mtu.csv")
-_SCALES = ("1", "5/4", "0", "1/0", "-1", "1e999999999", "1e-400", "9" * 400, "nan", "", "1.25", "inf")
+_SCALES = (
+    "1",
+    "5/4",
+    "0",
+    "1/0",
+    "-1",
+    "1e999999999",
+    "1e-400",
+    "9" * 400,
+    "nan",
+    "",
+    "1.25",
+    "inf",
+)
 
 
 def session(dice: Dice) -> bytes:
@@ -63,7 +76,10 @@ def _view(dice: Dice) -> dict[str, Any] | None:
         return [_input(dice), process, *some(dice, ["forward"], 0.5)]
 
     def rows() -> dict[str, Any]:
-        return {"input": _input(dice), "rows": [dice.choice((0, 3, 40, 2**32 - 1)) for _ in range(3)]}
+        return {
+            "input": _input(dice),
+            "rows": [dice.choice((0, 3, 40, 2**32 - 1)) for _ in range(3)],
+        }
 
     everything: dict[str, Any] = {
         "start_ns": ns(), "end_ns": ns(), "clock": _input(dice),

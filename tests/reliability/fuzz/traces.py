@@ -52,7 +52,10 @@ def _descriptor(packet: Any, uuid: int, uuids: list[int], dice: Dice) -> None:
     one.uuid = uuid
     kind = dice.randrange(6)
     if kind <= 1:
-        one.thread.pid, one.thread.tid = dice.choice((0, 1, 4, -5)), dice.choice((0, 1, 5, 2**31 - 1))
+        one.thread.pid, one.thread.tid = (
+            dice.choice((0, 1, 4, -5)),
+            dice.choice((0, 1, 5, 2**31 - 1)),
+        )
         one.thread.thread_name = _text(dice)
     elif kind == 2:
         one.process.pid, one.process.process_name = dice.choice((0, 1, 4)), _text(dice)
@@ -202,7 +205,9 @@ def _chrome_event(dice: Dice) -> Any:
         "tid": dice.choice((1, 1, 2, "main", None, number(dice))),
     }
     if phase == "X":
-        event["dur"] = dice.choice((dice.randrange(100), 0, 0.125, -1, number_text(dice), tick(dice)))
+        event["dur"] = dice.choice(
+            (dice.randrange(100), 0, 0.125, -1, number_text(dice), tick(dice))
+        )
     if phase == "M":
         event["name"] = dice.choice(
             ("process_name", "thread_name", "process_labels", "thread_sort_index", name(dice))

@@ -7,7 +7,6 @@ opcode, as `pickletools` describes them; nothing else is created, and nothing is
 
 from __future__ import annotations
 
-import pickle
 import pickletools
 import zipfile
 from typing import IO, Any
@@ -17,8 +16,7 @@ _MARK: Any = object()
 _UNKNOWN: Any = None
 # What reading a damaged archive or pickle raises.
 _DAMAGED = (
-    zipfile.BadZipFile, pickle.UnpicklingError, ValueError, KeyError, IndexError, EOFError,
-    NotImplementedError, TypeError,
+    zipfile.BadZipFile, ValueError, KeyError, IndexError, EOFError, NotImplementedError, TypeError,
 )  # fmt: skip
 
 

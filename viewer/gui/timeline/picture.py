@@ -14,6 +14,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from viewer import __version__
+from viewer.gui.qt.svg_text import well_formed
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.gui.timeline.strips.strip import ClockStrip
@@ -167,7 +168,8 @@ class ViewPicture:
             pages.setPageMargins(QMarginsF(0, 0, 0, 0))
             pages.setCreator(f"Opscope {__version__}")
             self._on(pages)
-        return bytes(buffer.data().data())
+        data = bytes(buffer.data().data())
+        return well_formed(data) if suffix == ".svg" else data
 
     def _on(self, device: QImage | QSvgGenerator | QPdfWriter, ratio: int = SHARP) -> None:
         painter = QPainter(device)

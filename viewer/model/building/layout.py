@@ -181,9 +181,7 @@ def _place(
 
 
 def _as_stated(level: NDArray[np.int32]) -> Placed:
-    return Placed(
-        np.arange(len(level)), np.zeros(len(level), np.int64), level.astype(np.int64)
-    )
+    return Placed(np.arange(len(level)), np.zeros(len(level), np.int64), level.astype(np.int64))
 
 
 def _rows_of(

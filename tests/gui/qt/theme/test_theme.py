@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -280,3 +281,14 @@ def test_the_icon_of_the_application_shows_its_slices_at_16_px(qapp):
     image = QIcon(str(resource("icons", "app.svg"))).pixmap(16, 16).toImage()
     hues = {image.pixelColor(x, y).name() for x in range(16) for y in range(16)}
     assert {"#eead92", "#5fbbff", "#61efc1"} <= hues
+
+
+def test_pictures_of_the_style_sheet_need_no_space_on_disk(theme, monkeypatch):
+    def full(path, data):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    theme.set_choice("dark")
+    pictures = re.findall(r"url\(\"?([^)\"]+)", theme._sheet)
+    assert pictures
+    assert [path for path in pictures if not Path(path).exists()] == []

@@ -11,6 +11,7 @@ from PySide6.QtSvg import QSvgGenerator
 
 from viewer.gui.panels.graph.facts import Fill, NoCostFill, NodeFacts
 from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, GraphPicture
+from viewer.gui.qt.svg_text import well_formed
 from viewer.gui.qt.theme.theme import Theme
 from viewer.render.palette import fills, label_colors
 
@@ -215,7 +216,7 @@ def whole_svg(
     painter = QPainter(svg)
     _paint_whole(painter, picture, marked, theme, size)
     painter.end()
-    return bytes(buffer.data().data())
+    return well_formed(bytes(buffer.data().data()))
 
 
 def png_bytes(image: QImage) -> bytes:

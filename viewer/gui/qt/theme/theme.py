@@ -10,6 +10,7 @@ in px for a 13 px system font, and scale up with larger fonts. The size of fonts
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -92,7 +93,9 @@ class Theme(QObject):
         self._texts: dict[FontRole, PreparedTexts] = {}
         self._icons: dict[tuple[str, str, int], QIcon] = {}
         # A style sheet can load images from files only, so recolored icons are written here.
-        self._pictures = TemporaryFolder()
+        self._pictures: TemporaryFolder | None = None
+        with contextlib.suppress(OSError):  # no folder for temporary files
+            self._pictures = TemporaryFolder()
         self._choice: Choice = choice
         self._dark = self._wants_dark()
         app.setStyle("Fusion")
@@ -102,7 +105,8 @@ class Theme(QObject):
 
     def remove_pictures(self) -> None:
         """Delete the recolored icons, when no window uses the theme any more."""
-        self._pictures.remove()
+        if self._pictures is not None:
+            self._pictures.remove()
 
     @property
     def dark(self) -> bool:
@@ -217,10 +221,13 @@ class Theme(QObject):
         icon, token = style_sheet.PICTURES[name]
         color = getattr(self.tokens, token)
         # Qt caches images by path, so each color needs its own file.
-        path = Path(self._pictures.path, f"{icon}-{color[1:]}.svg")
-        if not path.exists():
-            path.write_bytes(_recolored(icon, color))
-        return path.as_posix()
+        if self._pictures is not None:
+            path = Path(self._pictures.path, f"{icon}-{color[1:]}.svg")
+            with contextlib.suppress(OSError):  # no space on the disk
+                if not path.exists():
+                    path.write_bytes(_recolored(icon, color))
+                return path.as_posix()
+        return Path(resource("icons", f"{icon}.svg")).as_posix()  # black, without its color
 
 
 def make_palette(tokens: Tokens) -> QPalette:

@@ -1,0 +1,14 @@
+"""Faults: full disks, killed processes, odd environments, a lost display."""
+
+from tests.reliability.campaign import Job, Options
+from tests.reliability.faults import environments, full_disk, kills, lost_display
+
+
+def jobs(options: Options) -> list[Job]:
+    """Return the jobs of this area."""
+    return [
+        *environments.jobs(options),
+        *kills.jobs(options),
+        *full_disk.jobs(options),
+        *lost_display.jobs(options),
+    ]

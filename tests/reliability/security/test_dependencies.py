@@ -1,0 +1,22 @@
+"""The report of an audit as an outcome."""
+
+import json
+
+from tests.reliability.security.dependencies import outcome_of
+
+
+def test_each_vulnerability_is_a_finding():
+    flaw = {"id": "PYSEC-1", "fix_versions": ["2.0"]}
+    packages = [
+        {"name": "numpy", "version": "1.0", "vulns": [flaw]},
+        {"name": "pandas", "version": "2.0", "vulns": []},
+        {"name": "local", "skip_reason": "not on PyPI"},
+    ]
+    outcome = outcome_of(json.dumps({"dependencies": packages}))
+    assert outcome.count == 3
+    assert [one.what for one in outcome.findings] == ["numpy 1.0: PYSEC-1, fixed in ['2.0']"]
+
+
+def test_without_data_there_is_no_finding():
+    outcome = outcome_of("")
+    assert (outcome.findings, outcome.figures) == ((), "skipped: no vulnerability data")

@@ -1,0 +1,74 @@
+"""What a process holds: memory, descriptors, threads, widgets and objects."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QEvent, QObject
+from PySide6.QtWidgets import QApplication
+
+from viewer.formats.memory import release_freed
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What the process holds.
+
+    memory: resident, in bytes; objects: QObjects known to Python; by_class: their classes.
+    """
+
+    memory: int
+    descriptors: int
+    threads: int
+    widgets: int
+    objects: int
+    by_class: Counter[str] = field(default_factory=Counter, compare=False)
+
+    def grown(self, since: Figures, memory: int, others: int) -> list[str]:
+        """What is more than at another time by these percentages, in words."""
+        found = []
+        for one in fields(self):
+            if one.compare:
+                before, now = getattr(since, one.name), getattr(self, one.name)
+                percent = memory if one.name == "memory" else others
+                if now * 100 > before * (100 + percent):
+                    found.append(f"{one.name} {before:,} → {now:,}")
+        classes = (self.by_class - since.by_class).most_common(8)
+        more = ", ".join(f"{count} × {name}" for name, count in classes)
+        return [f"{text} (more: {more})" if "memory" not in text else text for text in found]
+
+
+def largest(measured: Sequence[Figures]) -> Figures:
+    """The largest of each figure, which may be of different times."""
+    names = [one.name for one in fields(Figures) if one.compare]
+    by_class: Counter[str] = Counter()
+    for one in measured:
+        by_class |= one.by_class
+    return Figures(*(max(getattr(one, n) for one in measured) for n in names), by_class)
+
+
+def figures() -> Figures:
+    """Measure, after all garbage is freed."""
+    for _ in range(3):
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        gc.collect()
+    release_freed()
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        pages = int(statm.read().split()[1])
+    widgets = QApplication.allWidgets()
+    objects = [one for one in shiboken6.getAllValidWrappers() if isinstance(one, QObject)]
+    by_class = Counter(one.metaObject().className() for one in {*widgets, *objects})
+    return Figures(
+        pages * os.sysconf("SC_PAGE_SIZE"),
+        len(os.listdir("/proc/self/fd")),
+        threading.active_count(),
+        len(widgets),
+        len(objects),
+        by_class,
+    )
