@@ -10,7 +10,7 @@ from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import settle
 from tests.view.test_autosaved_sessions import crash
 from tests.view.test_recent_sessions import session
-from viewer.gui.app.crash_restore import LATER, CrashRestore, offer_text
+from viewer.gui.app.crash_restore import LATER, RESTORING, CrashRestore, offer_text
 from viewer.view.autosaved_sessions import LeftSession
 from viewer.view.recent_sessions import RecentSessions
 
@@ -55,6 +55,7 @@ def test_restore_opens_each_session_in_a_window(windows, folder, qtbot):
     assert restore.bar.isVisible()
     restore.bar.action.click()
     assert restore.bar is None
+    assert windows.all[0].status.said.text() == RESTORING
     qtbot.waitUntil(lambda: not any(w.is_empty for w in windows.all), timeout=20_000)
     for window in windows.all:
         qtbot.waitUntil(lambda w=window: len(w.controller.session.state.marks) == 1)

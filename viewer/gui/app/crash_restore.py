@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from viewer.view.autosaved_sessions import LeftSession
 
 LATER = "The session stays in File > Earlier sessions"
+RESTORING = "Restoring the session"
 
 
 class CrashRestore(QObject):
@@ -59,6 +60,8 @@ class CrashRestore(QObject):
     def _restore(self) -> None:
         left, self._left = self._left, []
         self._windows.restore([one.saved for one in left])
+        if self._window is not None:
+            self._window.show_text(RESTORING)
 
     @Slot()
     def _changed(self) -> None:
