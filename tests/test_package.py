@@ -43,6 +43,8 @@ TESTS_OF_MANY = {
     "tests/peers": "answers beside those of other tools",
     "tests/formats/test_choosing.py": "the registry of formats, in an `__init__.py`",
     "tests/formats/test_regress.py": "files of every format that once went wrong",
+    "tests/formats/test_too_large.py": "files of every format that do not fit the memory",
+    "tests/formats/test_parts.py": "the first parts of files of every format in order",
     "tests/formats/test_snapshots.py": "a listing of every sample",
     "tests/formats/torq/test_samples.py": "all generations of all Torq formats",
     "tests/gui/app/test_kills.py": "the program, killed in every way",

@@ -23,8 +23,8 @@ BLOCK = 1 << 21
 # peak, measured with an event of 200 MB.
 _HELD_MEMORY = 5
 # No event is that long: a damaged file, or one that only looks like a list of events, would be held
-# in memory as a whole.
-LONGEST_EVENT = 64 << 20
+# in memory as a whole, and searched for the end of its first event for minutes.
+LONGEST_EVENT = 16 << 20
 _GZIP = 16 + zlib.MAX_WBITS
 _SPACE = b" \t\r\n"
 _JOINT = re.compile(rb"\}\s*,\s*\{")
@@ -44,8 +44,9 @@ EVENTS_KEY = b"traceEvents"
 class EventTooLong(ValueError):
     """An event that does not end within `LONGEST_EVENT` bytes; `position` in the unpacked file."""
 
-    def __init__(self, position: int, held: int) -> None:
-        super().__init__(f"an event does not end within {held >> 20} MB, at byte {position}")
+    def __init__(self, position: int) -> None:
+        size = LONGEST_EVENT >> 20
+        super().__init__(f"an event does not end within {size} MB, at byte {position}")
 
 
 class PackedFile:
@@ -206,8 +207,8 @@ class Blocks:
         held = len(self._data) - self._at
         if held > BLOCK:
             allowance().take(2 * held * _HELD_MEMORY)
-        if held > LONGEST_EVENT:
-            raise EventTooLong(self.position, held)
+        if held >= LONGEST_EVENT:
+            raise EventTooLong(self.position)
         got = self._source.read(max(BLOCK - held, held))
         self._data = self._data[self._at :] + got
         self._at = 0

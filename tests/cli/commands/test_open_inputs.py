@@ -1,8 +1,13 @@
 """The files of a command line: what cannot be opened does not stop the others."""
 
+import json
+
+import pytest
+
 from tests.paths import DATA
+from viewer.cli.commands import open_inputs
 from viewer.cli.main import main
-from viewer.workspace import workspace
+from viewer.codecs.memory_budget import BUDGET
 
 DUMP = str(DATA / "etdump" / "cnn_xnnpack_x10.etdp")
 
@@ -10,16 +15,57 @@ DUMP = str(DATA / "etdump" / "cnn_xnnpack_x10.etdp")
 def test_an_error_that_no_reader_should_raise_is_one_line_and_the_other_files_are_read(
     monkeypatch, capsys
 ):
-    opened = workspace.open_file
+    opened = open_inputs.open_file
 
-    def fail_at_first(path, *given):
+    def fail_at_first(path, **given):
         if path == "bad.csv":
             raise IndexError("list index out of range")
-        return opened(path, *given)
+        return opened(path, **given)
 
-    monkeypatch.setattr(workspace, "open_file", fail_at_first)
+    monkeypatch.setattr(open_inputs, "open_file", fail_at_first)
     assert main(["info", "bad.csv", DUMP]) == 1
     said = capsys.readouterr()
     (line,) = said.err.splitlines()
     assert line.startswith("opscope: bad.csv: internal error in Opscope (IndexError(")
     assert "cnn_xnnpack_x10.etdp" in said.out
+
+
+TABLE = str(DATA / "table_csv" / "two_threads.csv")
+
+
+def test_a_part_of_one_file_is_opened_and_says_so(capsys):
+    assert main(["info", TABLE, DUMP, "--part", "two_threads.csv=50%", "--json"]) == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    (problem, *_) = next(one for one in files if one["path"].endswith(".csv"))["problems"]
+    assert problem["kind"].startswith("Only the first 50% of the file (")
+    assert not any(
+        "Only the first" in one["kind"] for file in files[1:] for one in file["problems"]
+    )
+
+
+def test_a_format_without_parts_is_refused_with_the_remedy(capsys):
+    assert main(["info", DUMP, "--part", "50%"]) == 1
+    assert "the format ETDump cannot be opened in part. Open the whole file" in (
+        capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--part", "0%"], "'0%' is not a part: write it as 20%"),
+        (["--part", "other.csv=5%"], "other.csv is not one of the files"),
+        (["--max-memory", "much"], "'much' is not a size: write it as 512M, 2G or 50%"),
+    ],
+)
+def test_wrong_options_are_usage_errors(options, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["info", TABLE, *options])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_limit_applies_to_the_process(monkeypatch):
+    monkeypatch.setattr(BUDGET, "_limit", None)
+    assert main(["info", TABLE, "--max-memory", "3G"]) == 0
+    assert BUDGET.is_limited
