@@ -61,6 +61,7 @@ TESTS_OF_MANY = {
     "tests/gui/window/test_menu_key.py": "the Menu key on a real X server",
     "tests/gui/window/test_model_in_window.py": "the Model panel beside other docks",
     "tests/gui/window/test_one_selection.py": "one selection in all panels",
+    "tests/gui/window/test_untrusted_names.py": "names of files in every widget of the window",
     "tests/model/test_queries_of_one.py": "queries about one slice beside those about all",
     "tests/record/test_recording_page.py": "the help page about recording",
     "tests/record/test_toy_npu.py": "the whole way of a delegate's author",

@@ -34,8 +34,8 @@ def bytes_text(size: int) -> str:
 
 
 def display_name(path: str) -> str:
-    """The last component of a path, for headers and messages."""
-    return os.path.basename(path) or path
+    """The last component of a path, for headers and messages; control characters as escapes."""
+    return visible_controls(os.path.basename(path) or path)
 
 
 def one_line(text: str) -> str:

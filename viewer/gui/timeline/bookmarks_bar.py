@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QLineEdit, QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.session.bookmarks import can_mark, edit, fit, remove, set_bookmarks
 from viewer.gui.timeline.painting.bookmark_labels import LONGEST, BookmarkFlag, flags, title
 from viewer.gui.timeline.painting.bookmarks import mark_columns
@@ -261,7 +262,7 @@ class BookmarksBar(QWidget):
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             flag = self._at(event.pos().x())
             text = "" if flag is None else self.tip_of(flag)
-            QToolTip.showText(event.globalPos(), text, self)
+            QToolTip.showText(event.globalPos(), tip(text), self)
             return True
         return bool(super().event(event))
 

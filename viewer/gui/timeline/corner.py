@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.overview import FULL_SIZES, Overview, paint_border
 from viewer.gui.timeline.ruler import RulerBar
@@ -161,8 +162,7 @@ class Corner(QWidget):
         )
 
     def _describe(self) -> None:
-        self.setToolTip(self.missing)
-        self.setAccessibleDescription(self.missing)
+        explain(self, self.missing)
 
     def _over_link(self, event: QMouseEvent) -> bool:
         return bool(self.missing) and self._missing_rooms()[1].contains(event.position().toPoint())

@@ -23,6 +23,7 @@ from viewer.analysis.links.labels import run_number
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import literal
 from viewer.gui.session.coloring import highlight_class, shown_scheme
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, WIDTH
 from viewer.gui.timeline.legend_buttons import (
@@ -195,6 +196,7 @@ class Legend(QWidget):
         room = self._theme.px(TITLE_WIDTH)
         metrics = self.others.fontMetrics()
         name = metrics.elidedText(one_line(name), Qt.TextElideMode.ElideMiddle, room)
+        self.others.setTextFormat(Qt.TextFormat.PlainText)
         self.others.setText(f"{name}, by name:")
         self.others.resize(self.others.sizeHint())
         scheme = shown_scheme(self._drawings.session)
@@ -322,7 +324,7 @@ class Legend(QWidget):
         metrics = menu.fontMetrics()
         for i, share in enumerate(self._rest):
             if share.by_name and (i == 0 or not self._rest[i - 1].by_name):
-                menu.addSection(self.others.text())
+                menu.addSection(literal(self.others.text()))
             title = metrics.elidedText(one_line(share.title), Qt.TextElideMode.ElideRight, 420)
             action = menu.addAction(class_icon(share.color, self._theme), title.replace("&", "&&"))
             action.setText(f"{action.text()}\t{amount_text(share)}")

@@ -33,7 +33,7 @@ from viewer.gui.panels.links.methods import MethodChoosers, verdict
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
-from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label
+from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label, literal
 from viewer.gui.session.linking import (
     match_automatically,
     pair_files,
@@ -200,7 +200,7 @@ class Section(QWidget):
         group = QButtonGroup(self)
         for row, candidate in enumerate(candidates[:_MOST_RECORDS]):
             match = candidate.trace_match.match
-            choice = QRadioButton(display_name(candidate.program.path))
+            choice = QRadioButton(literal(display_name(candidate.program.path)))
             explain(choice, candidate.program.path)
             choice.setChecked(table.program is candidate.program)
             choice.clicked.connect(partial(self._pair, candidate.program.path))

@@ -32,6 +32,7 @@ from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.page_stack import PageStack
+from viewer.model.text import visible_controls
 
 # px; the key column is as wide as its keys, between these; longer keys are wrapped or elided.
 _LEAST_KEYS, _MOST_KEYS = 56, 96
@@ -55,7 +56,13 @@ def anchor(href: str, text: str, theme: Theme) -> str:
 
 def tip(text: str) -> str:
     """A tooltip that shows text literally; Qt would otherwise interpret it as markup."""
-    return f'<div style="white-space: pre-wrap">{escape(text)}</div>' if text else ""
+    shown = escape(visible_controls(text))
+    return f'<div style="white-space: pre-wrap">{shown}</div>' if text else ""
+
+
+def literal(text: str) -> str:
+    """The text of a menu entry or a button that shows a name: "&" would mark a shortcut."""
+    return visible_controls(text).replace("&", "&&")
 
 
 def explain(widget: QWidget, text: str) -> None:
@@ -81,7 +88,7 @@ def label(
 
     Text from files must never be passed as HTML.
     """
-    widget = QLabel(text)
+    widget = QLabel(text if html else visible_controls(text))
     widget.setTextFormat(Qt.TextFormat.RichText if html else Qt.TextFormat.PlainText)
     widget.setFont(theme.font(role))
     widget.setProperty("tone", tone)
@@ -132,7 +139,7 @@ class ElidedLabel(QLabel):
         width, metrics = self.contentsRect().width(), self.fontMetrics()
         if width < self.least and metrics.horizontalAdvance(self.text()) > width:
             return ""
-        return metrics.elidedText(self.text(), self._cut, width)
+        return metrics.elidedText(visible_controls(self.text()), self._cut, width)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -141,7 +148,7 @@ class ElidedLabel(QLabel):
         shown = self.shown_text
         painter.drawText(self.contentsRect(), int(self.alignment()), shown)
         painter.end()
-        hint = self.hint or (self.text() if shown != self.text() else "")
+        hint = self.hint or (self.text() if shown != visible_controls(self.text()) else "")
         if self.toolTip() != tip(hint):
             explain(self, hint)
 

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QToolButton, QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.session.alignment import align_obstacle, alignment_text, shift_by_hand
 from viewer.gui.session.tracks import toggle_strip
 from viewer.gui.timeline.scene.scene import Scene
@@ -242,7 +243,7 @@ class StripHeader(QWidget):
             shape = Qt.CursorShape.ForbiddenCursor if obstacle else Qt.CursorShape.SizeHorCursor
             self.setCursor(shape)
             if obstacle:
-                QToolTip.showText(event.globalPosition().toPoint(), obstacle, self)
+                QToolTip.showText(event.globalPosition().toPoint(), tip(obstacle), self)
             else:
                 self._shift_to(moved.x())
 

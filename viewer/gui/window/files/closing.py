@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QMessageBox
 
 from viewer.gui.qt.commands.command_table import CommandTable
@@ -95,6 +95,7 @@ class CloseGuard(QObject):
         box = QMessageBox(self._shell)
         box.setIcon(QMessageBox.Icon.Question)
         box.setWindowTitle("Opscope")
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setText(text)
         box.setInformativeText(reason)
         save = box.addButton("&Save", QMessageBox.ButtonRole.AcceptRole)

@@ -235,7 +235,9 @@ class SessionFiles(QObject):
         names = [display_name(path) for path in self._session.workspace.paths]
         if self.path and names:
             names = [display_name(self.path)]
-        self._shell.setWindowTitle(f"{', '.join(names[:3])} – Opscope" if names else "Opscope")
+        # Qt replaces "[*]" in a title, and shows "[*]" for two of them.
+        shown = ", ".join(names[:3]).replace("[*]", "[*][*]")
+        self._shell.setWindowTitle(f"{shown} – Opscope" if names else "Opscope")
 
     # -- opening -----------------------------------------------------------------------------
 

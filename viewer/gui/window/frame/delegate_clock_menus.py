@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
+from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.session.clocks import (
     CYCLE_RATES,
     DelegateClock,
@@ -117,7 +118,7 @@ def ask_rate(
     text, answered = QInputDialog.getText(
         parent,
         "Clock rate",
-        f"Clock rate of {of}:",
+        tip(f"Clock rate of {of}:"),
         text="" if now is None else format_rate(now),
     )
     if not answered:

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from viewer.gui.qt.theme.theme import Theme
+from viewer.model.text import visible_controls
 
 _MOST_LINES = 4
 
@@ -105,7 +106,7 @@ class MessageBar(QWidget):
         more = len(self._messages) - _MOST_LINES
         lines = [m.text for m in self._messages[-_MOST_LINES:]]
         rest = [f"and {more} more, see Problems"] if more > 0 else []
-        self._text.setText("\n".join([*lines, *rest]))
+        self._text.setText(visible_controls("\n".join([*lines, *rest])))
         answer = self._answer()
         self.action.setText(answer.action if answer is not None else "")
         self.action.setVisible(answer is not None)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPushButton
 
 from viewer.analysis.links.link_table import REASONS
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import explain
+from viewer.gui.qt.widgets.labels import explain, literal
 from viewer.gui.session.linking import link_summary
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
@@ -49,7 +49,7 @@ class LinkStateButton(QPushButton):
             self._show_text()
 
     def _show_text(self) -> None:
-        self.setText(self._texts[self._brief])
+        self.setText(literal(self._texts[self._brief]))
         self.setAccessibleName(f"Links: {self._texts[0]}")
 
     def _retheme(self) -> None:

@@ -1,0 +1,98 @@
+"""Names in files and of files are plain text in every widget, and no "&" is lost."""
+
+import csv
+
+import pytest
+from PySide6 import QtGui
+from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QMessageBox, QWidget
+
+from tests.gui.events import open_files, settle
+from tests.gui.window.shown import ATTENTION
+from viewer.gui.panels.summary.links import SummaryLink
+from viewer.gui.session.bookmarks import set_bookmarks
+from viewer.view.state import Bookmark, SliceRef
+
+NAME = "<b>x</b><img src=logo>&y\u202e"
+FILE = f"{NAME.replace('/', '')}.csv"  # a file name has no slash
+MARKUP = ("<b>x", "<img src=logo>")
+
+
+@pytest.fixture
+def named(controller, qtbot, tmp_path):
+    """A window with a profile whose name, tracks and slices are markup."""
+    with open(tmp_path / FILE, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["process", "thread", "name", "start_ns", "dur_ns", NAME])
+        for i in range(5):
+            writer.writerow([NAME, NAME, NAME, 100 * i, 90, NAME])
+    open_files(qtbot, controller, tmp_path / FILE, ATTENTION)
+    session = controller.session
+    set_bookmarks(session, (Bookmark(0, 90, NAME, NAME, session.state.clock),), None, None)
+    session.select_slice(SliceRef(0, 1))
+    for dock in controller.docks.by_name.values():
+        dock.show()
+    settle(qtbot, controller)
+    return controller
+
+
+def is_markup_of_names(text):
+    """Whether a text that Qt reads as markup has that of a name, which was to be escaped."""
+    return QtGui.Qt.mightBeRichText(text) and any(part in text for part in MARKUP)
+
+
+def rows_below(model, parent=QModelIndex(), depth=0):  # noqa: B008
+    """The first cells of a model, also below other rows."""
+    for row in range(min(model.rowCount(parent), 20)):
+        # A list has one column, and its columnCount is private.
+        columns = 1 if isinstance(model, QAbstractListModel) else model.columnCount(parent)
+        for column in range(columns):
+            yield model.index(row, column, parent)
+        if depth < 3:
+            yield from rows_below(model, model.index(row, 0, parent), depth + 1)
+
+
+def test_no_label_reads_a_name_as_markup(named):
+    wrong = [
+        label.text()
+        for label in named.window.findChildren(QLabel)
+        if label.textFormat() is not Qt.TextFormat.PlainText and is_markup_of_names(label.text())
+    ]
+    assert wrong == []
+
+
+def test_no_tooltip_reads_a_name_as_markup(named):
+    tips = [widget.toolTip() for widget in named.window.findChildren(QWidget)]
+    for view in named.window.findChildren(QAbstractItemView):
+        if view.model() is not None:
+            role = Qt.ItemDataRole.ToolTipRole
+            tips += [index.data(role) or "" for index in rows_below(view.model())]
+    assert any("&lt;b&gt;x" in text for text in tips)
+    assert [text for text in tips if is_markup_of_names(text)] == []
+
+
+def test_no_button_takes_the_sign_of_a_name_for_a_shortcut(named):
+    # The links of Summary paint their text themselves, with every "&".
+    buttons = [
+        (b.text(), b)
+        for b in named.window.findChildren(QAbstractButton)
+        if not isinstance(b, SummaryLink)
+    ]
+    actions = [(a.text(), a) for a in named.window.findChildren(QAction)]
+    named_ones = [one for one in (*buttons, *actions) if MARKUP[0] in one[0]]
+    assert [one for one in named_ones if "&y" in one[0].replace("&&", "")] == []
+
+
+def test_the_title_and_messages_show_the_name_as_it_is(named):
+    assert named.window.windowTitle().startswith(FILE.replace("\u202e", r"\u202e"))
+    named.window.message.show_error(f"{NAME} failed")
+    assert "\u202e" not in named.window.message.text
+    assert NAME[:-1] in named.window.message.text
+
+
+def test_a_question_shows_the_name_as_it_is(named):
+    named.close_guard._ask(f"Save the changes to {NAME}?", "", lambda: None)
+    box = named.window.findChild(QMessageBox)
+    assert box.textFormat() is Qt.TextFormat.PlainText
+    box.close()
