@@ -17,7 +17,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from viewer.codecs.reading import (
     Cancelled,
@@ -94,6 +94,23 @@ _FORMATS = {
     "source.python": ("Python source", (".py",), "program"),
 }
 
+_NO_ROWS = "a header and no rows", "Record it again with profiling on"
+# What a profile without anything to show lacks, and how to get one that has it.
+_MISSING = {
+    "ETDump": (
+        "no events",
+        "Record it again: build the runtime with its event tracer, run the model, then write the "
+        "ETDump",
+    ),
+    "Perfetto trace": (
+        "no slices, instants or counters",
+        "Record it again with track events enabled, while the model runs",
+    ),
+    "Chrome trace": (
+        "no event with a time",
+        "Record it again, with the profiler active while the model runs",
+    ),
+}
 _NO_PROFILE = "It contains no profile: open the ETDump and the ETRecord of the model"
 # A debug buffer has no header: its tensors are found through the debug events of the ETDump.
 _BUFFER_SUFFIX = ".bin"
@@ -170,19 +187,46 @@ def choose(head: bytes, path: str) -> Format:
 def open_file(
     path: str, progress: Progress = no_progress, cancelled: Cancelled = never_cancelled
 ) -> Trace | Program | Executable:
-    """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled."""
+    """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled.
+
+    A profile without slices, counters and events without a time is unreadable too.
+    """
     head = head_of(path)
     if not head:
         raise UnreadableFile(path, "the file is empty", remedy="Record it again")
     chosen = choose(head, path)
     try:
-        return chosen.read(path, progress, cancelled)
+        item = chosen.read(path, progress, cancelled)
     except OSError as error:
         raise UnreadableFile(
             path, _os_reason(error), remedy="Check the file and its disk"
         ) from error
     except MemoryError as error:
         raise UnreadableFile(path, f"not enough memory to read it as {chosen.name}") from error
+    if chosen.kind == "trace":
+        _require_contents(cast("Trace", item))
+    return item
+
+
+def _require_contents(trace: Trace) -> None:
+    """Raise UnreadableFile for a profile that has nothing to show, with its most frequent problem.
+
+    Instants are slices. Values and allocations without a time are contents too.
+    """
+    if len(trace.slices) or len(trace.untimed) or any(len(c.tick) for c in trace.counters):
+        return
+    missing, remedy = _MISSING.get(trace.format, _NO_ROWS)
+    if not trace.problems:
+        raise UnreadableFile(trace.path, f"this {trace.format} has {missing}", remedy=remedy)
+    from viewer.model.text import one_line
+
+    worst = max(trace.problems, key=lambda problem: problem.count)
+    first = f", first: {one_line(worst.first)}" if worst.first else ""
+    raise UnreadableFile(
+        trace.path,
+        f"nothing in this {trace.format} can be shown: {worst.count} x {worst.kind}{first}",
+        remedy="Correct the file, or record it again",
+    )
 
 
 def head_of(path: str) -> bytes:
