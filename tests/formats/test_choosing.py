@@ -59,8 +59,8 @@ NAMED = {"ph": "M", "pid": 1, "tid": 1, "name": "process_name", "args": {"name":
         (
             "a.csv",
             f"{CSV}app,main,conv,1.5,2\napp,main,relu,x,2\n",
-            "nothing in this Profile CSV can be shown: 2 x row without a usable start_ns or dur_ns, "
-            'first: data row 1: start_ns is "1.5", not whole ns. Correct the file',
+            "nothing in this Profile CSV can be shown: 2 x row without a usable start_ns or "
+            'dur_ns, first: data row 1: start_ns is "1.5", not whole ns. Correct the file',
         ),
         ("a.json", json.dumps({"traceEvents": []}), "this Chrome trace has no event with a time"),
         ("a.json", json.dumps({"traceEvents": [NAMED]}), "this Chrome trace has no event with a"),
