@@ -88,3 +88,19 @@ def test_ticks_beyond_float_precision_stay_exact():
 def test_a_single_duration_may_begin_before_zero():
     with warnings.catch_warnings(action="error"):
         assert int(intervals.durations(np.int64(-7), np.int64(5))) == 12
+
+
+@given(st.lists(st.tuples(pairs, pairs), max_size=6))
+def test_differences_of_many_pairs_are_as_of_each_alone(sets):
+    a, b = (arrays([item for pair in sets for item in pair[side]]) for side in (0, 1))
+    a_ptr, b_ptr = (np.cumsum([0, *(len(pair[side]) for pair in sets)]) for side in (0, 1))
+    found = intervals.subtract_each(a, a_ptr, b, b_ptr)
+    alone = [intervals.subtract(arrays(one), arrays(other)) for one, other in sets]
+    assert [tuple(map(np.ndarray.tolist, each)) for each in found] == [
+        tuple(map(np.ndarray.tolist, each)) for each in alone
+    ]
+
+
+def test_a_total_beyond_int64_is_exact():
+    start = np.full(5, -(2**62))
+    assert intervals.total(start, -start) == 5 * 2**63

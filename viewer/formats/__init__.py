@@ -18,7 +18,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
 from viewer.codecs.partial_file import part_size
@@ -195,7 +195,8 @@ def open_file(
 ) -> Trace | Program | Executable:
     """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled.
 
-    part: the share of the file to read, from its start; the trace then has a problem that says so.
+    A profile without slices, counters and events without a time is unreadable too. part: the share
+    of the file to read, from its start; the trace then has a problem that says so.
     """
     head = head_of(path)
     if not head:
@@ -210,7 +211,6 @@ def open_file(
     try:
         with BUDGET.reading(part):
             item = chosen.read(path, progress, cancelled)
-        return item if part >= WHOLE else _as_part(item, part)
     except NotEnoughMemory as error:
         raise too_large(path, error, part if chosen.in_order else None) from error
     except OSError as error:
@@ -219,6 +219,11 @@ def open_file(
         ) from error
     except MemoryError as error:
         raise UnreadableFile(path, f"not enough memory to read it as {chosen.name}") from error
+    if chosen.kind == "trace":
+        from viewer.formats.contents import require_contents
+
+        require_contents(cast("Trace", item))
+    return item if part >= WHOLE else _as_part(item, part)
 
 
 def too_large(path: str, error: NotEnoughMemory, part: Fraction | None = None) -> FileTooLarge:
@@ -232,7 +237,7 @@ def too_large(path: str, error: NotEnoughMemory, part: Fraction | None = None) -
     if part is not None and error.in_proportion:
         fits = _round_share(part * Fraction(error.available, error.needed) * _SAFE)
     what = "it" if part in (None, WHOLE) else f"its first {share_text(part or WHOLE)}"
-    instead = f"Open a part of it (--part {share_text(fits)}), or allow" if fits else "Allow"
+    instead = f"Open only a part (--part {share_text(fits)}), or allow" if fits else "Allow"
     return FileTooLarge(
         path,
         f"{what} would need about {bytes_text(error.needed)} of memory, and "

@@ -69,6 +69,29 @@ def subtract(a: Intervals, b: Intervals) -> Intervals:
     return _pieces(times, in_a & ~in_b)
 
 
+def subtract_each(a: Intervals, a_ptr: Ints, b: Intervals, b_ptr: Ints) -> list[Intervals]:
+    """`subtract` for many pairs of sets at once: pair i has a[a_ptr[i]:a_ptr[i + 1]], same for b.
+
+    A pair of its own takes 100 µs, so 10,000 tracks would take a second.
+    """
+    pairs = len(a_ptr) - 1
+    times, rank = np.unique(np.concatenate([*a, *b]), return_inverse=True)
+    # On one axis, one pair after another: ranks, as the times of all pairs could overflow int64.
+    of = [np.repeat(np.arange(pairs), np.diff(ptr)) for ptr in (a_ptr, a_ptr, b_ptr, b_ptr)]
+    rank += np.concatenate(of) * len(times)
+    a_start, a_end, b_start, b_end = np.split(rank, np.cumsum([len(one) for one in of])[:-1])
+    start, end = subtract((a_start, a_end), (b_start, b_end))
+    ptr = np.searchsorted(start, np.arange(1, pairs) * len(times))
+    parts = (np.split(times[bound % max(len(times), 1)], ptr) for bound in (start, end))
+    return list(zip(*parts, strict=True)) if pairs else []
+
+
+def total(start: Ints, end: Ints) -> int:
+    """The sum of all durations, exact even if it overflows int64."""
+    each = durations(start, end)
+    return (int((each >> np.uint64(32)).sum()) << 32) + int((each & np.uint64(2**32 - 1)).sum())
+
+
 def intersect(a: Intervals, b: Intervals) -> Intervals:
     """The time in both `a` and `b`."""
     times, in_a, in_b = _both(a, b)

@@ -170,6 +170,9 @@ def format_ratio(ratio: float) -> str:
     return f"{ratio:.2f}×" if ratio < 100 else f"{group_digits(round(ratio))}×"
 
 
+_IN_NS = f"{NARROW_SPACE}ns"
+
+
 def split_time(text: str) -> tuple[str, str]:
     """Split a formatted time into number and unit; the unit is "" for other texts, and for "0"."""
     number, space, unit = text.rpartition(NARROW_SPACE)
@@ -178,8 +181,7 @@ def split_time(text: str) -> tuple[str, str]:
 
 def is_fraction_of_ns(text: str) -> bool:
     """Whether a formatted time is in ns and has decimals: "385.500 ns"."""
-    number, unit = split_time(text)
-    return unit == "ns" and "." in number
+    return text.endswith(_IN_NS) and "." in text
 
 
 def format_fixed(ns: int, factor: int, decimals: int) -> str:

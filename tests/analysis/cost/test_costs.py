@@ -19,7 +19,9 @@ from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 from viewer.program.program import GraphNode, Method, Operator, Program
 
 DUMPS = sorted(
-    p for p in (DATA / "etdump").glob("*.etdp") if not p.name.startswith(("BAD", "deep"))
+    p
+    for p in (DATA / "etdump").glob("*.etdp")
+    if not p.name.startswith(("BAD", "deep", "SYN_no_runs"))
 )
 RECORDS = sorted((DATA / "etrecord").glob("[!b]*.etrecord"))
 

@@ -20,7 +20,7 @@ from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
 NO_PROFILE = (
-    "BAD_empty.etdp", "BAD_truncated.etdp", "BAD_zip.etdp",
+    "BAD_empty.etdp", "BAD_truncated.etdp", "BAD_zip.etdp", "SYN_no_runs.etdp",
 )  # fmt: skip
 ALONE = sorted(
     str(path.relative_to(DATA))

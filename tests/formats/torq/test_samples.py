@@ -47,7 +47,7 @@ H0 = "actionIndex, elapsed_time(us), timestamp(us), event, location"
 FLAGS = (
     "slice_used_0_in_program;slice_used_1_in_program;dma_in_used_in_program;dma_out_used_in_program"
 )
-# Header -> format and generation of a file that has nothing else: an empty model.
+# Header -> format and generation of a file that has nothing else.
 HEADERS = {
     C2: (COMPILE, "C2"),
     C2.replace("actionIndex", "taskId"): (COMPILE, "C3"),
@@ -110,12 +110,13 @@ def test_line_ends_a_byte_order_mark_and_a_missing_last_one_change_nothing(data,
 
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("ending", ["", "\n", "\r\n", "\n\n"])
-def test_a_header_alone_is_an_empty_trace(tmp_path, header, ending):
+def test_a_header_alone_is_refused_with_a_remedy(tmp_path, header, ending):
     path = tmp_path / "empty.csv"
     path.write_bytes(b"\xef\xbb\xbf" + (header + ending).encode())
-    (facts,) = facts_of(path)
-    assert as_read(facts) == (*HEADERS[header], 0)
-    assert facts["problems"] == []
+    with pytest.raises(UnreadableFile) as refused:
+        open_file(str(path))
+    assert refused.value.reason == f"this {HEADERS[header][0]} has a header and no rows"
+    assert refused.value.remedy == "Record it again with profiling on"
 
 
 @pytest.mark.slow

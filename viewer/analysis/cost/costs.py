@@ -332,15 +332,12 @@ def _free_time(trace: Trace, charged: Segments, of: Bools) -> list[intervals.Int
     numbers = np.arange(len(trace.tracks) + 1)
     chosen_ptr = np.searchsorted(slices.row_track[rows[chosen]], numbers)
     charged_ptr = np.searchsorted(charged.track, numbers)
-    free = []
-    for track in range(len(trace.tracks)):
-        at = chosen[chosen_ptr[track] : chosen_ptr[track + 1]]
-        part = slice(int(charged_ptr[track]), int(charged_ptr[track + 1]))
-        free.append(
-            intervals.subtract(
-                (slices.start[at], slices.end[at]), (charged.start[part], charged.end[part])
-            )
-        )
+    free = intervals.subtract_each(
+        (slices.start[chosen], slices.end[chosen]),
+        chosen_ptr,
+        (charged.start, charged.end),
+        charged_ptr,
+    )
     host = _busy_of(trace, Unit.HOST)
     return [
         intervals.subtract(times, host) if track.unit is Unit.HAL else times
@@ -365,4 +362,7 @@ def length_within(free: FreeTime, trace: Trace, scope: TimeScope) -> int:
     hi = trace.end if last is None else last
     times = free.within(scope)
     chosen = times if track is None else [times[track]]
-    return sum(intervals.length(*intervals.clip(*part, lo, hi)) for part in chosen)
+    if not chosen:
+        return 0
+    start, end = (np.concatenate([part[i] for part in chosen]) for i in (0, 1))
+    return intervals.total(*intervals.clip(start, end, lo, hi))

@@ -158,10 +158,10 @@ def _place(
     if not known.any():
         return place_by_time(start, end) if len(tracks) == 1 else place_tracks(start, end, ptr)
     outermost = ptr[:-1][np.diff(ptr) > 0]
-    if known.all() and len(tracks) > 1 and not level[outermost].any():
-        # In one pass if no track has a fault; else one by one, to know which ones do.
-        if level_fault(*apart(start, end, ptr), level) is None:
-            return _as_stated(level)
+    # In one pass if no track has a fault; else one by one, to know which ones do.
+    has_roots = known.all() and len(tracks) > 1 and not level[outermost].any()
+    if has_roots and level_fault(*apart(start, end, ptr), level) is None:
+        return _as_stated(level)
     if len(tracks) == 1:
         fault = level_fault(start, end, level) if known.all() else -1
         if fault is None:

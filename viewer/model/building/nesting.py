@@ -238,7 +238,7 @@ def _slice_by_slice(start: Ints, end: Ints, first: int) -> tuple[Ints, Ints]:
     for i, (s, e) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
         number = NESTING_LANES
         if s >= first_end or e <= last_end:
-            for number, stack in enumerate(open_ends, first):
+            for number, stack in enumerate(open_ends, first):  # noqa: B007 (used after the loop)
                 while stack and stack[-1] <= s:
                     stack.pop()
                 if not stack or (stack[-1] >= e and len(stack) < MAX_DEPTH):

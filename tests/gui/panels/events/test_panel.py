@@ -206,7 +206,7 @@ def test_a_narrow_panel_keeps_the_median(show):
 def test_empty_places_say_what_to_do(show, opened, make_panel):
     bare = make_panel(EventsPanel, opened())
     assert bare.sentence == NOTHING
-    assert show("etdump/SYN_no_runs.etdp").sentence == NO_EVENTS
+    assert show("etdump/SYN_allocations.etdp").sentence == NO_EVENTS
 
 
 def test_a_large_trace_is_worked_out_in_the_background(show, monkeypatch, qtbot):

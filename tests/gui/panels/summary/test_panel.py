@@ -244,7 +244,7 @@ def test_a_large_trace_is_summarized_once_the_panel_is_seen(sample, make_panel, 
 
 
 def test_a_profile_without_slices_says_how_to_record_one(show_files, qtbot):
-    panel = show_files(SummaryPanel, "etdump/SYN_no_runs.etdp")
+    panel = show_files(SummaryPanel, "etdump/SYN_allocations.etdp")
     assert panel.sentence == NO_SLICES
     with qtbot.waitSignal(panel.open_dialog_requested):
         panel.empty.pressed.emit()

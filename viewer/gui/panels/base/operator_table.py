@@ -32,6 +32,7 @@ from viewer.gui.panels.base.swatches import (
 )
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import measurable
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.gui.qt.widgets.time_cells import paint_time
@@ -295,10 +296,11 @@ class OperatorDelegate(QStyledItemDelegate):
         hint_font = theme.font("caption")
         hint = QFontMetrics(hint_font).horizontalAdvance(row.hint) if row.hint else 0
         room = right - left - (hint + theme.px(10) if hint else 0)
-        module = f"{row.module} · " if row.module else ""
+        module = f"{measurable(row.module)} · " if row.module else ""
+        name = measurable(row.op)
         shown_module = metrics.elidedText(module, Qt.TextElideMode.ElideLeft, room // 2)
         module_width = metrics.horizontalAdvance(module)
-        if module_width + metrics.horizontalAdvance(row.op) <= room:
+        if module_width + metrics.horizontalAdvance(name) <= room:
             shown_module = module
         painter.setPen(theme.color("text2"))
         at = QRect(left, rect.top(), max(room, 0), rect.height())
@@ -306,7 +308,7 @@ class OperatorDelegate(QStyledItemDelegate):
         at.setLeft(left + metrics.horizontalAdvance(shown_module))
         # Names in the middle: aten::…_for_cpu and aten::…_for_cpu_backward differ at their ends.
         where = Qt.TextElideMode.ElideRight if row.operators else Qt.TextElideMode.ElideMiddle
-        op = metrics.elidedText(row.op, where, at.width())
+        op = metrics.elidedText(name, where, at.width())
         painter.setPen(theme.color("text1"))
         painter.drawText(at, int(LEFT), op)
         if row.hint:

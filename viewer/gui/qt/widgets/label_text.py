@@ -31,6 +31,7 @@ _COUNT = re.compile(r"\d+ ops?")
 # "tosa.conv2d@L11": the dialect is the least informative part, then the line.
 _MLIR_LINE = re.compile(r"@L\d+")
 _MLIR_DIALECT = re.compile(r"\b[A-Za-z_]\w*\.(?=[\w.$-]+@L\d)")
+_LONGEST = 2000  # letters at each end of a text that are measured: wider than any screen
 _FEWEST = 3  # letters before an ellipsis
 # px; widths from _EXACT on are rounded down to a multiple of _STEP, so that zooming hits the cache.
 _STEP, _EXACT = 4, 32
@@ -39,6 +40,14 @@ _STEP, _EXACT = 4, 32
 def bar_label(label: str) -> str:
     """A label without the namespaces of its names, as it is on a bar."""
     return _LIBRARY.sub("", _CPP_NAMESPACE.sub("", label))
+
+
+def measurable(text: str) -> str:
+    """A text without the middle that no screen has room for.
+
+    Qt takes 0.1 s to measure a name of 1 MB, each time.
+    """
+    return text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}…{text[-_LONGEST:]}"
 
 
 def variants(label: str) -> list[str]:
@@ -119,6 +128,7 @@ class LabelCache:
     def fit(self, label: str, room: float) -> QStaticText | None:
         """The label fitted into `room` px, None if not even a short form fits."""
         whole = int(room)
+        label = measurable(label)
         key = (label, whole if whole < _EXACT else whole - whole % _STEP)
         if key in self._fitted:
             self._fitted.move_to_end(key)
