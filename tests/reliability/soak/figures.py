@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import threading
@@ -20,7 +21,8 @@ from viewer.formats.memory import release_freed
 class Figures:
     """What the process holds.
 
-    memory: resident, in bytes; objects: QObjects known to Python; by_class: their classes.
+    memory: resident, in bytes; objects: QObjects known to Python; by_class: their classes, and the
+    files of descriptors.
     """
 
     memory: int
@@ -39,7 +41,7 @@ class Figures:
                 percent = memory if one.name == "memory" else others
                 if now * 100 > before * (100 + percent):
                     found.append(f"{one.name} {before:,} → {now:,}")
-        classes = (self.by_class - since.by_class).most_common(8)
+        classes = (self.by_class - since.by_class).most_common(12)
         more = ", ".join(f"{count} × {name}" for name, count in classes)
         return [f"{text} (more: {more})" if "memory" not in text else text for text in found]
 
@@ -61,14 +63,24 @@ def figures() -> Figures:
     release_freed()
     with open("/proc/self/statm", encoding="ascii") as statm:
         pages = int(statm.read().split()[1])
+    files = _open_files()
     widgets = QApplication.allWidgets()
     objects = [one for one in shiboken6.getAllValidWrappers() if isinstance(one, QObject)]
     by_class = Counter(one.metaObject().className() for one in {*widgets, *objects})
     return Figures(
         pages * os.sysconf("SC_PAGE_SIZE"),
-        len(os.listdir("/proc/self/fd")),
+        sum(files.values()),
         threading.active_count(),
         len(widgets),
         len(objects),
-        by_class,
+        by_class | files,
     )
+
+
+def _open_files() -> Counter[str]:
+    """What the descriptors of this process are, without the numbers of sockets and pipes."""
+    found: Counter[str] = Counter()
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # that of the listing itself
+            found[os.readlink(f"/proc/self/fd/{number}").partition(":[")[0]] += 1
+    return found

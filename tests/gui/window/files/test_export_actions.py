@@ -42,6 +42,16 @@ def test_an_export_appears_and_is_told(attention, qtbot, tmp_path, suffix):
     assert message(attention) == ""
 
 
+def test_the_export_dialog_closes_with_the_files_that_it_is_about(attention, monkeypatch):
+    proposed = answer_save_dialog(monkeypatch, "", "")
+    dialog = attention.exports.export_perfetto()
+    accepted = []
+    dialog.options_accepted.connect(lambda *options: accepted.append(options))
+    attention.session.close_all()
+    assert not dialog.isVisible()
+    assert (accepted, proposed) == ([], [])
+
+
 def test_an_export_into_no_folder_says_why(attention, qtbot, tmp_path):
     path = tmp_path / "none" / "out.csv"
     with qtbot.waitSignal(attention.saver.failed):

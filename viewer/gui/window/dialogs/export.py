@@ -113,6 +113,8 @@ class ExportDialog(FramedDialog):
         self.cancel.clicked.connect(self.reject)
         # Not waited for, since sampling a large trace takes seconds.
         self.finished.connect(self._latest.cancel)
+        # The options are of the open files, which a second start or a reload may replace.
+        session.workspace_changed.connect(self.reject)
         foot = QHBoxLayout()
         foot.addStretch(1)
         foot.addWidget(self.cancel)
