@@ -125,7 +125,12 @@ def _chrome_arguments(size: int) -> bytes:
 
 def _chrome_nested(size: int) -> bytes:
     depth = size * _MB // 2
-    return b'{"traceEvents": [{"ph": "X", "name": "x", "ts": 1, "args": ' + b"[" * depth + b"]" * depth + b"}]}"
+    return (
+        b'{"traceEvents": [{"ph": "X", "name": "x", "ts": 1, "args": '
+        + b"[" * depth
+        + b"]" * depth
+        + b"}]}"
+    )
 
 
 def _chrome_open(size: int) -> bytes:
@@ -168,7 +173,9 @@ def _perfetto_bomb(size: int) -> bytes:
 def _dump(size: int) -> bytes:
     from tests.builders.etdump_writer import Run, operator, write_dump
 
-    events = [operator("native_call_add.out", i % 99, 10 * i, 10 * i + 5) for i in range(9000 * size)]
+    events = [
+        operator("native_call_add.out", i % 99, 10 * i, 10 * i + 5) for i in range(9000 * size)
+    ]
     with tempfile.TemporaryDirectory() as folder:
         return write_dump(Path(folder) / "x", [Run("Execute", events)]).read_bytes()
 
@@ -204,7 +211,10 @@ def _handle_map(size: int) -> bytes:
 def _torq_host(size: int) -> bytes:
     lines = ["dispatch_name,invocation_id,action_id,timestamp_us,event"]
     for i in range(10_000 * size):
-        lines += (f"d_{i % 9},{i},-1,{9 * i},DISPATCH_BEGIN", f"d_{i % 9},{i},-1,{9 * i + 5},DISPATCH_END")
+        lines += (
+            f"d_{i % 9},{i},-1,{9 * i},DISPATCH_BEGIN",
+            f"d_{i % 9},{i},-1,{9 * i + 5},DISPATCH_END",
+        )
     return "\n".join(lines).encode()
 
 
@@ -216,7 +226,10 @@ def _torq_compile(size: int) -> bytes:
 
 def _mlir(size: int) -> bytes:
     lines = ["module {", "func.func @main() {"]
-    lines += (f'%{i} = "tosa.add"(%{i - 1}) : (tensor<8xi8>) -> tensor<8xi8>' for i in range(15_000 * size))
+    lines += (
+        f'%{i} = "tosa.add"(%{i - 1}) : (tensor<8xi8>) -> tensor<8xi8>'
+        for i in range(15_000 * size)
+    )
     return "\n".join((*lines, "}", "}")).encode()
 
 
@@ -268,7 +281,9 @@ def jobs(options: Options) -> list[Job]:
     sizes = (1, 5, 20, 50) if options.is_long else (1,)
     names = SHAPES if options.is_long else _SHORT
     found = [Job("limits", name, _read_shape, (name, sizes), 1800.0) for name in names]
-    return [*found, Job("limits", "regress", _read_regress, (), 1800.0)] if options.is_long else found
+    return (
+        [*found, Job("limits", "regress", _read_regress, (), 1800.0)] if options.is_long else found
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +340,7 @@ def _read_shape(options: Options, name: str, sizes: tuple[int, ...]) -> Outcome:
             length = path.stat().st_size
             found = info_of(path, shape.seconds)
             figures = (
-                f"{length / 1e6:.1f} MB: {found.seconds:.1f} s, {found.memory / 1e6:.0f} MB of memory"
+                f"{length / 1e6:.1f} MB: {found.seconds:.1f} s, {found.memory / 1e6:.0f} MB of memory"  # noqa: E501
                 f"{', refused' if found.code else ''}"
             )
             if complaint := found.complaint(shape.seconds, 4 * length + _BESIDE):

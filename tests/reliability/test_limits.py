@@ -12,12 +12,21 @@ def test_a_small_file_is_read_within_all_limits():
 
 def test_time_memory_and_tracebacks_are_complaints():
     assert Reading(9.0, 0, 0, "").complaint(5.0, 10) == "more than 5 s"
-    assert Reading(1.0, 20_000_000, 0, "").complaint(5.0, 10_000_000) == "20 MB of memory, at most 10 MB"
+    assert (
+        Reading(1.0, 20_000_000, 0, "").complaint(5.0, 10_000_000)
+        == "20 MB of memory, at most 10 MB"
+    )
     assert "exit code 1" in Reading(1.0, 0, 1, "Traceback (most recent…").complaint(5.0, 10)
     assert "exit code -9" in Reading(1.0, 0, -9, "").complaint(5.0, 10)
     assert Reading(1.0, 0, 1, "opscope: x.csv: too large").complaint(5.0, 10) == ""
 
 
 def test_a_shape_has_about_the_size_that_was_asked():
-    for name in ("table_rows", "chrome_rows", "torq_host_rows", "etdump_events", "handle_map_entries"):
+    for name in (
+        "table_rows",
+        "chrome_rows",
+        "torq_host_rows",
+        "etdump_events",
+        "handle_map_entries",
+    ):
         assert 0.5e6 < len(SHAPES[name].write(1)) < 2e6, name

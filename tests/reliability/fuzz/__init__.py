@@ -16,9 +16,7 @@ def jobs(options: Options) -> list[Job]:
     from tests.reliability.fuzz.kinds import KINDS
 
     if not options.is_long:
-        return [
-            Job("fuzz", name, worker.run, (name, 0, 1 << 40, _SHORT), 120.0) for name in KINDS
-        ]
+        return [Job("fuzz", name, worker.run, (name, 0, 1 << 40, _SHORT), 120.0) for name in KINDS]
     found = []
     for name, kind in KINDS.items():
         parts = -(-kind.runs // _PER_JOB)

@@ -37,9 +37,12 @@ class Engine:
         source = PerfettoSource.of(trace)
         # The engine takes an empty name for none, and ends names at a zero byte.
         tracks = tuple(
-            ExportTrack(f"{len(self._sources)} {i}", f"thread {i}") for i in range(len(trace.tracks))
+            ExportTrack(f"{len(self._sources)} {i}", f"thread {i}")
+            for i in range(len(trace.tracks))
         )
-        self._sources.append(replace(source, tracks=tracks, offset_ns=-tick_to_ns(trace.start, rate)))
+        self._sources.append(
+            replace(source, tracks=tracks, offset_ns=-tick_to_ns(trace.start, rate))
+        )
 
     @property
     def is_full(self) -> bool:

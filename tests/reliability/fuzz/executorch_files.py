@@ -1,4 +1,4 @@
-"""Grammars of ExecuTorch's files: ETDumps, programs, ETRecords, debug handle maps, Inspector tables."""
+"""Grammars of ExecuTorch's files: ETDumps, programs, ETRecords, debug handle maps, Inspector tables."""  # noqa: E501
 
 from __future__ import annotations
 
@@ -21,15 +21,24 @@ from tests.builders.etdump_writer import (
     write_dump,
 )
 from tests.reliability.fuzz import zip_changes
-from tests.reliability.fuzz.values import EDGES, HOSTILE, Dice, count, name, number, number_text, span
+from tests.reliability.fuzz.values import (
+    EDGES,
+    HOSTILE,
+    Dice,
+    count,
+    name,
+    number,
+    number_text,
+    span,
+)
 
 _IDENTIFIERS = (
     "QNN accelerator (execute) time (cycles)", "QNN (execute) time (us)", "a (cycles)", "b (us)",
     "c:OpId_3 (cycles)", "ETVK_EXECUTE", "ETVK_COPY_INPUTS", "y", 5, 0, -7, 2**31 - 1,
-    '{"operator": {"delegate_node_id": 3}}', "Fancy Fusion", "Static Reshape #1", "Convolution (NHWC, F32) #2",
+    '{"operator": {"delegate_node_id": 3}}', "Fancy Fusion", "Static Reshape #1", "Convolution (NHWC, F32) #2",  # noqa: E501
 )  # fmt: skip
 _METADATA = (
-    b"", b"{}", b'{"a": 1}', b"\x80\x04N.", b"\xff" * 9, b"[1,2,3]", b'{"duration": 5, "unit": "cycles"}'
+    b"", b"{}", b'{"a": 1}', b"\x80\x04N.", b"\xff" * 9, b"[1,2,3]", b'{"duration": 5, "unit": "cycles"}'  # noqa: E501
 )  # fmt: skip
 
 
@@ -84,7 +93,10 @@ def _event(dice: Dice, generation: str) -> Event:
 
 
 def _identity(dice: Dice) -> dict[str, Any]:
-    found: dict[str, Any] = {"chain": dice.choice((0, 0, -1, 3)), "instruction": dice.randrange(-1, 4)}
+    found: dict[str, Any] = {
+        "chain": dice.choice((0, 0, -1, 3)),
+        "instruction": dice.randrange(-1, 4),
+    }
     identifier = dice.choice(_IDENTIFIERS)
     if dice.random() < 0.5:
         found["number" if isinstance(identifier, int) else "text"] = identifier
@@ -177,7 +189,9 @@ def record(dice: Dice) -> bytes:
     }
     parts = [("ETRECORD_V0", b"")]
     for method in methods:
-        prefix = dice.choice(("edge_dialect_exported_program", "edge_dialect_exported_program", name(dice)))
+        prefix = dice.choice(
+            ("edge_dialect_exported_program", "edge_dialect_exported_program", name(dice))
+        )
         parts.append((f"{prefix}/{method}".replace("\0", ""), json.dumps(_graph(dice)).encode()))
     if dice.random() < 0.4:
         parts.append(("exported_program", json.dumps(_graph(dice)).encode()))
@@ -221,7 +235,7 @@ def _node(dice: Dice, own: str, names: list[str], depth: int) -> dict[str, Any]:
     target = dice.choice(
         ("torch.ops.aten.relu.default", "torch.ops.aten.convolution.default", "_operator.getitem",
          "torch.ops.aten.add.out", "executorch_call_delegate", "torch.ops.higher_order.cond",
-         "torch.ops.higher_order.while_loop", "executorch.exir.memory.view", "memory.alloc", name(dice))
+         "torch.ops.higher_order.while_loop", "executorch.exir.memory.view", "memory.alloc", name(dice))  # noqa: E501
     )  # fmt: skip
     inputs: list[Any] = [
         {"name": "input", "arg": dice.choice(({"as_tensor": {"name": dice.choice((*names, "x"))}},
@@ -231,7 +245,9 @@ def _node(dice: Dice, own: str, names: list[str], depth: int) -> dict[str, Any]:
     if depth < 2 and dice.random() < 0.06:
         inner = _graph(dice, depth + 1)
         if "cond" in target or "while" in target:
-            inputs.append({"arg": {"as_graph": {"name": "g", "graph": inner["graph_module"]["graph"]}}})
+            inputs.append(
+                {"arg": {"as_graph": {"name": "g", "graph": inner["graph_module"]["graph"]}}}
+            )
         else:
             inputs.insert(0, {"arg": {"as_string": json.dumps(inner)}})
     metadata = {
@@ -295,10 +311,12 @@ def inspector_table(dice: Dice) -> bytes:
     lines = ["\t".join(columns)]
     for row in range(count(dice)):
         value = dice.choice((f"{dice.random():.6f}", number_text(dice)))
-        start = dice.choice((f"[{dice.randrange(10**6)}]", f"[{number_text(dice)}]", "[]", "[1, 5]", "["))
+        start = dice.choice(
+            (f"[{dice.randrange(10**6)}]", f"[{number_text(dice)}]", "[]", "[1, 5]", "[")
+        )
         lines.append(
             "\t".join(
-                (str(row), dice.choice(("Default", "Execute", name(dice))), name(dice), *[value] * 6,
+                (str(row), dice.choice(("Default", "Execute", name(dice))), name(dice), *[value] * 6,  # noqa: E501
                  dice.choice(("[]", "['aten.relu.default']", name(dice))),
                  dice.choice(("True", "False", "")), name(dice), start)
             )

@@ -167,7 +167,9 @@ def _in_range(codes: Any, count: int) -> bool:
 
 def _check_column(column: Any, count: int, what: str) -> None:
     _must(len(column.values) == count, f"{what} has another length")
-    _must(column.valid is None or len(column.valid) == count, f"{what}: its mask has another length")
+    _must(
+        column.valid is None or len(column.valid) == count, f"{what}: its mask has another length"
+    )
     if column.strings is not None:
         shown = column.values if column.valid is None else column.values[column.valid]
         _must(_in_range(shown, len(column.strings)), f"{what}: a text that does not exist")
@@ -267,7 +269,9 @@ def _check_links(table: LinkTable) -> None:
     if table.program is not None:
         operators, nodes = len(table.program.operators), len(table.program.nodes)
         for one in table.links:
-            _must(all(0 <= i < operators for i in one.operators + one.near), "a link to no operator")
+            _must(
+                all(0 <= i < operators for i in one.operators + one.near), "a link to no operator"
+            )
             _must(all(0 <= i < nodes for i in one.nodes), "a link to no node")
 
 
@@ -282,7 +286,7 @@ def check_totals(table: LinkTable) -> None:
     cost = Costs(table).table()
     rows = sum(row.ticks for row in cost.rows)
     _must(cost.single + cost.shared == rows, "single and shared are not all rows")
-    _must(cost.without_operator >= 0 and all(row.ticks >= 0 for row in cost.rows), "a negative cost",
+    _must(cost.without_operator >= 0 and all(row.ticks >= 0 for row in cost.rows), "a negative cost",  # noqa: E501
           str(cost)[:200])  # fmt: skip
     _must(sum(row.ticks for row in cost.by_nodes) == rows, "nodes do not add up to operators")
     grouping = Grouping(table)
@@ -321,7 +325,9 @@ def rows_of(trace: Trace) -> list[Row]:
     """Return process, thread, name, start and end of every slice, sorted."""
     slices = trace.slices
     tracks = slices.row_track[slices.rows()].tolist()
-    columns = zip(tracks, slices.name.tolist(), slices.start.tolist(), slices.end.tolist(), strict=True)
+    columns = zip(
+        tracks, slices.name.tolist(), slices.start.tolist(), slices.end.tolist(), strict=True
+    )
     return sorted(
         (trace.tracks[track].process, trace.tracks[track].thread, trace.strings[name], start, end)
         for track, name, start, end in columns
@@ -344,7 +350,10 @@ def check_perfetto(trace: Trace, path: Path) -> None:
     assert isinstance(again, Trace)
     check_trace(again)
     _must(again.clock.ns_per_tick == trace.clock.ns_per_tick, "a Perfetto export on another clock")
-    found, wanted = rows_of(again), [(*row[:2], row[2] or "(unnamed)", *row[3:]) for row in rows_of(trace)]
+    found, wanted = (
+        rows_of(again),
+        [(*row[:2], row[2] or "(unnamed)", *row[3:]) for row in rows_of(trace)],
+    )
     if not all(track.process and track.thread for track in trace.tracks):
         # Such a process or thread is named by its number.
         found, wanted = [row[2:] for row in found], [row[2:] for row in wanted]

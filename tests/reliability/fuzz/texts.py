@@ -10,7 +10,7 @@ from tests.reliability.fuzz.values import EDGES, Dice, count, name, number, numb
 _LOCATIONS = (
     'loc("m.mlir":2:3)', "loc(unknown)", 'loc(callsite("m.mlir":11:10 at "m.mlir":2:3))',
     'loc(fused["m.mlir":1:2, "m.mlir":3:4])', 'loc("Relu, 0"("m.mlir":13:10))', "loc(", "loc()", "",
-    'loc("m.mlir":2:3 to :9)', 'loc(fused<"CSE">["a":1:2])', "loc(" + "callsite(" * 40, 'loc("\\22":1:1)',
+    'loc("m.mlir":2:3 to :9)', 'loc(fused<"CSE">["a":1:2])', "loc(" + "callsite(" * 40, 'loc("\\22":1:1)',  # noqa: E501
     'loc("m.mlir":99999999999999999999:1)', "@L2C3", "#loc5",
 )  # fmt: skip
 _HOST_EVENTS = (
@@ -55,7 +55,9 @@ def torq_host(dice: Dice) -> bytes:
     for _ in range(count(dice, 24)):
         now = now + dice.randrange(5) if dice.random() < 0.9 else tick(dice)
         event = dice.choice((*_HOST_EVENTS, _text(dice)))
-        for ending in dice.choice((("BEGIN", "END"), ("START", "END"), ("BEGIN",), ("END",), ("",))):
+        for ending in dice.choice(
+            (("BEGIN", "END"), ("START", "END"), ("BEGIN",), ("END",), ("",))
+        ):
             time = dice.choice((str(now), str(now + 3), number_text(dice)))
             if with_dispatch:
                 cells = [
@@ -89,7 +91,9 @@ def torq_annotated(dice: Dice) -> bytes:
         row = []
         for column in columns:
             if column.startswith("timestamp"):
-                row.append(dice.choice((str(start), str(start + 5), number_text(dice), "", f"{start}.5")))
+                row.append(
+                    dice.choice((str(start), str(start + 5), number_text(dice), "", f"{start}.5"))
+                )
             elif column.endswith("used_in_program"):
                 row.append(dice.choice(("True", "False", "", "1")))
             elif column in ("action_id", "job_id", "nss_program_index"):
@@ -154,7 +158,9 @@ def table(dice: Dice) -> bytes:
             "inference": dice.choice(("", "1", "2", number_text(dice))),
             "instruction_id": number_text(dice),
         }
-        row = [values.get(column) or dice.choice((number_text(dice), name(dice))) for column in columns]
+        row = [
+            values.get(column) or dice.choice((number_text(dice), name(dice))) for column in columns
+        ]
         writer.writerow(row[: len(row) - dice.choice((0,) * 9 + (1,))])
     return out.getvalue().encode("utf-8", "surrogatepass")
 
@@ -163,7 +169,9 @@ def mlir(dice: Dice) -> bytes:
     """Return MLIR text: functions, operations, regions, types, attributes and locations."""
     lines = ["// RUN: x"] if dice.random() < 0.1 else []
     lines += [f"#loc{i} = {dice.choice(_LOCATIONS)}" for i in range(count(dice, 3))]
-    lines.append(dice.choice(("module {", "module @m attributes {a = 1 : i32} {", "builtin.module {")))
+    lines.append(
+        dice.choice(("module {", "module @m attributes {a = 1 : i32} {", "builtin.module {"))
+    )
     for function in range(1 + count(dice, 2)):
         lines.append(f"  func.func @f{function}(%arg0: {_type(dice)}) -> {_type(dice)} {{")
         _operations(lines, dice, 0)
@@ -180,7 +188,7 @@ def _operations(lines: list[str], dice: Dice, depth: int) -> None:
         result, operand = f"%{dice.randrange(4)}", dice.choice(("%arg0", "%0", "%1#1", "%x"))
         of = dice.choice(("tosa.add", "tosa.conv2d", "torq_hl.slice", "arith.constant", "scf.if"))
         attributes = dice.choice(
-            ("", " {a = 1 : i8}", ' {s = "}\\22"}', " {a = [1, [2]], b = #x<y<z>>}", " {a = {b = {}}}",
+            ("", " {a = 1 : i8}", ' {s = "}\\22"}', " {a = [1, [2]], b = #x<y<z>>}", " {a = {b = {}}}",  # noqa: E501
              " {a = dense<1> : " + _type(dice) + "}")
         )  # fmt: skip
         place = dice.choice(("", "", " loc(#loc0)", f" {dice.choice(_LOCATIONS)}"))
@@ -199,5 +207,7 @@ def _operations(lines: list[str], dice: Dice, depth: int) -> None:
 
 def _type(dice: Dice) -> str:
     sizes = "x".join(str(dice.choice((1, 8, 56, "?", *EDGES))) for _ in range(count(dice, 4)))
-    element = dice.choice(("i8", "f32", "!quant.uniform<i8:f32, 0.5>", "complex<f32>", "tensor<2xi8>"))
+    element = dice.choice(
+        ("i8", "f32", "!quant.uniform<i8:f32, 0.5>", "complex<f32>", "tensor<2xi8>")
+    )
     return dice.choice((f"tensor<{sizes}x{element}>", f"memref<{sizes}x{element}>", "index", "()"))

@@ -52,7 +52,10 @@ def _descriptor(packet: Any, uuid: int, uuids: list[int], dice: Dice) -> None:
     one.uuid = uuid
     kind = dice.randrange(6)
     if kind <= 1:
-        one.thread.pid, one.thread.tid = dice.choice((0, 1, 4, -5)), dice.choice((0, 1, 5, 2**31 - 1))
+        one.thread.pid, one.thread.tid = (
+            dice.choice((0, 1, 4, -5)),
+            dice.choice((0, 1, 5, 2**31 - 1)),
+        )
         one.thread.thread_name = _text(dice)
     elif kind == 2:
         one.process.pid, one.process.process_name = dice.choice((0, 1, 4)), _text(dice)
@@ -143,7 +146,7 @@ def _event(packet: Any, uuids: list[int], dice: Dice) -> None:
 
 def _argument(one: Any, dice: Dice, depth: int) -> None:
     if dice.random() < 0.7:
-        one.name = dice.choice(("operator", "start_ticks", "dur_ticks", "identifier", "run", "timing",
+        one.name = dice.choice(("operator", "start_ticks", "dur_ticks", "identifier", "run", "timing",  # noqa: E501
                                 "derived", "event", "column x", _text(dice)))  # fmt: skip
     elif dice.random() < 0.7:
         one.name_iid = dice.choice((1, 2, 9))
@@ -202,7 +205,9 @@ def _chrome_event(dice: Dice) -> Any:
         "tid": dice.choice((1, 1, 2, "main", None, number(dice))),
     }
     if phase == "X":
-        event["dur"] = dice.choice((dice.randrange(100), 0, 0.125, -1, number_text(dice), tick(dice)))
+        event["dur"] = dice.choice(
+            (dice.randrange(100), 0, 0.125, -1, number_text(dice), tick(dice))
+        )
     if phase == "M":
         event["name"] = dice.choice(
             ("process_name", "thread_name", "process_labels", "thread_sort_index", name(dice))
@@ -213,7 +218,7 @@ def _chrome_event(dice: Dice) -> Any:
     elif dice.random() < 0.4:
         event["args"] = dice.choice(
             ({"External id": dice.randrange(5), "Sequence number": 3, "Fwd thread id": 0},
-             {"op_name": "Conv", "provider": "CPUExecutionProvider"}, {"Python id": 1, "Python parent id": 0},
+             {"op_name": "Conv", "provider": "CPUExecutionProvider"}, {"Python id": 1, "Python parent id": 0},  # noqa: E501
              {name(dice): dice.choice(HOSTILE)}, dice.choice(HOSTILE))
         )  # fmt: skip
     if phase in "stfbneSTF" or dice.random() < 0.05:

@@ -17,7 +17,14 @@ def members(data: bytes) -> Members:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return [(i.filename, archive.read(i)) for i in archive.infolist()]
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, KeyError) as e:
+    except (
+        zipfile.BadZipFile,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        OSError,
+        KeyError,
+    ) as e:
         raise ValueError(str(e)) from e
     except Exception as error:  # zlib.error, struct.error and others of broken archives
         raise ValueError(str(error)) from error
