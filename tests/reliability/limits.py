@@ -340,7 +340,7 @@ def _read_shape(options: Options, name: str, sizes: tuple[int, ...]) -> Outcome:
             length = path.stat().st_size
             found = info_of(path, shape.seconds)
             figures = (
-                f"{length / 1e6:.1f} MB: {found.seconds:.1f} s, {found.memory / 1e6:.0f} MB of memory"
+                f"{length / 1e6:.1f} MB: {found.seconds:.1f} s, {found.memory / 1e6:.0f} MB of memory"  # noqa: E501
                 f"{', refused' if found.code else ''}"
             )
             if complaint := found.complaint(shape.seconds, 4 * length + _BESIDE):

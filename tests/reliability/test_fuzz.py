@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from tests.paths import DATA
-from tests.reliability.campaign import Options
-from tests.reliability.fuzz import checks, oracles, protobuf_changes, worker
+from tests.reliability.fuzz import checks, oracles, protobuf_changes
 from tests.reliability.fuzz.kinds import KINDS, input_of, samples_of
 from tests.reliability.fuzz.minimize import minimized
-from viewer.formats import format_of, open_file
+from viewer.formats import open_file
 from viewer.formats.table import reader
 
 
@@ -43,40 +42,6 @@ def test_some_inputs_are_read_and_some_refused_and_nothing_is_wrong(name, tmp_pa
         outcomes.append(result.is_read)
     assert any(outcomes)
     assert name in ("settings", "mlir") or not all(outcomes)
-
-
-@pytest.mark.slow
-def test_a_defect_of_a_reader_is_found_made_small_and_saved(tmp_path, monkeypatch):
-    def faulty(path, progress, cancelled):
-        with open(path, "rb") as file:
-            if b"\t" in file.read():
-                raise KeyError("tab")
-        return reader_read(path, progress, cancelled)
-
-    reader_read = reader.read
-    monkeypatch.setattr(reader, "read", faulty)
-    format_of.cache_clear()
-    options = Options(False, 0, tmp_path / "findings")
-    outcome = worker.run(options, "table", 0, 100, 60.0)
-    found = [one for one in outcome.findings if "KeyError" in one.what]
-    assert len(found) == 1
-    saved = found[0].repeat.split()[-1]
-    with open(saved, "rb") as file:
-        assert len(file.read()) < 80
-    assert outcome.count >= 100
-
-
-def test_a_dead_child_is_a_finding_with_its_input(tmp_path, monkeypatch):
-    def deadly(path, kind):
-        import os
-
-        os._exit(9)
-
-    monkeypatch.setattr(checks, "read", deadly)
-    oracles.prepare(tmp_path)
-    kind = KINDS["table"]
-    found = worker._in_child(worker._Found(), kind, tmp_path, "seed", 10, 60.0)
-    assert [defect.key for defect, _ in found.defects.values()] == ["the process died"]
 
 
 def test_what_takes_too_long_is_a_defect_with_the_function(tmp_path, monkeypatch):

@@ -286,7 +286,7 @@ def check_totals(table: LinkTable) -> None:
     cost = Costs(table).table()
     rows = sum(row.ticks for row in cost.rows)
     _must(cost.single + cost.shared == rows, "single and shared are not all rows")
-    _must(cost.without_operator >= 0 and all(row.ticks >= 0 for row in cost.rows), "a negative cost",
+    _must(cost.without_operator >= 0 and all(row.ticks >= 0 for row in cost.rows), "a negative cost",  # noqa: E501
           str(cost)[:200])  # fmt: skip
     _must(sum(row.ticks for row in cost.by_nodes) == rows, "nodes do not add up to operators")
     grouping = Grouping(table)

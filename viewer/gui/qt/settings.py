@@ -32,8 +32,8 @@ RECENT_COUNT = 20  # commands
 WINDOW_STATE_VERSION = 3
 # A number that fits 32 bits.
 _WHOLE = re.compile("-?[0-9]{1,9}")
-# "@V" of "@Variant(", also escaped or split over lines: PySide unpickles Python objects in variants,
-# which can run code. No setting is one.
+# "@V" of "@Variant(", also escaped or split over lines: PySide unpickles Python objects in
+# variants, which can run code. No setting is one.
 _VARIANT = re.compile(rb"(?:@|\\x0*40|\\0*100)(?:\\\r?\n)*(?:V|\\x0*56|\\0*126)", re.IGNORECASE)
 
 
