@@ -232,7 +232,7 @@ def too_large(path: str, error: NotEnoughMemory, part: Fraction | None = None) -
     if part is not None and error.in_proportion:
         fits = _round_share(part * Fraction(error.available, error.needed) * _SAFE)
     what = "it" if part in (None, WHOLE) else f"its first {share_text(part or WHOLE)}"
-    instead = f"Open a part of it (--part {share_text(fits)}), or allow" if fits else "Allow"
+    instead = f"Open only a part (--part {share_text(fits)}), or allow" if fits else "Allow"
     return FileTooLarge(
         path,
         f"{what} would need about {bytes_text(error.needed)} of memory, and "
