@@ -8,6 +8,7 @@ import pytest
 from tests.paths import ROOT
 from viewer.cli import batch_export, main
 from viewer.cli.batch_export import ENDED, plan, run
+from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import no_progress
 from viewer.workspace.exports import prepare
 from viewer.workspace.workspace import Workspace
@@ -167,3 +168,22 @@ def test_an_empty_folder_is_told(tmp_path, capsys):
     (tmp_path / "in").mkdir()
     code, told, _ = opscope(capsys, "--jobs", 1, tmp_path / "in", "-o", tmp_path / "out")
     assert (code, told) == (1, f"wrote 0 of 0 profiles to {tmp_path / 'out'}\n")
+
+
+def test_a_profile_that_is_too_large_for_its_share_of_the_memory_is_written_alone(
+    tmp_path, monkeypatch
+):
+    source = tmp_path / "in"
+    source.mkdir()
+    rows = "".join(f"p,t,name,{i},1\n" for i in range(2_500_000))
+    (source / "large.csv").write_text("process,thread,name,start_ns,dur_ns\n" + rows)
+    shutil.copy(DATA / "table_csv/two_threads.csv", source / "small.csv")
+    monkeypatch.setattr(BUDGET, "available", lambda: 600 << 20)
+    heard = []
+    outcomes = run(plan(str(source), str(tmp_path / "out"), ".csv").tasks, 4, "slices", None,
+                   heard.append)  # fmt: skip
+    assert [outcome.failure for outcome in outcomes] == ["", ""]
+    assert [os.path.basename(outcome.task.profile) for outcome in heard] == [
+        "small.csv",
+        "large.csv",
+    ]

@@ -19,8 +19,8 @@ from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial, open_part
 
 BLOCK = 1 << 21
-# An event that is longer than a block is held in memory, and several times: 5.6 bytes a byte at the
-# peak, measured with an event of 200 MB.
+# An event that is longer than a block is held in memory, and several times. Not measured: the data,
+# its next block, both joined, and what is parsed.
 _HELD_MEMORY = 5
 # No event is that long: a damaged file, or one that only looks like a list of events, would be held
 # in memory as a whole, and searched for the end of its first event for minutes.

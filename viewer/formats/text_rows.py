@@ -30,7 +30,7 @@ ROWS_AT_ONCE = 1 << 16
 # No profile has a row of 100 kB; a file of one line would be read whole to find its end.
 LONGEST_LINE = 16 << 20
 # What a row of a Torq profile takes at the peak, at least. Measured in bytes a row, with RSS:
-# compile profiles 272 and 355 (600,000 rows of the benches), host profiles 190 (660,000 rows).
+# compile profiles 272 and 355 (600,000 rows of the benches), host profiles 210 (600,000 rows).
 ROW_MEMORY = 150
 
 

@@ -27,6 +27,7 @@ from viewer.workspace.link_choices import Choices
 
 def test_a_request_arrives_as_it_was_sent():
     choices = Choices(
+        parts=(("", Fraction(1, 5)), (os.path.abspath("big.csv"), Fraction(1, 10))),
         pairs=(("/a/run.etdp", "/a/model.etrecord"), ("/b.etdp", None)),
         methods=(("Execute 1", "forward"),),
         columns=((None, "job_id"), ("/a/jobs.csv", "")),

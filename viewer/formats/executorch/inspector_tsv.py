@@ -49,7 +49,7 @@ _WHOLE = re.compile(r"[0-9]{1,18}")
 # Who logged an event: the runtime, a delegate, or a delegate whose name for it states a unit.
 _RUNTIME, _DELEGATE, _OTHER_CLOCK = range(3)
 _ROWS_AT_ONCE = 4096
-# Bytes of a slice at the peak, at least: 507 measured with RSS (500,000 rows with two texts).
+# Bytes of a slice at the peak. Not measured: a tuple of seven numbers and the columns' texts.
 _SLICE_MEMORY = 400
 _SEVERAL = "event of several runs: the table has start times but no durations: left out"
 _OWN_CLOCK = "event timed by a separate delegate clock: left out"

@@ -36,7 +36,7 @@ _AT_ONCE = 2
 _PIECE = 1 << 18
 _CHUNK_CELLS = 2_000_000
 # The parser holds what it has read until its rows are complete, which may be never if a quote is
-# not closed. Its buffer doubles as it grows: 3.1 bytes a byte at the peak, for a cell of 200 MB.
+# not closed. Not measured: its buffer doubles as it grows, and the old one is copied.
 _HELD_MEMORY = 3
 # If one in this many cells has a new text, sorting them costs more than the codes save.
 _OFTEN = 4

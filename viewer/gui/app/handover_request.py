@@ -216,9 +216,9 @@ def _read(found: dict[str, Any]) -> Choices:
     from viewer.workspace.link_choices import Choices
 
     def pairs(name: str) -> list[_Pair]:
-        if len(_list(found.get(name, []))) > MOST_FILES:
+        if len(_list(found[name])) > MOST_FILES:
             raise ValueError("too many")
-        return [(_text_or_none(one), _text_or_none(other)) for one, other in found.get(name, [])]
+        return [(_text_or_none(one), _text_or_none(other)) for one, other in found[name]]
 
     clocks = [
         ((path and _path(path)) or "", parse_ratio(_text(rate))) for path, rate in pairs("clocks")
@@ -233,7 +233,10 @@ def _read(found: dict[str, Any]) -> Choices:
         columns=tuple((of and _path(of), _text(column)) for of, column in pairs("columns")),
         clocks=tuple(clocks),
         delegate_clocks=tuple(delegate_clocks),
-        parts=tuple(((path and _path(path)) or "", _share(part)) for path, part in pairs("parts")),
+        parts=tuple(
+            ((path and _path(path)) or "", _share(part))
+            for path, part in _list(found.get("parts", []))[:MOST_FILES]
+        ),
         source_paths=tuple(
             # Those of the command line of this user.
             Substitution(_text(recorded), _path(local), any_kind=True)

@@ -23,6 +23,7 @@ from tests.gui.window.shown import (
     runs_offered,
     shown_docks,
 )
+from viewer.codecs.memory_budget import BUDGET
 from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.session.linking import pair_files
 from viewer.gui.timeline.scene.titles import process_note
@@ -270,3 +271,26 @@ def test_many_messages_are_counted_and_the_last_ones_shown(controller, qtbot, tm
     assert len(lines) == 5
     assert lines[-1] == "and 3 more, see Problems"
     assert controller.problems.count == 7
+
+
+def test_a_file_that_is_too_large_offers_its_largest_part_that_fits(
+    controller, qtbot, tmp_path, monkeypatch
+):
+    path = tmp_path / "rows.csv"
+    row = "p,t,name,{},1\n"
+    path.write_text(
+        "process,thread,name,start_ns,dur_ns\n" + "".join(row.format(i) for i in range(900_000))
+    )
+    monkeypatch.setattr(BUDGET, "_limit", 1)
+    open_files(qtbot, controller, path)
+    bar = controller.window.message
+    said = plain_spaces(bar.text)
+    assert said.startswith("rows.csv: it would need about ")
+    assert "67 MB are available" in said
+    assert (bar.action.text(), controller.session.is_empty) == ("Open First 40%", True)
+    with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):
+        bar.action.click()
+    qtbot.waitUntil(lambda: not controller.session.is_empty)
+    (trace,) = controller.session.workspace.traces
+    assert trace.problems[0].kind.startswith("Only the first 40% of the file (")
+    assert 0 < len(trace.slices) < 450_000

@@ -26,7 +26,7 @@ MOST_DELEGATES = 1 << 16
 MOST_VALUES = 1 << 21
 _MOST_NUMBERS = 1 << 22
 MOST_TEXT = 256  # bytes of a name; operators have up to 60
-# Bytes of the columns and the object of a table at the peak, at least.
+# Bytes of the columns and the object of a table at the peak. Not measured.
 _TABLE_MEMORY = 150
 _LEAST_TABLE = 8  # bytes: an offset and the head of a table
 
