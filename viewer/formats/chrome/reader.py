@@ -355,7 +355,8 @@ class _Reader:
                 of_argument[0].append(some_rows)
                 of_argument[1].append(some_values)
             for argument, given_parts in by_argument.items():
-                rows, value = np.concatenate(given_parts[0]), np.concatenate(given_parts[1])
+                rows = np.concatenate(given_parts[0])
+                value: NDArray[Any] = np.concatenate(given_parts[1])
                 shown = " ".join(filter(None, (name, ident)))
                 several = len(by_argument) > 1
                 shown = f"{shown} · {argument}" if several else shown or argument

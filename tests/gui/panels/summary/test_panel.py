@@ -1,5 +1,7 @@
 """The summary panel: its figures are those of other panels, and each of them leads somewhere."""
 
+import json
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
@@ -243,8 +245,11 @@ def test_a_large_trace_is_summarized_once_the_panel_is_seen(sample, make_panel, 
     assert figures(panel)["delegated"] == "57.6 %"
 
 
-def test_a_profile_without_slices_says_how_to_record_one(show_files, qtbot):
-    panel = show_files(SummaryPanel, "etdump/SYN_allocations.etdp")
+def test_a_profile_without_slices_says_how_to_record_one(show_files, qtbot, tmp_path):
+    counter = {"ph": "C", "pid": 1, "name": "memory", "ts": 1, "args": {"bytes": 2}}
+    path = tmp_path / "counters.json"
+    path.write_text(json.dumps({"traceEvents": [counter]}))
+    panel = show_files(SummaryPanel, str(path))
     assert panel.sentence == NO_SLICES
     with qtbot.waitSignal(panel.open_dialog_requested):
         panel.empty.pressed.emit()
