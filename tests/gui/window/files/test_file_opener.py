@@ -287,10 +287,10 @@ def test_a_file_that_is_too_large_offers_its_largest_part_that_fits(
     said = plain_spaces(bar.text)
     assert said.startswith("rows.csv: it would need about ")
     assert "67 MB are available" in said
-    assert (bar.action.text(), controller.session.is_empty) == ("Open First 40%", True)
+    assert (bar.action.text(), controller.session.is_empty) == ("Open First 20%", True)
     with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):
         bar.action.click()
     qtbot.waitUntil(lambda: not controller.session.is_empty)
     (trace,) = controller.session.workspace.traces
-    assert trace.problems[0].kind.startswith("Only the first 40% of the file (")
-    assert 0 < len(trace.slices) < 450_000
+    assert trace.problems[0].kind.startswith("Only the first 20% of the file (")
+    assert 0 < len(trace.slices) < 300_000
