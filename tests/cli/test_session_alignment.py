@@ -12,8 +12,8 @@ from viewer.cli.session_alignment import alignment_of
 from viewer.codecs.file_stamps import stamp_of
 from viewer.formats import open_file
 from viewer.gui.session.files.export_scope import shifts
-from viewer.view.saved_view import kept_view
-from viewer.view.session_file import (
+from viewer.view.sessions.saved_view import kept_view
+from viewer.view.sessions.session_file import (
     SavedClock,
     SavedSession,
     SavedTie,

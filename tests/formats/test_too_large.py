@@ -27,7 +27,7 @@ from fractions import Fraction
 resource.setrlimit(resource.RLIMIT_AS, ({ADDRESSES * MB}, {ADDRESSES * MB}))
 from viewer.codecs.memory_budget import BUDGET
 from viewer.formats import UnreadableFile, open_file
-from viewer.view.session_file import read
+from viewer.view.sessions.session_file import read
 BUDGET.limit({LIMIT * MB})
 path = sys.argv[1]
 try:

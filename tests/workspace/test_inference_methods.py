@@ -5,7 +5,7 @@ import pytest
 from tests.paths import DATA
 from viewer.model.trace import Trace
 from viewer.reports.info import info
-from viewer.view.saved_choices import choices_of, kept_choices
+from viewer.view.sessions.saved_choices import choices_of, kept_choices
 from viewer.workspace.inference_methods import numbers_text, parse_numbers
 from viewer.workspace.link_choices import Choices, apply, chosen
 from viewer.workspace.workspace import Workspace

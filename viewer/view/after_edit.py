@@ -10,7 +10,7 @@ from viewer.view import group_ranges
 from viewer.view.clock_groups import ClockGroups, clock_groups
 from viewer.view.history import History, Version
 from viewer.view.open_trace import OpenTrace
-from viewer.view.saved_view import MOST_SLICES, kept_view, shown_view
+from viewer.view.sessions.saved_view import MOST_SLICES, kept_view, shown_view
 from viewer.view.state import SliceRef, SliceSet, TrackView, ViewState
 from viewer.workspace.open_paths import OpenFile
 from viewer.workspace.workspace import Workspace

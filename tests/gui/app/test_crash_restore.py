@@ -4,15 +4,15 @@ import os
 from datetime import datetime, timedelta
 
 import pytest
+from tests.view.test_autosaved_sessions import crash
+from tests.view.test_recent_sessions import session
 
 from tests.gui.app.test_windows import CSV, DEMO, names, take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import settle
-from tests.view.test_autosaved_sessions import crash
-from tests.view.test_recent_sessions import session
 from viewer.gui.app.crash_restore import LATER, RESTORING, CrashRestore, offer_text
-from viewer.view.autosaved_sessions import LeftSession
-from viewer.view.recent_sessions import RecentSessions
+from viewer.view.sessions.autosaved_sessions import LeftSession
+from viewer.view.sessions.recent_sessions import RecentSessions
 
 NOW = datetime(2026, 11, 23, 18, 5)
 

@@ -15,9 +15,9 @@ import pytest
 
 from tests.gui.events import SAMPLE
 from tests.gui.x_server import x_server
-from viewer.view.autosaved_sessions import take_left
-from viewer.view.recent_sessions import RecentSessions
-from viewer.view.session_file import read
+from viewer.view.sessions.autosaved_sessions import take_left
+from viewer.view.sessions.recent_sessions import RecentSessions
+from viewer.view.sessions.session_file import read
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 

@@ -14,8 +14,8 @@ from viewer.gui.app.windows import Windows
 from viewer.gui.qt.settings import SMOOTH_MOTION, Settings
 from viewer.gui.session import navigation
 from viewer.gui.window.start_page import page as start_page
-from viewer.view.recent_sessions import RecentSessions
-from viewer.view.session_file import read
+from viewer.view.sessions.recent_sessions import RecentSessions
+from viewer.view.sessions.session_file import read
 
 DEMO, DEMO_RECORD = SAMPLE["delegate_handle_map"].paths()
 CSV = SAMPLE["plain_csv"].paths()[0]

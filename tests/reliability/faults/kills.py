@@ -135,8 +135,14 @@ def _writers(suffix: str) -> tuple[Write, Write]:
     from viewer.render.flame_graph.svg import write_svg
     from viewer.reports.calls import CallOptions
     from viewer.reports.flame_graphs import flame_graphs
-    from viewer.view.session_file import VERSION, SavedBookmark, SavedSession, SavedView, input_of
-    from viewer.view.session_file import write as write_session
+    from viewer.view.sessions.session_file import (
+        VERSION,
+        SavedBookmark,
+        SavedSession,
+        SavedView,
+        input_of,
+    )
+    from viewer.view.sessions.session_file import write as write_session
     from viewer.workspace.exports import export
     from viewer.workspace.workspace import Workspace
 
@@ -183,7 +189,7 @@ def kill_windows(options: Options) -> Outcome:
 
 def _kill_a_window(folder: Path, how: signal.Signals, wait: float) -> tuple[bool, list[Finding]]:
     from viewer.codecs.reading import UnreadableFile
-    from viewer.view.session_file import read
+    from viewer.view.sessions.session_file import read
 
     given = environment(folder)
     session = folder / "work.opscope"
@@ -231,7 +237,7 @@ def _sessions(folder: Path) -> list[Path]:
 
 def saved_bookmarks(folder: Path) -> int:
     """The most bookmarks in any session file below a folder."""
-    from viewer.view.session_file import read
+    from viewer.view.sessions.session_file import read
 
     views = [read(str(path)).view for path in _sessions(folder)]
     return max((len(view.marks) for view in views if view is not None), default=0)

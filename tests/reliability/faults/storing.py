@@ -12,8 +12,8 @@ from PySide6.QtCore import QSettings
 
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.qt.settings import EDITOR, Settings
-from viewer.view.recent_sessions import RecentSessions
-from viewer.view.session_file import VERSION, SavedBookmark, SavedSession, SavedView, write
+from viewer.view.sessions.recent_sessions import RecentSessions
+from viewer.view.sessions.session_file import VERSION, SavedBookmark, SavedSession, SavedView, write
 
 
 def main(what: str, folder: str, size: int) -> int:

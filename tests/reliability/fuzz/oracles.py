@@ -40,9 +40,9 @@ from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.info import info, info_text
 from viewer.view.open_trace import views_of
-from viewer.view.saved_view import shown_view
-from viewer.view.session_file import find_inputs, is_session, with_inputs
-from viewer.view.session_file import read as read_session
+from viewer.view.sessions.saved_view import shown_view
+from viewer.view.sessions.session_file import find_inputs, is_session, with_inputs
+from viewer.view.sessions.session_file import read as read_session
 from viewer.view.state import ViewState
 from viewer.workspace.exports import export
 from viewer.workspace.link_choices import apply

@@ -7,7 +7,7 @@ import argparse
 from viewer.cli.arguments import choices_of, complain, files_of, internal_error
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
-from viewer.view.session_file import with_inputs
+from viewer.view.sessions.session_file import with_inputs
 from viewer.workspace.link_choices import NO_CHOICES, apply
 from viewer.workspace.workspace import Workspace
 

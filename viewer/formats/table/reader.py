@@ -39,6 +39,7 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.table import own_tables
 from viewer.formats.table.csv_blocks import TIME_LIMIT, CsvBlock, Shape, blocks
+from viewer.formats.table.stated_levels import levels_of, preorder
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
@@ -302,12 +303,12 @@ class _Rows:
             # The builder has them now: two copies of a large file's columns would fill memory.
             del start, end, row, codes, track, name, key, columns, derived, timing
             return builder.build(step)
-        level = _levels(codes["depth"], strings["depth"])
+        level = levels_of(codes["depth"], strings["depth"])
         is_partial = np.bincount(track, level < 0) > 0
         is_mixed = is_partial & (np.bincount(track, level >= 0) > 0)
         builder.problem("track with a depth on some rows only: nested by time", int(is_mixed.sum()))
         add(np.flatnonzero(is_partial[track]), None)
-        add(_preorder(np.flatnonzero(~is_partial[track]), track, start, end, level), level)
+        add(preorder(np.flatnonzero(~is_partial[track]), track, start, end, level), level)
         return builder.build(step)
 
     def _runs(
@@ -459,44 +460,6 @@ def _argument(codes: Codes, strings: Sequence[str]) -> Column:
         if np.isfinite(numbers).all():
             return Column(numbers[codes], valid)
     return Column.of_codes(codes, strings, valid)
-
-
-def _levels(codes: Codes, strings: Sequence[str]) -> Ints:
-    """Depths, -1 for cells that are not one."""
-    depth = [int(t) if re.fullmatch(r"\s*[0-9]{1,6}\s*", t) else -1 for t in strings]
-    return np.array(depth, np.int64)[codes]
-
-
-def _preorder(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints) -> Ints:
-    """The rows of each track with parents before children, as far as times and levels show it.
-
-    Rows with the same start are ambiguous, because one without duration may be the last child of a
-    slice or come before the next one. File order is tried first, then by depth, then slices without
-    duration first. A track uses the first order without a fault.
-    """
-    is_long = end > start
-    done: list[Ints] = []
-    for keys in ((), (is_long, level), (level, is_long)):
-        by = np.lexsort((rows, *(key[rows] for key in keys), start[rows], track[rows]))
-        ordered = rows[by]
-        faulty = np.isin(track[ordered], _faulty_tracks(ordered, track, start, end, level))
-        done.append(ordered[~faulty])
-        rows = ordered[faulty]
-        if not len(rows):
-            break
-    return np.concatenate([*done, rows])
-
-
-def _faulty_tracks(rows: Ints, track: Codes, start: Ints, end: Ints, level: Ints) -> Codes:
-    """The tracks of rows that, in this order, skip a level or overlap on one."""
-    track_of_row, depth = track[rows], level[rows]
-    begins = np.append(True, track_of_row[1:] != track_of_row[:-1])
-    skips = np.where(begins, depth != 0, np.diff(depth, prepend=0) > 1)
-    by_depth = np.lexsort((np.arange(len(rows)), depth, track_of_row))
-    before, after = rows[by_depth[:-1]], rows[by_depth[1:]]
-    same_level = (track[before] == track[after]) & (level[before] == level[after])
-    overlaps = same_level & (start[after] < end[before])
-    return np.concatenate([track_of_row[skips], track[after[overlaps]]])
 
 
 FORMAT = format_of("table.reader")

@@ -19,7 +19,7 @@ from viewer.gui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
     from viewer.gui.app.handover_request import HandoverRequest
-    from viewer.view.session_file import SavedSession
+    from viewer.view.sessions.session_file import SavedSession
     from viewer.workspace.link_choices import Choices
 
 _STEP = QPoint(32, 32)  # px, offset of a new window from the active one

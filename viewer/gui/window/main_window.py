@@ -27,7 +27,7 @@ from viewer.gui.window.help.pages import RECORDING
 if TYPE_CHECKING:
     from viewer.gui.window.controller import WindowController
     from viewer.gui.window.frame.panel_registry import PanelRegistry
-    from viewer.view.session_file import SavedSession
+    from viewer.view.sessions.session_file import SavedSession
     from viewer.workspace.link_choices import Choices
 
 

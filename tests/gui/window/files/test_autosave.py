@@ -11,7 +11,7 @@ from tests.gui.window.files.test_closing import files as files
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.session import Session
 from viewer.gui.window.files.autosave import EVERY_MS
-from viewer.view.session_file import read
+from viewer.view.sessions.session_file import read
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_what_cannot_be_saved_is_reported_once(opened_window, qtbot, monkeypatch
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("viewer.view.autosaved_sessions.write_whole", full)
+    monkeypatch.setattr("viewer.view.sessions.autosaved_sessions.write_whole", full)
     message = opened_window.window.message
     for end in (2_000, 3_000):
         opened_window.session.set_range(1_000, end)
@@ -138,7 +138,7 @@ def test_a_full_disk_at_the_end_leaves_the_autosave(opened_window, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("viewer.view.recent_sessions.write_whole", full)
+    monkeypatch.setattr("viewer.view.sessions.recent_sessions.write_whole", full)
     opened_window.window.keep_session()
     opened_window.window.close_unasked()
     assert saved(opened_window) is not None

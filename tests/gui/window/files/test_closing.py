@@ -11,7 +11,7 @@ from tests.gui.app.test_windows import take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import drop, open_files, settle
 from viewer.gui.session.bookmarks import set_bookmarks
-from viewer.view.session_file import read
+from viewer.view.sessions.session_file import read
 from viewer.view.state import Bookmark
 
 DATA = Path(__file__).parents[3] / "data"
@@ -241,7 +241,7 @@ def test_where_nothing_can_be_kept_it_is_asked(marked, qtbot, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("viewer.view.recent_sessions.write_whole", full)
+    monkeypatch.setattr("viewer.view.sessions.recent_sessions.write_whole", full)
     press(qtbot, marked, Qt.Key.Key_W)
     assert marked.close_guard.question.text() == "Save this session?"
     assert "cannot be kept" in marked.close_guard.question.informativeText()

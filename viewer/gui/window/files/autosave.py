@@ -17,8 +17,8 @@ from viewer.gui.session.session import Session
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.frame.shell import Shell
-from viewer.view.autosaved_sessions import AutosavedSession
-from viewer.view.session_file import SavedSession
+from viewer.view.sessions.autosaved_sessions import AutosavedSession
+from viewer.view.sessions.session_file import SavedSession
 
 EVERY_MS = 10_000
 _AT_MOST_EVERY_S = 1.0  # for a series of bookmarks, as each save syncs the disk

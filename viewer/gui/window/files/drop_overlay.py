@@ -17,7 +17,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.model.times import counted
-from viewer.view.session_file import SUFFIX
+from viewer.view.sessions.session_file import SUFFIX
 
 MOST_LISTED = 8  # more would not be read during a drag
 _INSET, _DASHES, _CARD_WIDTH = 16, 2, 460

@@ -14,7 +14,7 @@ from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.frame.shell import Shell
 from viewer.model.text import display_name
-from viewer.view.recent_sessions import UnsavedWork
+from viewer.view.sessions.recent_sessions import UnsavedWork
 
 
 class RecentMenus(QObject):

@@ -1,11 +1,12 @@
 """Saves and restores sessions, and watches open files for changes.
 
-* *Save session* writes the inputs, choices and current view (`viewer.view.session_file`).
+* *Save session* writes the inputs, choices and current view (`viewer.view.sessions.session_file`).
 * Opening a session file replaces what is open. Inputs that were moved are searched next to it and
   by their hash; then the user is asked. Missing inputs are reported.
 * When an input changes on disk, the user can reload it, and the view stays.
-* What is closed or replaced can be kept (`viewer.view.recent_sessions`) and restored later, even if
-  it was not saved. `viewer.gui.window.files.closing` does that, and asks the user if needed.
+* What is closed or replaced can be kept (`viewer.view.sessions.recent_sessions`) and restored
+  later, even if it was not saved. `viewer.gui.window.files.closing` does that, and asks the user if
+  needed.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.resources import stem_beside
 from viewer.view.open_trace import OpenTrace
-from viewer.view.recent_sessions import RecentSessions, UnsavedWork, work_of
-from viewer.view.saved_choices import choices_of, kept_choices
-from viewer.view.saved_view import kept_view, shown_view
-from viewer.view.session_file import (
+from viewer.view.sessions.recent_sessions import RecentSessions, UnsavedWork, work_of
+from viewer.view.sessions.saved_choices import choices_of, kept_choices
+from viewer.view.sessions.saved_view import kept_view, shown_view
+from viewer.view.sessions.session_file import (
     SUFFIX,
     VERSION,
     FoundInput,

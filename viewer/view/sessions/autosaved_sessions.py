@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.file_lock import OwnedLock
 from viewer.codecs.reading import UnreadableFile
-from viewer.view.recent_sessions import RecentSessions
-from viewer.view.session_file import SUFFIX, SavedSession, encoded, read
+from viewer.view.sessions.recent_sessions import RecentSessions
+from viewer.view.sessions.session_file import SUFFIX, SavedSession, encoded, read
 
 _PREFIX, _LOCK = "autosave-", ".lock"
 _NAME = re.compile(rf"({_PREFIX}[0-9a-f]{{16}})({re.escape(_LOCK)}|{re.escape(SUFFIX)})")

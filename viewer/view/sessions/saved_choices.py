@@ -1,6 +1,6 @@
 """The user's decisions in a session file: links, methods, columns, clocks and source paths. No Qt.
 
-They refer to files by input number (see `viewer.view.session_file`).
+They refer to files by input number (see `viewer.view.sessions.session_file`).
 """
 
 from __future__ import annotations

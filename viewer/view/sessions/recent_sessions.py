@@ -19,7 +19,7 @@ import msgspec
 from viewer.codecs.atomic_file import sync_folder, write_whole
 from viewer.codecs.file_lock import locked
 from viewer.codecs.reading import UnreadableFile
-from viewer.view.session_file import (
+from viewer.view.sessions.session_file import (
     SUFFIX,
     SavedBookmark,
     SavedSession,

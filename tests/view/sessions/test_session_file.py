@@ -16,8 +16,8 @@ from viewer.cli import main
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.file_stamps import stamp_of
 from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
-from viewer.view.saved_choices import choices_of, kept_choices
-from viewer.view.session_file import (
+from viewer.view.sessions.saved_choices import choices_of, kept_choices
+from viewer.view.sessions.session_file import (
     SavedInput,
     SavedSession,
     changed_inputs,
@@ -169,7 +169,9 @@ def test_what_is_no_session_file_says_where(text, said, tmp_path):
 
 def test_paths_of_other_machines_and_devices_are_never_looked_at(tmp_path, monkeypatch):
     looked = []
-    monkeypatch.setattr("viewer.view.session_file.stamp_of", lambda path: looked.append(path))
+    monkeypatch.setattr(
+        "viewer.view.sessions.session_file.stamp_of", lambda path: looked.append(path)
+    )
     names = ("//server/share/x", "\\\\server\\x", "/dev/zero", "a\0b", "", "../../etc/x")
     session = SavedSession(1, tuple(SavedInput(name, 5, "f" * 64, name) for name in names))
     assert [one.path for one in find_inputs(session, str(tmp_path), never_cancelled)] == (

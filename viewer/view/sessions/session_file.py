@@ -31,7 +31,7 @@ from viewer.codecs.json_values import memory_needed
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
 from viewer.formats import head_of, too_large
-from viewer.view.saved_choices import SavedChoices, choices_of
+from viewer.view.sessions.saved_choices import SavedChoices, choices_of
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE
 from viewer.workspace.link_choices import Choices
 

@@ -15,8 +15,8 @@ from viewer.gui.session.session import Session
 from viewer.view import group_ranges
 from viewer.view.clock_groups import clock_groups
 from viewer.view.open_trace import OpenTrace
-from viewer.view.saved_view import kept_view, shown_view
-from viewer.view.session_file import (
+from viewer.view.sessions.saved_view import kept_view, shown_view
+from viewer.view.sessions.session_file import (
     SavedArea,
     SavedBookmark,
     SavedClock,

@@ -7,7 +7,7 @@ from fractions import Fraction
 import msgspec
 
 from tests.paths import DATA
-from viewer.view.saved_choices import ClockChoice, SavedChoices, choices_of, kept_choices
+from viewer.view.sessions.saved_choices import ClockChoice, SavedChoices, choices_of, kept_choices
 from viewer.workspace.link_choices import apply
 from viewer.workspace.workspace import Workspace
 

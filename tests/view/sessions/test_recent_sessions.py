@@ -7,9 +7,9 @@ import sys
 import msgspec
 import pytest
 
-from viewer.view.recent_sessions import MOST, RecentSessions, work_of
-from viewer.view.saved_choices import LinkChoice, SavedChoices, SourcePath
-from viewer.view.session_file import (
+from viewer.view.sessions.recent_sessions import MOST, RecentSessions, work_of
+from viewer.view.sessions.saved_choices import LinkChoice, SavedChoices, SourcePath
+from viewer.view.sessions.session_file import (
     VERSION,
     SavedBookmark,
     SavedInput,
@@ -90,7 +90,7 @@ def test_a_folder_that_takes_nothing_keeps_what_it_has(kept, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("viewer.view.recent_sessions.write_whole", full)
+    monkeypatch.setattr("viewer.view.sessions.recent_sessions.write_whole", full)
     with pytest.raises(OSError, match="No space"):
         kept.keep(session("b", 1))
     assert names(kept) == ["a"]
@@ -100,7 +100,7 @@ def test_a_folder_that_takes_nothing_keeps_what_it_has(kept, monkeypatch):
 HAMMER = """
 import sys
 from tests.view.test_recent_sessions import session
-from viewer.view.recent_sessions import RecentSessions
+from viewer.view.sessions.recent_sessions import RecentSessions
 folder, name, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 kept = RecentSessions(folder)
 for number in range(rounds):

@@ -5,18 +5,18 @@ import subprocess
 import sys
 
 import pytest
-
 from tests.view.test_recent_sessions import names, session
-from viewer.view.autosaved_sessions import AutosavedSession, take_left
-from viewer.view.recent_sessions import RecentSessions
-from viewer.view.session_file import read
+
+from viewer.view.sessions.autosaved_sessions import AutosavedSession, take_left
+from viewer.view.sessions.recent_sessions import RecentSessions
+from viewer.view.sessions.session_file import read
 
 OWNER = """
 import sys
 from msgspec.structs import replace
 from tests.view.test_recent_sessions import session
-from viewer.view.autosaved_sessions import AutosavedSession
-from viewer.view.session_file import SavedInput
+from viewer.view.sessions.autosaved_sessions import AutosavedSession
+from viewer.view.sessions.session_file import SavedInput
 owned = [AutosavedSession(sys.argv[1]) for _ in sys.argv[2:]]
 for one, name in zip(owned, sys.argv[2:]):
     one.write(replace(session(name, 5), inputs=(SavedInput(name, absolute=name),)), 1)
@@ -128,7 +128,7 @@ def test_on_a_full_disk_it_is_taken_at_the_next_start_too(folder, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("viewer.view.recent_sessions.write_whole", full)
+    monkeypatch.setattr("viewer.view.sessions.recent_sessions.write_whole", full)
     assert taken(folder) == ["a"]
     monkeypatch.undo()
     assert taken(folder) == ["a"]

@@ -22,7 +22,7 @@ from viewer.render.color_schemes import BY_ID
 from viewer.render.layout import HeaderPart
 from viewer.view.clock_groups import ClockGroup, axis_spans, clock_groups, group_key
 from viewer.view.open_trace import OpenTrace
-from viewer.view.session_file import (
+from viewer.view.sessions.session_file import (
     RowHeight,
     SavedArea,
     SavedBookmark,

@@ -1,0 +1,1 @@
+"""Session files: the open files, the choices and the view on disk. No Qt."""
