@@ -8,6 +8,8 @@ from viewer.codecs.memory_budget import (
     ALWAYS,
     RESERVE,
     UNKNOWN,
+    UNUSUAL,
+    UNUSUAL_RATIO,
     MemoryBudget,
     NotEnoughMemory,
     allowance,
@@ -101,6 +103,21 @@ def test_the_rest_of_a_packed_file_is_judged_later_unless_it_is_packed_absurdly(
 def test_distinct_texts_are_not_extrapolated():
     with MemoryBudget(Machine().memory).reading() as own:
         own.expect(100 * MB, 0.1, 50 * MB, fixed=4 * GB)
+
+
+def test_a_file_that_needs_hundreds_of_times_its_size_is_refused_though_it_fits():
+    budget = MemoryBudget(Machine().memory)
+    with budget.reading(size=1 * MB) as own:
+        own.take(UNUSUAL)
+        with pytest.raises(NotEnoughMemory) as refused:
+            own.take(2 * GB)
+    assert refused.value.times == 2000
+    with budget.reading(size=100 * MB) as own:
+        own.take(2 * GB)
+    budget.limit(4 * GB)
+    with budget.reading(size=1 * MB) as own:
+        own.take(2 * GB)
+    assert UNUSUAL_RATIO * 1 * MB < UNUSUAL
 
 
 def test_a_thread_that_reads_no_file_has_no_limit():

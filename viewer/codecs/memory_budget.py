@@ -44,6 +44,11 @@ _PACKED_SAMPLE = 128 << 20
 # A real PyTorch trace is packed 13:1 (the corpus' torch_training); a list of one event repeated,
 # 340:1. Deflate cannot exceed 1032:1.
 ABSURD_RATIO = 150
+# A file that needs more memory than both of these was made to fill it, so it is refused even if it
+# fits: gzipped PyTorch traces need up to 90 times their size, the synthetic ones of the benches 135
+# times, ETRecords 5 times; a zip bomb of 1.2 MB 1,900 times. A limit set by the user comes first.
+UNUSUAL = 256 << 20
+UNUSUAL_RATIO = 200
 # The rest of a file takes at least half as much per byte as the part that was read.
 _REST = 0.5
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -55,18 +60,29 @@ class NotEnoughMemory(MemoryError):
     """Reading a file would need more memory than is available; sizes in bytes.
 
     in_proportion: whether the first part of the file needs as much less as it is smaller.
+    times: how many times its size the file needs, if only that is why it is refused, else 0.
     """
 
-    def __init__(self, needed: int, available: int, *, in_proportion: bool) -> None:
+    def __init__(self, needed: int, available: int, *, in_proportion: bool, times: int = 0) -> None:
         super().__init__(f"{needed} bytes needed, {available} available")
         self.needed, self.available, self.in_proportion = needed, available, in_proportion
+        self.times = times
 
 
 class Allowance:
-    """What one file may take. part: the share of the file to read, from its start; 1 is all."""
+    """What one file may take.
 
-    def __init__(self, budget: MemoryBudget | None = None, part: Fraction = Fraction(1)) -> None:
-        self.part = part
+    part: the share of the file to read, from its start; 1 is all. size: of the file, in bytes; None
+    if what it needs is not compared with it.
+    """
+
+    def __init__(
+        self,
+        budget: MemoryBudget | None = None,
+        part: Fraction = Fraction(1),
+        size: int | None = None,
+    ) -> None:
+        self.part, self.size = part, size
         self.reserved = 0
         self.before = 0  # bytes that the process used before
         self._budget = budget
@@ -135,9 +151,9 @@ class MemoryBudget:
         return max(found.available - RESERVE if found else UNKNOWN, ALWAYS)
 
     @contextmanager
-    def reading(self, part: Fraction = Fraction(1)) -> Iterator[Allowance]:
-        """The allowance of one file while this thread reads it."""
-        own = Allowance(self, part)
+    def reading(self, part: Fraction = Fraction(1), size: int | None = None) -> Iterator[Allowance]:
+        """The allowance of one file while this thread reads it; see `Allowance`."""
+        own = Allowance(self, part, size)
         with self._lock:
             if not self._reading:
                 self._free = self.available()
@@ -164,6 +180,13 @@ class MemoryBudget:
             free = max(self._free - others, ALWAYS)
             if least > free:
                 raise NotEnoughMemory(shown, free, in_proportion=in_proportion)
+            if own.size is None or self._limit is not None:
+                usual = free
+            else:
+                usual = max(UNUSUAL, UNUSUAL_RATIO * own.size)
+            if least > usual:
+                times = shown // max(own.size or 0, 1)
+                raise NotEnoughMemory(shown, usual, in_proportion=in_proportion, times=times)
             own.reserved = least
 
     def _used(self) -> int:

@@ -210,7 +210,7 @@ def open_file(
             remedy="Open the whole file, and name the file that --part is for: FILE=20%",
         )
     try:
-        with BUDGET.reading(part):
+        with BUDGET.reading(part, os.path.getsize(path)):
             item = chosen.read(path, progress, cancelled)
     except NotEnoughMemory as error:
         raise too_large(path, error, part if chosen.in_order else None) from error
@@ -238,12 +238,17 @@ def too_large(path: str, error: NotEnoughMemory, part: Fraction | None = None) -
     if part is not None and error.in_proportion:
         fits = _round_share(part * Fraction(error.available, error.needed) * _SAFE)
     what = "it" if part in (None, WHOLE) else f"its first {share_text(part or WHOLE)}"
+    if error.times:
+        why = f"{error.times:,} times the size of the file, which no usual file does"
+        more = f"as much with --max-memory {max(-(-error.needed // 10**9), 1)}G if you trust it"
+    else:
+        why = f"and {bytes_text(error.available)} are available"
+        more = "more with --max-memory"
     instead = f"Open only a part (--part {share_text(fits)}), or allow" if fits else "Allow"
     return FileTooLarge(
         path,
-        f"{what} would need about {bytes_text(error.needed)} of memory, and "
-        f"{bytes_text(error.available)} are available",
-        remedy=f"{instead} more with --max-memory",
+        f"{what} would need about {bytes_text(error.needed)} of memory, {why}",
+        remedy=f"{instead} {more}",
         part=fits,
     )
 

@@ -12,6 +12,7 @@ between runs; this module does not.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -69,7 +70,7 @@ class InspectorRun:
 def read(path: str) -> tuple[list[InspectorRun], InspectorEvents]:
     """Return the runs and events of an ETDump. Raises UnreadableFile or InspectorError."""
     try:
-        with BUDGET.reading():
+        with BUDGET.reading(size=os.path.getsize(path)):
             buffer = load(path, no_progress, never_cancelled)
     except NotEnoughMemory as error:
         raise too_large(path, error) from error

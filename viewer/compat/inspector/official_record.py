@@ -142,7 +142,7 @@ class LoadedRecord:
 def read(path: str) -> LoadedRecord:
     """Load an ETRecord like the Inspector. Raises UnreadableFile or InspectorError."""
     try:
-        with zipfile.ZipFile(path) as archive, BUDGET.reading():
+        with zipfile.ZipFile(path) as archive, BUDGET.reading(size=os.path.getsize(path)):
             return _read(path, archive)
     except NotEnoughMemory as error:
         raise too_large(path, error) from error

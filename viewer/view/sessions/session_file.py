@@ -296,7 +296,7 @@ def read(path: str) -> SavedSession:
     try:
         with open(path, "rb") as file:
             data = file.read(_LONGEST + 1).removeprefix(b"\xef\xbb\xbf")
-        with BUDGET.reading() as own:
+        with BUDGET.reading(size=os.path.getsize(path)) as own:
             own.take(len(data) + memory_needed(data))
         version = msgspec.json.decode(data, type=_Version).opscope_session
         if version == VERSION:
