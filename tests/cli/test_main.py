@@ -354,19 +354,6 @@ def test_a_file_without_permission(controller, capsys, monkeypatch):
     assert (code, err) == (1, f"opscope: {DUMP}: no permission to read it\n")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("is_heard", [True, False])
-def test_output_that_cannot_be_written_is_one_line_and_exit_1(controller, is_heard):
-    command = [sys.executable, "-m", "viewer", "info", DUMP]
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            command, env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=60,
-            stdout=full, stderr=subprocess.PIPE if is_heard else full,
-        )  # fmt: skip
-    said = b"opscope: the output cannot be written (No space left on device)\n"
-    assert (done.returncode, done.stderr) == (1, said if is_heard else None)
-
-
 @pytest.mark.parametrize("name", ["sp ace.etdp", "ü☃.etdp", "-dash.etdp", "a=b.etdp", "info"])
 def test_files_may_have_any_name(controller, capsys, name):
     shutil.copy(DUMP, name)

@@ -174,7 +174,8 @@ def _read(path: str, kind: str) -> Trace:
     if kind == _COMPILE and _is_empty(path):
         # C0 and C1 have no header, so the profile of a model without work is an empty file.
         return TraceBuilder(path, kind, "C0", torq_compile_csv.CLOCK).build()
-    found = open_file(path, no_progress, never_cancelled)
+    # The original writes the overview of a profile without rows.
+    found = open_file(path, no_progress, never_cancelled, may_be_empty=True)
     if not isinstance(found, Trace) or found.format != kind:
         raise UnreadableFile(
             path,

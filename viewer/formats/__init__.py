@@ -193,11 +193,13 @@ def open_file(
     cancelled: Cancelled = never_cancelled,
     *,
     part: Fraction = WHOLE,
+    may_be_empty: bool = False,
 ) -> Trace | Program | Executable:
     """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled.
 
-    A profile without slices, counters and events without a time is unreadable too. part: the share
-    of the file to read, from its start; the trace then has a problem that says so.
+    part: the share of the file to read, from its start; the trace then has a problem that says so.
+    may_be_empty: without it, a profile without slices, counters and events without a time is
+    unreadable too.
     """
     head = head_of(path)
     if not head:
@@ -220,7 +222,7 @@ def open_file(
         ) from error
     except MemoryError as error:
         raise UnreadableFile(path, f"not enough memory to read it as {chosen.name}") from error
-    if chosen.kind == "trace":
+    if chosen.kind == "trace" and not may_be_empty:
         from viewer.formats.contents import require_contents
 
         require_contents(cast("Trace", item))

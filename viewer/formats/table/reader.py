@@ -392,10 +392,11 @@ class _Rows:
 
         def number(row: int) -> int:
             cell = {name: strings[name][codes[name][row]] for name in parts}
-            if self._is_own and own_tables.is_step(cell["name"]):
+            text = cell.get("name", "")
+            if self._is_own and own_tables.is_step(text):
                 return self.builder.key(KeyKind.FRAMEWORK, PROFILER_STEP)  # one for all steps
             return self._key(
-                cell["name"],
+                text,
                 cell.get("method", ""),
                 cell.get("instruction_id", "").strip(),
                 cell.get("identifier", ""),

@@ -178,7 +178,7 @@ def test_a_drag_sideways_that_cannot_align_says_why(two):
     header, before = headers(two)[0], two.session.state
     press(header, AT)
     move(header, AT + QPoint(40, 0), LEFT)
-    assert QToolTip.text() == "Show inferences as they ran first"
+    assert "Show inferences as they ran first" in QToolTip.text()
     assert header.cursor().shape() == Qt.CursorShape.ForbiddenCursor
     release(header, AT + QPoint(40, 0))
     assert two.session.state == before
