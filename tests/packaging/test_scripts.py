@@ -216,7 +216,8 @@ def test_test_goes_on_after_a_failure_and_returns_the_first(tmp_path):
     executable(project.root / ".venv/bin/lint-imports", "#!/bin/sh\necho lint-imports\n")
     done = project.run(project.root / "packaging/test")
     assert done.stdout.split() == [
-        "ruff", "check", "ruff", "format", "lint-imports", "mypy", "pytest", "-n"
+        "ruff", "check", "ruff", "format", "lint-imports", "mypy", "pytest", "-n",
+        "tests.reliability", "--short",
     ]  # fmt: skip
     assert done.returncode == 4
 
