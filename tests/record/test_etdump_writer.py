@@ -100,7 +100,7 @@ def shown(metadata: bytes) -> str:
 
 def read(path: Path) -> list[Logged]:
     """All events of a dump in file order, as the reader has them; metadata as it is shown."""
-    trace = open_file(str(path))
+    trace = open_file(str(path), may_be_empty=True)
     assert isinstance(trace, Trace)
     slices, keys, columns, untimed = trace.slices, trace.keys, trace.slices.columns, trace.untimed
     found = {}

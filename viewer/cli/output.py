@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
+from viewer.model.text import visible_controls
+
 
 class UnwritableOutput(BaseException):
     """Stdout cannot be written.
@@ -103,13 +105,6 @@ def _discard(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _visible(text: str) -> str:
-    # Imported by what prints: it needs numpy, which the window imports later.
-    from viewer.model.text import visible_controls
-
-    return visible_controls(text)
-
-
 @contextmanager
 def visible_output(*, exact: bool = False) -> Iterator[None]:
     """Print control characters as escapes such as \\x1b, on stdout and stderr.
@@ -133,7 +128,7 @@ def overwrite_line(text: str) -> None:
     # The carriage return is ours, so it passes.
     raw = stream.stream if isinstance(stream, _Stream) else stream
     with contextlib.suppress(OSError):
-        raw.write(f"\r{_visible(text)}")
+        raw.write(f"\r{visible_controls(text)}")
         raw.flush()
 
 
@@ -150,7 +145,7 @@ class _Stream:
     def write(self, text: str) -> int:
         """Write a text; returns its length, as a text stream does."""
         with self._failures():
-            self.stream.write(text if self._exact else _visible(text))
+            self.stream.write(text if self._exact else visible_controls(text))
         return len(text)
 
     def writelines(self, lines: list[str]) -> None:

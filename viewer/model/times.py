@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil, log10
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from viewer.arrays import Ints
+if TYPE_CHECKING:
+    from viewer.arrays import Ints
 
 NARROW_SPACE = "\u202f"
 THIN_SPACE = "\u2009"
@@ -76,6 +76,9 @@ def ticks_to_ns(ticks: Ints, ns_per_tick: Fraction) -> Ints:
     n, d = ns_per_tick.numerator, ns_per_tick.denominator
     if n == d:
         return ticks
+    # Imported here, because texts of the first window need this module: numpy takes 70 ms.
+    import numpy as np
+
     whole, rest = np.divmod(ticks, np.int64(d))
     whole = np.clip(whole, -_FARTHEST // n, _FARTHEST // n)
     return whole * np.int64(n) + rest * np.int64(n) // np.int64(d)

@@ -4,12 +4,12 @@ import os
 from datetime import datetime, timedelta
 
 import pytest
-from tests.view.test_autosaved_sessions import crash
-from tests.view.test_recent_sessions import session
 
 from tests.gui.app.test_windows import CSV, DEMO, names, take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import settle
+from tests.view.sessions.test_autosaved_sessions import crash
+from tests.view.sessions.test_recent_sessions import session
 from viewer.gui.app.crash_restore import LATER, RESTORING, CrashRestore, offer_text
 from viewer.view.sessions.autosaved_sessions import LeftSession
 from viewer.view.sessions.recent_sessions import RecentSessions

@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.view.test_recent_sessions import names, session
 
+from tests.view.sessions.test_recent_sessions import names, session
 from viewer.view.sessions.autosaved_sessions import AutosavedSession, take_left
 from viewer.view.sessions.recent_sessions import RecentSessions
 from viewer.view.sessions.session_file import read
@@ -14,7 +14,7 @@ from viewer.view.sessions.session_file import read
 OWNER = """
 import sys
 from msgspec.structs import replace
-from tests.view.test_recent_sessions import session
+from tests.view.sessions.test_recent_sessions import session
 from viewer.view.sessions.autosaved_sessions import AutosavedSession
 from viewer.view.sessions.session_file import SavedInput
 owned = [AutosavedSession(sys.argv[1]) for _ in sys.argv[2:]]
@@ -68,7 +68,7 @@ def test_one_program_alone_takes_it(folder):
     crash(folder, "a", "b", "c")
     code = """
 import sys
-from tests.view.test_autosaved_sessions import taken
+from tests.view.sessions.test_autosaved_sessions import taken
 print(*taken(sys.argv[1]))
 """
     programs = [

@@ -99,7 +99,7 @@ def test_a_folder_that_takes_nothing_keeps_what_it_has(kept, monkeypatch):
 # Keeps sessions of its own again and again, and says after each that it is kept.
 HAMMER = """
 import sys
-from tests.view.test_recent_sessions import session
+from tests.view.sessions.test_recent_sessions import session
 from viewer.view.sessions.recent_sessions import RecentSessions
 folder, name, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 kept = RecentSessions(folder)

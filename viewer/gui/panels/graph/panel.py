@@ -190,8 +190,11 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     def _reopen(self) -> None:
         """Start over, because files, links or the view of inferences changed."""
         self._seeds, self._picked, self._current_identity = self._selected(), (), None
-        if self._session.is_empty:
-            # The panel may stay hidden for long and hold the last reference to a closed ETRecord.
+        traces = self._session.traces
+        programs = [*self._session.workspace.programs, *(trace.table.program for trace in traces)]
+        if not any(program is self._program for program in programs):
+            # The panel may stay hidden for long and hold the last reference to an ETRecord that was
+            # closed or read again.
             self._program, self._instances = None, ()
             self._costed = self._drawn = None
             self.view.show_picture(None)
