@@ -68,8 +68,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     """The graph, with its controls and legend.
 
     `open_dialog_requested()`: open more files. `links_requested()`: choose which ETRecord belongs
-    to which profile. `save_requested(job_of)`: save the picture; `job_of(path)` creates the export
-    job.
+    to which profile. `save_requested(job_of)`: save the picture with the job of `job_of(path)`.
     """
 
     # Operators, not slices: the layout of this many takes less than 5 ms.
@@ -190,11 +189,9 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     def _reopen(self) -> None:
         """Start over, because files, links or the view of inferences changed."""
         self._seeds, self._picked, self._current_identity = self._selected(), (), None
-        traces = self._session.traces
-        programs = [*self._session.workspace.programs, *(trace.table.program for trace in traces)]
-        if not any(program is self._program for program in programs):
-            # The panel may stay hidden for long and hold the last reference to an ETRecord that was
-            # closed or read again.
+        programs = (trace.table.program for trace in self._session.traces)
+        if not any(self._program is p for p in (*self._session.workspace.programs, *programs)):
+            # The panel may stay hidden for long with the last reference to a replaced ETRecord.
             self._program, self._instances = None, ()
             self._costed = self._drawn = None
             self.view.show_picture(None)
