@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from tests.paths import DATA
-from tests.reliability.fuzz import checks, oracles, protobuf_changes
+from tests.reliability.fuzz import checks, inspect_answers, oracles, protobuf_changes, totals
+from tests.reliability.fuzz.broken import Broken
+from tests.reliability.fuzz.engine import Engine
 from tests.reliability.fuzz.kinds import KINDS, input_of, samples_of
 from tests.reliability.fuzz.minimize import minimized
 from viewer.formats import open_file
 from viewer.formats.table import reader
+from viewer.workspace.workspace import Workspace
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -73,7 +76,7 @@ def broken() -> Iterator[tuple[str, dict[str, object]]]:
 def test_columns_that_do_not_fit_together_are_noticed(what, columns):
     trace = open_file(str(DATA / "table_csv/two_threads.csv"))
     oracles.check_trace(trace)
-    with pytest.raises(oracles.Broken, match=what):
+    with pytest.raises(Broken, match=what):
         oracles.check_trace(replace(trace, slices=replace(trace.slices, **columns)))
 
 
@@ -89,3 +92,47 @@ def test_an_input_is_made_as_small_as_its_defect_allows():
     data = b"one\ntwo\nthree\nfour x\nfive\nsix\n"
     assert minimized(data, lambda some: b"x" in some, 10.0) == b"x"
     assert minimized(data, lambda some: False, 10.0) == data
+
+
+def test_busy_ticks_count_an_instant_once_per_track_or_once_per_lane(tmp_path):
+    path = tmp_path / "overlap.csv"
+    spans = [("a", 0, 100), ("a", 10, 20), ("a", 50, 100), ("b", 0, 7), ("b", 20, 5)]
+    rows = "".join(f"p,{thread},x,{start},{length}\n" for thread, start, length in spans)
+    path.write_text(f"process,thread,name,start_ns,dur_ns\n{rows}")
+    trace = open_file(str(path))
+    assert totals.busy_ticks(trace) == 150 + 12
+    assert totals.busy_ticks(trace, by_lane=True) == 100 + 100 + 12
+
+
+def test_a_whole_that_is_not_the_busy_time_is_noticed(monkeypatch):
+    workspace = Workspace()
+    trace = workspace.open(str(DATA / "table_csv/two_threads.csv"))
+    totals.check_totals(workspace.links(trace))
+    monkeypatch.setattr(totals, "busy_ticks", lambda trace, by_lane=False: 10**15)
+    with pytest.raises(Broken, match="names are not the busy time"):
+        totals.check_totals(workspace.links(trace))
+
+
+def test_both_answers_of_inspect_are_checked(monkeypatch):
+    path = DATA / "etdump/demo_str_x4.etdp"
+    inspect_answers.check_inspect(path, KINDS["etdump"])
+    inspect_answers.check_inspect(DATA / "etrecord/demo_str.etrecord", KINDS["etrecord"])
+    for module, name in (("official", "answer"), ("InspectorAnswers", "as_json")):
+        with monkeypatch.context() as patch:
+            patch.setattr(getattr(inspect_answers, module), name, lambda *_: 1 // 0)
+            with pytest.raises(ZeroDivisionError):
+                inspect_answers.check_inspect(path, KINDS["etdump"])
+
+
+def test_the_engine_names_the_one_file_of_many_that_differs(tmp_path, monkeypatch):
+    trace = open_file(str(DATA / "table_csv/two_threads.csv"))
+    engine = Engine(tmp_path / "engine.pftrace")
+    for number in range(5):
+        engine.add(trace, b"%d" % number)
+    monkeypatch.setattr(
+        engine,
+        "_difference",
+        lambda sources: "differs" if any(s.tracks[0].process[0] == "3" for s in sources) else "",
+    )
+    assert engine.ask() == ("differs", b"3")
+    assert engine.ask() == ("", b"")

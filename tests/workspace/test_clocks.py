@@ -52,6 +52,21 @@ def test_a_rate_with_which_no_time_can_be_told_is_refused(rate, why):
         workspace.set_clock(workspace.traces[0].path, rate)
 
 
+def test_a_rate_at_which_durations_cannot_be_added_up_is_refused():
+    builder = TraceBuilder("many.etdp", "ETDump", "", Clock(assumed=True))
+    spans = np.full(100, 10**8, np.int64)
+    key = builder.key(KeyKind.PLAIN, "s")
+    name = builder.intern("s")
+    for thread in range(100):
+        track = builder.track("p", str(thread))
+        builder.add(track=track, start=spans * 0, end=spans, name=name, key=key)
+    workspace = Workspace()
+    workspace.add(builder.build())
+    workspace.set_clock("many.etdp", Fraction(10**6))
+    with pytest.raises(ValueError, match="would add up to more than 146 years"):
+        workspace.set_clock("many.etdp", Fraction(10**8))
+
+
 def test_a_chosen_rate_holds_for_a_file_that_is_opened_again():
     workspace = opened("compile_c0_callsite.csv")
     workspace.set_clock(workspace.traces[0].path, MHZ_100)

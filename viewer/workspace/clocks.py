@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from viewer.analysis.torq.estimates import ASSUMED_CYCLES, is_compiled
+from viewer.model.building.durations import fits, sum_of_durations
 from viewer.model.times import ClockRate, RateOrigin, format_rate, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
@@ -81,6 +82,11 @@ class Clocks:
         if max(abs(trace.start), abs(trace.end)) * ns_per_tick >= 2**63:
             raise ValueError(
                 f"at {format_rate(ns_per_tick)} {name} would be more than 292 years long"
+            )
+        if not fits(sum_of_durations(trace.slices.start, trace.slices.end), ns_per_tick):
+            raise ValueError(
+                f"at {format_rate(ns_per_tick)} the durations in {name} would add up to more than "
+                "146 years"
             )
 
     def check_cycle_rate(self, ns_per_tick: Fraction | None) -> None:

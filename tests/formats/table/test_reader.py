@@ -318,3 +318,9 @@ def test_no_damage_raises_anything_but_unreadable(data, trace_of, name):
         except UnreadableFile:
             continue
         assert (trace.slices.end >= trace.slices.start).all()
+
+
+def test_rows_without_names_that_differ_in_their_method(trace_of):
+    trace = trace_of(f"{HEADER},method\nm,t,,1,2,f\nm,t,,4,2,g\n")
+    assert rows(trace) == [("", 1, 2, 0), ("", 4, 2, 0)]
+    assert [scope.method for scope in trace.scopes] == ["f", "g"]

@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
         for name in arguments[1:]:
             path = Path(folder) / f"input{kind.suffix}"
             shutil.copyfile(name, path)
-            defect = checks.both(path, kind)
+            defect = checks.both(path, kind) or checks.by_engine(path, kind)
             found += defect is not None
             print(f"{name}: {'nothing found' if defect is None else defect.text}")
     return 1 if found else 0

@@ -18,15 +18,19 @@ from types import FrameType
 
 import viewer
 from tests.reliability.fuzz import oracles
+from tests.reliability.fuzz.broken import Broken
+from tests.reliability.fuzz.engine import Engine
 from tests.reliability.fuzz.kinds import Kind
 from tests.reliability.fuzz.novelty import reason_of
 from viewer.codecs.reading import UnreadableFile
+from viewer.model.trace import Trace
 
 # Of processor time, for one file and all that follows from it.
 MOST_SECONDS = 5.0
 # Beside what the process has: 4 x the largest input, and this.
 MOST_MEMORY = 300 << 20
 _PACKAGE = str(Path(viewer.__file__).parent)
+ENGINE = "trace_processor"  # the key of what it finds
 _NO_MEMORY = "not enough memory to read it as"
 
 
@@ -97,11 +101,28 @@ def use(path: Path, kind: Kind, item: oracles.Item) -> Defect | None:
 
 
 def both(path: Path, kind: Kind) -> Defect | None:
-    """Run all oracles on a file."""
+    """Run all oracles on a file, except trace_processor."""
     result = read(path, kind)
     if result.defect is not None or not result.is_read:
         return result.defect
     return use(path, kind, result.item)
+
+
+def by_engine(path: Path, kind: Kind) -> Defect | None:
+    """Compare an export of a file with trace_processor, which takes half a second to start."""
+    item = read(path, kind).item
+    if not isinstance(item, Trace):
+        return None
+    engine = Engine(path.with_name("engine.pftrace"))
+    engine.add(item, b"")
+    return asked(engine)[0]
+
+
+def asked(engine: Engine) -> tuple[Defect | None, bytes]:
+    """Ask trace_processor about the traces taken; returns a defect and the input that shows it."""
+    with unlimited_memory():
+        difference, data = engine.ask()
+    return (Defect(ENGINE, f"{ENGINE}: {difference}") if difference else None), data
 
 
 def _guarded(work: Callable[[], Result]) -> Result:
@@ -133,6 +154,6 @@ def _defect(error: BaseException) -> Defect:
         at = last.name if isinstance(error, (TooSlow, MemoryError)) else last.lineno
         place = f"{name}:{at}"
     kind = type(error).__name__
-    key = f"{kind} {error.what}" if isinstance(error, oracles.Broken) else f"{kind} {place}"
+    key = f"{kind} {error.what}" if isinstance(error, Broken) else f"{kind} {place}"
     stack = "".join(traceback.format_list(ours[-4:]))
     return Defect(key, f"{kind}: {str(error)[:300]} at {place or 'an oracle'}\n{stack}".rstrip())

@@ -26,10 +26,11 @@ class Engine:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._sources: list[PerfettoSource] = []
+        self._inputs: list[bytes] = []
         self.asked = 0
 
-    def add(self, trace: Trace) -> None:
-        """Take a trace, moved to time 0, unless it is too long for the engine."""
+    def add(self, trace: Trace, data: bytes) -> None:
+        """Take a trace and its file, moved to time 0, unless it is too long for the engine."""
         rate = trace.clock.ns_per_tick
         is_long = (trace.end - trace.start) * rate > _LONGEST or abs(trace.start) * rate > _LONGEST
         if not 0 < len(trace.slices) <= _MOST_SLICES or is_long:
@@ -43,25 +44,24 @@ class Engine:
         self._sources.append(
             replace(source, tracks=tracks, offset_ns=-tick_to_ns(trace.start, rate))
         )
+        self._inputs.append(data)
 
     @property
     def is_full(self) -> bool:
         """Whether it is time to ask."""
         return len(self._sources) >= AT_ONCE
 
-    def ask(self) -> str:
-        """Ask about all traces taken; returns what differs, "" for nothing."""
+    def ask(self) -> tuple[str, bytes]:
+        """Ask about all traces taken; returns what differs ("" for nothing), and in which file."""
         sources, self._sources = self._sources, []
-        if not sources:
-            return ""
-        difference = self._difference(sources)
-        if not difference:
-            self.asked += len(sources)
-            return ""
-        for source in sources:
+        inputs, self._inputs = self._inputs, []
+        self.asked += len(sources)
+        if not sources or not (difference := self._difference(sources)):
+            return "", b""
+        for source, data in zip(sources, inputs, strict=True):
             if found := self._difference([source]):
-                return f"{source.trace.path}: {found}"
-        return difference
+                return found, data
+        return f"only together: {difference}", inputs[0]
 
     def _difference(self, sources: list[PerfettoSource]) -> str:
         export_perfetto(sources, self._path)

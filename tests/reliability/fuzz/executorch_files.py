@@ -1,4 +1,4 @@
-"""Grammars of ExecuTorch's files: ETDumps, programs, ETRecords, debug handle maps, Inspector tables."""  # noqa: E501
+"""Grammars of ExecuTorch's files: ETDumps, programs, ETRecords, handle maps, Inspector tables."""
 
 from __future__ import annotations
 
@@ -35,10 +35,12 @@ from tests.reliability.fuzz.values import (
 _IDENTIFIERS = (
     "QNN accelerator (execute) time (cycles)", "QNN (execute) time (us)", "a (cycles)", "b (us)",
     "c:OpId_3 (cycles)", "ETVK_EXECUTE", "ETVK_COPY_INPUTS", "y", 5, 0, -7, 2**31 - 1,
-    '{"operator": {"delegate_node_id": 3}}', "Fancy Fusion", "Static Reshape #1", "Convolution (NHWC, F32) #2",  # noqa: E501
+    '{"operator": {"delegate_node_id": 3}}', "Fancy Fusion", "Static Reshape #1",
+    "Convolution (NHWC, F32) #2",
 )  # fmt: skip
 _METADATA = (
-    b"", b"{}", b'{"a": 1}', b"\x80\x04N.", b"\xff" * 9, b"[1,2,3]", b'{"duration": 5, "unit": "cycles"}'  # noqa: E501
+    b"", b"{}", b'{"a": 1}', b"\x80\x04N.", b"\xff" * 9, b"[1,2,3]",
+    b'{"duration": 5, "unit": "cycles"}'
 )  # fmt: skip
 
 
@@ -235,7 +237,8 @@ def _node(dice: Dice, own: str, names: list[str], depth: int) -> dict[str, Any]:
     target = dice.choice(
         ("torch.ops.aten.relu.default", "torch.ops.aten.convolution.default", "_operator.getitem",
          "torch.ops.aten.add.out", "executorch_call_delegate", "torch.ops.higher_order.cond",
-         "torch.ops.higher_order.while_loop", "executorch.exir.memory.view", "memory.alloc", name(dice))  # noqa: E501
+         "torch.ops.higher_order.while_loop", "executorch.exir.memory.view", "memory.alloc",
+         name(dice))
     )  # fmt: skip
     inputs: list[Any] = [
         {"name": "input", "arg": dice.choice(({"as_tensor": {"name": dice.choice((*names, "x"))}},
@@ -316,7 +319,8 @@ def inspector_table(dice: Dice) -> bytes:
         )
         lines.append(
             "\t".join(
-                (str(row), dice.choice(("Default", "Execute", name(dice))), name(dice), *[value] * 6,  # noqa: E501
+                (str(row), dice.choice(("Default", "Execute", name(dice))), name(dice),
+                    *[value] * 6,
                  dice.choice(("[]", "['aten.relu.default']", name(dice))),
                  dice.choice(("True", "False", "")), name(dice), start)
             )

@@ -84,7 +84,8 @@ _DUMP, _RECORD = "etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord"
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("perfetto", ".pftrace", ("regress/perfetto/*", "torq/reference_*/*.pb"), traces.perfetto,  # noqa: E501
+        Kind("perfetto", ".pftrace", ("regress/perfetto/*", "torq/reference_*/*.pb"),
+            traces.perfetto,
              _packed(protobuf_changes.changed), runs=1_000_000),
         Kind("chrome", ".json", ("chrome_json/*.json", "regress/chrome/*"), traces.chrome,
              _packed(_json), runs=1_000_000),
@@ -94,9 +95,11 @@ KINDS = {
              executorch_files.record, _zip, _DUMP),
         Kind("pte", ".pte", ("pte/*.pte", "pte/*.bpte"), executorch_files.program, _flatbuffer,
              "pte/cond.etdp"),
-        Kind("handle_map", ".json", ("debug_handle_map/*.json",), executorch_files.handle_map, _json,  # noqa: E501
+        Kind("handle_map", ".json", ("debug_handle_map/*.json",), executorch_files.handle_map,
+            _json,
              _DUMP),
-        Kind("inspector", ".tsv", ("inspector/*_x1*.tsv",), executorch_files.inspector_table, _lines,  # noqa: E501
+        Kind("inspector", ".tsv", ("inspector/*_x1*.tsv",), executorch_files.inspector_table,
+            _lines,
              _RECORD),
         Kind("torq_host", ".csv", ("torq/host_*.csv",), texts.torq_host, _lines),
         Kind("torq_runtime", ".csv", ("torq/runtime_*.csv", "torq/demo_manual*.csv"),

@@ -56,7 +56,7 @@ def reason_of(error: UnreadableFile) -> str:
 
 
 def traced(work: Callable[[], _T], reached: set[tuple[str, int]]) -> _T:
-    """Call a function and collect the lines of `viewer.formats` that it reaches; ten times slower."""  # noqa: E501
+    """Call a function and collect the lines of `viewer.formats` it reaches; ten times slower."""
 
     def lines(frame: FrameType, event: str, argument: Any) -> Any:
         reached.add((frame.f_code.co_filename, frame.f_lineno))

@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 
 from tests.paths import DATA
+from tests.reliability.fuzz.broken import Broken, must
+from tests.reliability.fuzz.inspect_answers import INSPECTED, check_inspect
 from tests.reliability.fuzz.kinds import Kind
 from tests.reliability.fuzz.own_files import INPUTS
+from tests.reliability.fuzz.totals import check_totals
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.events import event_statistics
-from viewer.analysis.statistics.group_keys import OF_OPERATORS
-from viewer.analysis.statistics.grouping import Grouping
 from viewer.codecs.reading import UnreadableFile
 from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
 from viewer.export.perfetto.writer import write_perfetto
@@ -49,19 +50,6 @@ from viewer.workspace.link_choices import apply
 from viewer.workspace.workspace import Workspace
 
 Item = Trace | Program | Executable | None
-
-
-class Broken(Exception):
-    """Something that must be true of a file is not. detail: the values, which vary by file."""
-
-    def __init__(self, what: str, detail: str = "") -> None:
-        super().__init__(f"{what}: {detail}" if detail else what)
-        self.what = what
-
-
-def _must(holds: object, what: str, detail: str = "") -> None:
-    if not holds:
-        raise Broken(what, detail)
 
 
 def _difference(found: Sequence[object], wanted: Sequence[object]) -> str:
@@ -98,7 +86,7 @@ def read(path: Path, kind: Kind) -> tuple[Item, object]:
         counts = (len(item.methods), 0)
     problems = getattr(item, "problems", ())
     kinds = frozenset(problem.kind for problem in problems)
-    _must(all(problem.count > 0 for problem in problems), "a problem that occurs 0 times")
+    must(all(problem.count > 0 for problem in problems), "a problem that occurs 0 times")
     return item, (kinds, getattr(item, "generation", ""), *(count.bit_length() for count in counts))
 
 
@@ -107,58 +95,58 @@ def check_trace(trace: Trace) -> None:
     slices, keys = trace.slices, trace.keys
     count, rows = len(slices), len(slices.row_ptr) - 1
     for name in ("end", "name", "key", "source_row", "order"):
-        _must(len(getattr(slices, name)) == count, f"slices.{name} has another length")
+        must(len(getattr(slices, name)) == count, f"slices.{name} has another length")
     for name in ("row_track", "row_lane", "row_depth"):
-        _must(len(getattr(slices, name)) == rows, f"slices.{name} has another length")
+        must(len(getattr(slices, name)) == rows, f"slices.{name} has another length")
     ptr = slices.row_ptr
-    _must(ptr[0] == 0 and ptr[-1] == count and (np.diff(ptr) >= 0).all(), "row_ptr is no CSR")
-    _must(slices.start.dtype == np.int64 and slices.end.dtype == np.int64, "times are not int64")
-    _must((slices.end >= slices.start).all(), "a slice ends before it starts")
-    _must(_in_range(slices.row_track, len(trace.tracks)), "a row on no track")
-    _must(_in_range(slices.name, len(trace.strings)), "a name that is not in the texts")
-    _must(_in_range(slices.key, len(keys)), "a key that is not in the keys")
+    must(ptr[0] == 0 and ptr[-1] == count and (np.diff(ptr) >= 0).all(), "row_ptr is no CSR")
+    must(slices.start.dtype == np.int64 and slices.end.dtype == np.int64, "times are not int64")
+    must((slices.end >= slices.start).all(), "a slice ends before it starts")
+    must(_in_range(slices.row_track, len(trace.tracks)), "a row on no track")
+    must(_in_range(slices.name, len(trace.strings)), "a name that is not in the texts")
+    must(_in_range(slices.key, len(keys)), "a key that is not in the keys")
     if count > 1:
         same = np.ones(count - 1, np.bool_)
         inner = ptr[1:-1]
         same[inner[(inner > 0) & (inner < count)] - 1] = False
-        _must((slices.start[1:] >= slices.start[:-1])[same].all(), "a row is not sorted by start")
-        _must((slices.start[1:] >= slices.end[:-1])[same].all(), "slices of one row overlap")
-        _must((np.sort(slices.order) == np.arange(count)).all(), "the order is no permutation")
+        must((slices.start[1:] >= slices.start[:-1])[same].all(), "a row is not sorted by start")
+        must((slices.start[1:] >= slices.end[:-1])[same].all(), "slices of one row overlap")
+        must((np.sort(slices.order) == np.arange(count)).all(), "the order is no permutation")
     places = list(zip(slices.row_track.tolist(), slices.row_lane.tolist(),
                       slices.row_depth.tolist(), strict=True))  # fmt: skip
-    _must(len(set(places)) == rows, "two rows at one place")
+    must(len(set(places)) == rows, "two rows at one place")
     for name, column in slices.columns.items():
         _check_column(column, count, f"column {name!r}")
     for mask in (slices.derived, slices.timing):
-        _must(mask is None or len(mask) == count, "derived or timing has another length")
+        must(mask is None or len(mask) == count, "derived or timing has another length")
     for name in ("scope", "name", "instruction", "identifier", "location"):
-        _must(len(getattr(keys, name)) == len(keys), f"keys.{name} has another length")
-    _must(_in_range(keys.name, len(trace.strings)), "a key without a name")
-    _must(_in_range(keys.scope, max(len(trace.scopes), 1)), "a key in no scope")
-    _must(not len(keys) or int(keys.kind.max()) <= max(KeyKind), "a key of no kind")
+        must(len(getattr(keys, name)) == len(keys), f"keys.{name} has another length")
+    must(_in_range(keys.name, len(trace.strings)), "a key without a name")
+    must(_in_range(keys.scope, max(len(trace.scopes), 1)), "a key in no scope")
+    must(not len(keys) or int(keys.kind.max()) <= max(KeyKind), "a key of no kind")
     for flow in (trace.flows.producer, trace.flows.consumer):
-        _must(len(flow) == len(trace.flows) and _in_range(flow, count), "a flow without a slice")
+        must(len(flow) == len(trace.flows) and _in_range(flow, count), "a flow without a slice")
     for counter in trace.counters:
-        _must(len(counter.tick) == len(counter.value), "a counter of two lengths")
-        _must((counter.tick[1:] > counter.tick[:-1]).all(), "times of a counter do not ascend")
-        _must(counter.value.dtype.kind in "if", "a counter that is no number")
-        _must(np.isfinite(counter.value).all(), "a counter that is not finite")
+        must(len(counter.tick) == len(counter.value), "a counter of two lengths")
+        must((counter.tick[1:] > counter.tick[:-1]).all(), "times of a counter do not ascend")
+        must(counter.value.dtype.kind in "if", "a counter that is no number")
+        must(np.isfinite(counter.value).all(), "a counter that is not finite")
     for run in trace.runs:
-        _must(run.end >= run.start, "a run ends before it starts")
-        _must(0 <= run.track < len(trace.tracks), "a run on no track")
-        _must(0 <= run.scope < max(len(trace.scopes), 1), "a run in no scope")
-    _must(trace.clock.ns_per_tick > 0, "a clock that stands still")
+        must(run.end >= run.start, "a run ends before it starts")
+        must(0 <= run.track < len(trace.tracks), "a run on no track")
+        must(0 <= run.scope < max(len(trace.scopes), 1), "a run in no scope")
+    must(trace.clock.ns_per_tick > 0, "a clock that stands still")
     events = trace.untimed
     for name in ("block", "run", "source_row", "after", "call", "identifier", "type", "value",
                  "output"):  # fmt: skip
-        _must(len(getattr(events, name)) == len(events), f"untimed.{name} has another length")
-    _must((events.after < max(count, 1)).all(), "an untimed event after no slice")
-    _must((events.run < max(len(trace.runs), 1)).all(), "an untimed event in no run")
-    _must((events.call < max(count, 1)).all(), "an untimed event in no call")
+        must(len(getattr(events, name)) == len(events), f"untimed.{name} has another length")
+    must((events.after < max(count, 1)).all(), "an untimed event after no slice")
+    must((events.run < max(len(trace.runs), 1)).all(), "an untimed event in no run")
+    must((events.call < max(count, 1)).all(), "an untimed event in no call")
     if trace.calls is not None:
         stacks = len(trace.calls.stack_name)
-        _must((trace.calls.stack_parent < np.arange(stacks)).all(), "a stack after its caller")
-        _must((trace.calls.stack < max(stacks, 1)).all(), "a key in no stack")
+        must((trace.calls.stack_parent < np.arange(stacks)).all(), "a stack after its caller")
+        must((trace.calls.stack < max(stacks, 1)).all(), "a key in no stack")
 
 
 def _in_range(codes: Any, count: int) -> bool:
@@ -166,13 +154,11 @@ def _in_range(codes: Any, count: int) -> bool:
 
 
 def _check_column(column: Any, count: int, what: str) -> None:
-    _must(len(column.values) == count, f"{what} has another length")
-    _must(
-        column.valid is None or len(column.valid) == count, f"{what}: its mask has another length"
-    )
+    must(len(column.values) == count, f"{what} has another length")
+    must(column.valid is None or len(column.valid) == count, f"{what}: its mask has another length")
     if column.strings is not None:
         shown = column.values if column.valid is None else column.values[column.valid]
-        _must(_in_range(shown, len(column.strings)), f"{what}: a text that does not exist")
+        must(_in_range(shown, len(column.strings)), f"{what}: a text that does not exist")
 
 
 def check_program(program: Program) -> None:
@@ -221,8 +207,8 @@ def _read_settings(path: Path) -> object:
     shown = []
     for one in (*known, *stored.PANEL_CHOICES):
         value = settings.get(one)
-        _must(isinstance(value, one.type), f"{one.name} is not a {one.type.__name__}")
-        _must(not one.choices or value in one.choices, f"{one.name} is none of its choices")
+        must(isinstance(value, one.type), f"{one.name} is not a {one.type.__name__}")
+        must(not one.choices or value in one.choices, f"{one.name} is none of its choices")
         shown.append(value == one.default)
     settings.recent_sets()
     settings.source_paths()
@@ -255,62 +241,32 @@ def use(item: Item, kind: Kind, path: Path) -> None:
         said += [found.detail for found in table.links]
         _check_links(table)
         if trace.path == str(path):
-            if _adds_up(trace):
-                check_totals(table)
+            check_totals(table)
             said += _what_follows(table)
     "".join(said).encode()  # a text that cannot be encoded can be neither shown nor written
+    if kind.name in INSPECTED:
+        check_inspect(path, kind)
     if isinstance(item, Trace):
         check_perfetto(item, path)
         check_csv(item, path)
 
 
 def _check_links(table: LinkTable) -> None:
-    _must(len(table.links) == len(table.trace.keys), "links of another number of keys")
+    must(len(table.links) == len(table.trace.keys), "links of another number of keys")
     if table.program is not None:
         operators, nodes = len(table.program.operators), len(table.program.nodes)
         for one in table.links:
-            _must(
-                all(0 <= i < operators for i in one.operators + one.near), "a link to no operator"
-            )
-            _must(all(0 <= i < nodes for i in one.nodes), "a link to no node")
-
-
-def _adds_up(trace: Trace) -> bool:
-    """Return whether sums of durations fit 64 bits: else figures are wrong, as of no real file."""
-    lengths = trace.slices.end.astype(np.float64) - trace.slices.start.astype(np.float64)
-    return float(lengths.sum()) < 2**62
-
-
-def check_totals(table: LinkTable) -> None:
-    """Check that Self of all groups, shared and none are the whole, by every key that has them."""
-    cost = Costs(table).table()
-    rows = sum(row.ticks for row in cost.rows)
-    _must(cost.single + cost.shared == rows, "single and shared are not all rows")
-    _must(cost.without_operator >= 0 and all(row.ticks >= 0 for row in cost.rows), "a negative cost",  # noqa: E501
-          str(cost)[:200])  # fmt: skip
-    _must(sum(row.ticks for row in cost.by_nodes) == rows, "nodes do not add up to operators")
-    grouping = Grouping(table)
-    for key in grouping.keys:
-        found = grouping.by(key)
-        _must(found.ungrouped >= 0, f"negative time in no {key}")
-        for group in found.groups:
-            self_ticks = group.self_ticks or 0  # None where nothing is charged to groups
-            _must(0 <= self_ticks <= group.total, f"Self is more than Total by {key}")
-        if key not in ("unit", "inference"):
-            parts = sum(group.self_ticks or 0 for group in found.groups) + found.ungrouped
-            detail = f"{parts} of {found.whole}"
-            _must(parts == found.whole, f"Self does not add up to the whole by {key}", detail)
-        if key in OF_OPERATORS:
-            _must(found.whole == cost.whole, f"another whole by {key}")
+            must(all(0 <= i < operators for i in one.operators + one.near), "a link to no operator")
+            must(all(0 <= i < nodes for i in one.nodes), "a link to no node")
 
 
 def _what_follows(table: LinkTable) -> list[str]:
     """Other views of a trace, statistics and tables; returns the texts that they show."""
     trace = table.trace
     native = trace.slices.columns.get(NATIVE_DURATION)
-    _must(native is None or (native.values >= 0).all(), "a negative duration on a delegate's clock")
+    must(native is None or (native.values >= 0).all(), "a negative duration on a delegate's clock")
     for shown in (aligned_runs(trace), mean_run(trace)):
-        _must((shown.slices.end >= shown.slices.start).all(), "a view with a negative duration")
+        must((shown.slices.end >= shown.slices.start).all(), "a view with a negative duration")
         Costs(replace(table, trace=shown)).table()
     untimed_columns(table, "p")
     statistics, events = event_statistics(table), trace.untimed
@@ -346,10 +302,10 @@ def check_perfetto(trace: Trace, path: Path) -> None:
     exported = path.with_name("exported.pftrace")
     exported.write_bytes(out.getvalue())
     again = open_file(str(exported))
-    _must(isinstance(again, Trace), "a Perfetto export that is no trace")
+    must(isinstance(again, Trace), "a Perfetto export that is no trace")
     assert isinstance(again, Trace)
     check_trace(again)
-    _must(again.clock.ns_per_tick == trace.clock.ns_per_tick, "a Perfetto export on another clock")
+    must(again.clock.ns_per_tick == trace.clock.ns_per_tick, "a Perfetto export on another clock")
     found, wanted = (
         rows_of(again),
         [(*row[:2], row[2] or "(unnamed)", *row[3:]) for row in rows_of(trace)],
@@ -367,18 +323,18 @@ def check_csv(trace: Trace, path: Path) -> None:
         return
     workspace = Workspace()
     workspace.add(trace)
+    rate = workspace.clocks.ns_per_tick(trace)
+    if max(-trace.start, trace.end) * rate >= TIME_LIMIT:
+        return  # a table has no times beyond it
     exported = path.with_name("exported.csv")
     export(workspace, str(exported))
     again = open_file(str(exported))
-    _must(isinstance(again, Trace), "a CSV export that is no trace")
+    must(isinstance(again, Trace), "a CSV export that is no trace")
     assert isinstance(again, Trace)
-    rate = workspace.clocks.ns_per_tick(trace)
 
     def ns(tick: int) -> int:
         return tick * rate.numerator // rate.denominator
 
-    if max(-trace.start, trace.end) * rate >= TIME_LIMIT:
-        return  # a table has no times beyond it
     wanted = sorted((name, ns(start), ns(end)) for _, _, name, start, end in rows_of(trace))
     found = sorted(row[2:] for row in rows_of(again))
     if found != wanted:

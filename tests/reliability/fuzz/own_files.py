@@ -28,9 +28,11 @@ _SCALES = (
 def session(dice: Dice) -> bytes:
     """Return a session file: valid in types in most cases, with any values."""
     inputs = [
-        {"path": dice.choice((*INPUTS, *INPUTS, name(dice))), "size": dice.choice((-1, -1, 3104, number(dice))),  # noqa: E501
+        {"path": dice.choice((*INPUTS, *INPUTS, name(dice))), "size": dice.choice((-1, -1, 3104,
+            number(dice))),
          "sha256": dice.choice(("", "", "0" * 64, name(dice))),
-         "absolute": dice.choice(("", "", INPUTS[0], "/nowhere/x", "//host/share/x", "\\\\host\\x"))}  # noqa: E501
+         "absolute": dice.choice(("", "", INPUTS[0], "/nowhere/x", "//host/share/x",
+             "\\\\host\\x"))}
         for _ in range(1 + count(dice, 3))
     ]  # fmt: skip
     tree: dict[str, Any] = {
@@ -85,7 +87,8 @@ def _view(dice: Dice) -> dict[str, Any] | None:
         "start_ns": ns(), "end_ns": ns(), "clock": _input(dice),
         "clocks": [
             {"input": _input(dice), "start_ns": ns(), "end_ns": ns(), "height": number(dice),
-             "collapsed": True, "tie": {"scale": dice.choice(_SCALES), "anchor_ns": ns(), "reason": name(dice)}}  # noqa: E501
+             "collapsed": True, "tie": {"scale": dice.choice(_SCALES), "anchor_ns": ns(),
+                 "reason": name(dice)}}
             for _ in range(count(dice, 3))
         ],
         "strips": [_input(dice) for _ in range(count(dice, 4))],
@@ -95,15 +98,18 @@ def _view(dice: Dice) -> dict[str, Any] | None:
         "tracks": {
             "folded": [place()], "pinned": [place()], "hidden": [place()],
             "moved": [{"what": place(), "before": dice.choice((None, place()))}],
-            "heights": [{"what": place(), "px": number(dice)}], "filter": name(dice), "order": name(dice),  # noqa: E501
+            "heights": [{"what": place(), "px": number(dice)}], "filter": name(dice),
+            "order": name(dice),
         },
-        "color_by": dice.choice(("name", "operator", name(dice))), "lit": [name(dice), number(dice)],  # noqa: E501
+        "color_by": dice.choice(("name", "operator", name(dice))), "lit": [name(dice),
+            number(dice)],
         "run": {"input": _input(dice), "run": number(dice)}, "warm_up": True,
         "inferences": dice.choice(("aligned", "mean", "median", name(dice))),
         "measured": [ns(), ns()], "measured_on": _input(dice),
         "marks": [{"start_ns": ns(), "end_ns": ns(), "name": name(dice), "note": name(dice),
                    "clock": dice.choice((None, _input(dice)))} for _ in range(count(dice, 4))],
-        "mark": number(dice), "search": dice.choice((*NAMES, "dur > 5", "(", "name:")), "only_hits": True,  # noqa: E501
+        "mark": number(dice), "search": dice.choice((*NAMES, "dur > 5", "(", "name:")),
+            "only_hits": True,
         "ruler": name(dice), "front": [name(dice)],
     }  # fmt: skip
     return dict(some(dice, list(everything.items()), 0.5))
@@ -136,9 +142,12 @@ def settings(dice: Dice) -> bytes:
 
 def _ini_value(dice: Dice) -> str:
     values = (
-        "true", "false", "1", "0", "", "@Invalid()", "@ByteArray(\\0\\xff)", "a, b", '"a, b"', "dark", "mean",  # noqa: E501
-        "@Variant(\\0\\0\\0\\x7f\\0\\0\\0\\xePyQt_PyObject\\0)", "@Size(1 2)", "@Point(x)", "@Rect()", "@DateTime(",  # noqa: E501
-        '"[\\"a.etdp\\"]"', '"[[\\"a\\", \\"b\\"]]"', '"{\\"open\\": [\\"Ctrl+O\\"]}"', '"' + "[" * 2000 + '"',  # noqa: E501
+        "true", "false", "1", "0", "", "@Invalid()", "@ByteArray(\\0\\xff)", "a, b", '"a, b"',
+        "dark", "mean",
+        "@Variant(\\0\\0\\0\\x7f\\0\\0\\0\\xePyQt_PyObject\\0)", "@Size(1 2)", "@Point(x)",
+        "@Rect()", "@DateTime(",
+        '"[\\"a.etdp\\"]"', '"[[\\"a\\", \\"b\\"]]"', '"{\\"open\\": [\\"Ctrl+O\\"]}"',
+        '"' + "[" * 2000 + '"',
         "@@x", "\\x", '"', "@Variant(\\0\\0\\0\\x4\\0)", "@String(x)", "%U0041", str(2**70),
     )  # fmt: skip
     if dice.random() < 0.7:

@@ -10,7 +10,8 @@ from tests.reliability.fuzz.values import EDGES, Dice, count, name, number, numb
 _LOCATIONS = (
     'loc("m.mlir":2:3)', "loc(unknown)", 'loc(callsite("m.mlir":11:10 at "m.mlir":2:3))',
     'loc(fused["m.mlir":1:2, "m.mlir":3:4])', 'loc("Relu, 0"("m.mlir":13:10))', "loc(", "loc()", "",
-    'loc("m.mlir":2:3 to :9)', 'loc(fused<"CSE">["a":1:2])', "loc(" + "callsite(" * 40, 'loc("\\22":1:1)',  # noqa: E501
+    'loc("m.mlir":2:3 to :9)', 'loc(fused<"CSE">["a":1:2])', "loc(" + "callsite(" * 40,
+        'loc("\\22":1:1)',
     'loc("m.mlir":99999999999999999999:1)', "@L2C3", "#loc5",
 )  # fmt: skip
 _HOST_EVENTS = (
@@ -188,7 +189,8 @@ def _operations(lines: list[str], dice: Dice, depth: int) -> None:
         result, operand = f"%{dice.randrange(4)}", dice.choice(("%arg0", "%0", "%1#1", "%x"))
         of = dice.choice(("tosa.add", "tosa.conv2d", "torq_hl.slice", "arith.constant", "scf.if"))
         attributes = dice.choice(
-            ("", " {a = 1 : i8}", ' {s = "}\\22"}', " {a = [1, [2]], b = #x<y<z>>}", " {a = {b = {}}}",  # noqa: E501
+            ("", " {a = 1 : i8}", ' {s = "}\\22"}', " {a = [1, [2]], b = #x<y<z>>}",
+            " {a = {b = {}}}",
              " {a = dense<1> : " + _type(dice) + "}")
         )  # fmt: skip
         place = dice.choice(("", "", " loc(#loc0)", f" {dice.choice(_LOCATIONS)}"))

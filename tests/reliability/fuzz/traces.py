@@ -146,7 +146,8 @@ def _event(packet: Any, uuids: list[int], dice: Dice) -> None:
 
 def _argument(one: Any, dice: Dice, depth: int) -> None:
     if dice.random() < 0.7:
-        one.name = dice.choice(("operator", "start_ticks", "dur_ticks", "identifier", "run", "timing",  # noqa: E501
+        one.name = dice.choice(("operator", "start_ticks", "dur_ticks", "identifier", "run",
+            "timing",
                                 "derived", "event", "column x", _text(dice)))  # fmt: skip
     elif dice.random() < 0.7:
         one.name_iid = dice.choice((1, 2, 9))
@@ -218,7 +219,8 @@ def _chrome_event(dice: Dice) -> Any:
     elif dice.random() < 0.4:
         event["args"] = dice.choice(
             ({"External id": dice.randrange(5), "Sequence number": 3, "Fwd thread id": 0},
-             {"op_name": "Conv", "provider": "CPUExecutionProvider"}, {"Python id": 1, "Python parent id": 0},  # noqa: E501
+             {"op_name": "Conv", "provider": "CPUExecutionProvider"}, {"Python id": 1,
+                 "Python parent id": 0},
              {name(dice): dice.choice(HOSTILE)}, dice.choice(HOSTILE))
         )  # fmt: skip
     if phase in "stfbneSTF" or dice.random() < 0.05:

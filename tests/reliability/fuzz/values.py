@@ -17,7 +17,8 @@ NAMES = (
     "Method::execute", "OPERATOR_CALL", "DELEGATE_CALL", "native_call_add.out", "MOVE_CALL",
     "JF_CALL", "FREE_CALL", "Method::init", "Program::load_method", "model_run", "ProfilerStep#1",
     "ProfilerStep#2", "aten::conv2d", "nn.Module: Conv2d_0", "unattributed", "x", "y", "conv1",
-    "", " ", "\t", "\0", "\r\n", '"', "'", "a,b;c\td", "=1+1", "-1", "畳み込み", "größe 🚀", "\u202e",  # noqa: E501
+    "", " ", "\t", "\0", "\r\n", '"', "'", "a,b;c\td", "=1+1", "-1", "畳み込み", "größe 🚀",
+    "\u202e",
     "NaN", "null", "true", "0", "1e999", "%s{0}", "<b>&", "../../x", "x" * 300, "\ufeff", "\u2028",
 )  # fmt: skip
 HOSTILE: tuple[Any, ...] = (
@@ -65,7 +66,8 @@ def number_text(dice: Dice) -> str:
     if how < 0.85:
         return str(number(dice))
     return dice.choice(
-        ("", " 5", "5 ", "+5", "-0", "00", "1.5", "1e3", ".5", "0x10", "nan", "inf", "1,5", "9" * 18,  # noqa: E501
+        ("", " 5", "5 ", "+5", "-0", "00", "1.5", "1e3", ".5", "0x10", "nan", "inf", "1,5",
+            "9" * 18,
          "-" + "9" * 18, "9" * 40, "٣", "1_000", "True")
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ A child reads `_PER_CHILD` inputs and hands back the corpus, so that no leak add
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import pickle
 import random
@@ -29,12 +30,14 @@ from tests.reliability.fuzz.novelty import Novelty, traced
 from viewer.model.trace import Trace
 
 _PER_CHILD = 20_000
-# One of so many inputs that can be read gets the expensive oracles, which take 20 ms: of those that
-# show something new, and of the others.
-_USED_NEW, _USED = 4, 60
+# The expensive oracles take 20 to 40 ms: for every input that shows something new, and one of so
+# many others that can be read.
+_USED = 500
 _TO_ENGINE = 400  # one of so many goes to trace_processor
-_TRACED = 150  # one of so many is read with line coverage
+_TRACED = 400  # one of so many is read with line coverage, which takes 10 times as long
 _MOST_DEFECTS = 20
+_MOST_DEATHS = 5
+_DIED = "the process died"
 _HANG = 60  # seconds without an end, in C code that no signal interrupts
 
 
@@ -46,6 +49,7 @@ class _Found:
     read: int = 0
     used: int = 0
     asked: int = 0
+    deaths: int = 0
     novelty: Novelty = field(default_factory=Novelty)
     defects: dict[str, tuple[Defect, bytes]] = field(default_factory=dict)
 
@@ -56,8 +60,7 @@ def run(options: Options, name: str, part: int, count: int, seconds: float) -> O
     folder = Path(tempfile.mkdtemp(prefix=f"opscope-fuzz-{name}-", dir=_fast_folder()))
     try:
         oracles.prepare(folder)
-        found, began = _Found(), time.process_time()
-        used = os.times()
+        found, used = _Found(), os.times()
         while found.count < count:
             spent = _spent(used)
             if spent >= seconds:
@@ -65,7 +68,7 @@ def run(options: Options, name: str, part: int, count: int, seconds: float) -> O
             more = min(_PER_CHILD, count - found.count)
             seed = f"{name} {part} {options.seed} {found.count}"
             found = _in_child(found, kind, folder, seed, more, seconds - spent)
-            if len(found.defects) >= _MOST_DEFECTS:
+            if len(found.defects) >= _MOST_DEFECTS or found.deaths >= _MOST_DEATHS:
                 break
         rate = found.count / max(_spent(used), 0.01)
         time_box = 120.0 if options.is_long else 5.0
@@ -75,7 +78,6 @@ def run(options: Options, name: str, part: int, count: int, seconds: float) -> O
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    del began
     share = 100 * found.read / max(found.count, 1)
     figures = (
         f"{rate:.0f} inputs per s of processor time, {share:.0f} % read, {found.used:,} used, "
@@ -120,9 +122,10 @@ def _in_child(
         return more
     data = (folder / f"input{kind.suffix}").read_bytes()
     stack = (folder / "stack.txt").read_text()[-3000:]
-    defect = Defect("the process died", f"the process died (status {status})\n{stack}")
+    defect = Defect(_DIED, f"{_DIED} (status {status})\n{stack}")
     found.defects.setdefault(defect.key, (defect, data))
     found.count += 1
+    found.deaths += 1
     return found
 
 
@@ -138,6 +141,7 @@ def _feed(
     path, began = folder / f"input{kind.suffix}", time.process_time()
     engine = Engine(folder / "engine.pftrace")
     oracles.use(checks.read(_sample(path, kind), kind).item, kind, path)  # imports, caches
+    gc.freeze()  # what the imports made is not searched again
     checks.limit_memory()
     for number in range(count):
         if number % 50 == 0:
@@ -149,10 +153,10 @@ def _feed(
         found.count += 1
         _feed_one(found, kind, path, data, dice, engine)
         if engine.is_full:
-            _ask(found, engine, data)
+            _ask(found, engine)
         if len(found.defects) >= _MOST_DEFECTS:
             break
-    _ask(found, engine, data)
+    _ask(found, engine)
     found.asked += engine.asked
     faulthandler.cancel_dump_traceback_later()
 
@@ -179,20 +183,18 @@ def _feed_one(
     is_new = defect is None and found.novelty.add(result.signature, data)
     if result.is_read:
         found.read += 1
-        if dice.randrange(_USED_NEW if is_new else _USED) == 0:
+        if is_new or dice.randrange(_USED) == 0:
             found.used += 1
             defect = checks.use(path, kind, result.item)
         if defect is None and isinstance(result.item, Trace) and dice.randrange(_TO_ENGINE) == 0:
-            engine.add(result.item)
+            engine.add(result.item, data)
     if defect is not None:
         found.defects.setdefault(defect.key, (defect, data))
 
 
-def _ask(found: _Found, engine: Engine, data: bytes) -> None:
-    with checks.unlimited_memory():
-        difference = engine.ask()
-    if difference:
-        defect = Defect("trace_processor", difference)
+def _ask(found: _Found, engine: Engine) -> None:
+    defect, data = checks.asked(engine)
+    if defect is not None:
         found.defects.setdefault(defect.key, (defect, data))
 
 
@@ -216,12 +218,11 @@ def _saved(
 
 def _shows(kind: Kind, defect: Defect, path: Path) -> Callable[[bytes], bool]:
     """Return whether some bytes show the same defect; False for a defect of a whole process."""
+    check = checks.by_engine if defect.key == checks.ENGINE else checks.both
 
     def shows(data: bytes) -> bool:
         path.write_bytes(data)
-        found = checks.both(path, kind)
+        found = check(path, kind)
         return found is not None and found.key == defect.key
 
-    if defect.key in ("the process died", "trace_processor"):
-        return lambda data: False
-    return shows
+    return shows if defect.key != _DIED else lambda data: False

@@ -386,7 +386,7 @@ class _Rows:
         self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]], name: Codes
     ) -> Codes:
         """The key of every row, created once per identity; `name` is the number of its name."""
-        parts = [name for name in ("name", *IDENTITY, DERIVED) if len(strings.get(name, ())) > 1]
+        parts = ["name"] + [name for name in (*IDENTITY, DERIVED) if len(strings.get(name, ())) > 1]
         if parts == ["name"] and not self._is_own:
             return self._keys_by_name(name, len(strings["name"]))
 

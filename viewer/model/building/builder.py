@@ -31,6 +31,7 @@ from viewer.model.building.chunks import (
     joined_timing,
     slices_at,
 )
+from viewer.model.building.durations import too_long
 from viewer.model.building.layout import NO_LEVEL, laid_out
 from viewer.model.building.runs import numbered_runs
 from viewer.model.counter import Counter
@@ -53,6 +54,8 @@ from viewer.model.trace import (
 from viewer.model.warm_up import with_warm_up
 
 BACKWARDS = "slice ends before it starts: drawn as an instant"
+# Left out, it would be missing from flows, events and columns that the reader adds.
+TOO_LONG = "slice is so long that durations cannot be added up: drawn as an instant"
 
 
 class TraceBuilder:
@@ -272,15 +275,11 @@ class TraceBuilder:
 
         backwards = end < start
         if backwards.any():
-            source_row = joined([c.source_row for c in chunks], np.uint32)
-            first_row = int(source_row[np.flatnonzero(backwards)[0]])
-            self.problem(
-                BACKWARDS,
-                int(backwards.sum()),
-                f"slice {first_row}",
-            )
-            end = np.where(backwards, start, end)
+            end = self._instants(BACKWARDS, start, end, np.flatnonzero(backwards))
         del backwards
+        long = too_long(start, end, self.clock.ns_per_tick)
+        if len(long):
+            end = self._instants(TOO_LONG, start, end, long)
         tracks = tuple(
             Track(*names, unit) for names, unit in zip(self._tracks, self._units, strict=True)
         )
@@ -347,6 +346,14 @@ class TraceBuilder:
         for array in _arrays(trace):
             array.flags.writeable = False
         return trace
+
+    def _instants(self, problem: str, start: Ints, end: Ints, which: Ints) -> Ints:
+        """The ends of slices of which some have no duration, as a problem."""
+        source_row = joined([c.source_row for c in self._chunks], np.uint32)
+        self.problem(problem, len(which), f"slice {int(source_row[which[0]])}")
+        end = end.copy()
+        end[which] = start[which]
+        return end
 
     def _key_table(self) -> Keys:
         keys = list(self._keys)
