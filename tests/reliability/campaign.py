@@ -89,10 +89,13 @@ def jobs_of(areas: Sequence[str], options: Options) -> list[Job]:
 
 
 def run(jobs: Iterable[Job], options: Options, at_once: int = 0) -> Iterator[Row]:
-    """Run jobs in processes, `at_once` at a time (default: one per processor); yield their rows."""
+    """Run jobs in processes, `at_once` at a time; yield their rows.
+
+    The default is one more than the processors, since many jobs wait for other programs.
+    """
     waiting = list(jobs)
     running: list[_Running] = []
-    at_once = at_once or os.cpu_count() or 1
+    at_once = at_once or (os.cpu_count() or 1) + 1
     try:
         while waiting or running:
             while waiting and len(running) < at_once:

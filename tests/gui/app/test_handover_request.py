@@ -1,5 +1,6 @@
 """What a second start says to the first, and that nothing but that is believed."""
 
+import contextlib
 import json
 import os
 import socket
@@ -57,7 +58,10 @@ GOOD = {
     "opscope": 1, "files": ["/a.etdp"], "new_window": False, "theme": None, "token": "",
     "choices": None,
 }  # fmt: skip
-NOTHING = {"pairs": [], "methods": [], "columns": [], "clocks": [], "source_paths": []}
+LISTS = (
+    "pairs", "methods", "columns", "clocks", "delegate_clocks", "source_paths", "parts"
+)  # fmt: skip
+NOTHING = {name: [] for name in LISTS}
 HOSTILE = {
     "another version": {"opscope": 2},
     "a relative path": {"files": ["a.etdp"]},
@@ -79,11 +83,20 @@ HOSTILE = {
     "a stopped clock": {"choices": {**NOTHING, "clocks": [["/a", "0"]]}},
     "a stopped delegate": {"choices": {**NOTHING, "delegate_clocks": [["/a", "cycles", "0"]]}},
     "half a delegate": {"choices": {**NOTHING, "delegate_clocks": [["/a", "2"]]}},
+    "more than a file": {"choices": {**NOTHING, "parts": [["/a", "3/2"]]}},
+    "too many choices": {"choices": {**NOTHING, "parts": [["/a", "1/2"]] * 10_001}},
+    "no choices at all": {"choices": {}},
+    **{f"choices without {name}": {"choices": {n: [] for n in LISTS if n != name}}
+       for name in LISTS},
 }  # fmt: skip
 
 
 def test_the_good_one_is_taken():
     assert decoded(json.dumps(GOOD).encode()) == HandoverRequest(("/a.etdp",))
+
+
+def test_choices_of_nothing_are_taken():
+    assert decoded(json.dumps({**GOOD, "choices": NOTHING}).encode()) is not None
 
 
 @pytest.mark.parametrize("what", HOSTILE)
@@ -198,6 +211,33 @@ def test_a_program_that_is_stopped_is_not_waited_for(where):
     _, thread = answering(where, None)
     assert not hand_over(HandoverRequest(), where, patience=0.05)
     thread.join(5)
+
+
+def test_a_program_with_a_full_queue_is_waited_for(where):
+    """As when a file manager starts Opscope for 100 files at once."""
+    with socket.socket(socket.AF_UNIX) as server, contextlib.ExitStack() as others:
+        server.bind(where)
+        server.listen(0)
+        server.settimeout(10)
+        while True:
+            other = others.enter_context(socket.socket(socket.AF_UNIX))
+            other.setblocking(False)
+            try:
+                other.connect(where)
+            except BlockingIOError:
+                break
+        assert not hand_over(HandoverRequest(), where, patience=0.05)
+        taken: list[bool] = []
+        start = threading.Thread(target=lambda: taken.append(hand_over(HandoverRequest(), where)))
+        start.start()
+        while not taken:
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.settimeout(0.2)
+                if connection.recv(LONGEST):
+                    connection.sendall(TAKEN)
+                    start.join(5)
+        assert taken == [True]
 
 
 def test_nobody_and_what_a_crash_left_are_told_at_once(where):

@@ -44,9 +44,14 @@ def outcome_of(report: str) -> Outcome:
         packages = json.loads(report)["dependencies"]
     except (ValueError, KeyError, TypeError):
         return Outcome(0, figures="skipped: no vulnerability data")
+    # Those of which the service has no data have no version, but a reason.
+    audited = [one for one in packages if "skip_reason" not in one]
+    if not audited:
+        return Outcome(0, figures="skipped: no vulnerability data")
     found = [
         Finding(f"{one['name']} {one['version']}: {flaw['id']}, fixed in {flaw['fix_versions']}")
-        for one in packages
+        for one in audited
         for flaw in one.get("vulns", ())
     ]
-    return Outcome(len(packages), tuple(found))
+    left = len(packages) - len(audited)
+    return Outcome(len(audited), tuple(found), f"{left} without data" if left else "")

@@ -31,6 +31,7 @@ MOST_FILES = 10_000
 # A program that does not answer within this time is stopped or hung. A window never blocks for more
 # than 0.1 s, but the first window takes up to a second to start.
 PATIENCE = 3.0  # seconds
+_RETRIES_EVERY = 0.01  # seconds
 _LONGEST_TEXT = 32_767  # characters; the longest path on Windows
 _LONGEST_TOKEN = 1024
 _THEMES = ("light", "dark")
@@ -128,10 +129,21 @@ def hand_over(request: HandoverRequest, where: str, patience: float = PATIENCE) 
 
 def _asked(line: bytes, where: str, patience: float) -> bytes:
     import socket
+    import time
 
+    until = time.monotonic() + patience
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(patience)
-        connection.connect(where)
+        while True:
+            try:
+                connection.connect(where)
+                break
+            except BlockingIOError:
+                # About 50 others are waiting to be accepted. A connection with a timeout fails
+                # immediately then, instead of waiting.
+                if time.monotonic() > until:
+                    raise
+                time.sleep(_RETRIES_EVERY)
         connection.sendall(line)
         return connection.recv(len(TAKEN), socket.MSG_WAITALL)
 
@@ -215,17 +227,20 @@ def _read(found: dict[str, Any]) -> Choices:
     from viewer.program.sources.files import Substitution
     from viewer.workspace.link_choices import Choices
 
-    def pairs(name: str) -> list[_Pair]:
+    def rows(name: str) -> Sequence[Any]:
         if len(_list(found[name])) > MOST_FILES:
             raise ValueError("too many")
-        return [(_text_or_none(one), _text_or_none(other)) for one, other in found[name]]
+        return _list(found[name])
+
+    def pairs(name: str) -> list[_Pair]:
+        return [(_text_or_none(one), _text_or_none(other)) for one, other in rows(name)]
 
     clocks = [
         ((path and _path(path)) or "", parse_ratio(_text(rate))) for path, rate in pairs("clocks")
     ]
     delegate_clocks = [
         ((path and _path(path)) or "", _text(name), parse_ratio(_text(rate)))
-        for path, name, rate in _list(found.get("delegate_clocks", []))[:MOST_FILES]
+        for path, name, rate in rows("delegate_clocks")
     ]
     return Choices(
         pairs=tuple((_path(one), other and _path(other)) for one, other in pairs("pairs")),
@@ -233,10 +248,7 @@ def _read(found: dict[str, Any]) -> Choices:
         columns=tuple((of and _path(of), _text(column)) for of, column in pairs("columns")),
         clocks=tuple(clocks),
         delegate_clocks=tuple(delegate_clocks),
-        parts=tuple(
-            ((path and _path(path)) or "", _share(part))
-            for path, part in _list(found.get("parts", []))[:MOST_FILES]
-        ),
+        parts=tuple(((path and _path(path)) or "", _share(part)) for path, part in rows("parts")),
         source_paths=tuple(
             # Those of the command line of this user.
             Substitution(_text(recorded), _path(local), any_kind=True)

@@ -1,10 +1,10 @@
 """Tabs that fit, in full and in their order, and a menu with the others."""
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QMainWindow
+from PySide6.QtWidgets import QLabel, QMainWindow, QMenu
 
 from viewer.gui.window.frame.tab_area import TabArea
 
@@ -52,6 +52,18 @@ def test_tabs_that_do_not_fit_are_in_the_menu_and_come_back_in_order(area):
     assert [a.text() for a in area.more.menu().actions()] == list(NAMES[len(few) :])
     resize(area, 1000)
     assert seen(area) == list(NAMES)
+
+
+def test_a_submenu_lasts_until_the_menu_opens_again(qtbot, theme):
+    def fill(menu, hidden):
+        menu.addMenu("All panels").addAction("One")
+
+    area = TabArea("Tabs", fill, None)
+    qtbot.addWidget(area)
+    for _ in range(3):
+        area.more.menu().aboutToShow.emit()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        assert [menu.title() for menu in area.more.menu().findChildren(QMenu)] == ["All panels"]
 
 
 @pytest.mark.parametrize("width", [1000, 500, 250])

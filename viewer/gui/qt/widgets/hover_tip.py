@@ -34,6 +34,7 @@ class HoverTip(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.hide()
         theme.changed.connect(self.update)
+        owner.destroyed.connect(self.deleteLater)  # `show_lines` makes it a child of the window
 
     def show_lines(self, lines: Sequence[str], mouse: QPoint) -> None:
         """Show these lines at a point of the owner; hide the tip if there are none."""

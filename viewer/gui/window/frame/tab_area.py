@@ -17,6 +17,7 @@ from viewer.gui.panels.base.page_panel import plain_column
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.page_stack import PageStack
 
+_DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
 _MORE = "…"
 
 
@@ -173,6 +174,9 @@ class TabArea(QWidget):
     def _list_more(self) -> None:
         menu = self.more.menu()
         menu.clear()
+        # `clear` deletes the actions that belong to the menu, but no submenus.
+        for submenu in menu.findChildren(QMenu, options=_DIRECT):
+            submenu.deleteLater()
         self._fill_menu(menu, self.hidden)
 
     def _fit(self) -> None:
