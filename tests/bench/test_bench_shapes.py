@@ -14,6 +14,7 @@ from tests.builders.unusual_shapes import overlapping, write_csv, write_json
 from tests.gui.dark_theme import dark_theme
 from tests.gui.timeline_harness import TimelineHarness
 from viewer.formats import open_file
+from viewer.gui.qt.background import Latest
 from viewer.model.trace import Trace
 from viewer.view.state import SliceRef
 
@@ -67,12 +68,14 @@ def test_the_first_frame_of_the_timeline_and_a_click(qtbot, tmp_path):
         harness = TimelineHarness(qtbot, dark_theme())
         began = time.process_time()
         harness.session.add([trace])
-        harness.settle()
+        qtbot.waitUntil(lambda one=harness: bool(one.session.traces), timeout=60_000)
         picture = harness.timeline.grab()
         first = time.process_time() - began
-        began = time.process_time()
+        began = time.thread_time()
         harness.session.select_slice(SliceRef(0, len(trace.slices) // 2))
-        click = time.process_time() - began
+        click = time.thread_time() - began
+        tasks = harness.window.findChildren(Latest)
+        qtbot.waitUntil(lambda own=tasks: not any(t.pending for t in own), timeout=60_000)
         harness.put_away()
         count = len(trace.slices)
         print(f"{count} slices, {shape}: first frame {first:.2f} s, click {click * 1e3:.0f} ms")
