@@ -63,6 +63,7 @@ NAMED = {"ph": "M", "pid": 1, "tid": 1, "name": "process_name", "args": {"name":
             'dur_ns, first: data row 1: start_ns is "1.5", not whole ns. Correct the file',
         ),
         ("a.json", json.dumps({"traceEvents": []}), "this Chrome trace has no event with a time"),
+        ("a.json", "[]\n", "this Chrome trace has no event with a time"),
         ("a.json", json.dumps({"traceEvents": [NAMED]}), "this Chrome trace has no event with a"),
     ],
 )

@@ -2,7 +2,14 @@
 
 import pytest
 
-from viewer.model.text import amount_in_unit, one_line, visible_controls
+from viewer.model.text import (
+    LONGEST,
+    amount_in_unit,
+    capped,
+    display_name,
+    one_line,
+    visible_controls,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +23,12 @@ def test_an_amount_reads_with_its_prefix(value, text):
 
 def test_a_line_has_no_line_ends_and_the_spaces_of_a_keyboard():
     assert one_line("a\nb at 100\u202fMHz, 1\u2009234") == "a\\nb at 100 MHz, 1 234"
+
+
+def test_a_text_for_the_screen_has_at_most_so_many_characters_and_states_its_length():
+    assert capped("x" * LONGEST) == "x" * LONGEST
+    assert capped("x" * (1 << 20)) == "x" * LONGEST + "… (1\u2009048\u2009576 characters)"
+    assert len(display_name("/tmp/" + "x" * (1 << 20))) < LONGEST + 50
 
 
 def test_control_characters_and_direction_overrides_are_visible():

@@ -67,3 +67,13 @@ def test_two_files_of_one_name_are_told_apart(tmp_path):
     assert (one.name, two.name) == ("demo_str_x4.etdp", "demo_str_x4.etdp (2)")
     assert set(two.processes) == {f"{process} (2)" for process in one.processes}
     assert len(two.processes) == len(two.trace.tracks)
+
+
+def test_a_process_of_several_files_has_a_number_in_each_but_the_first(tmp_path):
+    workspace = Workspace()
+    for name, processes in (("a", "app"), ("b", "other"), ("c", "app")):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(f"process,thread,name,start_ns,dur_ns\n{processes},t,op,0,5\nx,t,op,0,5\n")
+        workspace.open(str(path))
+    names = [trace.processes for trace in Snapshot.of(workspace).traces]
+    assert names == [("app", "x"), ("other", "x (2)"), ("app (2)", "x (3)")]

@@ -83,8 +83,11 @@ def numbers(trace: Trace, column: str, of: Bools | None = None) -> tuple[Ints, I
 
 def execute_keys(trace: Trace) -> Bools:
     """Which keys are a whole inference that the runtime timed (Method::execute, model_run)."""
-    named = np.array([name in (EXECUTE, MODEL_RUN) for name in trace.strings], np.bool_)
-    found: Bools = (trace.keys.kind == KeyKind.FRAMEWORK) & named[trace.keys.name]
+    found: Bools = trace.keys.kind == KeyKind.FRAMEWORK
+    # Only of scopes: every selection asks, and there can be a million names.
+    at = np.flatnonzero(found)
+    names = trace.keys.name[at].tolist()
+    found[at] = [trace.strings[name] in (EXECUTE, MODEL_RUN) for name in names]
     return found
 
 

@@ -9,6 +9,8 @@ from viewer.model.times import NARROW_SPACE, group_digits, plain_spaces
 
 # C0 without line ends, DEL, C1, and characters that override the direction of text.
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Characters of a text on the screen; exports and copies have all of them.
+LONGEST = 4000
 _PREFIXES = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3))
 
 
@@ -35,7 +37,7 @@ def bytes_text(size: int) -> str:
 
 def display_name(path: str) -> str:
     """The last component of a path, for headers and messages; control characters as escapes."""
-    return visible_controls(os.path.basename(path) or path)
+    return visible_controls(capped(os.path.basename(path) or path))
 
 
 def one_line(text: str) -> str:
@@ -44,6 +46,16 @@ def one_line(text: str) -> str:
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain_spaces(text)
     )
     return "".join(escaped)
+
+
+def capped(text: str) -> str:
+    """A text for the screen: its first `LONGEST` characters, and its length if it is longer.
+
+    Qt takes seconds to lay out a name of 1 MB.
+    """
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}… ({group_digits(len(text))} characters)"
 
 
 def visible_controls(text: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.codecs.file_stamps import FileStamp
@@ -86,8 +88,9 @@ def process_name(traces: Sequence[Trace], trace: Trace, process: str) -> str:
 
 def _processes(traces: Sequence[Trace], trace: Trace) -> tuple[str, ...]:
     """Return the name of each track's process."""
-    names = {
-        process: process_name(traces, trace, process)
-        for process in dict.fromkeys(track.process for track in trace.tracks)
-    }
-    return tuple(names[track.process] for track in trace.tracks)
+    # Not `process_name` for each: that walks all tracks, of which there can be 100,000.
+    earlier = Counter[str]()
+    for other in takewhile(lambda one: one is not trace, traces):
+        earlier.update({track.process for track in other.tracks})
+    names = (track.process for track in trace.tracks)
+    return tuple(f"{name} ({earlier[name] + 1})" if earlier[name] else name for name in names)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 
@@ -153,12 +154,13 @@ def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
 
     (0, sum of all) if they do not reach it.
     """
-    total = 0
-    for count, part in enumerate(ticks, 1):
-        total += part
-        if total >= HALF * whole:
-            return count, total
-    return 0, total
+    sums = np.cumsum(np.array(ticks, np.int64))  # there can be a million
+    total = int(sums[-1]) if len(sums) else 0
+    if not len(sums) or total < HALF * whole:
+        return 0, total
+    # Times are not negative, so the sums ascend.
+    count = int(np.searchsorted(sums, ceil(HALF * whole))) + 1
+    return count, int(sums[count - 1])
 
 
 def _not_few(count: int, ticks: int, of: int, context: FindingContext) -> str:
@@ -226,8 +228,8 @@ def copies(context: FindingContext) -> FamilyAnswer:
 def outside(context: FindingContext) -> FamilyAnswer:
     """Report what ran outside delegates, if any delegate ran."""
     groups, ticks, whole = context.work.groups, context.ticks, context.whole_ticks
-    delegated = any(g.part is WorkPart.DELEGATED and ticks[n] for n, g in enumerate(groups))
-    if not delegated:
+    timed = np.flatnonzero(ticks).tolist()
+    if not any(groups[n].part is WorkPart.DELEGATED for n in timed):
         why = f"no delegate ran in {context.scope}"
         return NotReported(Family.OUTSIDE, why, _OUTSIDE_RULE, False)
     is_outside = np.array([group.part is WorkPart.OUTSIDE for group in groups], np.bool_)

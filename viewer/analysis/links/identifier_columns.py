@@ -101,8 +101,8 @@ class ColumnMatch:
 
 def takes_column(trace: Trace) -> bool:
     """Return whether a column may identify the slices: the file has no ExecuTorch identity."""
-    counts = np.bincount(trace.keys.kind, minlength=len(KeyKind))
-    return bool(trace.identifier_column) or not counts[_STATED].any()
+    kinds = trace.keys.kind
+    return bool(trace.identifier_column) or not any((kinds == kind).any() for kind in _STATED)
 
 
 def column_names(trace: Trace) -> list[str]:

@@ -11,10 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
+
 from viewer.analysis.cost.thread_time import GroupTime, ThreadTime
 from viewer.analysis.statistics.figure_terms import BUSY_TIME
-from viewer.analysis.statistics.group_table import Group, GroupTable
+from viewer.analysis.statistics.group_table import Groups, GroupTable
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.arrays import Bools
 from viewer.model.scope import TimeScope
 from viewer.model.trace import Trace
 
@@ -34,23 +37,22 @@ class BusyNames:
         """
         table = self._grouping.by("name", *scope.span)
         ticks, busy = self._time.ticks(scope)
-
-        def counted_once(group: Group) -> Group:
-            own = int(ticks[group.number])
-            if not own and group.number in self._not_counted:
-                return replace(group, self_ticks=None, share=0.0)
-            return replace(group, self_ticks=own, share=own / busy if busy else 0.0)
-
-        groups = sorted(
-            map(counted_once, table.groups),
-            key=lambda one: (-(one.self_ticks or 0), one.self_ticks is None, -one.total),
-        )
+        assert isinstance(table.groups, Groups)
+        is_counted = (ticks != 0) | ~self._is_span
+        groups = replace(
+            table.groups,
+            own=ticks,
+            share=ticks / busy if busy else np.zeros(len(ticks)),
+            is_counted=is_counted,
+        ).most_expensive_first()
+        listed = groups.numbers[~is_counted[groups.numbers]]
         return replace(
             table,
-            groups=tuple(groups),
+            groups=groups,
             whole=busy,
             ungrouped=busy - int(ticks.sum()),
             share_of=BUSY_TIME,
+            not_counted=tuple(groups.labels[number] for number in listed.tolist()),
         )
 
     @cached_property
@@ -59,7 +61,10 @@ class BusyNames:
         return self._threads.of(of_key, len(labels))
 
     @cached_property
-    def _not_counted(self) -> frozenset[int]:
-        """The names of the spans of a whole thread that are not counted."""
-        keys = self._trace.slices.key[self._threads.not_counted]
-        return frozenset(self._grouping.parts("name")[1][keys].tolist())
+    def _is_span(self) -> Bools:
+        """Which names have spans of a whole thread that are not counted."""
+        labels, of_key = self._grouping.parts("name")
+        found = np.zeros(len(labels), np.bool_)
+        groups = of_key[self._trace.slices.key[self._threads.not_counted]]
+        found[groups[groups >= 0]] = True
+        return found

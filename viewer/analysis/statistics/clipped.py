@@ -113,7 +113,10 @@ def outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
         return np.empty(0, np.bool_)
     row = np.searchsorted(slices.row_ptr, index, side="right") - 1
     place = slices.row_track.astype(np.int64) << 32 | slices.row_lane
-    lane = np.unique(place, return_inverse=True)[1].reshape(-1)[row]
+    if len(index) < len(place):  # a trace can have a million lanes, and a selection one slice
+        lane = np.unique(place[row], return_inverse=True)[1].reshape(-1)
+    else:
+        lane = np.unique(place, return_inverse=True)[1].reshape(-1)[row]
     part = lane * (int(group.max()) + 1) + group
     order = np.lexsort((slices.order[index], part))
     part, start, end = part[order], slices.start[index][order], slices.end[index][order]

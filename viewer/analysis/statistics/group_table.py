@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import overload
+
+import numpy as np
 
 from viewer.analysis.statistics.group_keys import NO_OPERATOR, OF_OPERATORS
-from viewer.arrays import Ints
-from viewer.model.distributions import grouped
+from viewer.arrays import Bools, Floats, Ints
+from viewer.model.distributions import Statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +29,29 @@ class Spread:
     in_ns: bool = False
 
 
-# The spread of every group, and by group number the ns that a delegate's own clock timed.
-Spreads = tuple[list[Spread], dict[int, int]]
+@dataclass(frozen=True, slots=True, eq=False)
+class Spreads:
+    """The spread of every group, by group number.
+
+    delegate_ns: the ns that a delegate's own clock timed, of the groups that have any; their
+    durations are in ns.
+    """
+
+    found: Statistics
+    delegate_ns: dict[int, int] = field(default_factory=dict)
+
+    def of(self, number: int) -> Spread:
+        """Return the spread of one group."""
+        found = self.found
+        return Spread(
+            int(found.count[number]),
+            float(found.avg[number]),
+            int(found.min[number]),
+            int(found.max[number]),
+            float(found.p50[number]),
+            float(found.p90[number]),
+            number in self.delegate_ns,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +85,61 @@ class Group:
         return self.delegate_ns is not None and not self.total and not self.self_ticks
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups(Sequence[Group]):
+    """Groups as arrays; each `Group` is created when it is read: a million take 4 s.
+
+    numbers: the number of every listed group. Others are by number: labels, total, own: the
+    inclusive and the self ticks; is_counted: False for a span whose self time is not counted.
+    """
+
+    numbers: Ints
+    labels: Sequence[str]
+    total: Ints
+    own: Ints
+    share: Floats
+    spreads: Spreads
+    is_counted: Bools | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> Group: ...
+    @overload
+    def __getitem__(self, at: slice) -> Groups: ...
+    def __getitem__(self, at: int | slice) -> Group | Groups:
+        if isinstance(at, slice):
+            return replace(self, numbers=self.numbers[at])
+        number = int(self.numbers[at])
+        is_counted = self.is_counted is None or bool(self.is_counted[number])
+        return Group(
+            self.labels[number],
+            int(self.total[number]),
+            float(self.share[number]),
+            int(self.own[number]) if is_counted else None,
+            self.spreads.of(number),
+            number=number,
+            delegate_ns=self.spreads.delegate_ns.get(number),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def most_expensive_first(self) -> Groups:
+        """Return the groups by self time, then those not counted, by total and delegate time."""
+        at = self.numbers
+        delegate = np.zeros(len(self.labels), np.int64)
+        for number, ns in self.spreads.delegate_ns.items():
+            delegate[number] = ns
+        is_counted = np.ones(len(at), np.bool_) if self.is_counted is None else self.is_counted[at]
+        own = np.where(is_counted, self.own[at], 0)
+        order = np.lexsort((-delegate[at], -self.total[at], ~is_counted, -own))
+        return replace(self, numbers=at[order])
+
+
 @dataclass(frozen=True, slots=True)
 class GroupTable:
     """The groups that have a slice or time in a range.
@@ -68,15 +147,18 @@ class GroupTable:
     Largest self time first; units, threads and inferences are in their own order. foreign: the
     number of slices in the range that are left out because a foreign clock of unknown rate timed
     them. For `unit`, the whole is the length of the range, and nothing is ungrouped. share_of: the
-    name of the whole, "busy time".
+    name of the whole, "busy time". not_counted: the labels of groups whose self time is not
+    counted. has_delegate_ns: whether any group has it.
     """
 
     key: str
-    groups: tuple[Group, ...]
+    groups: Sequence[Group]
     whole: int
     ungrouped: int
     foreign: int
     share_of: str = ""
+    not_counted: tuple[str, ...] = ()
+    has_delegate_ns: bool = False
 
     @property
     def ungrouped_label(self) -> str:
@@ -103,36 +185,8 @@ def table_of(
     number of slices on foreign clocks.
     """
     whole = int(own.sum()) + ungrouped
-    groups = tuple(
-        Group(
-            label,
-            ticks,
-            inner / whole if whole else 0.0,
-            inner,
-            lengths,
-            number=number,
-            delegate_ns=spreads[1].get(number),
-        )
-        for number, (label, ticks, inner, lengths) in enumerate(
-            zip(labels, total.tolist(), own.tolist(), spreads[0], strict=True)
-        )
-        if ticks or inner or lengths.count
-    )
-    return GroupTable(key, groups, whole, ungrouped, left_out)
-
-
-def spreads_of(durations: Ints, groups: Ints, count: int) -> list[Spread]:
-    """Return the durations of `count` groups; groups: the group of each duration."""
-    found = grouped(durations, groups, count)
-    return [
-        Spread(n, mean, int(least), int(most), middle, high)
-        for n, mean, least, most, middle, high in zip(
-            found.count.tolist(),
-            found.avg.tolist(),
-            found.min.tolist(),
-            found.max.tolist(),
-            found.p50.tolist(),
-            found.p90.tolist(),
-            strict=True,
-        )
-    ]
+    share = own / whole if whole else np.zeros(len(own))
+    numbers = np.flatnonzero((total != 0) | (own != 0) | (spreads.found.count != 0))
+    groups = Groups(numbers, labels, total, own, share, spreads)
+    has_delegate_ns = bool(spreads.delegate_ns)
+    return GroupTable(key, groups, whole, ungrouped, left_out, has_delegate_ns=has_delegate_ns)

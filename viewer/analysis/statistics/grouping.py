@@ -68,9 +68,9 @@ from viewer.analysis.statistics.group_keys import (
 )
 from viewer.analysis.statistics.group_table import (
     Group,
+    Groups,
     GroupTable,
     Spreads,
-    spreads_of,
     table_of,
 )
 from viewer.analysis.statistics.npu_units import UnitOverview
@@ -265,7 +265,7 @@ class Grouping:
         lo = start if first is None else np.maximum(start, first)
         total = np.maximum((end if last is None else np.minimum(end, last)) - lo, 0)
         started = np.flatnonzero(starts_between(self._trace, start, first, last))
-        spread = spreads_of(durations[started], started, len(runs)), dict[int, int]()
+        spread = Spreads(grouped(durations[started], started, len(runs)))
         labels = [run_label(self._table, run) for run in runs]
         table = table_of("inference", labels, total, total, spread, 0, 0)
         counted = counted_inferences(self._trace, warm_up=self._warm_up)
@@ -305,11 +305,8 @@ class Grouping:
         spread = self._spreads_of(index, group_of, count, first, last)
         left_out = self._foreign(occurs, self._unrated, first, last)
         table = table_of(key, parts.labels, total, self_ticks, spread, ungrouped, left_out)
-        by_cost = sorted(
-            table.groups,
-            key=lambda one: (-(one.self_ticks or 0), -one.total, -(one.delegate_ns or 0)),
-        )
-        return replace(table, groups=tuple(by_cost))
+        assert isinstance(table.groups, Groups)
+        return replace(table, groups=table.groups.most_expensive_first())
 
     def _inclusive(
         self, index: Ints, group: Ints, count: int, first: int | None, last: int | None
@@ -455,18 +452,15 @@ class Grouping:
         durations = slices.end[found] - slices.start[found]
         rated = self._rated
         if rated is None or rated.valid is None or not rated.valid[found].any():
-            return spreads_of(durations, of, count), {}
+            return Spreads(grouped(durations, of, count))
         own = np.flatnonzero(rated.valid[found])
         has_own = np.bincount(of[own], minlength=count) > 0
         in_ns = has_own[of]
         durations[in_ns] = ticks_to_ns(durations[in_ns], self._ns_per_tick)
         durations[own] = rated.values[found[own]]
         sums = grouped(durations[own], of[own], count).total
-        spreads = spreads_of(durations, of, count)
         apart = {number: int(sums[number]) for number in np.flatnonzero(has_own).tolist()}
-        for number in apart:
-            spreads[number] = replace(spreads[number], in_ns=True)
-        return spreads, apart
+        return Spreads(grouped(durations, of, count), apart)
 
     @cached_property
     def _rated(self) -> Column | None:

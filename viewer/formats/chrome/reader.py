@@ -73,15 +73,18 @@ _NO_CODE = (1 << 32) - 1
 _LONGEST_PHASE = 8
 _MOST_COUNTERS = 500
 _MOST_ASYNC_TRACKS = 100
-# A JSON object, or an array of objects.
-_START = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*(?:\{[ \t\r\n]*"|\[[ \t\r\n]*\{[ \t\r\n]*")')
+# A JSON object, an array of objects, or an empty array: a trace of no events.
+_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?[ \t\r\n]*"
+    rb'(?:\{[ \t\r\n]*"|\[[ \t\r\n]*(?:\{[ \t\r\n]*"|\][ \t\r\n]*\Z))'
+)
 _NO_DURATION = "complete event without a duration: drawn as an instant"
 _NO_TIME = "event without a usable time: left out"
 _TOO_FINE = "fractions of a ns are rounded: the times are too far from zero to keep them"
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it starts as a JSON object or an array of objects, compressed or not."""
+    """Whether it starts as a JSON object or an array of objects or nothing, compressed or not."""
     return _START.match(inflated_head(head) or head) is not None
 
 

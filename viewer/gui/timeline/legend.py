@@ -39,7 +39,7 @@ from viewer.gui.timeline.legend_buttons import (
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.scope import whole_scope_text
-from viewer.model.text import display_name
+from viewer.model.text import capped, display_name
 from viewer.model.times import group_digits
 from viewer.model.timing import MEASURED, TIMING_WORDS, kinds_of_time
 from viewer.model.trace import RunKind, Trace
@@ -195,7 +195,7 @@ class Legend(QWidget):
         name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
         room = self._theme.px(TITLE_WIDTH)
         metrics = self.others.fontMetrics()
-        name = metrics.elidedText(one_line(name), Qt.TextElideMode.ElideMiddle, room)
+        name = metrics.elidedText(one_line(capped(name)), Qt.TextElideMode.ElideMiddle, room)
         self.others.setTextFormat(Qt.TextFormat.PlainText)
         self.others.setText(f"{name}, by name:")
         self.others.resize(self.others.sizeHint())
@@ -325,7 +325,9 @@ class Legend(QWidget):
         for i, share in enumerate(self._rest):
             if share.by_name and (i == 0 or not self._rest[i - 1].by_name):
                 menu.addSection(literal(self.others.text()))
-            title = metrics.elidedText(one_line(share.title), Qt.TextElideMode.ElideRight, 420)
+            title = metrics.elidedText(
+                one_line(capped(share.title)), Qt.TextElideMode.ElideRight, 420
+            )
             action = menu.addAction(class_icon(share.color, self._theme), title.replace("&", "&&"))
             action.setText(f"{action.text()}\t{amount_text(share)}")
             action.setToolTip(class_tip(share, scope))

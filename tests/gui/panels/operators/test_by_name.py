@@ -6,6 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.gui.panels.base import group_rows
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
@@ -122,3 +124,24 @@ def test_a_filter_shows_its_first_rows(opened, data, show_panel):
     panel.table.scrollToBottom()
     panel.filter.setText("aten::")
     assert panel.table.verticalScrollBar().value() == 0
+
+
+def test_of_many_names_those_with_the_most_self_time_are_listed(
+    opened, show_panel, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(group_rows, "MOST_ROWS", 3)
+    rows = "".join(f"app,main,op {i},{i * 100},{i + 1}\n" for i in range(10))
+    path = tmp_path / "names.csv"
+    path.write_text(f"process,thread,name,start_ns,dur_ns\n{rows}")
+    session = opened(path)
+    panel = show_panel(OperatorsPanel, session)
+    assert [row.name for row in panel.model.rows] == ["op 9", "op 8", "op 7"]
+    assert panel.note.text().startswith("… 7 more names with less self time")
+    statistics = show_panel(StatisticsPanel, session)
+    assert len(statistics.model.rows) == 3
+    assert "first 3 of 10 rows: export lists all" in statistics.subtitle.text()
+    jobs = []
+    statistics.export_requested.connect(jobs.append)
+    statistics.export()
+    jobs[0](str(tmp_path / "all.csv"))(no_progress, never_cancelled)
+    assert sum(",op " in line for line in (tmp_path / "all.csv").read_text().splitlines()) == 10

@@ -29,6 +29,7 @@ from viewer.model.queries import (
     self_time_of,
 )
 from viewer.model.scope import TimeScope, median_text, whole_scope_text
+from viewer.model.text import LONGEST, capped
 from viewer.model.times import (
     MINUS,
     NARROW_SPACE,
@@ -57,8 +58,6 @@ _MOST_NODES = 3
 _SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, "instruction_id")
 _TITLES = {"metadata": "Metadata"}  # other columns keep their name in the file
 MISSING = "–"
-# Longer values, such as keys of many lines of JSON, are cut here and show their length.
-_LONGEST_VALUE = 4000
 _SHORT_LINE = 80  # characters of an array that is not broken into lines
 
 
@@ -162,7 +161,7 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
             own = f"{NARROW_SPACE.join(native)} at {format_rate(rate)} (chosen)"
         rows["Clock"] = f"{own}; position inside its call is for drawing only"
     stated, covered = metadata_rows(slices.columns, i)
-    rows |= {title: _cut(text) for title, text in stated.items()}
+    rows |= {title: capped(text) for title, text in stated.items()}
     for name, column in slices.columns.items():
         value = column.value(i)
         known = name in (*_SAID_ELSEWHERE, *covered) or value in (trace.name(i), keys.location[key])
@@ -242,20 +241,13 @@ def _value_text(value: int | float | bool | str, unit: str) -> str:
 
 
 def _pretty(text: str) -> str:
-    """Break JSON into lines, keep other text; cut both at `_LONGEST_VALUE` characters."""
+    """Break JSON into lines, keep other text; cut both at `LONGEST` characters."""
     if text[:1] == "[" and len(text) <= _SHORT_LINE:
         return text
-    if text[:1] in ("{", "[") and len(text) < 10 * _LONGEST_VALUE:
+    if text[:1] in ("{", "[") and len(text) < 10 * LONGEST:
         with contextlib.suppress(ValueError, RecursionError):
             text = _json_lines(json.loads(text))
-    return _cut(text)
-
-
-def _cut(text: str) -> str:
-    """Cut a text at `_LONGEST_VALUE` characters, and state its length if it is longer."""
-    if len(text) > _LONGEST_VALUE:
-        return f"{text[:_LONGEST_VALUE]}…\n({group_digits(len(text))} characters)"
-    return text
+    return capped(text)
 
 
 def _json_lines(value: object, indent: str = "") -> str:

@@ -17,7 +17,7 @@ from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, scope_text
 from viewer.gui.panels.calls.answer import CallsAnswer, Matches
 from viewer.model.scope import left_out
-from viewer.model.text import display_name, one_line
+from viewer.model.text import capped, display_name, one_line
 from viewer.model.times import counted, format_share, format_time, group_digits, tick_to_ns
 
 UNNAMED = "(no name)"
@@ -201,4 +201,4 @@ class CallTexts:
 @lru_cache(maxsize=8192)
 def _in_one_line(name: str) -> str:
     """Return a name as it is shown; cached, because a frame shows the same ones as the last."""
-    return one_line(name) or UNNAMED
+    return one_line(capped(name)) or UNNAMED

@@ -12,6 +12,7 @@ from viewer.gui.panels.base.operator_contents import OperatorContents
 from viewer.gui.session.costs import CostAnswer
 from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
+from viewer.model.times import counted
 from viewer.view.open_trace import OpenTrace
 
 KEY = "name"
@@ -61,9 +62,20 @@ def list_names(shown: OpenTrace, scope: TimeScope, known: ListedNames | None) ->
     return ListedNames(shown, scope, grouping, busy, table, group_contents(shown, table, "Name"))
 
 
+def more_names_text(listed: ListedNames) -> str:
+    """Return how many names are not listed, and how to find them; or ""."""
+    more = len(listed.table.groups) - len(listed.contents.rows)
+    if not more:
+        return ""
+    return (
+        f"… {counted(more, 'more name')} with less self time: "
+        "search (Ctrl+F) finds them, Statistics exports them"
+    )
+
+
 def not_counted_text(listed: ListedNames) -> str:
     """Return which names have no self time, because they only enclose others; or ""."""
-    names = [group.label for group in listed.table.groups if group.self_ticks is None]
+    names = listed.table.not_counted
     if not names:
         return ""
     encloses = "only encloses others and is" if len(names) == 1 else "only enclose others and are"

@@ -35,6 +35,7 @@ from viewer.gui.panels.operators.by_name import (
     ListedNames,
     has_only_names,
     list_names,
+    more_names_text,
     not_counted_text,
 )
 from viewer.gui.qt.theme.theme import Theme
@@ -136,7 +137,7 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         costs = self._costs.answer
         may_link = KeyKind.OPERATOR_CALL in key_kinds(shown.trace)
         link = self.no_costs(costs).text if costs and may_link else ""
-        self.note.setText(link or not_counted_text(listed))
+        self.note.setText(more_names_text(listed) or link or not_counted_text(listed))
         self.note.setVisible(bool(self.note.text()))
 
     def _show_costs(self, listed: ListedCosts) -> None:

@@ -16,7 +16,7 @@ from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from viewer.analysis.statistics.group_keys import KEYS, OF_OPERATORS
-from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import statistics_columns
 from viewer.gui.panels.base.answer_panel import Question
@@ -157,7 +157,10 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         uncounted = left_out(shown.trace, answer.scope)
         (_show_units if table.key == "unit" else show_whole)(self.footer, shown, table, uncounted)
         parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
-        if any(group.delegate_ns is not None for group in table.groups):
+        if len(contents.rows) < len(table.groups) and table.key != "unit":
+            listed, of = group_digits(len(contents.rows)), group_digits(len(table.groups))
+            parts.append(f"first {listed} of {of} rows: export lists all")
+        if table.has_delegate_ns:
             parts.append("slices on a delegate's clock are counted, but not in times and shares")
         if table.foreign:
             parts.append(f"{group_digits(table.foreign)} slices with separate clocks left out")
@@ -248,9 +251,12 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         if answer is None:
             return
         shown, table = answer.shown, answer.table
-        lookup = {(group.number, group.label): group for group in table.groups}
-        groups = [lookup[row.group, row.name] for row in self.model.rows]
-        complete = len(groups) == len(table.groups)
+        first = table.groups[: len(self.model.contents.rows)]
+        lookup = {(group.number, group.label): group for group in first}
+        groups: list[Group] = [lookup[row.group, row.name] for row in self.model.rows]
+        complete = len(groups) == len(first)
+        if complete:
+            groups += table.groups[len(first) :]
 
         def job_of(path: str) -> ExportJob:
             columns = statistics_columns(

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.label_text import measurable
 from viewer.gui.qt.widgets.labels import explain
 
 _WRAP = int(Qt.TextFlag.TextWordWrap)
@@ -105,7 +106,7 @@ class TextLink(SummaryLink):
     @guard(QSize())
     def sizeHint(self) -> QSize:
         metrics = QFontMetricsF(self._theme.font(self._role))
-        width = ceil(metrics.horizontalAdvance(self.text()))
+        width = ceil(metrics.horizontalAdvance(measurable(self.text())))
         return QSize(width + 2, ceil(metrics.height()) + 2)
 
     @property
@@ -116,7 +117,7 @@ class TextLink(SummaryLink):
         metrics = QFontMetrics(self._theme.font(self._role))
         is_name = " " not in self.text()
         where = Qt.TextElideMode.ElideMiddle if is_name else Qt.TextElideMode.ElideRight
-        return metrics.elidedText(self.text(), where, self.width() - 2)
+        return metrics.elidedText(measurable(self.text()), where, self.width() - 2)
 
     def paint_link(self, painter: QPainter) -> None:
         shown = self.shown_text

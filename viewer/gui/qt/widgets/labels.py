@@ -31,8 +31,9 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.label_text import measurable
 from viewer.gui.qt.widgets.page_stack import PageStack
-from viewer.model.text import visible_controls
+from viewer.model.text import capped, visible_controls
 
 # px; the key column is as wide as its keys, between these; longer keys are wrapped or elided.
 _LEAST_KEYS, _MOST_KEYS = 56, 96
@@ -56,13 +57,13 @@ def anchor(href: str, text: str, theme: Theme) -> str:
 
 def tip(text: str) -> str:
     """A tooltip that shows text literally; Qt would otherwise interpret it as markup."""
-    shown = escape(visible_controls(text))
+    shown = escape(visible_controls(capped(text)))
     return f'<div style="white-space: pre-wrap">{shown}</div>' if text else ""
 
 
 def literal(text: str) -> str:
     """The text of a menu entry or a button that shows a name: "&" would mark a shortcut."""
-    return visible_controls(text).replace("&", "&&")
+    return visible_controls(capped(text)).replace("&", "&&")
 
 
 def explain(widget: QWidget, text: str) -> None:
@@ -72,7 +73,7 @@ def explain(widget: QWidget, text: str) -> None:
     of `tip` aloud.
     """
     widget.setToolTip(tip(text))
-    widget.setAccessibleDescription(text)
+    widget.setAccessibleDescription(capped(text))
 
 
 def label(
@@ -88,7 +89,7 @@ def label(
 
     Text from files must never be passed as HTML.
     """
-    widget = QLabel(text if html else visible_controls(text))
+    widget = QLabel(text if html else visible_controls(capped(text)))
     widget.setTextFormat(Qt.TextFormat.RichText if html else Qt.TextFormat.PlainText)
     widget.setFont(theme.font(role))
     widget.setProperty("tone", tone)
@@ -137,9 +138,9 @@ class ElidedLabel(QLabel):
     def shown_text(self) -> str:
         """The visible part of the text."""
         width, metrics = self.contentsRect().width(), self.fontMetrics()
-        if width < self.least and metrics.horizontalAdvance(self.text()) > width:
+        if width < self.least and metrics.horizontalAdvance(measurable(self.text())) > width:
             return ""
-        return metrics.elidedText(visible_controls(self.text()), self._cut, width)
+        return metrics.elidedText(visible_controls(measurable(self.text())), self._cut, width)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleO
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import measurable
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.model.times import NARROW_SPACE, is_fraction_of_ns, split_time
 
@@ -78,6 +79,11 @@ class TimeDelegate(QStyledItemDelegate):
         super().__init__(model)
         self._model = model
         self._theme = theme
+
+    @guard
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.text = measurable(option.text)
 
     @guard
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
