@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.page_stack import PageStack
 from viewer.model.text import visible_controls
 
@@ -45,13 +46,13 @@ _LONG_WORD = 26
 def span(text: str, color: str, *, bold: bool = False) -> str:
     """HTML for colored text, for labels that combine values with units and hints."""
     weight = "; font-weight: 600" if bold else ""
-    return f'<span style="color: {color}{weight}">{escape(text)}</span>'
+    return f'<span style="color: {color}{weight}">{escape(visible_controls(text))}</span>'
 
 
 def anchor(href: str, text: str, theme: Theme) -> str:
     """HTML for a link in the accent color without underline."""
     style = f"color: {theme.tokens.accent}; text-decoration: none"
-    return f'<a href="{escape(href)}" style="{style}">{escape(text)}</a>'
+    return f'<a href="{escape(href)}" style="{style}">{escape(visible_controls(text))}</a>'
 
 
 def tip(text: str) -> str:
@@ -72,7 +73,7 @@ def explain(widget: QWidget, text: str) -> None:
     of `tip` aloud.
     """
     widget.setToolTip(tip(text))
-    widget.setAccessibleDescription(text)
+    widget.setAccessibleDescription(visible_controls(text))
 
 
 def label(
@@ -88,7 +89,7 @@ def label(
 
     Text from files must never be passed as HTML.
     """
-    widget = QLabel(text if html else visible_controls(text))
+    widget = _Label(text)
     widget.setTextFormat(Qt.TextFormat.RichText if html else Qt.TextFormat.PlainText)
     widget.setFont(theme.font(role))
     widget.setProperty("tone", tone)
@@ -106,6 +107,16 @@ def label(
         policy.setHeightForWidth(True)
         widget.setSizePolicy(policy)
     return widget
+
+
+class _Label(QLabel):
+    """A label whose texts, also later ones, show control characters as escapes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(visible_controls(text))
+
+    def setText(self, text: str) -> None:
+        super().setText(visible_controls(text))
 
 
 class ElidedLabel(QLabel):
@@ -139,7 +150,7 @@ class ElidedLabel(QLabel):
         width, metrics = self.contentsRect().width(), self.fontMetrics()
         if width < self.least and metrics.horizontalAdvance(self.text()) > width:
             return ""
-        return metrics.elidedText(visible_controls(self.text()), self._cut, width)
+        return elided_text(metrics, visible_controls(self.text()), self._cut, width)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -169,7 +180,7 @@ class WrappedText(QTextEdit):
         self.document().setDocumentMargin(0)
         self.viewport().setAutoFillBackground(False)
         self.setTextColor(theme.color(tone))
-        self.setPlainText(text)
+        self.setPlainText(visible_controls(text))
         self.setTabChangesFocus(True)
 
     @guard
