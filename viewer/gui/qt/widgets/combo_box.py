@@ -19,6 +19,7 @@ class ComboBox(QComboBox):
         self._theme = theme
         self.setItemDelegate(_Rows(self, theme))
 
+    @guard
     def addItem(self, text: str, userData: object = None) -> None:  # type: ignore[override]
         """Add a row, with control characters of its text as escapes."""
         super().addItem(visible_controls(text), userData)
