@@ -152,7 +152,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def _new_part(folder: str) -> tuple[BinaryIO, str]:
     """Create a temporary file, locked where that is possible; returns it and its path."""
     while True:
-        # Not named after the target: one with the longest legal name would leave no room for more.
+        # Not named after the target, whose name may already have the maximum length.
         path = os.path.join(folder, f"{_PREFIX}{_mark}{secrets.token_hex(8)}{_PART}")
         file = open(path, "xb")  # noqa: SIM115
         try:

@@ -37,7 +37,7 @@ RESERVE = 256 << 20
 ALWAYS = 64 << 20
 # What is assumed to be available where the system does not report it.
 UNKNOWN = 2 << 30
-# A part of a file says what the whole takes if it is this share of it, or this many bytes.
+# A part is large enough to estimate the whole file if it is this share of it, or this many bytes.
 _SAMPLE_SHARE = 0.05
 _SAMPLE = 8 << 20
 _PACKED_SAMPLE = 128 << 20

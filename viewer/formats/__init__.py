@@ -267,7 +267,7 @@ def share_text(share: Fraction) -> str:
 
 
 def _as_part(item: Trace | Program | Executable, part: Fraction) -> Trace | Program | Executable:
-    """The trace of the first part of a file, with a problem that says so."""
+    """The trace of the first part of a file, with a problem that reports it."""
     from viewer.model.text import bytes_text
     from viewer.model.trace import Problem, Trace
 
@@ -279,7 +279,7 @@ def _as_part(item: Trace | Program | Executable, part: Fraction) -> Trace | Prog
     problem = Problem(
         f"Only the first {share_text(part)} of the file ({read} of {unit}) was read", 1, ""
     )
-    return replace(item, problems=(problem, *item.problems))
+    return replace(item, problems=(problem, *item.problems), is_part=True)
 
 
 def head_of(path: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Whether a profile has anything to show; if not, what it lacks and how to get one that has it."""
+"""Whether a profile has anything to show; if not, what is missing and how to record it."""
 
 from __future__ import annotations
 

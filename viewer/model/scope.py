@@ -117,11 +117,11 @@ def whole_scope_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
     """Name what the figures of the whole trace cover: "all 5 inferences", "2 of 3 inferences".
 
     They cover only inferences if the runtime times them (`execute_keys`); otherwise they also cover
-    what ran between them: "the whole trace".
+    what ran between them: "the whole trace". If only a part of the file is open: "the open part".
     """
     if not any(trace.inferences()) or not timed_by(trace):
         without = ", without the warm-up" if left_out(trace, scope).warm_up else ""
-        return f"the whole trace{without}"
+        return f"{'the open part' if trace.is_part else 'the whole trace'}{without}"
     return inferences_text(trace, scope)
 
 

@@ -412,11 +412,11 @@ class Trace:
     """One profile file. Times are ticks of its `clock`. A trace never changes.
 
     identifier_column: the column whose values were used as delegate debug identifiers in `keys`,
-    although the file does not call them that; "" if none. counters: those that the file states;
-    each belongs to the process of a track. flows: those that the file states. provenance: for a
-    file exported by Opscope, its metadata about itself and its source files, by name
-    (`source1.file`). calls: the calls around its slices, if the file records them. lane_starts: in
-    a view of inferences, the first lane of each thread on a track, (0,) for one; else empty.
+    although the file does not call them that; "" if none. counters, flows: those that the file
+    states; each counter belongs to the process of a track. provenance: for a file exported by
+    Opscope, its metadata about itself and its sources, by name (`source1.file`). calls: those
+    around its slices, if recorded. lane_starts: in a view of inferences, the first lane of each
+    thread on a track, (0,) for one; else empty. is_part: only the first part of the file was read.
     """
 
     path: str
@@ -437,6 +437,7 @@ class Trace:
     provenance: Mapping[str, int | str] = field(default_factory=dict)
     calls: RecordedCalls | None = None
     lane_starts: tuple[int, ...] = ()
+    is_part: bool = False
 
     @property
     def start(self) -> int:

@@ -1,22 +1,30 @@
-"""Names in files and of files are plain text in every widget, and no "&" is lost."""
+"""Names in files and of files are plain text in every widget, and no "&" is lost.
+
+Characters that reverse the direction of text are escapes.
+"""
 
 import csv
+import re
 
 import pytest
 from PySide6 import QtGui
-from PySide6.QtCore import QAbstractListModel, QModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QBuffer, QModelIndex, Qt
 from PySide6.QtGui import QAction
+from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QMessageBox, QWidget
 
+from tests import paths
 from tests.gui.events import open_files, settle
 from tests.gui.window.shown import ATTENTION
 from viewer.gui.panels.summary.links import SummaryLink
 from viewer.gui.session.bookmarks import set_bookmarks
+from viewer.gui.session.search import Search
 from viewer.view.state import Bookmark, SliceRef
 
-NAME = "<b>x</b><img src=logo>&y\u202e"
+NAME = "\u202e<b>x</b><img src=logo>&y"
 FILE = f"{NAME.replace('/', '')}.csv"  # a file name has no slash
 MARKUP = ("<b>x", "<img src=logo>")
+ESCAPED = r"\u202e"
 
 
 @pytest.fixture
@@ -51,6 +59,78 @@ def rows_below(model, parent=QModelIndex(), depth=0):  # noqa: B008
             yield model.index(row, column, parent)
         if depth < 3:
             yield from rows_below(model, model.index(row, 0, parent), depth + 1)
+
+
+def painted_texts(widget):
+    """The texts that a widget and those in it paint; an SVG picture of it has them as text."""
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    picture = QSvgGenerator()
+    picture.setOutputDevice(buffer)
+    picture.setSize(widget.size())
+    widget.render(picture)
+    return svg_texts(buffer.data().data())
+
+
+def svg_texts(svg):
+    # Qt writes control characters as they are, which XML forbids.
+    texts = re.findall(rb"<text[^>]*>([^<]*)</text>", svg)
+    return [text.decode() for text in texts if text.strip()]
+
+
+@pytest.mark.parametrize(
+    "panel", ["summary", "operators", "events", "selection", "statistics", "marks", "search"]
+)
+def test_a_panel_paints_an_override_of_direction_as_an_escape(named, qtbot, panel):
+    if panel == "search":
+        Search.of(named.session).set_query("x")
+    dock = named.docks.by_name[panel]
+    dock.setParent(None)
+    dock.resize(1600, 500)  # names are elided in narrow columns
+    dock.show()
+    settle(qtbot, named)
+    painted = painted_texts(dock)
+    assert any(ESCAPED in text for text in painted), painted
+    assert [text for text in painted if "\u202e" in text] == []
+
+
+def test_the_window_paints_an_override_of_direction_as_an_escape(named):
+    painted = painted_texts(named.window)
+    assert sum(ESCAPED in text for text in painted) >= 3  # the header, the track and slices
+    assert [text for text in painted if "\u202e" in text] == []
+
+
+def test_cells_of_all_panels_show_escapes(named):
+    cells = [
+        index.data() or ""
+        for view in named.window.findChildren(QAbstractItemView)
+        if view.model() is not None
+        for index in rows_below(view.model())
+    ]
+    assert any(ESCAPED in str(text) for text in cells)
+    assert [text for text in cells if "\u202e" in str(text)] == []
+
+
+def test_every_painted_text_is_elided_in_one_place():
+    callers = [
+        str(path.relative_to(paths.ROOT))
+        for path in (paths.ROOT / "viewer").rglob("*.py")
+        if ".elidedText(" in path.read_text("utf-8")
+    ]
+    assert callers == ["viewer/gui/qt/widgets/label_text.py"]
+
+
+def test_a_bookmark_keeps_its_name_while_it_is_edited(named):
+    view = named.docks.by_name["marks"].findChild(QAbstractItemView)
+    cell = view.model().index(0, 0)
+    assert cell.data(Qt.ItemDataRole.EditRole) == NAME
+    assert cell.data() == NAME.replace("\u202e", ESCAPED)
+
+
+def test_no_link_of_summary_registers_a_shortcut_from_a_name(named):
+    links = named.window.findChildren(SummaryLink)
+    assert any("&y" in link.text() for link in links)
+    assert [link.text() for link in links if not link.shortcut().isEmpty()] == []
 
 
 def test_no_label_reads_a_name_as_markup(named):
@@ -88,7 +168,7 @@ def test_the_title_and_messages_show_the_name_as_it_is(named):
     assert named.window.windowTitle().startswith(FILE.replace("\u202e", r"\u202e"))
     named.window.message.show_error(f"{NAME} failed")
     assert "\u202e" not in named.window.message.text
-    assert NAME[:-1] in named.window.message.text
+    assert NAME[1:] in named.window.message.text
 
 
 def test_a_question_shows_the_name_as_it_is(named):

@@ -202,7 +202,7 @@ class Session(QObject):
 
     def _rebuild(self, *, reset: bool) -> None:
         before = self.traces
-        self._last_range_change = float("-inf")  # a burst that goes on is a step of its own
+        self._last_range_change = float("-inf")  # a longer burst is a step of its own
         if reset:
             self.state = first_state(self.workspace, self.preferred())
         self._show(self.state.inferences)

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QLineEdit, QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.session.bookmarks import can_mark, edit, fit, remove, set_bookmarks
 from viewer.gui.timeline.painting.bookmark_labels import LONGEST, BookmarkFlag, flags, title
@@ -204,8 +205,8 @@ class BookmarksBar(QWidget):
         painter.setPen(QPen(theme.color("accent" if current else "text2"), 1))
         painter.drawLine(QPointF(x, top), QPointF(x, HEIGHT))
         room = flag.room - _FLAG - 2 * _INSET
-        text = painter.fontMetrics().elidedText(
-            self._text(flag), Qt.TextElideMode.ElideRight, int(room)
+        text = elided_text(
+            painter.fontMetrics(), self._text(flag), Qt.TextElideMode.ElideRight, int(room)
         )
         painter.setPen(theme.color("text1" if current else "text2"))
         painter.drawText(

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.overview import FULL_SIZES, Overview, paint_border
@@ -87,19 +88,22 @@ class Corner(QWidget):
             captions.append((what, sizes.band, _CAPTION_HEIGHT))
         painter.setPen(theme.color("text2"))
         for text, top, height in captions:
-            text = painter.fontMetrics().elidedText(text, _RIGHT_CUT, width - _INDENT - _AIR)
+            text = elided_text(painter.fontMetrics(), text, _RIGHT_CUT, width - _INDENT - _AIR)
             painter.drawText(_INDENT, top, width - _INDENT, height, _LEFT, text)
         room, self._caption = self._ruler_room(), self._ruler.caption
-        caption = painter.fontMetrics().elidedText(
-            self._caption, Qt.TextElideMode.ElideMiddle, room.width() - 2 * _AIR
+        caption = elided_text(
+            painter.fontMetrics(),
+            self._caption,
+            Qt.TextElideMode.ElideMiddle,
+            room.width() - 2 * _AIR,
         )
         painter.drawText(room, _LEFT, caption)
         chevron_x = room.left() + painter.fontMetrics().horizontalAdvance(caption) + _AIR
         self._chevron(painter, chevron_x, room.center().y())
         if self.missing:
             note, link = self._missing_rooms()
-            text = painter.fontMetrics().elidedText(
-                self.missing, Qt.TextElideMode.ElideMiddle, note.width()
+            text = elided_text(
+                painter.fontMetrics(), self.missing, Qt.TextElideMode.ElideMiddle, note.width()
             )
             painter.setPen(theme.color("warning"))
             painter.drawText(note, _LEFT, text)

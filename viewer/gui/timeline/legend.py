@@ -23,6 +23,7 @@ from viewer.analysis.links.labels import run_number
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.labels import literal
 from viewer.gui.session.coloring import highlight_class, shown_scheme
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, WIDTH
@@ -195,7 +196,7 @@ class Legend(QWidget):
         name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
         room = self._theme.px(TITLE_WIDTH)
         metrics = self.others.fontMetrics()
-        name = metrics.elidedText(one_line(capped(name)), Qt.TextElideMode.ElideMiddle, room)
+        name = elided_text(metrics, one_line(capped(name)), Qt.TextElideMode.ElideMiddle, room)
         self.others.setTextFormat(Qt.TextFormat.PlainText)
         self.others.setText(f"{name}, by name:")
         self.others.resize(self.others.sizeHint())
@@ -325,10 +326,9 @@ class Legend(QWidget):
         for i, share in enumerate(self._rest):
             if share.by_name and (i == 0 or not self._rest[i - 1].by_name):
                 menu.addSection(literal(self.others.text()))
-            title = metrics.elidedText(
-                one_line(capped(share.title)), Qt.TextElideMode.ElideRight, 420
-            )
-            action = menu.addAction(class_icon(share.color, self._theme), title.replace("&", "&&"))
+            shown = one_line(capped(share.title))
+            title = elided_text(metrics, shown, Qt.TextElideMode.ElideRight, 420)
+            action = menu.addAction(class_icon(share.color, self._theme), literal(title))
             action.setText(f"{action.text()}\t{amount_text(share)}")
             action.setToolTip(class_tip(share, scope))
             name = share.title, share.color
@@ -364,7 +364,7 @@ class Legend(QWidget):
         tall = theme.px(13)
         y = (self.height() - tall * len(lines)) // 2
         for text in lines:
-            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+            shown = elided_text(painter.fontMetrics(), text, Qt.TextElideMode.ElideRight, room)
             painter.drawText(TITLE_INDENT, y, room, tall, middle, shown)
             y += tall
             painter.setPen(theme.color("text3"))

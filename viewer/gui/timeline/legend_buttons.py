@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.model.times import counted, format_share, format_time
 from viewer.render.color_shares import Share
 from viewer.render.palette import (
@@ -106,8 +107,8 @@ class ClassButton(LegendButton):
             text = f"from {start}" if " – " in text else start
         self.amount = "" if self.is_step else amount_text(share)
         self.setFont(theme.font(self.role))
-        self.title = self.fontMetrics().elidedText(
-            text, Qt.TextElideMode.ElideMiddle, theme.px(TITLE_WIDTH)
+        self.title = elided_text(
+            self.fontMetrics(), text, Qt.TextElideMode.ElideMiddle, theme.px(TITLE_WIDTH)
         )
         self.setToolTip(class_tip(share, scope))
         self.setAccessibleName(f"{share.title}, {_facts(share, scope)}")

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 from viewer import __version__
 from viewer.gui.qt.svg_text import well_formed
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.gui.timeline.strips.strip import ClockStrip
 from viewer.gui.timeline.timeline import Timeline
@@ -130,7 +131,7 @@ class ViewPicture:
         wide = room.width() - painter.fontMetrics().horizontalAdvance(span) - 3 * _INSET
         painter.setFont(theme.font("section"))
         painter.setPen(theme.color("text1"))
-        elided = painter.fontMetrics().elidedText(names, Qt.TextElideMode.ElideMiddle, wide)
+        elided = elided_text(painter.fontMetrics(), names, Qt.TextElideMode.ElideMiddle, wide)
         painter.drawText(room, _LEFT, elided)
 
     # -- file formats ----------------------------------------------------------------------------

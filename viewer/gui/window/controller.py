@@ -279,7 +279,9 @@ class WindowController(QObject):
         """Update page, docks, title and texts to what is open."""
         window, is_empty = self.window, self.session.is_empty
         self.work.end_progress()
-        window.message.keep_warnings(self.link_warnings.texts | {self.session_files.warning})
+        window.message.keep_warnings(
+            self.link_warnings.texts | {self.session_files.warning} | self.opener.warnings
+        )
         if is_empty:
             # By then, whatever was closed is freed.
             QTimer.singleShot(FREED_AFTER_MS, release_freed)

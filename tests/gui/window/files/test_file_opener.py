@@ -27,6 +27,8 @@ from viewer.codecs.memory_budget import BUDGET
 from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.session.linking import pair_files
 from viewer.gui.timeline.scene.titles import process_note
+from viewer.gui.window.frame.status_text import clock_text
+from viewer.model.scope import whole_scope_text
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef
 
@@ -287,10 +289,14 @@ def test_a_file_that_is_too_large_offers_its_largest_part_that_fits(
     said = plain_spaces(bar.text)
     assert said.startswith("rows.csv: it would need about ")
     assert "67 MB are available" in said
-    assert (bar.action.text(), controller.session.is_empty) == ("Open First 20%", True)
+    assert (bar.action.text(), controller.session.is_empty) == ("Open first 20%", True)
     with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):
         bar.action.click()
     qtbot.waitUntil(lambda: not controller.session.is_empty)
     (trace,) = controller.session.workspace.traces
     assert trace.problems[0].kind.startswith("Only the first 20% of the file (")
     assert 0 < len(trace.slices) < 300_000
+    assert "Only the first 20% of the file (" in bar.text
+    assert bar.text.endswith("Totals are those of this part")
+    assert clock_text(controller.session).endswith("slices, only a part of rows.csv")
+    assert whole_scope_text(trace) == "the open part"

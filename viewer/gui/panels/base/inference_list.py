@@ -37,7 +37,9 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.gui.panels.base.swatches import paint_bar, paint_hatch
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.table_model import Index
+from viewer.model.text import visible_controls
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import RunKind, Trace
 
@@ -152,7 +154,7 @@ class InferenceModel(QAbstractListModel):
             return None
         row = self.rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return row.text
+            return visible_controls(row.text)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             current = ", current" if row.run == self.current else ""
             return f"Inference {row.text.replace(' · ', ', ')}{current}"
@@ -272,7 +274,7 @@ class _InferenceDelegate(QStyledItemDelegate):
         painter.setFont(theme.font("cell"))
         painter.setPen(theme.color("text1"))
         metrics = QFontMetricsF(painter.font())
-        shown = metrics.elidedText(row.name, Qt.TextElideMode.ElideMiddle, name + 1)
+        shown = elided_text(metrics, row.name, Qt.TextElideMode.ElideMiddle, name + 1)
         painter.drawText(QRectF(rect.left(), rect.top(), name + 1, rect.height()), _LEFT, shown)
         end = rect.right() - (remark + gap if remark else 0)
         place = QRectF(end - time, rect.top(), time, rect.height())

@@ -32,10 +32,11 @@ from viewer.gui.panels.base.swatches import (
 )
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import measurable
+from viewer.gui.qt.widgets.label_text import elided_text, measurable
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.gui.qt.widgets.time_cells import paint_time
+from viewer.model.text import visible_controls
 from viewer.model.times import is_fraction_of_ns
 from viewer.render.palette import Palette
 
@@ -178,7 +179,7 @@ class OperatorModel(TitledModel):
             return None
         row, column = self.rows[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
-            return row.texts[column] if column else row.name
+            return visible_controls(row.texts[column] if column else row.name)
         if role == ROW_ROLE:
             return row
         if role == RELATED_ROLE:
@@ -270,7 +271,9 @@ class OperatorDelegate(QStyledItemDelegate):
         if kind is ColumnKind.TIME:
             paint_time(painter, inside, text, fractions=self._model.has_fractions(index.column()))
             return
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
+        shown = elided_text(
+            painter.fontMetrics(), text, Qt.TextElideMode.ElideRight, inside.width()
+        )
         right = kind in _RIGHT
         painter.drawText(inside, int(RIGHT if right else LEFT), shown)
 
@@ -298,7 +301,7 @@ class OperatorDelegate(QStyledItemDelegate):
         room = right - left - (hint + theme.px(10) if hint else 0)
         module = f"{measurable(row.module)} · " if row.module else ""
         name = measurable(row.op)
-        shown_module = metrics.elidedText(module, Qt.TextElideMode.ElideLeft, room // 2)
+        shown_module = elided_text(metrics, module, Qt.TextElideMode.ElideLeft, room // 2)
         module_width = metrics.horizontalAdvance(module)
         if module_width + metrics.horizontalAdvance(name) <= room:
             shown_module = module
@@ -308,7 +311,7 @@ class OperatorDelegate(QStyledItemDelegate):
         at.setLeft(left + metrics.horizontalAdvance(shown_module))
         # Names in the middle: aten::…_for_cpu and aten::…_for_cpu_backward differ at their ends.
         where = Qt.TextElideMode.ElideRight if row.operators else Qt.TextElideMode.ElideMiddle
-        op = metrics.elidedText(name, where, at.width())
+        op = elided_text(metrics, name, where, at.width())
         painter.setPen(theme.color("text1"))
         painter.drawText(at, int(LEFT), op)
         if row.hint:

@@ -154,5 +154,6 @@ class BookmarksModel(CellModel[BookmarkColumn]):
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        is_edited = role == Qt.ItemDataRole.EditRole
-        return super().data(index, Qt.ItemDataRole.DisplayRole if is_edited else role)
+        if role == Qt.ItemDataRole.EditRole and index.isValid():
+            return self.text(index.row(), COLUMNS[index.column()])
+        return super().data(index, role)

@@ -18,6 +18,7 @@ from viewer.gui.panels.calls.texts import COLUMNS, CallColumn
 from viewer.gui.panels.calls.tree_model import CallModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.gui.qt.widgets.time_cells import paint_time
@@ -84,5 +85,5 @@ class CallDelegate(QStyledItemDelegate):
             paint_swatch(painter, left, top, (int(texts.answer.color[node]),), theme)
         left += side + theme.px(8)
         room = QRect(left, rect.top(), max(rect.right() - theme.px(8) - left, 0), rect.height())
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        shown = elided_text(painter.fontMetrics(), text, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, int(LEFT), shown)

@@ -19,6 +19,7 @@ from viewer.gui.panels.calls.texts import COLUMNS, CallColumn, CallTexts
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
+from viewer.model.text import visible_controls
 
 AT_FIRST = 500  # rows below one node; Qt asks for each of them before it paints any
 # Qt takes 1 µs and our model 2 for each row, so more rows than this would be felt.
@@ -216,7 +217,7 @@ class CallModel(QAbstractItemModel):
             return None
         column = COLUMNS[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(index, column)
+            return visible_controls(self._text(index, column))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             text = self._text(index, column)
             return text if column is CallColumn.CALL else f"{column.term.title}: {text}"

@@ -13,8 +13,10 @@ from viewer.gui.panels.delegation.page import DelegationLine
 from viewer.gui.panels.delegation.table import DelegationModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
+from viewer.model.text import visible_controls
 
 _TEXT_LEFT = 30  # px; left margin of the lines below a reason
 _DOT = 8
@@ -107,7 +109,7 @@ class _Painter(OperatorDelegate):
             painter.setFont(self._theme.font("cell"))
             painter.setPen(self._theme.color("accent"))
             left = self._theme.px(self.BARE_NAME_LEFT)
-            painter.drawText(rect.adjusted(left, 0, 0, 0), int(LEFT), row.op)
+            painter.drawText(rect.adjusted(left, 0, 0, 0), int(LEFT), visible_controls(row.op))
 
     def _section(self, painter: QPainter, rect: QRect, row: TableRow, first: bool) -> None:
         theme = self._theme
@@ -119,17 +121,17 @@ class _Painter(OperatorDelegate):
         below = QRect(inside.left(), inside.bottom() + 1, inside.width(), rect.height())
         painter.setFont(theme.font("operator"))
         painter.setPen(theme.color("text1"))
-        painter.drawText(inside, int(LEFT), row.op)
+        painter.drawText(inside, int(LEFT), visible_controls(row.op))
         inside.setLeft(
             inside.left() + painter.fontMetrics().horizontalAdvance(row.op) + theme.px(12)
         )
         painter.setFont(theme.font("cell"))
         painter.setPen(theme.color("text2"))
-        elided = painter.fontMetrics().elidedText(
-            row.hint, Qt.TextElideMode.ElideRight, inside.width()
+        elided = elided_text(
+            painter.fontMetrics(), row.hint, Qt.TextElideMode.ElideRight, inside.width()
         )
         painter.drawText(inside, int(LEFT), elided)
-        painter.drawText(below, int(Qt.TextFlag.TextWordWrap), row.detail)
+        painter.drawText(below, int(Qt.TextFlag.TextWordWrap), visible_controls(row.detail))
 
     def _reason(self, painter: QPainter, rect: QRect, row: TableRow) -> None:
         theme = self._theme
@@ -148,9 +150,9 @@ class _Painter(OperatorDelegate):
         amount = line.adjusted(0, 0, -theme.px(12), 0)
         painter.drawText(amount, int(RIGHT), row.texts[1])
         room = amount.right() - metrics.horizontalAdvance(row.texts[1]) - theme.px(12) - left
-        title = metrics.elidedText(row.name, Qt.TextElideMode.ElideRight, room)
+        title = elided_text(metrics, row.name, Qt.TextElideMode.ElideRight, room)
         painter.setPen(theme.color("text1"))
         painter.drawText(QRect(left, line.top(), room, line.height()), int(LEFT), title)
         below = QRect(left, line.bottom() + 1, rect.right() - left - theme.px(12), rect.height())
         painter.setPen(theme.color("text2"))
-        painter.drawText(below, int(Qt.TextFlag.TextWordWrap), row.detail)
+        painter.drawText(below, int(Qt.TextFlag.TextWordWrap), visible_controls(row.detail))

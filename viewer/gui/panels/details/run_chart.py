@@ -13,6 +13,7 @@ from viewer.analysis.cost.costs import CostTable
 from viewer.gui.panels.base.swatches import paint_bar
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.costs import MOST_RUNS
 from viewer.model.times import format_in, format_time, unit_for
@@ -163,6 +164,6 @@ class CodeSnippet(QWidget):
             painter.setPen(theme.color("text1" if number == self._marked else "text2"))
             left = digits + theme.px(8)
             room = self.width() - left - theme.px(8)
-            shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            shown = elided_text(metrics, text, Qt.TextElideMode.ElideRight, room)
             painter.drawText(QRectF(left, y, room, line), int(Qt.AlignmentFlag.AlignVCenter), shown)
         painter.end()

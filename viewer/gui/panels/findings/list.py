@@ -18,6 +18,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import Index
+from viewer.model.text import visible_controls
 
 _SHOWN_MS = 60_000  # a rule that was requested stays until the next key, click or move
 
@@ -73,7 +74,7 @@ class FindingsModel(QAbstractListModel):
             return None
         row = self.rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return row.plain
+            return visible_controls(row.plain)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return row.accessible
         if role == Qt.ItemDataRole.AccessibleDescriptionRole:

@@ -18,6 +18,7 @@ from viewer.gui.panels.base.swatches import paint_bar
 from viewer.gui.panels.findings.rows import FindingRow, RowKind
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.model.text import visible_controls
 
 _EDGE, _ICON, _GAP, _MARK = 12, 10, 8, 14  # px at a scale of 1
 _SIDE = 150  # the column of gains; at most this part of the row:
@@ -210,5 +211,5 @@ def breakable(text: str, metrics: QFontMetrics, width: int) -> str:
         word
         if metrics.horizontalAdvance(word) <= width
         else _HERE.join(fitting(part) for part in _BREAKS.split(word))
-        for word in text.split(" ")
+        for word in visible_controls(text).split(" ")
     )

@@ -13,6 +13,7 @@ from viewer.gui.panels.graph.facts import Fill, NoCostFill, NodeFacts
 from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, GraphPicture
 from viewer.gui.qt.svg_text import well_formed
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.render.palette import fills, label_colors
 
 _READABLE = 0.62  # the scale from which all text is drawn; 12 px text is 7.4 px there
@@ -134,7 +135,7 @@ class GraphPainter:
             metrics = QFontMetricsF(painter.font())
             # The end of a module path is more telling than its start.
             side = Qt.TextElideMode.ElideLeft if text is node.place else Qt.TextElideMode.ElideRight
-            shown = metrics.elidedText(text, side, rect.width() - 2 * inset)
+            shown = elided_text(metrics, text, side, rect.width() - 2 * inset)
             at = QRectF(
                 rect.left() + inset, lines.top() + number * step, rect.width() - 2 * inset, step
             )
@@ -151,7 +152,7 @@ class GraphPainter:
             return
         painter.setFont(theme.font("zero_length"))
         metrics = QFontMetricsF(painter.font())
-        shown = metrics.elidedText(tag, Qt.TextElideMode.ElideRight, rect.width() * 0.7)
+        shown = elided_text(metrics, tag, Qt.TextElideMode.ElideRight, rect.width() * 0.7)
         height = metrics.height()
         at = QRectF(
             rect.left() + 8, rect.top() - height, metrics.horizontalAdvance(shown) + 10, height

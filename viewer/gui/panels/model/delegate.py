@@ -20,6 +20,7 @@ from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import ROW_ROLE, ModuleModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.gui.qt.widgets.time_cells import paint_time
@@ -65,8 +66,8 @@ class ModuleDelegate(QStyledItemDelegate):
                 paint_time(painter, inside, text, fractions=fractions)
                 painter.restore()
                 return
-            shown = painter.fontMetrics().elidedText(
-                text, Qt.TextElideMode.ElideRight, inside.width()
+            shown = elided_text(
+                painter.fontMetrics(), text, Qt.TextElideMode.ElideRight, inside.width()
             )
             painter.drawText(inside, int(LEFT if cell is ModelColumn.OUTPUT else RIGHT), shown)
         painter.restore()
@@ -99,7 +100,7 @@ class ModuleDelegate(QStyledItemDelegate):
         metrics = painter.fontMetrics()
         full = metrics.horizontalAdvance(name)
         # The name has priority; the hint gets the remaining width.
-        shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, room)
+        shown = elided_text(metrics, name, Qt.TextElideMode.ElideRight, room)
         quiet = row.kind in (RowKind.SLICE, RowKind.REST)
         painter.setPen(theme.color("text2" if quiet else "text1"))
         at = QRect(left, rect.top(), room, rect.height())
@@ -108,5 +109,5 @@ class ModuleDelegate(QStyledItemDelegate):
         if hint and at.width() > min(hint_width, theme.px(30)):
             painter.setFont(hint_font)
             painter.setPen(theme.color("text2"))
-            text = painter.fontMetrics().elidedText(hint, Qt.TextElideMode.ElideRight, at.width())
+            text = elided_text(painter.fontMetrics(), hint, Qt.TextElideMode.ElideRight, at.width())
             painter.drawText(at, int(LEFT), text)

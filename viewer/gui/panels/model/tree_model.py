@@ -13,6 +13,7 @@ from viewer.gui.panels.model.rows import ModelRows
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
+from viewer.model.text import visible_controls
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 RELATED_ROLE = Qt.ItemDataRole.UserRole + 3
@@ -148,7 +149,7 @@ class ModuleModel(QAbstractItemModel):
             return None
         cell = self.rows.cells[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return self.rows.text(row, cell)
+            return visible_controls(self.rows.text(row, cell))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return self._spoken(row, cell)
         if role == ROW_ROLE:

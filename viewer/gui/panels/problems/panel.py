@@ -24,7 +24,7 @@ from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import RIGHT, Index, TitledModel
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable, copy_tsv, let_copy, marked_rows
 from viewer.gui.session.session import Session
-from viewer.model.text import display_name
+from viewer.model.text import display_name, visible_controls
 from viewer.model.times import group_digits
 from viewer.model.trace import Problem
 
@@ -127,7 +127,7 @@ class ProblemModel(TitledModel):
             return None
         entry, column = self.entries[index.row()], index.column()
         if role == Qt.ItemDataRole.DisplayRole:
-            return entry.texts[column]
+            return visible_controls(entry.texts[column])
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(entry.path if column == len(_HEADINGS) - 1 else entry.texts[column])
         if role == Qt.ItemDataRole.DecorationRole and column == 0:

@@ -16,6 +16,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import QuietTree, copy_tsv, let_copy
+from viewer.model.text import visible_controls
 from viewer.program.executable.executable import Executable
 
 NAME, KIND, CONTENTS, BYTES = range(len(TITLES))
@@ -110,7 +111,7 @@ class ProgramModel(QAbstractItemModel):
         if row is None:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return row.text(index.column())
+            return visible_controls(row.text(index.column()))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if index.column() == BYTES else LEFT
         if role == Qt.ItemDataRole.ToolTipRole and index.column() in (NAME, CONTENTS):

@@ -1,4 +1,4 @@
-"""What the Source panel says about where a file is, and the button to locate a missing one."""
+"""What the Source panel shows about where a file is, and the button to locate a missing one."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ from viewer.gui.panels.source.missing_file import (
 from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, span
+from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, literal, span
 from viewer.gui.session.costs import CostFeed
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
@@ -274,13 +274,13 @@ class SourcePanel(PagePanel):
     def _fill_paths(self) -> None:
         self.paths_menu.clear()
         if self._place is not None:
-            name = file_name(self._place[0]).replace("&", "&&")
+            name = literal(file_name(self._place[0]))
             ask = self.paths_menu.addAction(f"Locate the file {name}…")
             ask.triggered.connect(self._locate)
             self.paths_menu.addSeparator()
         for substitution in self._session.workspace.choices.source_paths:
             text = f"Forget {substitution.recorded or 'file names only'} → {substitution.local}"
-            forget = self.paths_menu.addAction(text.replace("&", "&&"))
+            forget = self.paths_menu.addAction(literal(text))
             forget.triggered.connect(partial(self.forget_requested.emit, substitution))
 
     @Slot()

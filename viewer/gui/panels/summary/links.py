@@ -14,6 +14,7 @@ from PySide6.QtGui import (
     QFontMetrics,
     QFontMetricsF,
     QKeyEvent,
+    QKeySequence,
     QPainter,
     QPaintEvent,
 )
@@ -21,8 +22,9 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.label_text import measurable
+from viewer.gui.qt.widgets.label_text import elided_text, measurable
 from viewer.gui.qt.widgets.labels import explain
+from viewer.model.text import visible_controls
 
 _WRAP = int(Qt.TextFlag.TextWordWrap)
 _UNIT_GAP = 3
@@ -40,6 +42,11 @@ class SummaryLink(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         explain(self, hint)
+
+    def setText(self, text: str) -> None:
+        """Set the text, in which an "&" is a character and not the sign of a shortcut."""
+        super().setText(visible_controls(text))
+        self.setShortcut(QKeySequence())
 
     @guard
     def enterEvent(self, event: QEnterEvent) -> None:
@@ -117,7 +124,7 @@ class TextLink(SummaryLink):
         metrics = QFontMetrics(self._theme.font(self._role))
         is_name = " " not in self.text()
         where = Qt.TextElideMode.ElideMiddle if is_name else Qt.TextElideMode.ElideRight
-        return metrics.elidedText(measurable(self.text()), where, self.width() - 2)
+        return elided_text(metrics, self.text(), where, self.width() - 2)
 
     def paint_link(self, painter: QPainter) -> None:
         shown = self.shown_text
@@ -170,7 +177,7 @@ class FindingLink(SummaryLink):
 
     def __init__(self, gain: str, title: str, detail: str, theme: Theme, hint: str = "") -> None:
         super().__init__(theme, hint)
-        self.gain, self._detail = gain, detail
+        self.gain, self._detail = gain, visible_controls(detail)
         self.setText(title)
         self.setAccessibleName(", ".join(filter(None, (title, detail))))
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)

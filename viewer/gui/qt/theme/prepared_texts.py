@@ -11,12 +11,17 @@ from collections import OrderedDict
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QFontMetricsF, QPainter, QStaticText
 
+from viewer.model.text import visible_controls
+
 _MOST_KEPT = 1024
 _MOST_MEASURED = 4096
 
 
 class PreparedTexts:
-    """Measures and draws texts like QFontMetrics and QPainter.drawText do, to the same pixels."""
+    """Measures and draws texts like QFontMetrics and QPainter.drawText do, to the same pixels.
+
+    Control characters are measured and drawn as escapes.
+    """
 
     def __init__(self, font: QFont) -> None:
         self.font = font
@@ -31,14 +36,14 @@ class PreparedTexts:
         if known is None:
             if len(self._widths) >= _MOST_MEASURED:
                 self._widths.clear()
-            known = self._widths[text] = self._metrics.horizontalAdvance(text)
+            known = self._widths[text] = self._metrics.horizontalAdvance(visible_controls(text))
         return known
 
     def draw(self, painter: QPainter, x: float, top: float, height: float, text: str) -> None:
         """Draw a text from `x` on, centered between two lines; the painter has the font."""
         prepared = self._texts.get(text)
         if prepared is None:
-            prepared = QStaticText(text)
+            prepared = QStaticText(visible_controls(text))
             # Names come from files, and Qt would interpret markup in them.
             prepared.setTextFormat(Qt.TextFormat.PlainText)
             prepared.prepare(font=self.font)

@@ -15,6 +15,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.model.text import visible_controls
 
 Column = TypeVar("Column", bound=Enum)
 
@@ -59,7 +60,7 @@ class CellModel(TitledModel, Generic[Column]):
             return None
         item, column = self.item(index.row()), self._columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return self.text(item, column)
+            return visible_controls(self.text(item, column))
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(self.tooltip(item, column))
         if role == Qt.ItemDataRole.TextAlignmentRole:

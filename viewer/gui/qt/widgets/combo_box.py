@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QComboBox, QStyle, QStyledItemDelegate, QStyleOpti
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
+from viewer.model.text import visible_controls
 
 
 class ComboBox(QComboBox):
@@ -17,6 +18,11 @@ class ComboBox(QComboBox):
         super().__init__()
         self._theme = theme
         self.setItemDelegate(_Rows(self, theme))
+
+    @guard
+    def addItem(self, text: str, userData: object = None) -> None:  # type: ignore[override]
+        """Add a row, with control characters of its text as escapes."""
+        super().addItem(visible_controls(text), userData)
 
     @guard
     def showPopup(self) -> None:

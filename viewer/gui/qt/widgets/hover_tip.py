@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 
 _OFFSET = QPoint(14, 18)  # px, from the mouse to the box
 _ABOVE = 8
@@ -61,7 +62,7 @@ class HoverTip(QWidget):
         for role, text in zip(self._roles, self.lines, strict=True):
             metrics = QFontMetrics(self._theme.font(role))
             one_line = " ".join(text[:_LONGEST].split())
-            self._texts.append(metrics.elidedText(one_line, Qt.TextElideMode.ElideMiddle, widest))
+            self._texts.append(elided_text(metrics, one_line, Qt.TextElideMode.ElideMiddle, widest))
             needed = max(needed, metrics.horizontalAdvance(self._texts[-1]))
         self.resize(needed + 2 * _INSET + 1, sum(self._heights) + 2 * _INSET - 2)
 

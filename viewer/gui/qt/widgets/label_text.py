@@ -11,8 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
+from PySide6.QtGui import QFont, QFontMetrics, QFontMetricsF, QStaticText
 
+from viewer.model.text import visible_controls
 from viewer.model.trace import NOT_FINISHED
 
 # "aten::", "torch::autograd::": namespaces are lower case. The class of "Method::execute" stays.
@@ -48,6 +49,20 @@ def measurable(text: str) -> str:
     Qt takes 0.1 s to measure a name of 1 MB, each time.
     """
     return text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}…{text[-_LONGEST:]}"
+
+
+def elided_text(
+    metrics: QFontMetrics | QFontMetricsF, text: str, side: Qt.TextElideMode, room: float
+) -> str:
+    """The part of a text that fits into `room` px, with control characters as escapes.
+
+    Every painted name is elided here: one that overrides the direction of text would otherwise
+    reverse what follows it.
+    """
+    shown = visible_controls(measurable(text))
+    if isinstance(metrics, QFontMetricsF):
+        return metrics.elidedText(shown, side, room)
+    return metrics.elidedText(shown, side, int(room))
 
 
 def variants(label: str) -> list[str]:
@@ -133,7 +148,7 @@ class LabelCache:
         if key in self._fitted:
             self._fitted.move_to_end(key)
             return self._fitted[key]
-        text = fitting(label, key[1], self.width)
+        text = fitting(visible_controls(label), key[1], self.width)
         prepared = None
         if text:
             prepared = QStaticText(text)

@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.label_text import measurable
+from viewer.gui.qt.widgets.label_text import elided_text, measurable
 from viewer.gui.qt.widgets.page_stack import PageStack
 from viewer.model.text import capped, visible_controls
 
@@ -46,13 +46,13 @@ _LONG_WORD = 26
 def span(text: str, color: str, *, bold: bool = False) -> str:
     """HTML for colored text, for labels that combine values with units and hints."""
     weight = "; font-weight: 600" if bold else ""
-    return f'<span style="color: {color}{weight}">{escape(text)}</span>'
+    return f'<span style="color: {color}{weight}">{escape(visible_controls(text))}</span>'
 
 
 def anchor(href: str, text: str, theme: Theme) -> str:
     """HTML for a link in the accent color without underline."""
     style = f"color: {theme.tokens.accent}; text-decoration: none"
-    return f'<a href="{escape(href)}" style="{style}">{escape(text)}</a>'
+    return f'<a href="{escape(href)}" style="{style}">{escape(visible_controls(text))}</a>'
 
 
 def tip(text: str) -> str:
@@ -73,7 +73,7 @@ def explain(widget: QWidget, text: str) -> None:
     of `tip` aloud.
     """
     widget.setToolTip(tip(text))
-    widget.setAccessibleDescription(capped(text))
+    widget.setAccessibleDescription(visible_controls(capped(text)))
 
 
 def label(
@@ -89,8 +89,9 @@ def label(
 
     Text from files must never be passed as HTML.
     """
-    widget = QLabel(text if html else visible_controls(capped(text)))
+    widget = _Label()
     widget.setTextFormat(Qt.TextFormat.RichText if html else Qt.TextFormat.PlainText)
+    widget.setText(text)
     widget.setFont(theme.font(role))
     widget.setProperty("tone", tone)
     widget.setTextInteractionFlags(
@@ -107,6 +108,14 @@ def label(
         policy.setHeightForWidth(True)
         widget.setSizePolicy(policy)
     return widget
+
+
+class _Label(QLabel):
+    """A label that shows control characters as escapes and, if plain, only its first letters."""
+
+    def setText(self, text: str) -> None:
+        is_html = self.textFormat() == Qt.TextFormat.RichText
+        super().setText(visible_controls(text if is_html else capped(text)))
 
 
 class ElidedLabel(QLabel):
@@ -140,7 +149,7 @@ class ElidedLabel(QLabel):
         width, metrics = self.contentsRect().width(), self.fontMetrics()
         if width < self.least and metrics.horizontalAdvance(measurable(self.text())) > width:
             return ""
-        return metrics.elidedText(visible_controls(measurable(self.text())), self._cut, width)
+        return elided_text(metrics, self.text(), self._cut, width)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -170,7 +179,7 @@ class WrappedText(QTextEdit):
         self.document().setDocumentMargin(0)
         self.viewport().setAutoFillBackground(False)
         self.setTextColor(theme.color(tone))
-        self.setPlainText(text)
+        self.setPlainText(visible_controls(text))
         self.setTabChangesFocus(True)
 
     @guard

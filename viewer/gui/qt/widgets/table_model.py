@@ -8,6 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
+from viewer.model.text import visible_controls
 
 Index = QModelIndex | QPersistentModelIndex
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -63,7 +64,7 @@ class TitledModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.titles()):
             return None
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return self.titles()[section]
+            return visible_controls(self.titles()[section])
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(self.title_tip(section))
         if role == Qt.ItemDataRole.TextAlignmentRole:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleO
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import measurable
+from viewer.gui.qt.widgets.label_text import elided_text, measurable
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.model.times import NARROW_SPACE, is_fraction_of_ns, split_time
 
@@ -64,7 +64,7 @@ def paint_time(painter: QPainter, room: QRect, text: str, *, fractions: bool = F
         right += widths.three_decimals
     is_time = bool(unit) or len(text) == 1
     if not is_time or painter.fontMetrics().horizontalAdvance(number) > room.width() - right:
-        elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        elided = elided_text(painter.fontMetrics(), text, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(QRectF(room), int(RIGHT), elided)
         return
     painter.drawText(QRectF(room).adjusted(0, 0, -right, 0), int(RIGHT), number)

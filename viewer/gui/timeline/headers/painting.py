@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.label_text import measurable
+from viewer.gui.qt.widgets.label_text import elided_text, measurable
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.scene.plan_texts import plan_title
 from viewer.gui.timeline.scene.scene import Scene
@@ -210,7 +210,7 @@ class HeaderPainter:
             if len(self._cut) >= _MOST_KEPT:
                 self._cut.clear()
             metrics = painter.fontMetrics()
-            cut = metrics.elidedText(shortened(measurable(text)), _MIDDLE, room)
+            cut = elided_text(metrics, shortened(measurable(text)), _MIDDLE, room)
             self._cut[key] = cut, metrics.horizontalAdvance(cut)
         return self._cut[key]
 

@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.session.bookmarks import can_mark, measured_on
 from viewer.gui.timeline.painting.bookmark_labels import flags, title
 from viewer.gui.timeline.scene.scene import Scene
@@ -117,7 +118,9 @@ def paint_overview_marks(
             text = counted(len(flag.marks), "bookmark")
         else:
             text = title(state.marks[flag.marks[0]], flag.marks[0])
-        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(min(flag.room, 160)) - 10)
+        text = elided_text(
+            metrics, text, Qt.TextElideMode.ElideRight, int(min(flag.room, 160)) - 10
+        )
         box = QRectF(flag.x + 2, top + 4, metrics.horizontalAdvance(text) + 6, metrics.height())
         ground = QColor(theme.color("canvas"))
         ground.setAlphaF(0.8)

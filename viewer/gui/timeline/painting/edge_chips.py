@@ -14,6 +14,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QStaticText
 
 from viewer.gui.qt.theme.fonts import FontRole
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.session.navigation import fit_span
 from viewer.gui.timeline.scene.blank_tracks import BlankTracks
 from viewer.gui.timeline.scene.scene import Scene
@@ -174,12 +175,12 @@ class EdgeChipPainter:
         font = self._theme.font(role)
         metrics = QFontMetricsF(font)
         count, name = self._named(trace, side)
-        name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, _NAME_WIDEST)
+        name = elided_text(metrics, name, Qt.TextElideMode.ElideMiddle, _NAME_WIDEST)
         when = self._scene.scale.span_text(*self.blanks.span_ns(trace, side))
         what = ": ".join(filter(None, (count, name)))
         sign = "‹ " if is_before else " ›"
         free = self._widest - metrics.horizontalAdvance(sign)
-        text = metrics.elidedText(f"{what}, {when}", Qt.TextElideMode.ElideMiddle, free)
+        text = elided_text(metrics, f"{what}, {when}", Qt.TextElideMode.ElideMiddle, free)
         text = f"{sign}{text}" if is_before else f"{text}{sign}"
         drawn = QStaticText(text)
         drawn.setTextFormat(Qt.TextFormat.PlainText)

@@ -20,6 +20,7 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.session.flows import FlowAnswer, FlowFeed
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import group_digits
@@ -241,7 +242,7 @@ class FlowPainter:
         """Add a chip at the edge; returns where its line attaches, None if there is no space."""
         name = " ".join(name[:_LONGEST].split())
         before = point.away in ("←", "↑", "↓")
-        name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, _CHIP_WIDEST)
+        name = elided_text(metrics, name, Qt.TextElideMode.ElideMiddle, _CHIP_WIDEST)
         if point.away == "folded":
             text = f"{name} · folded"
         else:

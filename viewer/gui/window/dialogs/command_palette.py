@@ -43,6 +43,7 @@ from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.qt.widgets.label_text import elided_text
 
 _WIDTH, _ROW, _ROWS, _TOP = 600, 30, 12, 12  # px, px, rows, px below the toolbar
 _INSET = 12
@@ -299,7 +300,7 @@ class _Delegate(QStyledItemDelegate):
         painter.setFont(theme.font("caption"))
         painter.setPen(theme.color(quiet))
         rest = room.adjusted(x + 12 - room.left(), 0, 0, 0)
-        note = painter.fontMetrics().elidedText(note, Qt.TextElideMode.ElideRight, rest.width())
+        note = elided_text(painter.fontMetrics(), note, Qt.TextElideMode.ElideRight, rest.width())
         painter.drawText(rest, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, note)
 
     def _key(self, painter: QPainter, key: str, room: QRect) -> int:

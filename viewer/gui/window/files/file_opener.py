@@ -200,7 +200,7 @@ class FileOpener(QObject):
             self._shell.message.show_error(shown)
         else:
             self._shell.message.show_error(
-                shown, f"Open First {share_text(part)}", partial(self._open_parts, {path: part})
+                shown, f"Open first {share_text(part)}", partial(self._open_parts, {path: part})
             )
 
     @Slot(object)
@@ -236,6 +236,9 @@ class FileOpener(QObject):
                 before = self._session.workspace.paths
                 new = [item.path for item in items if item.path not in (*before, *found)]
                 self._told_added = new
+            for text in sorted(map(part_warning, items)):
+                if text:
+                    self._shell.message.show_warning(text)
             self._session.add(items, choices, {**companions, **found})
         else:
             self.nothing_opened.emit()
@@ -247,7 +250,20 @@ class FileOpener(QObject):
             )
             self._given_up = []
 
+    @property
+    def warnings(self) -> set[str]:
+        """The warnings about open files of which only a part was read."""
+        return {part_warning(shown.file) for shown in self._session.traces}
+
     @Slot(object, str)
     def _report_replaced(self, paths: list[str], step: str) -> None:
         """Show a message on files that a reload replaced, or that undo or redo brought back."""
         self._status.show_text(replaced_text(paths, step, self._table.way_to("go.undo")))
+
+
+def part_warning(item: Trace | Program | Executable) -> str:
+    """A warning that figures are those of a part of a file; "" if all of it was read."""
+    if not isinstance(item, Trace) or not item.is_part:
+        return ""
+    # It is the first problem, and shows how much was read.
+    return f"{display_name(item.path)}: {item.problems[0].kind}. Totals are those of this part"

@@ -10,6 +10,7 @@ from html import escape
 
 from PySide6.QtCore import QObject, Slot
 
+from viewer.gui.qt.widgets.labels import literal
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.frame.shell import Shell
@@ -34,7 +35,7 @@ class RecentMenus(QObject):
         """List the recent sets of files, newest first, and an entry that clears the list."""
         self.files.clear()
         for paths in self._settings.recent_sets():
-            action = self.files.addAction(_first_and_count(paths).replace("&", "&&"))
+            action = self.files.addAction(literal(_first_and_count(paths)))
             # A path may look like markup.
             action.setToolTip("".join(f"<p>{escape(path)}</p>" for path in paths))
             action.setEnabled(any(map(os.path.exists, paths)))
@@ -55,7 +56,7 @@ class RecentMenus(QObject):
         for path in recent.paths():
             work = recent.work(path)
             if work is not None:
-                action = menu.addAction(_text(work, os.path.getmtime(path)).replace("&", "&&"))
+                action = menu.addAction(literal(_text(work, os.path.getmtime(path))))
                 action.triggered.connect(partial(self._open_session, path))
         menu.setEnabled(True)
         if menu.isEmpty():

@@ -7,7 +7,8 @@ from fractions import Fraction
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from viewer.gui.qt.widgets.labels import explain
+from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.labels import explain, literal
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.delegate_clock_menus import DelegateClockMenus, ask_rate, refusal
@@ -41,7 +42,7 @@ class ClockButton(QToolButton):
         """Update to the current clocks."""
         text, adjustable = clock_text(self._session), self._adjustable()
         has_menu = self._delegates.follow() or adjustable is not None
-        shown = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, MOST_WIDTH)
+        shown = elided_text(self.fontMetrics(), text, Qt.TextElideMode.ElideRight, MOST_WIDTH)
         self.setText(shown.replace("&", "&&"))
         self.setAccessibleName(text)
         self.setVisible(bool(text))
@@ -50,7 +51,7 @@ class ClockButton(QToolButton):
         ticks = ""
         if adjustable is not None:
             of, rate = adjustable
-            self._title.setText(of.replace("&", "&&"))
+            self._title.setText(literal(of))
             ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
         explain(self, "\n".join(filter(None, (text if shown != text else "", ticks))))
         self.rates.setEnabled(has_menu)

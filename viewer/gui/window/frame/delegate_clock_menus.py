@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
-from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.labels import literal, tip
 from viewer.gui.session.clocks import (
     CYCLE_RATES,
     DelegateClock,
@@ -69,7 +69,7 @@ class DelegateClockMenus(QObject):
 
     def _submenu(self, name: str, clock: DelegateClock) -> QAction:
         now = clock.ns_per_tick
-        menu = QMenu(f"{name}: {rate_text(now)}".replace("&", "&&"), self._menu)
+        menu = QMenu(literal(f"{name}: {rate_text(now)}"), self._menu)
         self._menu.addMenu(menu)
         rates = {text: parse_rate(text) for text in CYCLE_RATES}
         if now is not None and now not in rates.values():

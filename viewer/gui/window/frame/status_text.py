@@ -49,7 +49,11 @@ def clock_text(session: Session) -> str:
 def _slices_text(files: Sequence[Trace]) -> str:
     computed = sum(file.slices.derived_count for file in files)
     stated = sum(len(file.slices) for file in files) - computed
-    return with_computed(counted(stated, "slice"), computed)
+    text = with_computed(counted(stated, "slice"), computed)
+    parts = [display_name(file.path) for file in files if file.is_part]
+    if not parts:
+        return text
+    return f"{text}, only a part of {parts[0] if len(parts) == 1 else counted(len(parts), 'file')}"
 
 
 def added_text(session: Session, paths: Sequence[str], fit_file: str) -> str:

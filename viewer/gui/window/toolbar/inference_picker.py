@@ -33,6 +33,7 @@ from viewer.gui.panels.base.inference_list import (
 )
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
+from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.labels import Hairline
 from viewer.gui.session.inferences import include_warm_up, pick_run, run_trace
 from viewer.gui.session.session import Session
@@ -165,7 +166,7 @@ class InferencePicker(QToolButton):
         painter.setFont(theme.font("cell"))
         painter.setPen(theme.color("text1" if self.isEnabled() else "text3"))
         metrics = QFontMetricsF(painter.font())
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+        shown = elided_text(metrics, text, Qt.TextElideMode.ElideRight, place.width())
         painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), shown)
         painter.end()
 
