@@ -376,9 +376,13 @@ def charge(trace: Trace, group_of_key: Ints) -> Segments:
     def kept(counts: Bools | None) -> Bools | None:
         if counts is None:
             return None
+        counts, bare = counts[shape.index], (group_of_key < 0)[slices.key][shape.index]
+        for level in range(1, int(depth.max(initial=0)) + 1):
+            here = np.flatnonzero((depth == level) & bare)  # as the slice that it is charged to
+            counts[here] &= counts[parent[here]]
         of_event = np.empty(2 * n, np.bool_)
-        of_event[begin] = counts[shape.index]
-        of_event[end] = counts[shape.index[np.maximum(parent, 0)]]
+        of_event[begin] = counts
+        of_event[end] = counts[np.maximum(parent, 0)]
         return of_event[keep]
 
     return Segments(

@@ -445,7 +445,8 @@ def test_ticks_whose_ns_exceed_64_bits_are_exact(ticks, ratio):
     ("ticks", "ratio"), [((-(2**63), 2**63 - 1), Fraction(1, 9)), ((0, 2**62), Fraction(2))]
 )
 def test_times_that_no_timestamp_can_hold_are_refused(ticks, ratio, tmp_path):
-    source = PerfettoSource.of(trace_of(("a", *ticks), clock=Clock("cycle", ratio)))
+    instants = [("a", tick, tick) for tick in ticks]
+    source = PerfettoSource.of(trace_of(*instants, clock=Clock("cycle", ratio)))
     with pytest.raises(TimesTooFarApart):
         export_perfetto([source], tmp_path / "out.pftrace")
     assert os.listdir(tmp_path) == []
