@@ -116,6 +116,7 @@ def soak(options: Options) -> Outcome:
     """Use the window at random."""
     seconds = LONG_SECONDS if options.is_long else SHORT_SECONDS
     seconds = float(os.environ.get("OPSCOPE_SOAK_SECONDS", seconds))
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     folder = Path(tempfile.mkdtemp(prefix="opscope-reliability-"))
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "TMPDIR"):
         os.environ[name] = str(folder / name.lower())
