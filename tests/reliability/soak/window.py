@@ -250,12 +250,7 @@ def _close_everything(windows: Windows, watch: Watch) -> None:
         QTest.qWait(50)
         window.settle(1.0)
         controller = window.controller
-        # The autosaved session and its lock are deleted up to a second later.
-        is_idle = (
-            not controller.work.is_busy
-            and controller.session.is_empty
-            and not controller.autosave.file.path
-        )
+        is_idle = not controller.work.is_busy and controller.session.is_empty
         if is_idle and len([one for one in windows.all if one.isVisible()]) == 1:
             break
     else:
