@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.builders.command_line import run
 from tests.paths import DATA
 from viewer.cli.commands import open_inputs
 from viewer.cli.main import main
@@ -69,3 +70,12 @@ def test_the_limit_applies_to_the_process(monkeypatch):
     monkeypatch.setattr(BUDGET, "_limit", None)
     assert main(["info", TABLE, "--max-memory", "3G"]) == 0
     assert BUDGET.is_limited
+
+
+def test_an_export_of_a_file_with_nothing_to_show_writes_nothing(tmp_path, capsys):
+    path, target = tmp_path / "empty.json", tmp_path / "out.pftrace"
+    path.write_text('{"traceEvents": []}')
+    code, _, error = run(capsys, "export", str(path), "-o", str(target))
+    assert code == 1
+    assert "empty.json: this Chrome trace has no event with a time" in error
+    assert not target.exists()
