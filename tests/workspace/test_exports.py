@@ -59,7 +59,8 @@ FLOWS = """
 def everything() -> Workspace:
     """All real and synthetic profiles and all records at once, paired where they fit."""
     workspace = Workspace()
-    files = [p for p in DATA.glob("etdump/*.etdp") if not p.name.startswith("BAD_")]
+    refused = ("BAD_", "SYN_no_runs")
+    files = [p for p in DATA.glob("etdump/*.etdp") if not p.name.startswith(refused)]
     for sort in ("compile", "runtime", "annotated", "host"):
         files += DATA.glob(f"torq/{sort}_*.csv")
     files += DATA.glob("table_csv/*.?sv")

@@ -21,6 +21,7 @@ format are in its reader, with what they were measured on.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -200,6 +201,14 @@ class MemoryBudget:
 
 
 BUDGET = MemoryBudget()
+
+
+def size_of(path: str) -> int | None:
+    """The size of a file in bytes; None if it has none, which its reader reports."""
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return None
 
 
 def parse_limit(text: str) -> int:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
-from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
+from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, size_of
 from viewer.codecs.partial_file import part_size
 from viewer.codecs.reading import (
     Cancelled,
@@ -212,7 +212,7 @@ def open_file(
             remedy="Open the whole file, and name the file that --part is for: FILE=20%",
         )
     try:
-        with BUDGET.reading(part, os.path.getsize(path)):
+        with BUDGET.reading(part, size_of(path)):
             item = chosen.read(path, progress, cancelled)
     except NotEnoughMemory as error:
         raise too_large(path, error, part if chosen.in_order else None) from error

@@ -12,7 +12,6 @@ between runs; this module does not.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
-from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
+from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, size_of
 from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
 from viewer.compat.inspector.official_errors import InspectorError
 from viewer.formats import too_large
@@ -70,7 +69,7 @@ class InspectorRun:
 def read(path: str) -> tuple[list[InspectorRun], InspectorEvents]:
     """Return the runs and events of an ETDump. Raises UnreadableFile or InspectorError."""
     try:
-        with BUDGET.reading(size=os.path.getsize(path)):
+        with BUDGET.reading(size=size_of(path)):
             buffer = load(path, no_progress, never_cancelled)
     except NotEnoughMemory as error:
         raise too_large(path, error) from error

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viewer.codecs.json_values import memory_needed
-from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, allowance
+from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, allowance, size_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector.official_errors import InspectorError
 from viewer.compat.inspector.reference_outputs import NoReferenceOutputs, counts_of
@@ -142,7 +142,7 @@ class LoadedRecord:
 def read(path: str) -> LoadedRecord:
     """Load an ETRecord like the Inspector. Raises UnreadableFile or InspectorError."""
     try:
-        with zipfile.ZipFile(path) as archive, BUDGET.reading(size=os.path.getsize(path)):
+        with zipfile.ZipFile(path) as archive, BUDGET.reading(size=size_of(path)):
             return _read(path, archive)
     except NotEnoughMemory as error:
         raise too_large(path, error) from error

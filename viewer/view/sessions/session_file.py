@@ -28,7 +28,7 @@ import viewer
 from viewer.codecs.atomic_file import WriteCancelled, write_whole
 from viewer.codecs.file_stamps import FileStamp, hash_facts, stamp_of
 from viewer.codecs.json_values import memory_needed
-from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
+from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, size_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
 from viewer.formats import head_of, too_large
 from viewer.view.sessions.saved_choices import SavedChoices, choices_of
@@ -296,7 +296,7 @@ def read(path: str) -> SavedSession:
     try:
         with open(path, "rb") as file:
             data = file.read(_LONGEST + 1).removeprefix(b"\xef\xbb\xbf")
-        with BUDGET.reading(size=os.path.getsize(path)) as own:
+        with BUDGET.reading(size=size_of(path)) as own:
             own.take(len(data) + memory_needed(data))
         version = msgspec.json.decode(data, type=_Version).opscope_session
         if version == VERSION:
