@@ -162,8 +162,9 @@ class _Job:
             self.stop.set()
         except UnreadableFile as error:
             message = str(error)
-            if isinstance(error, FileTooLarge):
-                self.part_that_fits = error.part
+            if isinstance(error, FileTooLarge) and error.part:
+                # The window has a button for it; the remedy is an option of the command line.
+                self.part_that_fits, message = error.part, f"{error.path}: {error.reason}"
         except Exception as error:
             report(error, f"reading a file ({os.path.splitext(self.path)[1]})")
             message = (
