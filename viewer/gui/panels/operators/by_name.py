@@ -69,7 +69,7 @@ def more_names_text(listed: ListedNames) -> str:
         return ""
     return (
         f"… {counted(more, 'more name')} with less self time: "
-        "search (Ctrl+F) finds them, Statistics exports them"
+        "the search finds them, Statistics exports them"
     )
 
 
