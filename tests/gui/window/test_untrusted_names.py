@@ -117,7 +117,7 @@ def test_every_painted_text_is_elided_in_one_place():
         for path in (paths.ROOT / "viewer").rglob("*.py")
         if ".elidedText(" in path.read_text("utf-8")
     ]
-    assert callers == ["viewer/gui/qt/widgets/label_text.py"]
+    assert callers == ["viewer/gui/qt/widgets/elided_text.py"]
 
 
 def test_a_bookmark_keeps_its_name_while_it_is_edited(named):

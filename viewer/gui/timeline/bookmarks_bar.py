@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QLineEdit, QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.session.bookmarks import can_mark, edit, fit, remove, set_bookmarks
 from viewer.gui.timeline.painting.bookmark_labels import LONGEST, BookmarkFlag, flags, title

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.escape_field import EscapeField
-from viewer.gui.qt.widgets.label_text import elided_text
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.overview import FULL_SIZES, Overview, paint_border

@@ -23,7 +23,7 @@ from viewer.analysis.links.labels import run_number
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import literal
 from viewer.gui.session.coloring import highlight_class, shown_scheme
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, WIDTH

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.model.times import counted, format_share, format_time
 from viewer.render.color_shares import Share
 from viewer.render.palette import (

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QWidget
 from viewer import __version__
 from viewer.gui.qt.svg_text import well_formed
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
 from viewer.gui.timeline.strips.strip import ClockStrip
 from viewer.gui.timeline.timeline import Timeline

@@ -37,7 +37,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.gui.panels.base.swatches import paint_bar, paint_hatch
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.table_model import Index
 from viewer.model.text import visible_controls
 from viewer.model.times import format_time, tick_to_ns

@@ -32,7 +32,7 @@ from viewer.gui.panels.base.swatches import (
 )
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text, measurable
+from viewer.gui.qt.widgets.elided_text import elided_text, measurable
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.gui.qt.widgets.time_cells import paint_time

@@ -18,7 +18,7 @@ from viewer.gui.panels.calls.texts import COLUMNS, CallColumn
 from viewer.gui.panels.calls.tree_model import CallModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.gui.qt.widgets.time_cells import paint_time

@@ -13,7 +13,7 @@ from viewer.gui.panels.delegation.page import DelegationLine
 from viewer.gui.panels.delegation.table import DelegationModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.model.text import visible_controls

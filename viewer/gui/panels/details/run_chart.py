@@ -13,7 +13,7 @@ from viewer.analysis.cost.costs import CostTable
 from viewer.gui.panels.base.swatches import paint_bar
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.costs import MOST_RUNS
 from viewer.model.times import format_in, format_time, unit_for

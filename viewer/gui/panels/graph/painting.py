@@ -13,7 +13,7 @@ from viewer.gui.panels.graph.facts import Fill, NoCostFill, NodeFacts
 from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, GraphPicture
 from viewer.gui.qt.svg_text import well_formed
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.render.palette import fills, label_colors
 
 _READABLE = 0.62  # the scale from which all text is drawn; 12 px text is 7.4 px there

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.label_text import elided_text, measurable
+from viewer.gui.qt.widgets.elided_text import elided_text, measurable
 from viewer.gui.qt.widgets.labels import explain
 from viewer.model.text import visible_controls
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 
 _OFFSET = QPoint(14, 18)  # px, from the mouse to the box
 _ABOVE = 8

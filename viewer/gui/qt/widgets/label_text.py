@@ -11,8 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QFontMetrics, QFontMetricsF, QStaticText
+from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
+from viewer.gui.qt.widgets.elided_text import measurable
 from viewer.model.text import visible_controls
 from viewer.model.trace import NOT_FINISHED
 
@@ -32,7 +33,6 @@ _COUNT = re.compile(r"\d+ ops?")
 # "tosa.conv2d@L11": the dialect is the least informative part, then the line.
 _MLIR_LINE = re.compile(r"@L\d+")
 _MLIR_DIALECT = re.compile(r"\b[A-Za-z_]\w*\.(?=[\w.$-]+@L\d)")
-_LONGEST = 2000  # letters at each end of a text that are measured: wider than any screen
 _FEWEST = 3  # letters before an ellipsis
 # px; widths from _EXACT on are rounded down to a multiple of _STEP, so that zooming hits the cache.
 _STEP, _EXACT = 4, 32
@@ -41,28 +41,6 @@ _STEP, _EXACT = 4, 32
 def bar_label(label: str) -> str:
     """A label without the namespaces of its names, as it is on a bar."""
     return _LIBRARY.sub("", _CPP_NAMESPACE.sub("", label))
-
-
-def measurable(text: str) -> str:
-    """A text without the middle that no screen has room for.
-
-    Qt takes 0.1 s to measure a name of 1 MB, each time.
-    """
-    return text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}…{text[-_LONGEST:]}"
-
-
-def elided_text(
-    metrics: QFontMetrics | QFontMetricsF, text: str, side: Qt.TextElideMode, room: float
-) -> str:
-    """The part of a text that fits into `room` px, with control characters as escapes.
-
-    Every painted name is elided here: one that overrides the direction of text would otherwise
-    reverse what follows it.
-    """
-    shown = visible_controls(measurable(text))
-    if isinstance(metrics, QFontMetricsF):
-        return metrics.elidedText(shown, side, room)
-    return metrics.elidedText(shown, side, int(room))
 
 
 def variants(label: str) -> list[str]:

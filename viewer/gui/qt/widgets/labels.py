@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.label_text import elided_text, measurable
+from viewer.gui.qt.widgets.elided_text import elided_text, measurable
 from viewer.gui.qt.widgets.page_stack import PageStack
 from viewer.model.text import capped, visible_controls
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleO
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text, measurable
+from viewer.gui.qt.widgets.elided_text import elided_text, measurable
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
 from viewer.model.times import NARROW_SPACE, is_fraction_of_ns, split_time
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.label_text import elided_text, measurable
+from viewer.gui.qt.widgets.elided_text import elided_text, measurable
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.scene.plan_texts import plan_title
 from viewer.gui.timeline.scene.scene import Scene

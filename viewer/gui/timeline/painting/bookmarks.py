@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.session.bookmarks import can_mark, measured_on
 from viewer.gui.timeline.painting.bookmark_labels import flags, title
 from viewer.gui.timeline.scene.scene import Scene

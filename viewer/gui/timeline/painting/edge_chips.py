@@ -14,7 +14,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QStaticText
 
 from viewer.gui.qt.theme.fonts import FontRole
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.session.navigation import fit_span
 from viewer.gui.timeline.scene.blank_tracks import BlankTracks
 from viewer.gui.timeline.scene.scene import Scene

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QToolButton, QToolTip, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.session.alignment import align_obstacle, alignment_text, shift_by_hand
 from viewer.gui.session.tracks import toggle_strip

@@ -7,7 +7,7 @@ from fractions import Fraction
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import explain, literal
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.session import Session

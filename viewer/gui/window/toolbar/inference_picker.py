@@ -33,7 +33,7 @@ from viewer.gui.panels.base.inference_list import (
 )
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
-from viewer.gui.qt.widgets.label_text import elided_text
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import Hairline
 from viewer.gui.session.inferences import include_warm_up, pick_run, run_trace
 from viewer.gui.session.session import Session
