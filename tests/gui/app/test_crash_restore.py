@@ -40,17 +40,19 @@ def folder(windows):
     return windows.all[0].settings.folder
 
 
-def offered(qtbot, windows, folder):
+def offered(qtbot, windows):
     """The start of a program with these windows, after its offer."""
-    restore = CrashRestore(windows, folder)
+    restore = CrashRestore(windows, windows.all[0].settings)
     restore.offer_in(windows.all[0])
-    qtbot.waitUntil(lambda: not restore._taking.pending, timeout=20_000)
+    qtbot.waitUntil(
+        lambda: not (restore._taking.pending or restore._cleaning.pending), timeout=20_000
+    )
     return restore
 
 
 def test_restore_opens_each_session_in_a_window(windows, folder, qtbot):
     crash(folder, DEMO, CSV)
-    restore = offered(qtbot, windows, folder)
+    restore = offered(qtbot, windows)
     assert "Restore 2 windows with 2 files and 2 bookmarks" in restore.bar.text
     assert restore.bar.isVisible()
     restore.bar.action.click()
@@ -61,13 +63,13 @@ def test_restore_opens_each_session_in_a_window(windows, folder, qtbot):
         qtbot.waitUntil(lambda w=window: len(w.controller.session.state.marks) == 1)
         settle(qtbot, window.controller)
     assert [names(window) for window in windows.all] == [["demo_str_x4.etdp"], ["demo_str_x4.csv"]]
-    assert offered(qtbot, windows, folder).bar is None
+    assert offered(qtbot, windows).bar is None
 
 
 def test_a_window_in_use_is_left_as_it_is(windows, folder, qtbot):
     crash(folder, CSV)
     take(qtbot, windows, DEMO)
-    restore = offered(qtbot, windows, folder)
+    restore = offered(qtbot, windows)
     restore.bar.action.click()
     first, second = windows.all
     qtbot.waitUntil(lambda: not second.is_empty, timeout=20_000)
@@ -77,18 +79,18 @@ def test_a_window_in_use_is_left_as_it_is(windows, folder, qtbot):
 
 def test_what_is_dismissed_stays_among_the_earlier_sessions(windows, folder, qtbot):
     crash(folder, DEMO)
-    restore = offered(qtbot, windows, folder)
+    restore = offered(qtbot, windows)
     restore.bar.dismiss()
     assert restore.bar is None
     assert windows.all[0].status.said.text() == LATER
     assert windows.all[0].is_empty
     assert len(RecentSessions(folder).paths()) == 1
-    assert offered(qtbot, windows, folder).bar is None
+    assert offered(qtbot, windows).bar is None
 
 
 def test_the_offer_stays_while_files_are_opened(windows, folder, qtbot):
     crash(folder, CSV)
-    restore = offered(qtbot, windows, folder)
+    restore = offered(qtbot, windows)
     take(qtbot, windows, DEMO)
     assert restore.bar.isVisible()
     assert names(windows.all[0]) == ["demo_str_x4.etdp"]
@@ -99,5 +101,13 @@ def test_without_a_crash_nothing_is_offered_and_temporary_files_go(windows, fold
     part = os.path.join(folder, f".opscope-{'0' * 16}.part")
     open(part, "w").close()
     os.utime(part, (0, 0))
-    assert offered(qtbot, windows, folder).bar is None
+    assert offered(qtbot, windows).bar is None
     assert not os.path.exists(part)
+
+
+def test_temporary_files_next_to_recent_files_are_removed(windows, qtbot, tmp_path):
+    left = tmp_path / f".opscope-{16 * '0'}.part"
+    left.write_bytes(b"half of an export")
+    windows.all[0].settings.add_recent_set([str(tmp_path / "run.etdp")])
+    offered(qtbot, windows)
+    assert not left.exists()

@@ -223,11 +223,13 @@ def _kill_a_window(folder: Path, how: signal.Signals, wait: float) -> tuple[bool
             read(str(path))
         except UnreadableFile as error:
             found.append(Finding(f"{how.name}: {error}"))
+    is_saved = any(path.name.startswith("autosave-") for path in _sessions(folder))
     best = saved_bookmarks(folder)
     if best < made:
         found.append(Finding(f"{how.name}: {best} of {made} bookmarks are in a file"))
-    # After SIGTERM, the session is the last one in the menu instead.
-    expected = ["nothing"] if how is signal.SIGTERM else ["offered", "nothing"]
+    # After SIGTERM, the session is the last one in the menu instead. One that was killed before its
+    # first save has nothing to offer; how many bookmarks were lost is checked above.
+    expected = ["offered", "nothing"] if how is signal.SIGKILL and is_saved else ["nothing"]
     offered, others = next_starts(folder, given, how.name, expected)
     return offered, [*found, *others]
 

@@ -83,7 +83,7 @@ def run(
         return crash_report.Situation(formats, paths, log, fault)
 
     crash_report.install(windows, lambda: windows.active, situation)
-    restore = CrashRestore(windows, settings.folder)
+    restore = CrashRestore(windows, settings)
     first = windows.new(files, choices)
     restore.offer_in(first)
     signals = ExitSignals(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from viewer.codecs.atomic_file import remove_left_parts
 from viewer.codecs.temporary_folder import remove_left_folders
 from viewer.gui.app.windows import Windows
 from viewer.gui.qt.background import Latest
+from viewer.gui.qt.settings import Settings
 from viewer.gui.window.frame.message_bar import MessageBar
 from viewer.gui.window.main_window import MainWindow
 
@@ -29,20 +31,23 @@ class CrashRestore(QObject):
     They are recent sessions from then on, so that an unanswered offer loses nothing.
     """
 
-    def __init__(self, windows: Windows, folder: str) -> None:
+    def __init__(self, windows: Windows, settings: Settings) -> None:
         super().__init__(windows)
-        self._windows, self._folder = windows, folder
+        self._windows, self._settings = windows, settings
         self._left: list[LeftSession] = []
         self._window: MainWindow | None = None
         self.bar: MessageBar | None = None
         self._taking = Latest(self)
         self._taking.answered.connect(self._offer)
+        self._cleaning = Latest(self)
 
     def offer_in(self, window: MainWindow) -> None:
         """Look for sessions in a thread, and offer in this window to restore them."""
         self._window = window
         window.closing.connect(self._forget)
-        self._taking.submit(_take_left, self._folder)
+        self._taking.submit(_take_left, self._settings.folder)
+        recent = [path for paths in self._settings.recent_sets() for path in paths]
+        self._cleaning.submit(_clean, sorted(set(map(os.path.dirname, recent))))
 
     @Slot()
     def _forget(self) -> None:
@@ -90,6 +95,12 @@ def offer_text(left: Sequence[LeftSession], now: datetime) -> str:
 
 def _number(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _clean(folders: Sequence[str]) -> None:
+    """Remove temporary files of dead programs next to recent files. Runs in a thread."""
+    for folder in folders:
+        remove_left_parts(folder)
 
 
 def _take_left(folder: str) -> list[LeftSession]:
