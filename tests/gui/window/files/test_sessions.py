@@ -179,6 +179,21 @@ def test_an_input_of_other_content_is_told(controller, qtbot, folder, monkeypatc
     assert controller.session.state.slice is None
 
 
+def test_a_session_of_which_nothing_can_be_read_is_forgotten(
+    controller, qtbot, folder, monkeypatch
+):
+    open_files(qtbot, controller, *files_in(folder))
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.session.close_all()
+    for path in files_in(folder):
+        path.write_bytes(b"no profile")
+    with qtbot.waitSignal(controller.opener.nothing_opened, timeout=20_000):
+        controller.opener.open([str(folder / "mine.opscope")])
+    assert (controller.session_files.is_restoring, controller.session_files.path) == (False, "")
+    controller.autosave.save()
+    assert not list(Path(controller.autosave.file.folder).glob("autosave-*.opscope"))
+
+
 def test_a_damaged_session_file_leaves_what_is_open(controller, qtbot, folder):
     open_files(qtbot, controller, *files_in(folder))
     broken = folder / "broken.opscope"

@@ -111,6 +111,7 @@ class SessionFiles(QObject):
         self._finding.answered.connect(self._found)
         self._checking.answered.connect(self._checked)
         self._session.files_added.connect(self._restore)
+        opener.nothing_opened.connect(self._give_up)
         self._session.workspace_changed.connect(self._watch)
         self._watcher = QFileSystemWatcher(self)
         self._settled = QTimer(self)
@@ -327,6 +328,13 @@ class SessionFiles(QObject):
         if opening.written is None:
             self._in_file = self.work
         self._checking.submit(changed_inputs, opening.found, never_cancelled)
+
+    @Slot()
+    def _give_up(self) -> None:
+        """Forget the session that was to be restored: none of its inputs could be read."""
+        if self._opening is not None:
+            self._opening, self.path = None, ""
+            self.update_title()
 
     @Slot(object)
     def _checked(self, changed: list[str]) -> None:
