@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -308,7 +307,7 @@ class Reading:
 
 def info_of(path: Path, seconds: float) -> Reading:
     """Run `opscope info` on a file; a process that takes too long is ended."""
-    began = time.monotonic()
+    began, memory = time.monotonic(), 0
     with tempfile.TemporaryFile() as out:
         child = subprocess.Popen(
             [sys.executable, "-m", "viewer", "info", str(path)],
@@ -316,19 +315,31 @@ def info_of(path: Path, seconds: float) -> Reading:
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_STOP_AT, _STOP_AT)),
         )  # fmt: skip
         while True:
-            pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+            memory = max(memory, _peak_of(child.pid))
             took = time.monotonic() - began
-            if pid:
+            if child.poll() is not None:
                 break
             if took > seconds + 1:
                 child.kill()
-                pid, status, usage = os.wait4(child.pid, 0)
+                child.wait()
                 break
             time.sleep(0.01)
-        child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         text = out.read(100_000).decode(errors="replace")
-    return Reading(took, usage.ru_maxrss * 1024, child.returncode, text)
+    return Reading(took, memory, child.returncode, text)
+
+
+def _peak_of(pid: int) -> int:
+    """The most memory that a process has used, in bytes; 0 once it has ended.
+
+    Not `ru_maxrss`, which starts with that of the process that forked it.
+    """
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    _, found, rest = status.partition("VmHWM:")
+    return int(rest.split()[0]) * 1024 if found else 0
 
 
 def _read_shape(options: Options, name: str, sizes: tuple[int, ...]) -> Outcome:
@@ -340,8 +351,8 @@ def _read_shape(options: Options, name: str, sizes: tuple[int, ...]) -> Outcome:
             length = path.stat().st_size
             found = info_of(path, shape.seconds)
             figures = (
-                f"{length / 1e6:.1f} MB: {found.seconds:.1f} s, {found.memory / 1e6:.0f} MB of memory"  # noqa: E501
-                f"{', refused' if found.code else ''}"
+                f"{length / 1e6:.1f} MB: {found.seconds:.1f} s, {found.memory / 1e6:.0f} MB of "
+                f"memory{', refused' if found.code else ''}"
             )
             if complaint := found.complaint(shape.seconds, 4 * length + _BESIDE):
                 repeat = f"packaging/reliability --only limits/{name}"
