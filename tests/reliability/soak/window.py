@@ -36,7 +36,7 @@ _WARM = 1 / 12
 _CHECKPOINTS = 12
 # Percent of memory; of everything else, compared with the largest of the first half. What is
 # created on first use still grows in the first minutes.
-_LONG_GROWTH, _SHORT_GROWTH = (5, 1), (15, 10)
+_LONG_GROWTH, _SHORT_GROWTH = (5, 1), (25, 10)
 _SHOWN_ACTIONS = 15
 _BLOCKED_SECONDS = 10.0
 _STUCK_SECONDS = 90.0
