@@ -38,9 +38,12 @@ short_texts = st.lists(st.binary(max_size=10) | st.binary(min_size=60, max_size=
 @given(short_texts, st.integers(0, 3))
 def test_texts_are_numbered_by_first_appearance(texts, gap):
     buffer, places = file_of_texts(texts, gap)
-    codes, distinct = distinct_texts(buffer, places, "texts")
-    assert distinct == list(dict.fromkeys(texts))
-    assert [distinct[c] for c in codes] == texts
+    for few in (0, len(texts)):  # by words, and one by one
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(flatbuffer, "_FEW", few)
+            codes, distinct = distinct_texts(buffer, places, "texts")
+        assert distinct == list(dict.fromkeys(texts))
+        assert [distinct[c] for c in codes] == texts
 
 
 def test_absent_texts_have_code_minus_one():
@@ -52,6 +55,7 @@ def test_absent_texts_have_code_minus_one():
 
 def test_equal_hashes_do_not_make_texts_equal(monkeypatch):
     monkeypatch.setattr(flatbuffer, "ODD", np.uint64(0))
+    monkeypatch.setattr(flatbuffer, "_FEW", 0)
     texts = [random.Random(i % 5).randbytes(3 + i % 5) for i in range(20)]
     buffer, places = file_of_texts(texts)
     codes, distinct = distinct_texts(buffer, places, "texts")
