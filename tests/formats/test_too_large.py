@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
 import zipfile
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.paths import ROOT
+from viewer.codecs.protobuf.writer import varint
 
 MB = 1 << 20
 LIMIT, ADDRESSES, MOST = 600, 3000, 600  # MB: of the budget, of the addresses, of the peak
@@ -95,11 +95,6 @@ LARGE: dict[str, Callable[[Path], None]] = {
     ),
 }
 IN_PARTS = {"events.json.gz", "rows.csv"}
-
-
-def varint(number: int) -> bytes:
-    digits = [number >> 7 * k & 127 for k in range(4)]
-    return struct.pack("4B", *(digit | 128 * (k < 3) for k, digit in enumerate(digits)))
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.reliability.fuzz.values import EDGES, NAMES, Dice
+from viewer.codecs.protobuf.writer import varint
 
 _Fields = list[list[Any]]
 _DEEPEST = 6
+_MOST = (1 << 64) - 1
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _SIZES = {_FIXED64: 8, _FIXED32: 4}
 
@@ -72,15 +74,15 @@ def written(fields: _Fields) -> bytes:
     """Return the bytes of a message."""
     out = bytearray()
     for field, kind, value in fields:
-        out += _varint_bytes(field << 3 | kind)
+        out += varint(field << 3 | kind)
         if kind == _VARINT:
-            out += _varint_bytes(value)
+            out += varint(value & _MOST)  # negative numbers too
         elif kind in _SIZES:
             size = _SIZES[kind]
             out += (value & (1 << 8 * size) - 1).to_bytes(size, "little")
         else:
             part = written(value) if isinstance(value, list) else value
-            out += _varint_bytes(len(part)) + part
+            out += varint(len(part)) + part
     return bytes(out)
 
 
@@ -127,13 +129,3 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
     return 0, -1
-
-
-def _varint_bytes(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
