@@ -31,8 +31,12 @@ class Machine:
         return SystemMemory(8 * GB, 6 * GB - self.used + RESERVE, self.used)
 
 
+def budget_of(machine: Machine) -> MemoryBudget:
+    return MemoryBudget(machine.memory, lambda: machine.used)
+
+
 def test_what_fits_is_reserved_and_what_does_not_is_refused_with_figures():
-    budget = MemoryBudget(Machine().memory)
+    budget = budget_of(Machine())
     with budget.reading() as own:
         own.take(5 * GB)
         with pytest.raises(NotEnoughMemory) as refused:
@@ -42,7 +46,7 @@ def test_what_fits_is_reserved_and_what_does_not_is_refused_with_figures():
 
 
 def test_files_that_are_read_at_the_same_time_share_the_memory():
-    budget = MemoryBudget(Machine().memory)
+    budget = budget_of(Machine())
     with budget.reading() as first:
         first.take(4 * GB)
         with budget.reading() as second:
@@ -53,7 +57,7 @@ def test_files_that_are_read_at_the_same_time_share_the_memory():
 
 def test_a_file_that_was_read_keeps_what_it_took_while_another_is_read():
     machine = Machine()
-    budget = MemoryBudget(machine.memory)
+    budget = budget_of(machine)
     with budget.reading() as first:
         with budget.reading() as second:
             second.take(4 * GB)
@@ -64,8 +68,24 @@ def test_a_file_that_was_read_keeps_what_it_took_while_another_is_read():
     assert refused.value.available == 3 * GB
 
 
+def test_what_a_file_took_before_it_asks_is_not_counted_twice():
+    machine = Machine()
+    budget = budget_of(machine)
+    with budget.reading() as own:
+        machine.used = 2 * GB
+        own.take(6 * GB)
+
+
+def test_the_memory_of_the_machine_is_not_looked_up_for_a_small_file():
+    looked = []
+    budget = MemoryBudget(lambda: looked.append(1))
+    with budget.reading() as own:
+        own.take(ALWAYS)
+    assert not looked
+
+
 def test_small_files_are_never_refused():
-    budget = MemoryBudget(Machine().memory)
+    budget = budget_of(Machine())
     budget.limit(1)
     with budget.reading() as own:
         own.take(ALWAYS)
@@ -74,7 +94,7 @@ def test_small_files_are_never_refused():
 
 
 def test_a_limit_is_for_the_whole_process():
-    budget = MemoryBudget(Machine(used=300 * MB).memory)
+    budget = budget_of(Machine(used=300 * MB))
     budget.limit(1 * GB)
     assert budget.available() == 700 * MB
 
@@ -84,7 +104,7 @@ def test_a_system_that_reports_nothing_has_a_fallback():
 
 
 def test_the_rest_of_a_plain_file_is_judged_after_a_sample():
-    with MemoryBudget(Machine().memory).reading() as own:
+    with budget_of(Machine()).reading() as own:
         own.expect(1 * MB, 0.00001, 1 * MB)  # 100 GB, but only 1 MB was read
         own.expect(100 * MB, 0.01, 50 * MB)  # 10 GB, at least 5 GB
         with pytest.raises(NotEnoughMemory) as refused:
@@ -94,19 +114,19 @@ def test_the_rest_of_a_plain_file_is_judged_after_a_sample():
 
 
 def test_the_rest_of_a_packed_file_is_judged_later_unless_it_is_packed_absurdly():
-    with MemoryBudget(Machine().memory).reading() as own:
+    with budget_of(Machine()).reading() as own:
         own.expect(100 * MB, 0.005, 50 * MB, ratio=20)
         with pytest.raises(NotEnoughMemory):
             own.expect(100 * MB, 0.005, 50 * MB, ratio=1000)
 
 
 def test_distinct_texts_are_not_extrapolated():
-    with MemoryBudget(Machine().memory).reading() as own:
+    with budget_of(Machine()).reading() as own:
         own.expect(100 * MB, 0.1, 50 * MB, fixed=4 * GB)
 
 
 def test_a_file_that_needs_hundreds_of_times_its_size_is_refused_though_it_fits():
-    budget = MemoryBudget(Machine().memory)
+    budget = budget_of(Machine())
     with budget.reading(size=1 * MB) as own:
         own.take(UNUSUAL)
         with pytest.raises(NotEnoughMemory) as refused:
@@ -121,7 +141,7 @@ def test_a_file_that_needs_hundreds_of_times_its_size_is_refused_though_it_fits(
 
 
 def test_a_thread_that_reads_no_file_has_no_limit():
-    budget = MemoryBudget(Machine().memory)
+    budget = budget_of(Machine())
     with budget.reading(Fraction(1, 5)) as own:
         assert allowance() is own
         assert allowance().part == Fraction(1, 5)

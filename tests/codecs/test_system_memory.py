@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from viewer.codecs import system_memory as module
-from viewer.codecs.system_memory import system_memory
+from viewer.codecs.system_memory import system_memory, used_memory
 
 MEMINFO = "MemTotal:  16000000 kB\nMemFree: 100 kB\nMemAvailable:   8000000 kB\n"
 MB = 1 << 20
@@ -71,6 +71,12 @@ def test_a_group_of_version_1_without_a_limit(root):
 def test_the_limit_of_addresses_less_those_in_use(root, monkeypatch):
     monkeypatch.setattr(module, "_address_limit", lambda: 100 * MB)
     assert system_memory().available == 100 * MB - 1000 * module._page_size()
+
+
+def test_what_this_process_uses_alone(root):
+    assert used_memory() == system_memory().used == 500 * 4096
+    (root / "proc/self/statm").unlink()
+    assert used_memory() == 0
 
 
 def test_files_that_do_not_say(root):

@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 
-from viewer.codecs.system_memory import SystemMemory, system_memory
+from viewer.codecs.system_memory import SystemMemory, system_memory, used_memory
 
 # For the window's drawings and other programs. Ten million slices take 430 MB for drawing (43 bytes
 # a slice in the bench of the profile CSV), once the peak of reading, which is larger, has passed.
@@ -126,14 +126,20 @@ def allowance() -> Allowance:
 class MemoryBudget:
     """The memory that all readers of this process share. Thread-safe."""
 
-    def __init__(self, system: Callable[[], SystemMemory | None] = system_memory) -> None:
-        self._system = system
+    def __init__(
+        self,
+        system: Callable[[], SystemMemory | None] = system_memory,
+        used: Callable[[], int] = used_memory,
+    ) -> None:
+        self._system, self._used = system, used
         self._limit: int | None = None
         self._lock = threading.Lock()
         self._reading: list[Allowance] = []
-        # Available when the first of the files that are being read was opened, less what those
-        # that were read since then keep.
-        self._free = 0
+        # What was available when the first of the files that are being read was opened. Small files
+        # never ask, and looking takes a tenth of the time that they take; so it is found later.
+        self._first_free: int | None = None
+        self._first_used = 0
+        self._kept = 0  # by the files that were read since then
 
     def limit(self, most: int | None) -> None:
         """Set the most that this process may use in bytes, None for what is available."""
@@ -146,9 +152,7 @@ class MemoryBudget:
 
     def available(self) -> int:
         """The bytes that files may take now, if none is being read."""
-        return self._available(self._system())
-
-    def _available(self, found: SystemMemory | None) -> int:
+        found = self._system()
         if self._limit is not None:
             return max(self._limit - (found.used if found else 0), ALWAYS)
         return max(found.available - RESERVE if found else UNKNOWN, ALWAYS)
@@ -158,11 +162,10 @@ class MemoryBudget:
         """The allowance of one file while this thread reads it; see `Allowance`."""
         own = Allowance(self, part, size)
         with self._lock:
-            found = self._system()
+            own.before = self._used()
             if not self._reading:
-                self._free = self._available(found)
+                self._first_free, self._first_used, self._kept = None, own.before, 0
             self._reading.append(own)
-            own.before = found.used if found else 0
         token = _CURRENT.set(own)
         try:
             yield own
@@ -172,18 +175,21 @@ class MemoryBudget:
                 self._reading.remove(own)
                 # The trace stays in memory. While other files are being read, what the process
                 # uses is no measure of what is free, because they have not taken all of theirs.
-                # If none is, the next file measures: looking takes 0.2 ms, a small file 2 ms.
+                # If none is, the next file measures.
                 if self._reading:
-                    self._free -= min(own.reserved, max(self._used() - own.before, 0))
+                    self._kept += min(own.reserved, max(self._used() - own.before, 0))
 
     def reserve(self, own: Allowance, least: int, shown: int, *, in_proportion: bool) -> None:
         """Reserve bytes for one file in place of what it had. Raises NotEnoughMemory.
 
         shown: what it would need in the error, at least `least`.
         """
+        if least <= ALWAYS:
+            own.reserved = least
+            return
         with self._lock:
             others = sum(each.reserved for each in self._reading if each is not own)
-            free = max(self._free - others, ALWAYS)
+            free = max(self._free() - others, ALWAYS)
             if least > free:
                 raise NotEnoughMemory(shown, free, in_proportion=in_proportion)
             if own.size is None or self._limit is not None:
@@ -195,9 +201,12 @@ class MemoryBudget:
                 raise NotEnoughMemory(shown, usual, in_proportion=in_proportion, times=times)
             own.reserved = least
 
-    def _used(self) -> int:
-        found = self._system()
-        return found.used if found else 0
+    def _free(self) -> int:
+        """What is left of what was available when the first file was opened."""
+        if self._first_free is None:
+            taken = max(self._used() - self._first_used, 0)  # since then, by these files
+            self._first_free = self.available() + taken
+        return self._first_free - self._kept
 
 
 BUDGET = MemoryBudget()

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -30,8 +30,9 @@ from tests.reliability.fuzz.novelty import Novelty, traced
 from viewer.model.trace import Trace
 
 _PER_CHILD = 20_000
-# The expensive oracles take 20 to 40 ms: for every input that shows something new, and one of so
-# many others that can be read.
+# The expensive oracles take 20 to 40 ms, reading 1 to 4 ms. They see one input of each signature
+# while they take less than this share of the time, and one of so many others.
+_SHARE_OF_USE = 0.35
 _USED = 500
 _TO_ENGINE = 400  # one of so many goes to trace_processor
 _TRACED = 400  # one of so many is read with line coverage, which takes 10 times as long
@@ -48,6 +49,9 @@ class _Found:
     count: int = 0
     read: int = 0
     used: int = 0
+    used_seconds: float = 0.0
+    used_signatures: set[Hashable] = field(default_factory=set)
+    seconds: float = 0.0  # of processor time, of earlier children
     asked: int = 0
     deaths: int = 0
     novelty: Novelty = field(default_factory=Novelty)
@@ -158,6 +162,7 @@ def _feed(
             break
     _ask(found, engine)
     found.asked += engine.asked
+    found.seconds += time.process_time()
     faulthandler.cancel_dump_traceback_later()
 
 
@@ -180,16 +185,25 @@ def _feed_one(
     else:
         result = checks.read(path, kind)
     defect = result.defect
-    is_new = defect is None and found.novelty.add(result.signature, data)
+    if defect is None:
+        found.novelty.add(result.signature, data)
     if result.is_read:
         found.read += 1
-        if is_new or dice.randrange(_USED) == 0:
-            found.used += 1
+        if _is_to_be_used(found, result.signature) or dice.randrange(_USED) == 0:
+            began = time.process_time()
             defect = checks.use(path, kind, result.item)
+            found.used += 1
+            found.used_seconds += time.process_time() - began
+            found.used_signatures.add(result.signature)
         if defect is None and isinstance(result.item, Trace) and dice.randrange(_TO_ENGINE) == 0:
             engine.add(result.item, data)
     if defect is not None:
         found.defects.setdefault(defect.key, (defect, data))
+
+
+def _is_to_be_used(found: _Found, signature: Hashable) -> bool:
+    spent = found.seconds + time.process_time()
+    return signature not in found.used_signatures and found.used_seconds < _SHARE_OF_USE * spent
 
 
 def _ask(found: _Found, engine: Engine) -> None:
