@@ -15,6 +15,7 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.arrangement import TrackOrder
 from viewer.render.layout import BandKind
+from viewer.view.clock_groups import ClockGroups
 
 OPENED: list[QMenu] = []
 LONG = "worker " + "very " * 30 + "long"
@@ -371,3 +372,11 @@ def test_what_rows_hold_is_looked_up_once_and_anew_for_other_files(tracks, monke
         assert len(asked) == rows
         tracks.session.close_all()
         asked.clear()
+
+
+def test_no_header_of_a_closed_file_is_current_before_the_scene_follows(tracks):
+    column = headers(tracks)
+    column.setFocus()
+    assert column.current == (0, "a.csv")
+    tracks.session.groups = ClockGroups()
+    assert column.current is None

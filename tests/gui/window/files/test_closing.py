@@ -254,6 +254,13 @@ def test_where_nothing_can_be_kept_it_is_asked(marked, qtbot, monkeypatch):
     assert marked.session.is_empty
 
 
+def test_save_as_without_files_asks_for_no_name(controller, qtbot, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", None)  # would raise
+    with qtbot.waitSignal(controller.session_files.written) as written:
+        controller.session_files.save_as()
+    assert written.args == [False]
+
+
 def test_a_session_of_which_nothing_can_be_read_is_not_overwritten_by_others(
     named, qtbot, files, monkeypatch
 ):

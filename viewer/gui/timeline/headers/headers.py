@@ -93,8 +93,14 @@ class Headers(HeaderColumn):
 
     @property
     def current(self) -> HeaderPart | None:
-        """The part with the keyboard focus, None if the focus is elsewhere."""
-        return self._current if self.hasFocus() else None
+        """The part with the keyboard focus, None if the focus is elsewhere or its trace is closed.
+
+        When files close, commands may ask before this column has followed.
+        """
+        if self._current is None or not self.hasFocus():
+            return None
+        shown = (group for group in self._scene.session.groups if group.key == self._scene.clock)
+        return self._current if any(self._current[0] in one.traces for one in shown) else None
 
     @property
     def parts(self) -> list[HeaderPart]:

@@ -137,6 +137,9 @@ class SessionFiles(QObject):
 
     def save_as(self) -> None:
         """Ask for a session file, and save to it."""
+        if self._session.is_empty:  # closed while it was asked whether to save
+            self.written.emit(False)
+            return
         first = stem_beside(self.path or self._session.workspace.paths[0])
         path, _ = QFileDialog.getSaveFileName(self._shell, "Save session", first + SUFFIX, FILTER)
         if path:
