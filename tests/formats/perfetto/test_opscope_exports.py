@@ -221,3 +221,15 @@ def test_a_forged_export_is_read_all_the_same(tmp_path):
     trace = open_file(str(tmp_path / "forged.pftrace"))
     assert len(trace.slices) == len(open_file(str(DATA / LINKED[0][0])).slices)
     assert exported([tmp_path / "forged.pftrace"], tmp_path / "again.pftrace")
+
+
+@pytest.mark.parametrize("tick", [-(2**63), -(2**63) + 1, -1, 2**63 - 2])
+def test_the_first_and_the_last_tick_of_64_bits_come_back(tick, tmp_path):
+    builder = TraceBuilder("x", "test", "", Clock("ns"))
+    builder.add(
+        track=builder.track("p", "t"), start=np.array([tick]), end=np.array([tick]),
+        name=builder.intern("n"), key=builder.key(KeyKind.PLAIN, "n"),
+    )  # fmt: skip
+    path = tmp_path / "edge.pftrace"
+    export_perfetto([PerfettoSource.of(builder.build())], path)
+    assert open_file(str(path)).slices.start.tolist() == [tick]

@@ -29,7 +29,7 @@ from tests.reliability.programs import (
 
 _SUFFIXES = (".pftrace", ".pb.gz", ".csv", ".tsv", ".parquet", ".svg", ".opscope")
 # Of each suffix; of windows.
-_LONG, _SHORT = (50, 100), (2, 1)
+_LONG, _SHORT = (58, 100), (2, 1)
 _QUICK = 3  # suffixes of a short run: after each, Opscope starts once
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM)
 _SHARE_IN_WRITE = 1.2

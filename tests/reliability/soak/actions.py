@@ -49,6 +49,7 @@ _KEYS = [
 ]  # fmt: skip
 _HELD = (PLAIN, PLAIN, PLAIN, CTRL, SHIFT, CTRL | SHIFT, Qt.KeyboardModifier.AltModifier)
 _MOST_FILES = 6
+_OPENED_MS, _SHOWN_MS = 2000, 100
 
 
 class User:
@@ -69,6 +70,15 @@ class User:
         weights = [weight for _, _, weight in self._actions]
         name, act, _ = self.random.choices(self._actions, weights)[0]
         return name, act
+
+    def show_everything(self) -> None:
+        """Open files and show each panel, so that what is made on first use is made."""
+        self._window().open([str(path) for path in self._files[:_MOST_FILES]])
+        QTest.qWait(_OPENED_MS)
+        commands = self._controller.commands
+        for id in [one for one in commands.commands if one.startswith("panel.")]:
+            commands.actions[id].trigger()
+            QTest.qWait(_SHOWN_MS)
 
     @property
     def _controller(self) -> WindowController:

@@ -155,6 +155,7 @@ def _soak(seed: int, seconds: float, folder: Path) -> Outcome:
     _isolate(chosen, folder, files)
     _keep_answering(user, watch)
     threading.Thread(target=_end_if_stuck, args=(watch, threading.get_ident()), daemon=True).start()
+    user.show_everything()
     measured = list(_use(user, watch, windows, seconds))
     watch.stop()
     (first, last), slowest = (measured[0], measured[-1]), user_slowest(watch)
@@ -254,11 +255,14 @@ def _close_everything(windows: Windows, watch: Watch) -> None:
         QTest.qWait(50)
         window.settle(1.0)
         controller = window.controller
-        is_idle = not controller.work.is_busy and controller.session.is_empty
-        if is_idle and len([one for one in windows.all if one.isVisible()]) == 1:
+        shown = [one for one in windows.all if one.isVisible()]
+        if not (controller.work.is_busy or len(shown) > 1) and controller.session.is_empty:
             break
     else:
-        watch.found(f"not idle {_IDLE_SECONDS:.0f} s after everything was closed")
+        watch.found(
+            f"not idle {_IDLE_SECONDS:.0f} s after everything was closed: {len(shown)} windows, "
+            f"{controller.session.workspace.paths} open, busy: {controller.work.is_busy}"
+        )
     _window(windows, random.Random(0))
     window.message.dismiss()
     QCoreApplication.processEvents()

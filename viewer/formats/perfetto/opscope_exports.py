@@ -243,10 +243,12 @@ def _are_of(ticks: Ints, ns_per_tick: Fraction, first: int, ns: Ints) -> bool:
 
 def _fits(start: Ints, end: Ints, by: int) -> bool:
     """Whether times can be shifted by `by` within 64 bits."""
+    if not -(2**63) <= by < 2**63:
+        return False
     if not len(start):
-        return abs(by) < 2**63
+        return True
     low, high = int(min(start.min(), end.min())), int(max(start.max(), end.max()))
-    return low + by >= -(2**63) and high + by < 2**63 and abs(by) < 2**63
+    return low + by >= -(2**63) and high + by < 2**63
 
 
 def clipped(ticks: list[int]) -> Ints:

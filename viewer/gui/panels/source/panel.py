@@ -370,11 +370,11 @@ class SourcePanel(PagePanel):
 
     def _show_sentence(self, sentence: str, button: str = "") -> None:
         self._set_file(None)
-        place = self._stack.show_sentence(sentence, button, self._locate)
+        below = None
         if button and self._session.workspace.choices.source_paths:
-            paths = self._paths_button()
-            paths.setProperty("framed", True)
-            place.add_below(paths)
+            below = self._paths_button()
+            below.setProperty("framed", True)
+        self._stack.show_sentence(sentence, button, self._locate if button else None, below)
         # Keep the head: other calls of the path may have a file that exists.
         self.gutter_title.clear()
         self.note.clear()

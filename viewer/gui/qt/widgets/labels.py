@@ -5,9 +5,10 @@ They take colors and fonts at creation; panels rebuild them when the theme chang
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import (
     QAction,
     QKeySequence,
@@ -329,25 +330,30 @@ class PageOrSentence(PageStack):
         """Show the page."""
         self.setCurrentIndex(0)
 
-    def show_sentence(self, sentence: str, button: str = "", asked: object = None) -> EmptyPlace:
-        """Show an empty state with a sentence and, optionally, a button that calls `asked`."""
-        place = self.empty
-        if place is not None and not button and not place.has_button:
-            place.sentence.setText(sentence)
-        else:
-            if place is not None:
-                self.removeWidget(place)
-                place.deleteLater()
-            self.empty = place = EmptyPlace(sentence, self._theme, button)
-            if button:
-                place.pressed.connect(asked)
-            self.addWidget(place)
-        self.setCurrentWidget(place)
-        return place
+    def show_sentence(
+        self,
+        sentence: str,
+        button: str = "",
+        asked: SignalInstance | Callable[[], object] | None = None,
+        below: QWidget | None = None,
+    ) -> None:
+        """Show an empty state with a sentence and, optionally, a button that calls `asked`.
+
+        below: a further widget below the button.
+        """
+        if self.empty is None:
+            self.empty = EmptyPlace(sentence, self._theme)
+            self.addWidget(self.empty)
+        self.empty.say(sentence, button, asked, below)
+        self.setCurrentWidget(self.empty)
 
 
 class EmptyPlace(QWidget):
-    """The empty state of a panel: one sentence and at most one button."""
+    """The empty state of a panel: one sentence and at most one button.
+
+    It is changed and not made again: PySide keeps some of the wrappers of deleted ones, 5,000 in an
+    hour of use.
+    """
 
     pressed = Signal()
 
@@ -361,16 +367,40 @@ class EmptyPlace(QWidget):
         column.setSpacing(theme.px(12))
         column.addStretch(1)
         column.addWidget(self.sentence)
-        self.has_button = bool(button)
-        if button:
-            press = QPushButton(button)
-            press.clicked.connect(self.pressed)
-            column.addWidget(press, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._button = QPushButton(button)
+        self._button.clicked.connect(self.pressed)
+        self._button.setVisible(bool(button))
+        column.addWidget(self._button, 0, Qt.AlignmentFlag.AlignHCenter)
         self._column = column
         column.addStretch(1)
+        self._asked: SignalInstance | Callable[[], object] | None = None
+        self.pressed.connect(self._answer)
+        self._below: QWidget | None = None
 
-    def add_below(self, widget: QWidget) -> None:
-        """Add an optional widget below the button."""
-        self._column.insertWidget(
-            self._column.count() - 1, widget, 0, Qt.AlignmentFlag.AlignHCenter
-        )
+    def say(
+        self,
+        sentence: str,
+        button: str = "",
+        asked: SignalInstance | Callable[[], object] | None = None,
+        below: QWidget | None = None,
+    ) -> None:
+        """Show another sentence, button and widget below it."""
+        self.sentence.setText(sentence)
+        self._button.setText(button)
+        self._button.setVisible(bool(button))
+        self._asked = asked
+        if self._below is not None:
+            self._column.removeWidget(self._below)
+            self._below.deleteLater()
+        self._below = below
+        if below is not None:
+            self._column.insertWidget(
+                self._column.count() - 1, below, 0, Qt.AlignmentFlag.AlignHCenter
+            )
+
+    @Slot()
+    def _answer(self) -> None:
+        if isinstance(self._asked, SignalInstance):
+            self._asked.emit()
+        elif self._asked is not None:
+            self._asked()
