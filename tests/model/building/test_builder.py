@@ -143,6 +143,14 @@ def test_chunks_with_different_columns_are_joined_with_nulls():
     assert [columns["size"].value(i) for i in range(3)] == [None, 7, None]
 
 
+@pytest.mark.parametrize("texts", [["b", "a"], {"b": 0, "a": 1}, {"b": 1, "a": 0}])
+def test_names_given_in_bulk_are_numbered_in_their_order(texts):
+    b = TraceBuilder("x", "test", "", Clock())
+    assert b.intern_all(texts).tolist() == [0, 1]
+    assert b.intern_all({"c": 0, "a": 1}).tolist() == [2, 1]
+    assert [b.intern(text) for text in "bac"] == [0, 1, 2]
+
+
 def test_keys_given_in_bulk_stand_among_those_asked_for_one_by_one():
     b = TraceBuilder("x", "test", "", Clock())
     names = b.intern_all(["a", "b"])

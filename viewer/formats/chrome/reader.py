@@ -166,7 +166,7 @@ class _Reader:
         self._counted = self._counters()
         flow_ticks = self._ticks(self._ns[flows.rows], self._ps[flows.rows])
         tracks = self._tracks(np.unique(place))
-        names = builder.intern_all(list(events.names))
+        names = builder.intern_all(events.names)
         name = self._name[rows]
         slices = EventSlices(
             list(events.names), name, list(events.cats), self._category, tracks[place], start, end

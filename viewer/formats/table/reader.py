@@ -263,7 +263,8 @@ class _Rows:
         if self._is_changed:
             strings = {name: own_tables.originals(texts) for name, texts in strings.items()}
         track = self._tracks(codes, strings)
-        name = self._names_of(codes["name"], strings["name"])
+        names = strings["name"] if self._is_changed else self._tables["name"]
+        name = self._names_of(codes["name"], names)
         key = self._keys(codes, strings, name)
         self._runs(track, start, end, codes, strings)
         own = {own_tables.INFERENCE, own_tables.TIMING} if self._is_own else set()
@@ -377,9 +378,9 @@ class _Rows:
 
         return numbers_of([process, thread], number)
 
-    def _names_of(self, codes: Codes, strings: tuple[str, ...]) -> Codes:
+    def _names_of(self, codes: Codes, texts: tuple[str, ...] | dict[str, int]) -> Codes:
         """The name number of every row; a new builder numbers the names like the texts."""
-        names = self.builder.intern_all(strings)
+        names = self.builder.intern_all(texts)
         return codes if np.array_equal(names, np.arange(len(names))) else names[codes]
 
     def _keys(
