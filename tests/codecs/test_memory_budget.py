@@ -76,6 +76,17 @@ def test_what_a_file_took_before_it_asks_is_not_counted_twice():
         own.take(6 * GB)
 
 
+def test_what_a_file_took_does_not_raise_a_limit_that_is_exceeded():
+    machine = Machine(used=300 * MB)
+    budget = budget_of(machine)
+    budget.limit(1)
+    with budget.reading() as own:
+        machine.used += 100 * MB
+        with pytest.raises(NotEnoughMemory) as refused:
+            own.take(ALWAYS + 1)
+    assert refused.value.available == ALWAYS
+
+
 def test_the_memory_of_the_machine_is_not_looked_up_for_a_small_file():
     looked = []
     budget = MemoryBudget(lambda: looked.append(1))

@@ -152,10 +152,14 @@ class MemoryBudget:
 
     def available(self) -> int:
         """The bytes that files may take now, if none is being read."""
+        return max(self._unused(), ALWAYS)
+
+    def _unused(self) -> int:
+        """What the limit or the system leaves, which is negative if it is exceeded."""
         found = self._system()
         if self._limit is not None:
-            return max(self._limit - (found.used if found else 0), ALWAYS)
-        return max(found.available - RESERVE if found else UNKNOWN, ALWAYS)
+            return self._limit - (found.used if found else 0)
+        return found.available - RESERVE if found else UNKNOWN
 
     @contextmanager
     def reading(self, part: Fraction = Fraction(1), size: int | None = None) -> Iterator[Allowance]:
@@ -205,7 +209,7 @@ class MemoryBudget:
         """What is left of what was available when the first file was opened."""
         if self._first_free is None:
             taken = max(self._used() - self._first_used, 0)  # since then, by these files
-            self._first_free = self.available() + taken
+            self._first_free = self._unused() + taken
         return self._first_free - self._kept
 
 

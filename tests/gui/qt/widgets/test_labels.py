@@ -1,6 +1,7 @@
 """The empty state of a panel: its sentence, its button and what the button does."""
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from viewer.gui.qt.widgets.labels import PageOrSentence
@@ -37,6 +38,22 @@ def test_a_button_does_only_what_the_last_sentence_asks(panel):
     panel.show_sentence("Nothing.")
     panel.empty.pressed.emit()
     assert done == ["locate"]
+
+
+def test_no_button_is_a_window_for_a_moment_and_takes_the_focus(panel, qapp):
+    class Shown(QObject):
+        windows = []
+
+        def eventFilter(self, widget, event):
+            if event.type() == QEvent.Type.Show and isinstance(widget, QPushButton):
+                self.windows.append(widget.isWindow())
+            return False
+
+    watcher = Shown()
+    qapp.installEventFilter(watcher)
+    panel.show_sentence("No files.", "Open…", print)
+    qapp.removeEventFilter(watcher)
+    assert watcher.windows == [False]
 
 
 def test_a_hundred_sentences_need_one_widget(panel):

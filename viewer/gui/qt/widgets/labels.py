@@ -369,8 +369,8 @@ class EmptyPlace(QWidget):
         column.addWidget(self.sentence)
         self._button = QPushButton(button)
         self._button.clicked.connect(self.pressed)
-        self._button.setVisible(bool(button))
         column.addWidget(self._button, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._button.setHidden(not button)
         self._column = column
         column.addStretch(1)
         self._asked: SignalInstance | Callable[[], object] | None = None
@@ -387,7 +387,7 @@ class EmptyPlace(QWidget):
         """Show another sentence, button and widget below it."""
         self.sentence.setText(sentence)
         self._button.setText(button)
-        self._button.setVisible(bool(button))
+        self._button.setHidden(not button)
         self._asked = asked
         if self._below is not None:
             self._column.removeWidget(self._below)
