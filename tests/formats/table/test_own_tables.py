@@ -60,6 +60,18 @@ def test_a_timing_that_no_export_writes_is_counted(tmp_path):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("number", [str(2**63), "9" * 5000, "²", "-1"])
+def test_an_inference_that_no_export_numbers_so_is_left_out(tmp_path, number):
+    again(DATA / "etdump/attn_portable_x5.etdp", tmp_path)
+    (tmp_path / "b.csv").write_text(
+        (tmp_path / "a.csv").read_text().replace(",5,,", f",{number},,"),
+        encoding="utf-8",
+    )
+    workspace = Workspace()
+    workspace.open(str(tmp_path / "b.csv"))
+    assert [run.number for run in workspace.traces[0].inferences()] == [1, 2, 3, 4]
+
+
 NAMES = [
     "=1+1", "-conv", "@x", "'quoted", "'=quoted", "a\tb", "\x1b[31m", "\\x1b", "C:\\x86", " +x",
     "＋x", "\t=x", "\r=x", "a\nb", "a\r\nb", "-5", "plain",

@@ -34,6 +34,7 @@ from viewer.analysis.search.query import (
     Text,
 )
 from viewer.arrays import Bools, Codes, Ints
+from viewer.codecs.json_values import whole_number
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_time
 from viewer.model.trace import RunKind, Slices
 from viewer.program.program import type_of
@@ -136,7 +137,7 @@ class SearchedTrace:
 
     def _identified(self, text: str) -> Bools:
         """Return per key whether its delegate identifier equals a number or contains the text."""
-        number = int(text) if text.isascii() and text.isdigit() else None
+        number = whole_number(text)
         return np.fromiter(
             (
                 text in value if isinstance(value, str) else value is not None and value == number
@@ -149,15 +150,14 @@ class SearchedTrace:
     def _handled(self, text: str) -> Bools:
         """Return per key whether it has the number as a debug handle."""
         found = np.zeros(len(self.table.links), np.bool_)
-        if text.isascii() and text.isdigit():
-            number = int(text)
+        if (number := whole_number(text)) is not None:
             found[:] = [number in link.handles for link in self.table.links]
         return found
 
     def _in_run(self, text: str) -> Bools:
         runs = self.table.trace.runs
-        if text.isascii() and text.isdigit():
-            selected = [r.kind is RunKind.INFERENCE and r.number == int(text) for r in runs]
+        if (number := whole_number(text)) is not None:
+            selected = [r.kind is RunKind.INFERENCE and r.number == number for r in runs]
         else:
             selected = [text in run_label(self.table, run).casefold() for run in runs]
         return np.array([*selected, False], np.bool_)[self._runs]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
+from viewer.codecs.json_values import whole_number
 from viewer.codecs.spreadsheet_cells import original
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import EXECUTE
@@ -83,7 +84,7 @@ def add_inferences(
     the file has one. Steps of PyTorch and runs of ONNX Runtime span theirs; if all are on one
     track, they cover the slices of other tracks with their number too.
     """
-    number = np.array([int(t) if t.isdecimal() else 0 for t in strings[INFERENCE]], np.int64)
+    number = np.array([whole_number(text) or 0 for text in strings[INFERENCE]], np.int64)
     of_row = number[codes[INFERENCE]]
     at = np.flatnonzero(of_row > 0)
     if not len(at):

@@ -41,19 +41,19 @@ def test_a_button_does_only_what_the_last_sentence_asks(panel):
 
 
 def test_no_button_is_a_window_for_a_moment_and_takes_the_focus(panel, qapp):
-    class Shown(QObject):
-        windows = []
+    shown_as_windows = []
 
+    class Watcher(QObject):
         def eventFilter(self, widget, event):
             if event.type() == QEvent.Type.Show and isinstance(widget, QPushButton):
-                self.windows.append(widget.isWindow())
+                shown_as_windows.append(widget.isWindow())
             return False
 
-    watcher = Shown()
+    watcher = Watcher()
     qapp.installEventFilter(watcher)
     panel.show_sentence("No files.", "Open…", print)
     qapp.removeEventFilter(watcher)
-    assert watcher.windows == [False]
+    assert shown_as_windows == [False]
 
 
 def test_a_hundred_sentences_need_one_widget(panel):

@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
+from viewer.codecs.json_values import whole_number
 from viewer.gui.panels.base.swatches import paint_bar, paint_hatch
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -203,7 +204,7 @@ class InferenceList(QListView):
         )
         self._typed = digits if late else self._typed + digits
         self._since.start()
-        wanted = int(self._typed)
+        wanted = whole_number(self._typed)
         found = next((row for row in self._model.rows if row.number == wanted), None)
         if found is not None:
             self.go_to(found.run)
