@@ -45,6 +45,7 @@ def graph(*nodes: dict) -> str:
 
 
 def made(path: Path, *nodes: dict, **parts: str) -> Path:
+    path.mkdir(exist_ok=True)
     return record(path / "made.etrecord", {
         MAGIC: "", GRAPH: graph(*nodes), "debug_handle_map": '{"forward": {"0": 1}}',
         "delegate_map": "{}", **parts,
@@ -60,7 +61,16 @@ def readable(path: Path) -> bool:
     return True
 
 
-def seconds(path: Path) -> float:
-    began = time.perf_counter()
-    readable(path)
-    return time.perf_counter() - began
+def growth(small: Path, large: Path) -> float:
+    """How many times as much processor time reading one file takes as reading another."""
+    return _seconds(large) / _seconds(small)
+
+
+def _seconds(path: Path) -> float:
+    """The least processor time of three readings."""
+    found = []
+    for _ in range(3):
+        began = time.process_time()
+        readable(path)
+        found.append(time.process_time() - began)
+    return min(found)

@@ -7,13 +7,13 @@ import pytest
 from tests.builders.record_cases import (
     DATA,
     GRAPH,
+    growth,
     made,
     members,
     node,
     read,
     readable,
     record,
-    seconds,
 )
 from viewer.program.program import Tensor, parse_frames
 
@@ -187,21 +187,34 @@ def test_a_line_number_of_5000_digits(tmp_path):
 
 
 def test_commas_in_a_module_stack_take_linear_time(tmp_path):
-    assert seconds(made(tmp_path, node(nn_module_stack="a" * 10**6 + ",b,c"))) < 1
+    small, large = (
+        made(tmp_path / str(size), node(nn_module_stack="a" * size + ",b,c"))
+        for size in (10**6, 4 * 10**6)
+    )
+    assert growth(small, large) < 8  # 16 if every letter were compared with all others
 
 
 def test_many_names_that_are_taken_take_linear_time(tmp_path):
     def outputs(name: str) -> list[dict]:
         return [{"as_tensor": {"name": name}}]
 
-    named = [node() | {"name": "", "outputs": outputs(n)} for i in range(5000)
-             for n in ("a", f"a_{'0' * (i % 8)}7")]  # fmt: skip
-    assert seconds(made(tmp_path, *named)) < 2
+    def named(count: int) -> list[dict]:
+        return [node() | {"name": "", "outputs": outputs(n)} for i in range(count)
+                for n in ("a", f"a_{'0' * (i % 8)}7")]  # fmt: skip
+
+    small, large = (made(tmp_path / str(count), *named(count)) for count in (1_000, 4_000))
+    assert growth(small, large) < 8
 
 
 def test_blanks_in_a_stack_trace_take_linear_time(tmp_path):
-    trace = 'File "m.py", line 1, in a' + " " * 30_000 + "b"
-    assert seconds(made(tmp_path, node(stack_trace=trace))) < 0.3
+    small, large = (
+        made(
+            tmp_path / str(size),
+            node(stack_trace='File "m.py", line 1, in a' + " " * size + "b"),
+        )
+        for size in (30_000, 120_000)
+    )
+    assert growth(small, large) < 8
 
 
 @pytest.mark.parametrize(
