@@ -48,6 +48,7 @@ _KEYS = [
     Qt.Key.Key_Plus, Qt.Key.Key_Minus, Qt.Key.Key_BracketLeft, Qt.Key.Key_Question,
 ]  # fmt: skip
 _HELD = (PLAIN, PLAIN, PLAIN, CTRL, SHIFT, CTRL | SHIFT, Qt.KeyboardModifier.AltModifier)
+_THEMES = "view.theme_"
 _MOST_FILES = 6
 _OPENED_MS, _SHOWN_MS = 2000, 100
 
@@ -71,14 +72,22 @@ class User:
         name, act, _ = self.random.choices(self._actions, weights)[0]
         return name, act
 
-    def show_everything(self) -> None:
-        """Open files and show each panel, so that what is made on first use is made."""
-        self._window().open([str(path) for path in self._files[:_MOST_FILES]])
-        QTest.qWait(_OPENED_MS)
-        commands = self._controller.commands
-        for id in [one for one in commands.commands if one.startswith("panel.")]:
-            commands.actions[id].trigger()
-            QTest.qWait(_SHOWN_MS)
+    def show_everything(self, *, all_files: bool) -> None:
+        """Open files and show each panel in both themes: what is made on first use is made then.
+
+        all_files: one group after another, and not only the first one.
+        """
+        groups = [self._files[i :: -(-len(self._files) // _MOST_FILES)]
+                  for i in range(-(-len(self._files) // _MOST_FILES))]  # fmt: skip
+        for group in groups if all_files else groups[:1]:
+            self._window().open([str(path) for path in group])
+            QTest.qWait(_OPENED_MS)
+            commands = self._controller.commands
+            for id in [one for one in commands.commands if one.startswith(("panel.", _THEMES))]:
+                commands.actions[id].trigger()
+                QTest.qWait(_SHOWN_MS)
+            if all_files:
+                self._controller.session.close_all()
 
     @property
     def _controller(self) -> WindowController:

@@ -155,7 +155,7 @@ def _soak(seed: int, seconds: float, folder: Path) -> Outcome:
     _isolate(chosen, folder, files)
     _keep_answering(user, watch)
     threading.Thread(target=_end_if_stuck, args=(watch, threading.get_ident()), daemon=True).start()
-    user.show_everything()
+    user.show_everything(all_files=seconds >= LONG_SECONDS)
     measured = list(_use(user, watch, windows, seconds))
     watch.stop()
     (first, last), slowest = (measured[0], measured[-1]), user_slowest(watch)
