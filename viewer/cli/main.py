@@ -13,6 +13,7 @@
     opscope estimates FILES... [--json]     Torq: estimates and measurements, action by action
     opscope delegation FILES... [--json]    time in delegates, what is not delegated, links
     opscope findings FILES... [--json]      performance findings, ranked by possible gain
+    opscope compare A... --with B...        what changed between two arms, and what is proven
     opscope inspect --etdump_path DUMP ...  time per event, as in ExecuTorch's Inspector
     opscope screenshot FILES... -o OUT.png  the real window as an image, without a display
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 
 COMMANDS = (
-    "info", "stats", "calls", "export", "estimates", "delegation", "findings", "inspect",
-    "screenshot",
+    "info", "stats", "calls", "export", "estimates", "delegation", "findings", "compare",
+    "inspect", "screenshot",
 )  # fmt: skip
 
 

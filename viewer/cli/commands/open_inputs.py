@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from viewer.cli.arguments import choices_of, complain, files_of, internal_error
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
 from viewer.view.sessions.session_file import with_inputs
 from viewer.workspace.link_choices import NO_CHOICES, apply
 from viewer.workspace.workspace import Workspace
 
+NOTHING_KNOWN: Mapping[str, Program | Executable] = MappingProxyType({})
 
-def open_all(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tuple[Workspace, bool]:
+
+def open_all(
+    parser: argparse.ArgumentParser,
+    chosen: argparse.Namespace,
+    known: Mapping[str, Program | Executable] = NOTHING_KNOWN,
+) -> tuple[Workspace, bool]:
     """Return a workspace with every readable file, and whether anything failed.
 
     Reports unreadable files on stderr; exits with a usage error if the command line is wrong.
+    known: programs that were already read, by path.
     """
     choices = choices_of(parser, chosen) or NO_CHOICES
     workspace = Workspace()
@@ -29,7 +41,8 @@ def open_all(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tup
         parser.error("nothing to open: give FILES or --debug-info DIR")
     for path in files:
         try:
-            workspace.add(open_file(path, part=choices.part_of(path)))
+            read = known.get(os.path.abspath(path))
+            workspace.add(read or open_file(path, part=choices.part_of(path)))
         except UnreadableFile as error:
             complain(str(error))
             failed = True

@@ -1,0 +1,126 @@
+"""Verdicts: what is proven, what is not, and why; and where the time went."""
+
+import pytest
+
+from tests.analysis.comparison.test_rows import arms
+from tests.builders.compare_sessions import arm, varied, write_sessions
+from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
+
+BASE = {"conv.out": 100_000, "add.out": 20_000, "mul.out": 30_000, "tiny.out": 1}
+NOISE = [0.0, 0.01, -0.01, 0.02]
+
+
+def sessions(folder, name, base, shares=NOISE):
+    return arm(*write_sessions(folder, name, *varied(base, shares)))
+
+
+def by_label(comparison):
+    return {
+        row.label: one for row, one in zip(comparison.rows, comparison.compared, strict=True)
+    }  # fmt: skip
+
+
+@pytest.fixture
+def a(tmp_path):
+    return sessions(tmp_path, "a", BASE)
+
+
+def test_an_operator_that_takes_longer_is_slower_and_the_others_are_not(a, tmp_path):
+    comparison = Comparison(a, sessions(tmp_path, "b", {**BASE, "add.out": 26_000}))
+    found = by_label(comparison)
+    assert found["add.out"].verdict is Verdict.SLOWER
+    assert found["add.out"].change == pytest.approx(0.3, abs=0.001)
+    low, high = found["add.out"].interval
+    assert low < 0.3 < high
+    assert found["conv.out"].verdict is Verdict.NO_CHANGE
+    assert found["mul.out"].verdict is Verdict.NO_CHANGE
+
+
+def test_swapped_arms_say_faster(a, tmp_path):
+    b = sessions(tmp_path, "b", {**BASE, "add.out": 26_000})
+    there, back = by_label(Comparison(a, b)), by_label(Comparison(b, a))
+    assert back["add.out"].verdict is Verdict.FASTER
+    assert back["add.out"].change == pytest.approx(1 / (1 + there["add.out"].change) - 1)
+    assert {label for label, one in back.items() if one.verdict is Verdict.NO_CHANGE} == {
+        label for label, one in there.items() if one.verdict is Verdict.NO_CHANGE
+    }
+
+
+def test_an_arm_with_itself_has_not_changed(a):
+    comparison = Comparison(a, a)
+    assert comparison.inference.verdict is Verdict.NO_CHANGE
+    assert {one.change for one in comparison.compared} == {0}
+    assert comparison.waterfall.rest == 0
+
+
+def test_a_time_of_one_tick_is_below_the_clock(a, tmp_path):
+    found = by_label(Comparison(a, sessions(tmp_path, "b", BASE)))["tiny.out"]
+    assert (found.verdict, found.doubt) == (Verdict.CANNOT_TELL, Doubt.BELOW_CLOCK)
+
+
+def test_a_median_of_0_has_no_ratio(a, tmp_path):
+    b = sessions(tmp_path, "b", {**BASE, "add.out": 0})
+    found = by_label(Comparison(a, b))["add.out"]
+    assert (found.b_ns, found.change, found.interval) == (0, None, None)
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert found.change_ns < -19_000
+
+
+def test_what_varies_more_than_it_changed_cannot_be_told(tmp_path):
+    loud = [0.0, 0.4, -0.3, 0.2]
+    a, b = (sessions(tmp_path, name, BASE, loud) for name in "ab")
+    found = by_label(Comparison(a, b))["conv.out"]
+    assert (found.verdict, found.doubt) == (Verdict.CANNOT_TELL, Doubt.NOISE)
+
+
+def test_one_bad_session_of_five_raises_no_alarm(a, tmp_path):
+    b = sessions(tmp_path, "b", BASE, [*NOISE, 1.5])
+    verdicts = {one.verdict for one in (*Comparison(a, b).compared, Comparison(a, b).inference)}
+    assert not verdicts & {Verdict.SLOWER, Verdict.FASTER}
+
+
+@pytest.mark.parametrize(
+    ("count", "doubt"), [(1, Doubt.ONE_SESSION), (2, Doubt.FEW_SESSIONS)]
+)  # fmt: skip
+def test_too_few_sessions_show_a_change_and_no_verdict(tmp_path, count, doubt):
+    a = sessions(tmp_path, "a", BASE, NOISE[:count])
+    b = sessions(tmp_path, "b", {**BASE, "conv.out": 300_000}, NOISE[:count])
+    found = by_label(Comparison(a, b))["conv.out"]
+    assert found.change == pytest.approx(2, abs=0.05)
+    assert (found.verdict, found.doubt) == (Verdict.CANNOT_TELL, doubt)
+    assert (found.interval is None) == (count == 1)
+
+
+def test_an_operator_only_in_b_is_told_as_such(a, tmp_path):
+    b = sessions(tmp_path, "b", {**BASE, "new.out": 5_000})
+    found = by_label(Comparison(a, b))["new.out"]
+    assert (found.a_ns, found.change, found.doubt) == (None, None, Doubt.ONLY_IN_ONE)
+    assert found.verdict is Verdict.CANNOT_TELL
+
+
+@pytest.mark.parametrize("edit", ["06_portable_vs_xnnpack", "12_wrapped", "20_bn_folded"])
+def test_the_waterfall_adds_up(edit):
+    a, b = arms(edit)
+    fall = Comparison(a, b).waterfall
+    assert fall.a + fall.pairs + fall.only_a + fall.only_b + fall.rest == pytest.approx(fall.b)
+    assert (fall.only_b > 0) == (edit == "12_wrapped")
+
+
+def test_a_change_of_the_whole_inference_is_one_verdict(a, tmp_path):
+    slower = {name: round(1.2 * ns) for name, ns in BASE.items()}
+    inference = Comparison(a, sessions(tmp_path, "b", slower)).inference
+    assert inference.verdict is Verdict.SLOWER
+    assert inference.change_ns == pytest.approx(inference.b_ns - inference.a_ns)
+
+
+def test_the_detectable_change_of_the_median_row_is_stated(a):
+    detectable = Comparison(a, a).detectable
+    assert 0.05 < detectable < 0.2
+
+
+def test_nothing_against_nothing_has_no_verdict():
+    empty = arm()
+    comparison = Comparison(empty, empty)
+    assert comparison.compared == ()
+    assert comparison.inference.verdict is Verdict.CANNOT_TELL
+    assert comparison.waterfall is None

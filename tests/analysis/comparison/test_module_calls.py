@@ -1,0 +1,42 @@
+"""Operators by module, in the order of the graph."""
+
+from tests.paths import DATA
+from viewer.analysis.comparison.module_calls import PairedOperator, module_calls
+from viewer.formats import open_file
+
+
+def root_of(edit, side="a"):
+    program = open_file(str(DATA / f"compare/{edit}/{side}.etrecord"))
+    return module_calls(program.methods[0].operators)
+
+
+def test_modules_are_nested_as_their_paths_are():
+    root = root_of("02_module_renamed")
+    names = [module.name for module in root.children]
+    assert names == ["stem", "blocks.0", "blocks.1", "blocks.2", "norm", "head"]
+    block = root.children[1]
+    assert [child.name for child in block.children] == ["dw", "pw"]
+    assert [one.op for one in block.own] == ["relu", "add"]
+    assert block.structure == ("convolution", "relu", "convolution", "add")
+    assert (block.pattern, block.is_element) == ("blocks.#", True)
+    assert [one.op for one in root.own] == ["mean"]
+
+
+def test_equal_modules_have_equal_contents_and_wider_ones_only_the_structure():
+    narrow, wide = root_of("09_wider", "a"), root_of("09_wider", "b")
+    assert narrow.children[1].content == narrow.children[2].content
+    assert narrow.children[1].content != wide.children[1].content
+    assert narrow.children[1].structure == wide.children[1].structure
+
+
+def test_places_do_not_depend_on_what_is_around_a_module():
+    plain, wrapped = root_of("12_wrapped", "a"), root_of("12_wrapped", "b")
+    (model,) = wrapped.children
+    assert model.places == plain.places
+
+
+def test_what_is_compared_of_an_operator():
+    root = root_of("02_module_renamed")
+    stem: PairedOperator = root.children[0].own[0]
+    assert stem.shapes == ((1, 8, 8, 8), (8, 3, 3, 3), (8,))
+    assert stem.text == "x = self.stem(x) # id:stem"

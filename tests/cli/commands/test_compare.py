@@ -1,0 +1,117 @@
+"""`opscope compare`: arms, folders, records, rules and exit codes."""
+
+import json
+
+import pytest
+
+from tests.analysis.comparison.test_comparison import BASE, NOISE
+from tests.builders.compare_sessions import varied, write_sessions
+from tests.paths import DATA
+from viewer.cli import main
+
+EDIT = DATA / "compare/06_portable_vs_xnnpack"
+
+
+@pytest.fixture
+def slower(tmp_path):
+    """Files of two arms: one operator of B takes 30 % longer."""
+    a = write_sessions(tmp_path / "a", "a", *varied(BASE, NOISE))
+    b = write_sessions(tmp_path / "b", "b", *varied({**BASE, "add.out": 26_000}, NOISE))
+    return [*map(str, a), "--with", *map(str, b)]
+
+
+def test_two_arms_are_compared(slower, capsys):
+    assert main(["compare", *slower]) == 0
+    assert "slower" in capsys.readouterr().out
+
+
+def test_folders_stand_for_their_files(slower, tmp_path, capsys):
+    assert main(["compare", str(tmp_path / "a"), "--with", str(tmp_path / "b"), "--json"]) == 0
+    of_folders = json.loads(capsys.readouterr().out)
+    assert main(["compare", *slower, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == of_folders["rows"]
+
+
+def test_the_record_of_one_arm_is_that_of_both(capsys):
+    dump, record = str(EDIT / "b.etdp"), str(EDIT / "b.etrecord")
+    answers = []
+    for files in ([dump, record, "--with", dump], [dump, "--with", dump, record]):
+        assert main(["compare", *files, "--json"]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0]["rows"] == answers[1]["rows"]
+    assert answers[0]["pairing"]["pairs"]
+    assert all(row["grade"] == "same" for row in answers[0]["rows"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "said"),
+    [
+        (["--fail-if", "slower > 5%"], 3, "slower > 5%: add.out"),
+        (["--fail-if", "slower > 50%"], 0, ""),
+        (["--fail-if", "slower > 50%", "--fail-if-unknown"], 0, ""),
+        (["--fail-if", "faster > 50%"], 0, ""),
+    ],
+)
+def test_exit_codes_of_rules(slower, capsys, rule, code, said):
+    assert main(["compare", *slower, *rule]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_what_cannot_be_excluded_has_an_exit_code(slower, capsys):
+    two = [slower[0], slower[1], "--with", slower[-2], slower[-1]]
+    rule = ["--fail-if", "slower > 5%"]
+    assert main(["compare", *two, *rule]) == 0
+    assert main(["compare", *two, *rule, "--fail-if-unknown"]) == 4
+    assert "cannot be excluded" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--fail-if", "slowly"], ["--fail-if-unknown"], ["--json", "--markdown"]],
+)
+def test_wrong_usage(slower, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *slower, *arguments])
+    assert ended.value.code == 2
+
+
+def test_an_arm_without_a_profile_is_an_error(slower, capsys):
+    record = str(EDIT / "a.etrecord")
+    assert main(["compare", slower[0], "--with", record]) == 1
+    assert "arm B has no profile" in capsys.readouterr().err
+
+
+def test_an_empty_folder_is_wrong_usage(slower, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", slower[0], "--with", str(tmp_path / "empty")])
+    assert ended.value.code == 2
+    assert "no profile or ETRecord" in capsys.readouterr().err
+
+
+def test_an_unreadable_file_is_reported_and_the_others_compared(slower, tmp_path, capsys):
+    bad = tmp_path / "bad.etdp"
+    bad.write_bytes(b"no dump")
+    assert main(["compare", str(bad), *slower]) == 1
+    told = capsys.readouterr()
+    assert str(bad) in told.err
+    assert "add.out" in told.out
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".json", "{"), (".md", "A: "), (".txt", "A: ")])
+def test_output_files_have_the_form_of_their_suffix(slower, tmp_path, suffix, start):
+    out = tmp_path / f"out{suffix}"
+    assert main(["compare", *slower, "-o", str(out)]) == 0
+    assert out.read_text().startswith(start)
+    assert ("| ---: |" in out.read_text()) == (suffix == ".md")
+
+
+def test_an_output_that_cannot_be_written_is_one_line(slower, tmp_path, capsys):
+    assert main(["compare", *slower, "-o", str(tmp_path / "no/out.json")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_options_for_a_file_apply_to_its_arm(slower, capsys):
+    name = slower[0].rpartition("/")[2]
+    assert main(["compare", *slower, "--clock", f"{name}=1GHz"]) == 0
+    assert "1GHz" not in capsys.readouterr().err

@@ -1,0 +1,65 @@
+"""The data of a comparison: its form is a contract for scripts."""
+
+import json
+
+import pytest
+
+from tests.analysis.comparison.test_comparison import BASE, sessions
+from tests.analysis.comparison.test_rows import arms
+from viewer.analysis.comparison.comparison import Comparison
+from viewer.reports.compare import compare_facts
+
+
+@pytest.fixture
+def slower(tmp_path):
+    a = sessions(tmp_path, "a", BASE)
+    return Comparison(a, sessions(tmp_path, "b", {**BASE, "add.out": 26_000}))
+
+
+def test_the_form_of_a_comparison(slower):
+    facts = json.loads(json.dumps(compare_facts(slower, ["B: a warning"])))
+    assert list(facts) == [
+        "schema", "method", "arms", "inference", "detectable", "waterfall", "rows", "pairing",
+        "problems",
+    ]  # fmt: skip
+    assert facts["schema"] == "opscope-compare/1"
+    assert facts["arms"]["a"]["runs"] == [9, 9, 9, 9]
+    assert facts["problems"] == ["B: a warning"]
+    (row,) = [row for row in facts["rows"] if row["label"] == "add.out"]
+    assert row["verdict"] == "slower"
+    assert row["reason"] is None
+    assert row["a"] == {
+        "handles": [], "instructions": [[None, 1]], "event": None, "ns": row["a"]["ns"],
+        "sessions": row["a"]["sessions"],
+    }  # fmt: skip
+    assert row["change_ns"] == row["b"]["ns"] - row["a"]["ns"]
+    assert row["change"] == pytest.approx(row["b"]["ns"] / row["a"]["ns"] - 1, abs=1e-4)
+    assert len(row["b"]["sessions"]) == 4
+
+
+def test_times_are_whole_ns_and_the_waterfall_adds_up_exactly():
+    for edit in ("06_portable_vs_xnnpack", "12_wrapped"):
+        facts = compare_facts(Comparison(*arms(edit)))
+        fall = facts["waterfall"]
+        *parts, total = fall.values()
+        assert all(isinstance(part, int) for part in fall.values())
+        assert sum(parts) == total == facts["inference"]["b_ns"]
+
+
+def test_handles_and_methods_are_those_of_the_record():
+    facts = compare_facts(Comparison(*arms("16_methods_swapped")))
+    row = facts["rows"][0]
+    assert row["a"]["handles"] == ["encode:1"]
+    assert row["a"]["instructions"] == [["encode", 0], ["encode", 1]]
+    assert ["decode:4", "decode:4", "same"] in facts["pairing"]["pairs"]
+    assert facts["pairing"]["only_a"] == facts["pairing"]["only_b"] == []
+
+
+def test_what_is_only_in_b_has_no_side_in_a():
+    facts = compare_facts(Comparison(*arms("12_wrapped")))
+    assert len(facts["pairing"]["only_b"]) == 3
+    only = [row for row in facts["rows"] if row["a"] is None]
+    assert len(only) == 3
+    assert {(row["grade"], row["verdict"], row["reason"]) for row in only} == {
+        ("only_b", "cannot_tell", "only in one arm")
+    }

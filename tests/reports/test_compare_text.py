@@ -1,0 +1,59 @@
+"""A comparison as text and as Markdown."""
+
+import pytest
+
+from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
+from tests.analysis.comparison.test_rows import arms
+from tests.builders.compare_sessions import arm
+from viewer.analysis.comparison.comparison import Comparison
+from viewer.reports.compare_text import compare_markdown, compare_text, sentence
+
+
+@pytest.fixture
+def slower(tmp_path):
+    a = sessions(tmp_path, "a", BASE)
+    return Comparison(a, sessions(tmp_path, "b", {**BASE, "add.out": 60_000}))
+
+
+def test_the_answer_comes_first_and_then_the_largest_change(slower):
+    lines = compare_text(slower).splitlines()
+    assert lines[0] == "A: 4 sessions of 9 inferences (a0.etdp and 3 more)"
+    assert lines[2].startswith("B is slower than A: +25.")
+    assert lines[2].endswith("µs per inference.")
+    rows = [line for line in lines if ".out" in line]
+    cells = [cell.strip() for cell in rows[0].split("  ") if cell.strip()]
+    assert cells[:2] == ["+40.220 µs", "3.00 x"]
+    assert cells[-3:] == ["slower", "by name", "add.out"]
+    assert "in B" in lines[-1]
+
+
+def test_all_rows_are_shown_only_on_request():
+    comparison = Comparison(*arms("10_blocks_6_to_8"))
+    short, long = compare_text(comparison), compare_text(comparison, everything=True)
+    assert "26 more rows: 26 inconclusive. --all shows them." in short
+    assert "more rows" not in long
+    assert long.count("inconclusive: one session") == 28 + 1  # and the whole inference
+
+
+def test_too_few_sessions_are_explained(tmp_path):
+    few = (sessions(tmp_path, name, BASE, NOISE[:1]) for name in "ab")
+    text = compare_text(Comparison(*few))
+    assert "Whether B is slower or faster is inconclusive: one session" in text
+    assert "A verdict needs at least 3 sessions in each arm." in text
+
+
+def test_markdown_is_a_table_whose_cells_cannot_end_it(slower):
+    text = compare_markdown(slower, ["B: x | y"])
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.replace("\\|", "").count("|") for line in table}) == 1
+    assert len(table) == 2 + 4
+    assert "> B: x | y" in text
+
+
+def test_sentences(tmp_path, slower):
+    a = sessions(tmp_path, "c", BASE)
+    assert sentence(Comparison(a, a)) == (
+        "An inference takes as long in B as in A (+0.0 %, +0 per inference)."
+    )
+    assert sentence(Comparison(slower.b, slower.a)).startswith("B is faster than A: −20.")
+    assert sentence(Comparison(arm(), arm())) == "There is no inference in both arms to compare."

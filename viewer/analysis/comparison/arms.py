@@ -1,0 +1,119 @@
+"""An arm of a comparison: sessions of one program, with the time of any group of its parts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
+from viewer.arrays import Bools, Floats, Ints
+from viewer.program.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """Sessions of one program. Parts are numbered as in `parts`."""
+
+    sessions: tuple[Session, ...]
+
+    @property
+    def program(self) -> Program | None:
+        """The program that the sessions are linked to: that of the first that has one."""
+        return next((one.program for one in self.sessions if one.program is not None), None)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of all sessions, in the order in which they first ran."""
+        found: dict[PartId, Part] = {}
+        for session in self.sessions:
+            for times in session.methods:
+                for part in times.parts:
+                    found.setdefault(part.id, part)
+        return tuple(found.values())
+
+    @cached_property
+    def number(self) -> dict[PartId, int]:
+        """The number of each part."""
+        return {part.id: i for i, part in enumerate(self.parts)}
+
+    @cached_property
+    def grain_ns(self) -> Floats:
+        """Per part, the ns by which its times differ at least, in any session."""
+        found = np.zeros(len(self.parts))
+        for session in self.sessions:
+            for times in session.methods:
+                own = times.grain * times.calls * session.ns_per_tick
+                np.maximum.at(found, self._numbers(times), own)
+        return found
+
+    @cached_property
+    def is_measured(self) -> Bools:
+        """Per part, whether all of its times are measured."""
+        found = np.ones(len(self.parts), np.bool_)
+        for session in self.sessions:
+            for times in session.methods:
+                found[self._numbers(times)[~times.measured]] = False
+        return found
+
+    @property
+    def units(self) -> frozenset[str]:
+        """The units of the clocks of its sessions."""
+        return frozenset(session.unit for session in self.sessions)
+
+    def medians(self, groups: Sequence[Iterable[int]]) -> Floats:
+        """The median time of groups of parts, of shape (sessions, groups), in ns.
+
+        Of each session, it is the median over its inferences of the sum of the parts that ran; NaN
+        if none did. A part is in at most one group.
+        """
+        group_of = np.full(len(self.parts), -1)
+        for i, group in enumerate(groups):
+            group_of[list(group)] = i
+        found = np.full((len(self.sessions), len(groups)), np.nan)
+        for row, session in enumerate(self.sessions):
+            for times in session.methods:
+                own = group_of[self._numbers(times)]
+                used, ticks = _summed(times, own)
+                found[row, used] = ticks * session.ns_per_tick
+        return found
+
+    @cached_property
+    def inference(self) -> Floats:
+        """The median time of an inference per session, in ns; of several methods, their sum."""
+        return np.array(
+            [
+                sum(_median_run(times) for times in session.methods) * session.ns_per_tick
+                if session.methods
+                else np.nan
+                for session in self.sessions
+            ]
+        )
+
+    def _numbers(self, times: MethodTimes) -> Ints:
+        return np.array([self.number[part.id] for part in times.parts], np.int64)
+
+
+def _median_run(times: MethodTimes) -> float:
+    return float(np.median([run.end - run.start for run in times.runs]))
+
+
+def _summed(times: MethodTimes, group_of: Ints) -> tuple[Ints, Floats]:
+    """The groups that have parts of a method, and the median over its runs of their sums."""
+    is_used = group_of >= 0
+    used, place = np.unique(group_of[is_used], return_inverse=True)
+    ticks = times.ticks[:, is_used]
+    ran = np.isfinite(ticks)
+    total = np.zeros((len(used), len(times.runs)))
+    np.add.at(total, place, np.where(ran, ticks, 0).T)
+    count = np.zeros(total.shape)
+    np.add.at(count, place, ran.T)
+    if (count > 0).all():
+        return used, np.median(total, axis=1) if total.size else np.zeros(len(used))
+    total[count == 0] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a group that never ran
+        return used, np.nanmedian(total, axis=1)

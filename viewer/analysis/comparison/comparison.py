@@ -1,0 +1,248 @@
+"""A comparison of two arms: rows with their times, changes and verdicts, and where the time went.
+
+Four verdicts: *slower* and *faster* are proven, *no change* means that the whole interval is inside
+the threshold, and everything else is *cannot tell*, with its reason. That nothing is significant
+does not mean that nothing changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.operator_pairs import OperatorPairs
+from viewer.analysis.comparison.rows import OPERATOR, Row, paired_operators, rows_of
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS, Changes, compared
+from viewer.arrays import Bools, Floats
+
+# A time within so many steps of its clock says nothing about a change of a few percent.
+_GRAINS = 2
+
+
+class Verdict(Enum):
+    """What is known about a change."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    NO_CHANGE = "no_change"
+    CANNOT_TELL = "cannot_tell"
+
+
+class Doubt(Enum):
+    """Why nothing can be told about a row."""
+
+    ONE_SESSION = "one session"
+    FEW_SESSIONS = "few sessions"
+    NOISE = "noise"
+    BELOW_CLOCK = "below the clock"
+    DIFFERENT_CLOCKS = "different clocks"
+    NOT_MEASURED = "not measured"
+    ONLY_IN_ONE = "only in one arm"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The figures of one row, or of the whole inference.
+
+    a_ns, b_ns: the median of the session medians; None if the arm does not have the row.
+    sessions_a, sessions_b: the medians of the sessions that have it. change: `b_ns / a_ns - 1`;
+    None if an arm has no time. interval: the 95 % interval of the change, from the mean log medians
+    (one outlier makes it wide); None with less than two sessions in an arm. p, q: None if it was
+    not tested. detectable: the smallest change that these sessions would have shown.
+    """
+
+    a_ns: float | None
+    b_ns: float | None
+    sessions_a: tuple[float, ...]
+    sessions_b: tuple[float, ...]
+    change: float | None
+    interval: tuple[float, float] | None
+    p: float | None
+    q: float | None
+    detectable: float | None
+    verdict: Verdict
+    doubt: Doubt | None
+
+    @property
+    def change_ns(self) -> float:
+        """How much longer B takes, in ns; a side that does not have the row counts as 0."""
+        return (self.b_ns or 0.0) - (self.a_ns or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """Where the change of an inference comes from; all in ns, and `a + the rest == b`.
+
+    pairs: of rows in both arms. only_a, only_b: of rows in one arm, negative and positive. rest:
+    what no row has, such as the time between calls, and what medians do not add up to.
+    """
+
+    a: float
+    pairs: float
+    only_a: float
+    only_b: float
+    rest: float
+    b: float
+
+
+class Comparison:
+    """Two arms, compared."""
+
+    def __init__(self, a: Arm, b: Arm) -> None:
+        self.a, self.b = a, b
+
+    @cached_property
+    def pairs(self) -> OperatorPairs:
+        """Which operators belong together."""
+        return paired_operators(self.a, self.b)
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows of all levels."""
+        return rows_of(self.a, self.b, self.pairs)
+
+    @property
+    def compared(self) -> tuple[Compared, ...]:
+        """The figures of `rows`."""
+        return self._all[:-1]
+
+    @property
+    def inference(self) -> Compared:
+        """The figures of the whole inference."""
+        return self._all[-1]
+
+    @cached_property
+    def _all(self) -> tuple[Compared, ...]:
+        """The figures of all rows and of the inference: one family of tests.
+
+        Tested apart, rows of calls, of events inside them, and the inference would each raise a
+        false alarm in up to 5 % of comparisons.
+        """
+        rows = self.rows
+        a = np.column_stack([self.a.medians([row.a for row in rows]), self.a.inference])
+        b = np.column_stack([self.b.medians([row.b for row in rows]), self.b.inference])
+        grain = np.array([*map(self._grain, rows), 0.0])
+        measured = np.array([*map(self._is_measured, rows), True], np.bool_)
+        is_fine = _is_above(a, b, grain) & measured & self._is_of_time
+        return _figures(a, b, compared(a, b, is_fine), self._is_of_time, grain, measured)
+
+    @cached_property
+    def detectable(self) -> float | None:
+        """The smallest change that the median row would have shown, as a ratio - 1."""
+        known = [one.detectable for one in self.compared if one.detectable is not None]
+        return float(np.median(known)) if known else None
+
+    @cached_property
+    def waterfall(self) -> Waterfall | None:
+        """Where the change comes from; None if an arm has no inference."""
+        a, b = self.inference.a_ns, self.inference.b_ns
+        if a is None or b is None:
+            return None
+        sums = {True: 0.0, False: 0.0}
+        only_a = only_b = 0.0
+        for row, one in zip(self.rows, self.compared, strict=True):
+            if row.level != OPERATOR:
+                continue
+            if one.a_ns is not None and one.b_ns is not None:
+                sums[True] += one.change_ns
+            elif one.b_ns is None:
+                only_a += one.change_ns
+            else:
+                only_b += one.change_ns
+        rest = b - a - sums[True] - only_a - only_b
+        return Waterfall(a, sums[True], only_a, only_b, rest, b)
+
+    @property
+    def _is_of_time(self) -> bool:
+        """Whether both arms are timed in ns; cycles of an unknown clock compare with nothing."""
+        units = self.a.units | self.b.units
+        return len(units) == 1
+
+    def _grain(self, row: Row) -> float:
+        sides = (self.a.grain_ns[list(row.a)].sum(), self.b.grain_ns[list(row.b)].sum())
+        return float(max(sides))
+
+    def _is_measured(self, row: Row) -> bool:
+        return bool(self.a.is_measured[list(row.a)].all() and self.b.is_measured[list(row.b)].all())
+
+
+def _is_above(a: Floats, b: Floats, grain: Floats) -> Bools:
+    """Whether the times of a row, or their change, are more than steps of their clock."""
+    x, y = _median(a), _median(b)
+    with np.errstate(invalid="ignore"):
+        found: Bools = (np.fmin(x, y) > _GRAINS * grain) | (np.abs(y - x) > _GRAINS * grain)
+    return found
+
+
+def _median(times: Floats) -> Floats:
+    """The median over the sessions that have a row; NaN if none has."""
+    found = np.full(times.shape[1], np.nan)
+    has = np.isfinite(times).any(axis=0)
+    found[has] = np.nanmedian(times[:, has], axis=0)
+    return found
+
+
+def _figures(
+    a: Floats, b: Floats, changes: Changes, of_time: bool, grain: Floats, measured: Bools
+) -> tuple[Compared, ...]:
+    x, y = _median(a), _median(b)
+    above = _is_above(a, b, grain)
+    changed, unchanged = changes.is_changed, changes.is_unchanged
+    found = []
+    for i in range(a.shape[1]):
+        own_a, own_b = (tuple(m[np.isfinite(m[:, i]), i].tolist()) for m in (a, b))
+        doubt = None
+        change = _known(y[i] / x[i] - 1) if x[i] > 0 and y[i] > 0 else None
+        is_same_sign = change is not None and change * changes.log_ratio[i] > 0
+        if changed[i] and is_same_sign:
+            verdict = Verdict.SLOWER if changes.log_ratio[i] > 0 else Verdict.FASTER
+        elif unchanged[i]:
+            verdict = Verdict.NO_CHANGE
+        else:
+            verdict = Verdict.CANNOT_TELL
+            doubt = _doubt(len(own_a), len(own_b), of_time, bool(measured[i]), bool(above[i]))
+        low, high = _ratio(changes.low[i]), _ratio(changes.high[i])
+        found.append(
+            Compared(
+                _known(x[i]),
+                _known(y[i]),
+                own_a,
+                own_b,
+                change,
+                (low, high) if low is not None and high is not None else None,
+                _known(changes.p[i]),
+                _known(changes.q[i]),
+                _known(changes.detectable[i]),
+                verdict,
+                doubt,
+            )
+        )
+    return tuple(found)
+
+
+def _doubt(count_a: int, count_b: int, of_time: bool, measured: bool, above: bool) -> Doubt:
+    fewest = min(count_a, count_b)
+    if not fewest:
+        return Doubt.ONLY_IN_ONE
+    if not of_time:
+        return Doubt.DIFFERENT_CLOCKS
+    if not measured:
+        return Doubt.NOT_MEASURED
+    if not above:
+        return Doubt.BELOW_CLOCK
+    if fewest == 1:
+        return Doubt.ONE_SESSION
+    return Doubt.FEW_SESSIONS if fewest < LEAST_SESSIONS else Doubt.NOISE
+
+
+def _ratio(logarithm: float) -> float | None:
+    with np.errstate(over="ignore"):
+        return _known(np.expm1(logarithm))
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

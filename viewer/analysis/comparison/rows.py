@@ -1,0 +1,217 @@
+"""What is compared with what: the parts of A and the parts of B that belong together.
+
+Time that several operators share is never divided. So calls that share an operator, in one arm or
+through a pair, are one row: all kernels of portable operators against the delegate call that took
+them over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from viewer.analysis.comparison.alignment import aligned
+from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.operator_pairs import Grade, OperatorPairs, pair_operators
+
+OPERATOR, DELEGATE_EVENT = "operator", "delegate_event"
+_ORDER = list(Grade)
+_NO_PAIRS = OperatorPairs((), (), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a comparison: parts of A and parts of B, by number, ascending; one may be empty.
+
+    why: the reason of the grade, in words.
+    """
+
+    level: str
+    label: str
+    grade: Grade
+    why: str
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+
+
+def paired_operators(a: Arm, b: Arm) -> OperatorPairs:
+    """The pairs of the operators of two arms; none if an arm has no program."""
+    if a.program is None or b.program is None:
+        return _NO_PAIRS
+    return pair_operators(a.program, b.program)
+
+
+def rows_of(a: Arm, b: Arm, pairs: OperatorPairs) -> tuple[Row, ...]:
+    """Return all rows: the calls in the order of A, then those of B, then events of delegates."""
+    calls = tuple(_call_rows(a, b, pairs))
+    return calls + tuple(_event_rows(a, b, calls, pairs.same_program))
+
+
+# -- calls -----------------------------------------------------------------------------------------
+
+
+def _call_rows(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[Row]:
+    joined = _Joined()
+    for side, arm in enumerate((a, b)):
+        for number, part in enumerate(arm.parts):
+            if part.id.event is None:
+                joined.add((side, "part", number))
+                for operator in part.operators:
+                    joined.join((side, "part", number), (side, "operator", operator))
+    for pair in pairs.pairs:
+        joined.join((0, "operator", pair.a), (1, "operator", pair.b))
+    for x, y in _unlinked_pairs(a, b, pairs):
+        joined.join((0, "part", x), (1, "part", y))
+    for members in joined.groups():
+        parts = [sorted(n for s, kind, n in members if s == i and kind == "part") for i in (0, 1)]
+        if not parts[0] and not parts[1]:
+            continue
+        grade, why = _grade(a, b, tuple(parts[0]), tuple(parts[1]), pairs)
+        label = _row_label(a, b, parts[0], parts[1])
+        yield Row(OPERATOR, label, grade, why, tuple(parts[0]), tuple(parts[1]))
+
+
+def _unlinked_pairs(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[tuple[int, int]]:
+    """Pairs of calls without operators: equal names, in the order in which they run."""
+    methods = dict(pairs.methods)
+    of_a, of_b = (dict.fromkeys(part.id.method for part in arm.parts) for arm in (a, b))
+    if len(of_a) == len(of_b) == 1:  # names of scopes may differ
+        methods |= zip(of_a, of_b, strict=True)
+    for method in of_a:
+        x, y = list(_unlinked(a, method)), list(_unlinked(b, methods.get(method, method)))
+        names_x, names_y = ([arm.parts[i].name for i in some] for arm, some in ((a, x), (b, y)))
+        for i, j in aligned(names_x, names_y, lambda p, q: float(p == q), lambda name: name):
+            yield x[i], y[j]
+
+
+def _unlinked(arm: Arm, method: str) -> Iterator[int]:
+    for number, part in enumerate(arm.parts):
+        if part.id.method == method and part.id.event is None and not part.operators:
+            yield number
+
+
+def _grade(
+    a: Arm, b: Arm, x: tuple[int, ...], y: tuple[int, ...], pairs: OperatorPairs
+) -> tuple[Grade, str]:
+    if not y:
+        return Grade.ONLY_A, "only in A"
+    if not x:
+        return Grade.ONLY_B, "only in B"
+    of_a = {i for number in x for i in a.parts[number].operators}
+    of_b = {i for number in y for i in b.parts[number].operators}
+    used = [pair for pair in pairs.pairs if pair.a in of_a and pair.b in of_b]
+    if not used:
+        return Grade.BY_NAME, "same name, in the order of the calls"
+    shares = [sorted(_sharing(arm, some)) for arm, some in ((a, x), (b, y))]
+    is_plain = len(used) == len(of_a) == len(of_b) and len(shares[0]) == len(shares[1])
+    if not is_plain:
+        return Grade.GROUP, "; ".join(
+            dict.fromkeys(pair.why for pair in used if pair.grade is Grade.GROUP)
+        ) or "they share operators"
+    worst = max(used, key=lambda pair: _ORDER.index(pair.grade))
+    return worst.grade, worst.why
+
+
+def _sharing(arm: Arm, some: Iterable[int]) -> Iterator[tuple[int, ...]]:
+    """What each call runs, for calls of several operators."""
+    for number in some:
+        if len(arm.parts[number].operators) > 1:
+            yield arm.parts[number].operators
+
+
+def _row_label(a: Arm, b: Arm, x: Sequence[int], y: Sequence[int]) -> str:
+    """What runs on one side, and where if another backend runs it on the other side."""
+    if not x or not y:
+        return _label(a, x) if x else _label(b, y)
+    of_a, of_b = (
+        ", ".join(dict.fromkeys(arm.parts[n].backend or "kernels" for n in some))
+        for arm, some in ((a, x), (b, y))
+    )
+    return _label(a, x) if of_a == of_b else f"{_label(a, x)} → {of_b}"
+
+
+def _label(arm: Arm, some: Sequence[int]) -> str:
+    """The operators of some calls, "stem · convolution and 3 more", or their names."""
+    program = arm.program
+    numbers = dict.fromkeys(i for number in some for i in arm.parts[number].operators)
+    if program is not None and numbers:
+        labels = [program.operators[i].label for i in numbers]
+        backends = dict.fromkeys(arm.parts[n].backend for n in some if arm.parts[n].backend)
+    else:
+        labels, backends = list(dict.fromkeys(arm.parts[n].name for n in some)), {}
+    more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+    where = f" ({', '.join(backends)})" if backends else ""
+    return f"{labels[0]}{more}{where}"
+
+
+# -- events of delegates ---------------------------------------------------------------------------
+
+
+def _event_rows(a: Arm, b: Arm, calls: Sequence[Row], same: bool) -> Iterator[Row]:
+    inside_a, inside_b = _inside(a), _inside(b)
+    for row in calls:
+        x = [call for call in row.a if call in inside_a]
+        y = [call for call in row.b if call in inside_b]
+        # As many delegate calls on both sides belong together in their order.
+        of_b = {}
+        if len(x) == len(y):
+            of_b = {
+                (nth, b.parts[n].id.event): n for nth, call in enumerate(y) for n in inside_b[call]
+            }
+        paired = set()
+        for nth, call in enumerate(x):
+            for number in inside_a[call]:
+                label = _event_label(a, number)
+                other = of_b.get((nth, a.parts[number].id.event))
+                if other is None:
+                    yield Row(DELEGATE_EVENT, label, Grade.ONLY_A, "only in A", (number,), ())
+                    continue
+                paired.add(other)
+                grade = Grade.SAME if same and row.grade is Grade.SAME else Grade.BY_NAME
+                why = "same record" if grade is Grade.SAME else "same name inside paired calls"
+                yield Row(DELEGATE_EVENT, label, grade, why, (number,), (other,))
+        for number in (n for call in y for n in inside_b[call] if n not in paired):
+            label = _event_label(b, number)
+            yield Row(DELEGATE_EVENT, label, Grade.ONLY_B, "only in B", (), (number,))
+
+
+def _inside(arm: Arm) -> dict[int, list[int]]:
+    """The events inside each delegate call."""
+    found: dict[int, list[int]] = {}
+    for number, part in enumerate(arm.parts):
+        if part.id.event is not None and part.id.call in arm.number:
+            found.setdefault(arm.number[part.id.call], []).append(number)
+    return found
+
+
+def _event_label(arm: Arm, number: int) -> str:
+    part = arm.parts[number]
+    nth = part.id.event[1] if part.id.event else 0
+    return f"{part.name} ({part.backend})" if not nth else f"{part.name} {nth + 1} ({part.backend})"
+
+
+class _Joined:
+    """Groups of things that were joined with one another, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._above: dict[tuple[int, str, int], tuple[int, str, int]] = {}
+
+    def add(self, one: tuple[int, str, int]) -> None:
+        self._above.setdefault(one, one)
+
+    def join(self, one: tuple[int, str, int], other: tuple[int, str, int]) -> None:
+        self.add(one)
+        self.add(other)
+        self._above[self._top(other)] = self._top(one)
+
+    def _top(self, one: tuple[int, str, int]) -> tuple[int, str, int]:
+        while self._above[one] != one:
+            self._above[one] = self._above[self._above[one]]
+            one = self._above[one]
+        return one
+
+    def groups(self) -> list[list[tuple[int, str, int]]]:
+        found: dict[tuple[int, str, int], list[tuple[int, str, int]]] = {}
+        for one in self._above:
+            found.setdefault(self._top(one), []).append(one)
+        return list(found.values())

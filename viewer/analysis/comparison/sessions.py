@@ -1,0 +1,280 @@
+"""The sessions of an arm, and the time of every part of the program in each of their inferences.
+
+A *part* is the finest piece that can be compared: an instruction of a method (a kernel call or a
+call of a delegate), or one event inside a delegate call. The same part has the same identity in
+every session of an arm.
+
+Inferences that warm up or did not finish are left out, as in all figures per inference. Parts that
+do not run in an inference, such as those of a branch, have no time there, which is not 0.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Bools, Floats, Ints
+from viewer.model.names.executorch import KERNEL_PREFIX
+from viewer.model.queries import foreign, run_of_slices
+from viewer.model.timing import ROUNDING_TICKS, Timing, timings
+from viewer.model.trace import KeyKind, Run
+from viewer.model.warm_up import counted_inferences
+from viewer.program.program import Program
+
+_CALLS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL)
+_COMPARED = (*_CALLS, KeyKind.DELEGATE_EVENT)
+
+
+@dataclass(frozen=True, slots=True)
+class PartId:
+    """The identity of a part.
+
+    method: its method, or the name of its scope if no record states the method. event: for an event
+    inside a delegate call, its name and its number among the events of that name, from 0.
+    """
+
+    method: str
+    instruction: int
+    event: tuple[str, int] | None = None
+
+    @property
+    def call(self) -> PartId:
+        """The instruction that it is, or that it is in."""
+        return self if self.event is None else PartId(self.method, self.instruction)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is known about a part: its name in the profile, its backend and its operators.
+
+    name: of the kernel, the backend or the event. operators: indexes into `Program.operators`,
+    ascending. is_method_known: whether `PartId.method` is the name of a method.
+    """
+
+    id: PartId
+    name: str
+    backend: str
+    operators: tuple[int, ...]
+    is_method_known: bool
+
+
+@dataclass(frozen=True, eq=False)
+class MethodTimes:
+    """The times of the parts of one method in one session.
+
+    runs: those that count. ticks: of shape (runs, parts), NaN where a part did not run. measured:
+    per part, whether all of its times are measured and on the clock of the file. calls: per part,
+    the number of its slices in a run, on average. grain: per part, the ticks by which times on its
+    clock differ at least.
+    """
+
+    method: str
+    runs: tuple[Run, ...]
+    parts: tuple[Part, ...]
+    ticks: Floats
+    measured: Bools
+    calls: Floats
+    grain: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """One recording: the inferences of a file, or those between two restarts of its clock.
+
+    runs: those that count, in the order of the file. ns_per_tick: of the clock of the file.
+    """
+
+    table: LinkTable
+    ns_per_tick: float
+    runs: tuple[Run, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return os.path.basename(self.table.trace.path)
+
+    @property
+    def unit(self) -> str:
+        """The unit of its clock: "ns", or "cycle" if the rate is only assumed."""
+        clock = self.table.trace.clock
+        return clock.unit if clock.assumed else "ns"
+
+    @property
+    def program(self) -> Program | None:
+        """The program that its slices are linked to."""
+        return self.table.program
+
+    @cached_property
+    def methods(self) -> tuple[MethodTimes, ...]:
+        """The times of every method that has inferences, in the order of the first of each."""
+        found: dict[tuple[str, bool], list[int]] = {}
+        for scope in dict.fromkeys(run.scope for run in self.runs):
+            found.setdefault(self.method_of(scope), []).append(scope)
+        return tuple(self._times(method, scopes) for (method, _), scopes in found.items())
+
+    def method_of(self, scope: int) -> tuple[str, bool]:
+        """The method of a scope and True, else the name of the scope and False."""
+        method = self.table.method_of_scope(scope)
+        return (method, True) if method else (self.table.trace.scopes[scope].name, False)
+
+    def _times(self, method: str, scopes: Sequence[int]) -> MethodTimes:
+        trace = self.table.trace
+        slices, keys = trace.slices, trace.keys
+        runs = tuple(run for run in self.runs if run.scope in scopes)
+        row_of_run = np.full(len(trace.runs) + 1, -1)
+        number = {id(run): i for i, run in enumerate(trace.runs)}
+        row_of_run[[number[id(run)] for run in runs]] = np.arange(len(runs))
+        is_compared = np.isin(keys.kind, _COMPARED) & (keys.instruction >= 0)
+        is_compared &= np.isin(keys.scope, scopes)
+        at = np.flatnonzero(is_compared[slices.key])
+        row = row_of_run[self._run_of_slices[at]]
+        at, row = at[row >= 0], row[row >= 0]
+        part_of, parts = self._parts(at, row, method)
+        ticks = (slices.end[at] - slices.start[at]).astype(np.float64)
+        count, place = len(parts), row * len(parts) + part_of
+        shape = len(runs), count
+        total = np.bincount(place, ticks, len(runs) * count).reshape(shape)
+        calls = np.bincount(place, minlength=len(runs) * count).reshape(shape)
+        is_measured_part = np.ones(count, np.bool_)
+        is_measured_part[part_of[~self._is_measured[at]]] = False
+        ran = np.maximum((calls > 0).sum(axis=0), 1)
+        return MethodTimes(
+            method,
+            runs,
+            parts,
+            np.where(calls > 0, total, np.nan),
+            is_measured_part,
+            calls.sum(axis=0) / ran,
+            self._grains(count, part_of, at),
+        )
+
+    @cached_property
+    def _run_of_slices(self) -> Ints:
+        return run_of_slices(self.table.trace)
+
+    @cached_property
+    def _is_measured(self) -> Bools:
+        slices = self.table.trace.slices
+        found: Bools = timings(slices) & (Timing.ESTIMATED | Timing.DERIVED) == 0
+        found[foreign(slices)] = False
+        return found
+
+    def _grains(self, count: int, part_of: Ints, at: Ints) -> Ints:
+        grain = np.ones(count, np.int64)
+        is_rounded = timings(self.table.trace.slices)[at] & Timing.ROUNDED > 0
+        grain[part_of[is_rounded]] = ROUNDING_TICKS
+        return grain
+
+    def _parts(self, at: Ints, row: Ints, method: str) -> tuple[Ints, tuple[Part, ...]]:
+        """The part of each of some slices, and the parts in the order in which they first ran."""
+        trace = self.table.trace
+        keys = trace.keys
+        key = trace.slices.key[at]
+        is_event = keys.kind[key] == KeyKind.DELEGATE_EVENT
+        name = np.where(is_event, keys.name[key].astype(np.int64), -1)
+        instruction = keys.instruction[key]
+        nth = _nth(row, instruction, name, trace.slices.start[at])
+        nth[~is_event] = 0
+        identity = np.stack([instruction, name, nth])
+        _, first, part_of = np.unique(identity, axis=1, return_index=True, return_inverse=True)
+        order = np.argsort(trace.slices.start[at[first]], kind="stable")
+        place = np.empty(len(first), np.int64)
+        place[order] = np.arange(len(first))
+        operators = self._operators_of_calls
+        is_known = any(
+            known for name_of, known in map(self.method_of, range(len(trace.scopes)))
+            if name_of == method
+        )  # fmt: skip
+        parts = []
+        for i in first[order].tolist():
+            own = int(key[i])
+            event = (trace.strings[name[i]], int(nth[i])) if is_event[i] else None
+            found = PartId(method, int(instruction[i]), event)
+            call = int(keys.scope[own]), found.instruction
+            linked = self.table.links[own].operators if event else operators.get(call, ())
+            parts.append(
+                Part(
+                    found,
+                    self._name_of(own),
+                    self._backend_of_calls.get(call, ""),
+                    tuple(sorted(linked)),
+                    is_known,
+                )
+            )
+        return place[part_of.reshape(-1)], tuple(parts)
+
+    def _name_of(self, key: int) -> str:
+        keys, strings = self.table.trace.keys, self.table.trace.strings
+        call = int(keys.scope[key]), int(keys.instruction[key])
+        own: str = strings[keys.name[key]]
+        return self._kernel_of_calls.get(call, own) if keys.kind[key] in _CALLS else own
+
+    @cached_property
+    def _operators_of_calls(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """Scope and instruction -> the operators that any of its calls and kernels has."""
+        keys = self.table.trace.keys
+        found: dict[tuple[int, int], set[int]] = {}
+        wanted = np.isin(keys.kind, (*_CALLS, KeyKind.KERNEL))
+        for key in np.flatnonzero(wanted & (keys.instruction >= 0)).tolist():
+            call = int(keys.scope[key]), int(keys.instruction[key])
+            found.setdefault(call, set()).update(self.table.links[key].operators)
+        return {call: tuple(sorted(own)) for call, own in found.items()}
+
+    @cached_property
+    def _kernel_of_calls(self) -> dict[tuple[int, int], str]:
+        """Scope and instruction -> the kernel that it runs, or the backend that it calls."""
+        keys, strings = self.table.trace.keys, self.table.trace.strings
+        found = dict(self._backend_of_calls)
+        for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
+            call = int(keys.scope[key]), int(keys.instruction[key])
+            found.setdefault(call, strings[keys.name[key]].removeprefix(KERNEL_PREFIX))
+        return found
+
+    @cached_property
+    def _backend_of_calls(self) -> dict[tuple[int, int], str]:
+        """Scope and instruction of a delegate call -> its backend."""
+        keys = self.table.trace.keys
+        return {
+            (int(keys.scope[key]), int(keys.instruction[key])): self.table.links[key].backend
+            or self.table.trace.strings[keys.name[key]]
+            for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_CALL).tolist()
+        }
+
+
+def _nth(row: Ints, instruction: Ints, name: Ints, start: Ints) -> Ints:
+    """The number of each slice, from 0, among those of its run, instruction and name."""
+    order = np.lexsort((start, name, instruction, row))
+    same = np.zeros(len(order), np.bool_)
+    for column in (row, instruction, name):
+        one = column[order]
+        same[1:] = (one[1:] == one[:-1]) & (same[1:] if column is not row else True)
+    place = np.arange(len(order))
+    first = np.maximum.accumulate(np.where(same, 0, place))
+    found = np.empty(len(order), np.int64)
+    found[order] = place - first
+    return found
+
+
+def sessions_of(table: LinkTable, ns_per_tick: float) -> list[Session]:
+    """Return the sessions of a file: one, or one per restart of its clock.
+
+    A clock restarts with the device: an inference starts before an earlier one of the file ended.
+    Only dumps state their order.
+    """
+    runs = counted_inferences(table.trace, warm_up=False)
+    if any(run.first_row < 0 for run in runs):
+        return [Session(table, ns_per_tick, tuple(runs))]
+    found: list[list[Run]] = []
+    over = 0
+    for run in sorted(runs, key=lambda run: run.first_row):
+        if not found or run.start < over:
+            found.append([])
+            over = run.end
+        found[-1].append(run)
+        over = max(over, run.end)
+    return [Session(table, ns_per_tick, tuple(own)) for own in found]

@@ -1,0 +1,182 @@
+"""`opscope compare`: two arms of profiles, what changed between them, and what is proven."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+
+from viewer.analysis.comparison.comparison import Comparison
+from viewer.cli.arguments import add_files, complain
+from viewer.cli.commands.open_inputs import open_all
+from viewer.codecs.atomic_file import write_whole
+from viewer.formats.folders import look_through
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+from viewer.reports.compare import compare_facts
+from viewer.reports.compare_text import compare_markdown, compare_text
+from viewer.reports.regressions import Rule, failing, parse_rule, undecided
+from viewer.workspace.comparison_arms import arm_of
+from viewer.workspace.workspace import Workspace
+
+_REGRESSION, _UNKNOWN = 3, 4
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments after its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope compare",
+        usage="opscope compare A [A ...] --with B [B ...] [options]",
+        description="Compare two arms: is B faster, where, and is it sure? Each file is a "
+        "session, that is, one process on the device. A verdict needs 3 sessions in each arm. An "
+        "ETRecord in one arm is used for both if the other has none. Folders stand for the files "
+        "in them.",
+        epilog="exit code: 0 compared, 1 unreadable, 2 usage, 3 a change fails --fail-if, 4 such a "
+        "change cannot be excluded (with --fail-if-unknown)",
+    )
+    add_files(parser, "+")
+    parser.add_argument(
+        "--with",
+        dest="others",
+        nargs="+",
+        required=True,
+        metavar="B",
+        help="the files of the other arm",
+    )
+    parser.add_argument(
+        "--fail-if",
+        metavar="RULE",
+        help='exit with 3 if a change is proven: "slower > 5%% and > 20us" (per inference)',
+    )
+    parser.add_argument(
+        "--fail-if-unknown",
+        action="store_true",
+        help="exit with 4 if the sessions cannot exclude such a change",
+    )
+    parser.add_argument("--all", action="store_true", help="print all rows")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON for scripts")
+    form.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write to a file: .json, .md or any other for text"
+    )
+    chosen = parser.parse_args(arguments)
+    rule = _rule(parser, chosen)
+    comparison, problems, failed = _opened(parser, chosen)
+    if comparison is None:
+        return 1
+    text = _text(chosen, comparison, problems)
+    if chosen.output:
+        try:
+            write_whole(chosen.output, (text + "\n").encode())
+        except OSError as error:
+            complain(f"{chosen.output}: {error.strerror or error}")
+            return 1
+    else:
+        print(text)
+    if failed:
+        return 1
+    return _code(rule, chosen.fail_if_unknown, comparison)
+
+
+def _rule(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Rule | None:
+    if chosen.fail_if is None:
+        if chosen.fail_if_unknown:
+            parser.error("--fail-if-unknown needs --fail-if")
+        return None
+    try:
+        return parse_rule(chosen.fail_if)
+    except ValueError as error:
+        parser.error(f"--fail-if: {error}")
+
+
+def _opened(
+    parser: argparse.ArgumentParser, chosen: argparse.Namespace
+) -> tuple[Comparison | None, list[str], bool]:
+    """Return the comparison (None without a profile in each arm), its problems, and any failure."""
+    files, others = _files(parser, chosen.files), _files(parser, chosen.others)
+    a, failed_a = open_all(parser, _of_arm(chosen, files, others))
+    known: dict[str, Program | Executable] = {os.path.abspath(p.path): p for p in a.programs}
+    known |= {os.path.abspath(executable.path): executable for executable in a.executables}
+    b, failed_b = open_all(parser, _of_arm(chosen, others, files), known)
+    _share(a, b)
+    _share(b, a)
+    failed = failed_a or failed_b
+    for name, workspace in (("A", a), ("B", b)):
+        if not workspace.traces:
+            complain(f"arm {name} has no profile")
+            return None, [], True
+    problems = [f"A: {text}" for text in _warnings(a)] + [f"B: {text}" for text in _warnings(b)]
+    return Comparison(arm_of(a), arm_of(b)), problems, failed
+
+
+def _share(one: Workspace, other: Workspace) -> None:
+    """Use the programs of one arm for the other, if that has none."""
+    if not other.programs:
+        for program in one.programs:
+            other.add(program)
+    if not other.executables:
+        for executable in one.executables:
+            other.add(executable)
+
+
+def _warnings(workspace: Workspace) -> list[str]:
+    return [text for trace in workspace.traces for text in workspace.warnings(trace)]
+
+
+def _files(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
+    """Return the files, with those in folders in place of these."""
+    found: list[str] = []
+    for path in given:
+        if os.path.isdir(path):
+            inside = [file.path for file in look_through(path).files if file.is_meant]
+            if not inside:
+                parser.error(f"{path}: no profile or ETRecord in this folder")
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+def _of_arm(
+    chosen: argparse.Namespace, files: Sequence[str], others: Sequence[str]
+) -> argparse.Namespace:
+    """Return the options for one arm: without those that name a file of the other one."""
+
+    def is_own(text: str) -> bool:
+        def named(paths: Sequence[str]) -> bool:
+            starts = [name for path in paths for name in (path, os.path.basename(path))]
+            return any(text.startswith((f"{name}=", f"{name}:")) for name in starts)
+
+        return named(files) or not named(others)
+
+    lists = ("pair", "method", "identifier_column", "clock", "part")
+    own = {name: list(filter(is_own, getattr(chosen, name))) for name in lists}
+    return argparse.Namespace(**{**vars(chosen), **own, "files": list(files)})
+
+
+def _text(chosen: argparse.Namespace, comparison: Comparison, problems: Sequence[str]) -> str:
+    end = os.path.splitext(chosen.output or "")[1].lower()
+    if chosen.json or (end == ".json" and not chosen.markdown):
+        return json.dumps(compare_facts(comparison, problems), indent=1)
+    if chosen.markdown or end == ".md":
+        return compare_markdown(comparison, problems, everything=chosen.all)
+    return compare_text(comparison, problems, everything=chosen.all)
+
+
+def _code(rule: Rule | None, unknown: bool, comparison: Comparison) -> int:
+    """Say what fails on stderr; returns the exit code."""
+    if rule is None:
+        return 0
+    failed = failing(comparison, rule)
+    for label in failed:
+        complain(f"{rule.text}: {label}")
+    if failed:
+        return _REGRESSION
+    doubtful = undecided(comparison, rule) if unknown else []
+    if doubtful:
+        more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
+        complain(f"{rule.text}: cannot be excluded for {doubtful[0]}{more}")
+        return _UNKNOWN
+    return 0

@@ -1,0 +1,158 @@
+"""The output of `opscope compare`: two arms, the change of every row, and what is proven. No Qt.
+
+The data is a stable contract for scripts; the text is derived from it. Times are whole ns; a change
+is the ratio of B to A, less 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.comparison import Compared, Comparison
+from viewer.analysis.comparison.rows import Row
+from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
+from viewer.model.warm_up import MOST
+from viewer.program.program import NO_HANDLE, Program
+from viewer.reports.info import Facts
+
+COMPARE_SCHEMA = "opscope-compare/1"
+
+
+def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts:
+    """Return a comparison, as `--json` prints it. problems: what the user should know about it."""
+    inference = comparison.inference
+    fall = comparison.waterfall
+    return {
+        "schema": COMPARE_SCHEMA,
+        "method": {
+            "statistic": "median over the runs of a session, warm-up dropped",
+            "test": "t on log session medians, variances moderated over all rows",
+            "correction": "Benjamini-Hochberg over all rows and the inference",
+            "alpha": ALPHA,
+            "threshold": THRESHOLD,
+            "least_sessions": LEAST_SESSIONS,
+            "warm_up_runs": MOST,
+            "seed": 0,
+        },
+        "arms": {"a": _arm(comparison.a), "b": _arm(comparison.b)},
+        "inference": _figures(inference),
+        "detectable": _rounded(comparison.detectable),
+        "waterfall": None
+        if fall is None
+        else {
+            "a_ns": round(fall.a),
+            "pairs_ns": round(fall.pairs),
+            "only_a_ns": round(fall.only_a),
+            "only_b_ns": round(fall.only_b),
+            # What rounding leaves is in the rest, so that the figures add up exactly.
+            "rest_ns": round(fall.b)
+            - round(fall.a)
+            - round(fall.pairs)
+            - round(fall.only_a)
+            - round(fall.only_b),
+            "b_ns": round(fall.b),
+        },
+        "rows": [
+            _row(comparison, row, one)
+            for row, one in zip(comparison.rows, comparison.compared, strict=True)
+        ],
+        "pairing": _pairing(comparison),
+        "problems": list(problems),
+    }
+
+
+def _arm(arm: Arm) -> Facts:
+    return {
+        "files": [session.table.trace.path for session in arm.sessions],
+        "sessions": len(arm.sessions),
+        "runs": [len(session.runs) for session in arm.sessions],
+    }
+
+
+def _figures(one: Compared) -> Facts:
+    return {
+        "a_ns": _whole(one.a_ns),
+        "b_ns": _whole(one.b_ns),
+        "change": _rounded(one.change),
+        "ci": _interval(one),
+        "change_ns": round(one.change_ns),
+        "p": _rounded(one.p),
+        "q": _rounded(one.q),
+        "detectable": _rounded(one.detectable),
+        "verdict": one.verdict.value,
+        "reason": one.doubt.value if one.doubt else None,
+    }
+
+
+def _row(comparison: Comparison, row: Row, one: Compared) -> Facts:
+    figures = _figures(one)
+    a_ns, b_ns = figures.pop("a_ns"), figures.pop("b_ns")
+    return {
+        "level": row.level,
+        "label": row.label,
+        "grade": row.grade.value,
+        "why": row.why,
+        "a": _side(comparison.a, row.a, a_ns, one.sessions_a),
+        "b": _side(comparison.b, row.b, b_ns, one.sessions_b),
+        **figures,
+    }
+
+
+def _side(
+    arm: Arm, parts: Sequence[int], ns: int | None, sessions: Iterable[float]
+) -> Facts | None:
+    if not parts:
+        return None
+    own = [arm.parts[number] for number in parts]
+    event = own[0].id.event
+    return {
+        "handles": _handles(arm.program, dict.fromkeys(i for part in own for i in part.operators)),
+        "instructions": [
+            [part.id.method if part.is_method_known else None, part.id.instruction] for part in own
+        ],
+        "event": list(event) if event else None,
+        "ns": ns,
+        "sessions": [round(median) for median in sessions],
+    }
+
+
+def _handles(program: Program | None, operators: Iterable[int]) -> list[str]:
+    """The operators as "method:debug handle"; those without a handle are left out."""
+    if program is None:
+        return []
+    found = (program.operators[i] for i in operators)
+    return [f"{op.method}:{op.debug_handle}" for op in found if op.debug_handle != NO_HANDLE]
+
+
+def _pairing(comparison: Comparison) -> Facts:
+    a, b, pairs = comparison.a.program, comparison.b.program, comparison.pairs
+    paired: list[list[str]] = []
+    only: tuple[list[str], list[str]] = ([], [])
+    if a is not None and b is not None:
+        for pair in pairs.pairs:
+            ends = _handles(a, [pair.a]) + _handles(b, [pair.b])
+            if len(ends) == 2:
+                paired.append([*ends, pair.grade.value])
+        sides = ((a, {pair.a for pair in pairs.pairs}), (b, {pair.b for pair in pairs.pairs}))
+        for found, (program, used) in zip(only, sides, strict=True):
+            found += _handles(program, (op.index for op in program.operators
+                                        if op.index not in used))  # fmt: skip
+    return {"pairs": paired, "only_a": only[0], "only_b": only[1]}
+
+
+def _interval(one: Compared) -> list[float] | None:
+    if one.interval is None:
+        return None
+    low, high = map(_rounded, one.interval)
+    return None if low is None or high is None else [low, high]
+
+
+def _whole(ns: float | None) -> int | None:
+    return None if ns is None else round(ns)
+
+
+def _rounded(value: float | None) -> float | None:
+    """A number with six significant digits, or None if it is not finite."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")

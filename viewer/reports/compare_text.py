@@ -1,0 +1,177 @@
+"""A comparison as text for a terminal, and as Markdown for a pull request. No Qt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.operator_pairs import Grade
+from viewer.analysis.comparison.rows import Row
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS
+from viewer.model.text import one_line
+from viewer.model.times import MINUS, counted, format_time, plain_spaces
+from viewer.reports.columns import aligned_times, column_lines
+
+_TITLES = ("Δ", "change", "95 % interval", "A", "B", "verdict", "pair", "what")
+_WORDS = {
+    Verdict.SLOWER: "slower",
+    Verdict.FASTER: "faster",
+    Verdict.NO_CHANGE: "no change",
+    Verdict.CANNOT_TELL: "inconclusive",
+}
+# Rows without a proven change that are shown by default, largest change first.
+_MOST = 10
+
+
+def compare_text(
+    comparison: Comparison, problems: Sequence[str] = (), *, everything: bool = False
+) -> str:
+    """Return a comparison as text; everything: all rows, not only those that matter most."""
+    shown, left = _shown(comparison, everything)
+    lines = [*_head(comparison), ""]
+    if shown:
+        cells = [_cells(row, one) for row, one in shown]
+        columns = [
+            (title, [own[i] for own in cells]) for i, title in enumerate(_TITLES)
+        ]  # fmt: skip
+        for i in (0, 3, 4):
+            columns[i] = (_TITLES[i], aligned_times(columns[i][1]))
+        lines += column_lines(columns, 5)
+    lines += _tail(comparison, left)
+    lines += [f"note: {one_line(problem)}" for problem in problems]
+    return plain_spaces("\n".join(lines))
+
+
+def compare_markdown(
+    comparison: Comparison, problems: Sequence[str] = (), *, everything: bool = False
+) -> str:
+    """Return the same as Markdown."""
+    shown, left = _shown(comparison, everything)
+    lines = [*(f"{line}  " for line in _head(comparison)), ""]
+    if shown:
+        lines += [
+            "| " + " | ".join(_TITLES) + " |",
+            "| " + " | ".join("---:" if i < 5 else "---" for i in range(len(_TITLES))) + " |",
+        ]
+        for row, one in shown:
+            cells = (cell.replace("|", "\\|") for cell in _cells(row, one))
+            lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", *(f"{line}  " for line in _tail(comparison, left))]
+    lines += [f"> {one_line(problem)}" for problem in problems]
+    return plain_spaces("\n".join(lines))
+
+
+def sentence(comparison: Comparison) -> str:
+    """Return the answer in one sentence: "B is 12.0 % slower, +1.9 ms per inference"."""
+    one = comparison.inference
+    if one.a_ns is None or one.b_ns is None or one.change is None:
+        return "There is no inference in both arms to compare."
+    by = f"{change_text(one)}, {_difference(one.change_ns)} per inference"
+    if one.verdict is Verdict.NO_CHANGE:
+        return f"An inference takes as long in B as in A ({by})."
+    if one.verdict is Verdict.CANNOT_TELL:
+        why = one.doubt.value if one.doubt else ""
+        return f"Whether B is slower or faster is inconclusive: {why} ({by})."
+    return f"B is {_WORDS[one.verdict]} than A: {by}."
+
+
+def change_text(one: Compared) -> str:
+    """Return a change as "+5.2 %" or "2.10 x", "" if there is none."""
+    return "" if one.change is None else _percent(one.change)
+
+
+def _percent(change: float) -> str:
+    if change >= 1:
+        return f"{1 + change:.2f} x"
+    return f"{'+' if change >= 0 else MINUS}{100 * abs(change):.1f} %"
+
+
+def _interval(one: Compared) -> str:
+    if one.interval is None:
+        return ""
+    return " to ".join(map(_percent, one.interval))
+
+
+def _difference(ns: float) -> str:
+    return f"{'+' if ns >= 0 else MINUS}{format_time(abs(ns))}"
+
+
+def _head(comparison: Comparison) -> list[str]:
+    one = comparison.inference
+    lines = [f"A: {_arm(comparison.a)}", f"B: {_arm(comparison.b)}", sentence(comparison)]
+    if one.a_ns is not None and one.b_ns is not None:
+        interval = f", 95 % interval {_interval(one)}" if one.interval else ""
+        times = f"{format_time(one.a_ns)} → {format_time(one.b_ns)}"
+        lines.append(f"Inference: {times}{interval}")
+    if comparison.detectable is not None:
+        size = _percent(comparison.detectable)
+        lines.append(f"In the median row, these sessions would show a change of {size}.")
+    return lines
+
+
+def _arm(arm: Arm) -> str:
+    if not arm.sessions:
+        return "no session"
+    names = list(dict.fromkeys(session.name for session in arm.sessions))
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    runs = sorted({len(session.runs) for session in arm.sessions})
+    each = (
+        counted(runs[0], "inference") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} inferences"
+    )
+    return f"{counted(len(arm.sessions), 'session')} of {each} ({one_line(names[0])}{more})"
+
+
+def _shown(
+    comparison: Comparison, everything: bool
+) -> tuple[list[tuple[Row, Compared]], list[tuple[Row, Compared]]]:
+    """The rows to show, largest change first, and the others."""
+    rows = sorted(
+        zip(comparison.rows, comparison.compared, strict=True),
+        key=lambda both: -abs(both[1].change_ns),
+    )
+    if everything:
+        return rows, []
+    proven = (Verdict.SLOWER, Verdict.FASTER)
+    shown = [both for both in rows if both[1].verdict in proven]
+    others = [both for both in rows if both[1].verdict not in proven]
+    return shown + others[:_MOST], others[_MOST:]
+
+
+def _cells(row: Row, one: Compared) -> list[str]:
+    verdict = _WORDS[one.verdict]
+    if one.doubt is not None:
+        verdict += f": {one.doubt.value}"
+    return [
+        _difference(one.change_ns),
+        change_text(one),
+        _interval(one),
+        "" if one.a_ns is None else format_time(one.a_ns),
+        "" if one.b_ns is None else format_time(one.b_ns),
+        verdict,
+        "" if row.grade is Grade.SAME else row.grade.value.replace("_", " "),
+        one_line(row.label),
+    ]
+
+
+def _tail(comparison: Comparison, left: Sequence[tuple[Row, Compared]]) -> list[str]:
+    lines = []
+    if left:
+        counts = Counter(_WORDS[one.verdict] for _, one in left)
+        parts = ", ".join(f"{count} {word}" for word, count in counts.items())
+        lines.append(f"{counted(len(left), 'more row')}: {parts}. --all shows them.")
+    fall = comparison.waterfall
+    if fall is not None:
+        lines.append(
+            f"{format_time(fall.a)} in A, {_difference(fall.pairs)} in pairs, "
+            f"{_difference(fall.only_a)} only in A, {_difference(fall.only_b)} only in B, "
+            f"{_difference(fall.rest)} in no row: {format_time(fall.b)} in B"
+        )
+    fewest = min(len(comparison.a.sessions), len(comparison.b.sessions))
+    if fewest < LEAST_SESSIONS:
+        lines.append(
+            f"A verdict needs at least {LEAST_SESSIONS} sessions in each arm. Two sessions of one "
+            "program can differ by 20 % although nothing changed."
+        )
+    return lines

@@ -1,0 +1,89 @@
+"""Rules for `opscope compare --fail-if`: which change fails a build, such as "slower > 5%"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
+from viewer.model.times import parse_time
+
+_RULE = re.compile(
+    r"(slower|faster|changed)"
+    r"(?:\s*>\s*([0-9]{1,6}(?:\.[0-9]{1,3})?)\s*%)?"
+    r"(?:\s*(?:and)?\s*>\s*([0-9.]{1,12}\s*(?:ns|us|µs|ms|s)))?"
+)
+_VERDICTS = {
+    "slower": (Verdict.SLOWER,),
+    "faster": (Verdict.FASTER,),
+    "changed": (Verdict.SLOWER, Verdict.FASTER),
+}
+# What no further session of the same kind would settle.
+_SETTLED = (Doubt.ONLY_IN_ONE, Doubt.BELOW_CLOCK, Doubt.NOT_MEASURED, Doubt.DIFFERENT_CLOCKS)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A change that fails: proven, of one of `verdicts`, by more than a share and a time.
+
+    ratio: how many times as long, at least 1. ns: the least difference per inference.
+    """
+
+    text: str
+    verdicts: tuple[Verdict, ...]
+    ratio: float
+    ns: int
+
+    def fails(self, one: Compared) -> bool:
+        """Whether a proven change is large enough to fail."""
+        if one.verdict not in self.verdicts or one.change is None:
+            return False
+        ratio = 1 + one.change
+        return max(ratio, 1 / ratio) > self.ratio and abs(one.change_ns) > self.ns
+
+    def may_fail(self, one: Compared) -> bool:
+        """Whether a change that fails is within what is not known."""
+        if one.verdict is not Verdict.CANNOT_TELL or one.doubt in _SETTLED:
+            return False
+        if one.interval is None or one.a_ns is None:
+            return True
+        low, high = one.interval
+        ends = []
+        if Verdict.SLOWER in self.verdicts:
+            ends.append(1 + high)
+        if Verdict.FASTER in self.verdicts:
+            ends.append(1 + low)
+        return any(
+            max(end, 1 / end) > self.ratio and abs(end - 1) * one.a_ns > self.ns for end in ends
+        )
+
+
+def parse_rule(text: str) -> Rule:
+    """Return the rule of "slower > 5% and > 20us". Raises ValueError for anything else."""
+    match = _RULE.fullmatch(" ".join(text.split()))
+    if match is None:
+        raise ValueError(
+            f'{text!r} is not a rule: write it as "slower", "slower > 5%" or '
+            '"slower > 5% and > 20us"; "faster" and "changed" are possible too'
+        )
+    ratio = 1 + float(match[2]) / 100 if match[2] else 1.0
+    ns = parse_time(match[3].replace(" ", "")) if match[3] else 0
+    return Rule(text, _VERDICTS[match[1]], ratio, ns)
+
+
+def failing(comparison: Comparison, rule: Rule) -> list[str]:
+    """Return the labels of what fails a rule."""
+    return [label for label, one in _all(comparison) if rule.fails(one)]
+
+
+def undecided(comparison: Comparison, rule: Rule) -> list[str]:
+    """Return the labels of what may fail a rule, but for which the sessions do not suffice."""
+    return [label for label, one in _all(comparison) if rule.may_fail(one)]
+
+
+def _all(comparison: Comparison) -> Iterable[tuple[str, Compared]]:
+    yield "the whole inference", comparison.inference
+    yield from (
+        (row.label, one) for row, one in zip(comparison.rows, comparison.compared, strict=True)
+    )
