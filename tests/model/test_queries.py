@@ -9,6 +9,7 @@ from viewer.model.queries import (
     charge,
     event_positions,
     foreign,
+    numbers,
     self_time,
     sum_per_key,
     total_per_group,
@@ -40,6 +41,24 @@ def trace_of(items, native=()) -> Trace:
         columns={"native_dur": Column(np.zeros(len(table), np.int64), own)} if native else None,
     )  # fmt: skip
     return builder.build()
+
+
+def test_numbers_are_those_that_are_known_and_fit_64_bits():
+    builder = TraceBuilder("t", "test", "", Clock())
+    builder.track("p", "t")
+    key = builder.key(KeyKind.PLAIN, "k")
+    values = np.array([3.5, -1.0, 1e38, np.nan, np.inf, 2.0**62, 7.0])
+    count = len(values)
+    known = np.arange(count) != count - 1
+    builder.add(
+        track=np.zeros(count, np.uint32), start=np.arange(count), end=np.arange(count) + 1,
+        name=builder.intern("x"), key=np.full(count, key, np.uint32),
+        columns={"number": Column(values, known)},
+    )  # fmt: skip
+    trace = builder.build()
+    at, found = numbers(trace, "number")
+    assert (at.tolist(), found.tolist()) == ([0, 5], [3, 2**62])
+    assert len(numbers(trace, "other")[0]) == 0
 
 
 def parents(trace: Trace) -> dict[int, int]:

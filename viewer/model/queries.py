@@ -70,11 +70,11 @@ def units_of(trace: Trace) -> Ints:
 
 
 def numbers(trace: Trace, column: str, of: Bools | None = None) -> tuple[Ints, Ints]:
-    """The slices (only those in `of`) with a number >= 0 in a column, and the numbers as int64."""
+    """The slices (only those in `of`) with a number of 0 to 2**63 in a column, and it as int64."""
     found = trace.slices.columns.get(column)
     if found is None or found.strings is not None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    has = found.values >= 0
+    has = (found.values >= 0) & (found.values < 2.0**63)  # a hostile file may have 1e38
     for also in (of, found.valid):
         has = has if also is None else has & also
     at = np.flatnonzero(has)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Compared, Comparison
-from viewer.analysis.comparison.rows import Row
+from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
 from viewer.model.warm_up import MOST
 from viewer.program.program import NO_HANDLE, Program
@@ -110,7 +110,9 @@ def _side(
     return {
         "handles": _handles(arm.program, dict.fromkeys(i for part in own for i in part.operators)),
         "instructions": [
-            [part.id.method if part.is_method_known else None, part.id.instruction] for part in own
+            [part.id.method if part.is_method_known else None, part.id.instruction]
+            for part in own
+            if not part.id.group
         ],
         "event": list(event) if event else None,
         "ns": ns,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
-from viewer.analysis.comparison.rows import Row
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.model.text import one_line
 from viewer.model.times import MINUS, counted, format_time, plain_spaces

@@ -7,8 +7,9 @@ import pytest
 from tests.analysis.comparison.test_operator_pairs import EDITS
 from tests.builders.compare_sessions import arm, write_sessions
 from tests.paths import DATA
+from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.operator_pairs import Grade
-from viewer.analysis.comparison.rows import DELEGATE_EVENT, OPERATOR, paired_operators, rows_of
+from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
 
 
 def arms(edit):
@@ -34,7 +35,7 @@ def test_rows_have_exactly_the_calls_that_can_be_compared(edit):
     expected = {
         (frozenset(map(tuple, row["a"])), frozenset(map(tuple, row["b"]))) for row in truth["rows"]
     }
-    found = {(calls(a, r.a), calls(b, r.b)) for r in rows(a, b) if r.level == OPERATOR}
+    found = {(calls(a, r.a), calls(b, r.b)) for r in rows(a, b) if r.level == CALLS}
     assert found == expected
 
 

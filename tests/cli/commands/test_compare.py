@@ -25,6 +25,16 @@ def test_two_arms_are_compared(slower, capsys):
     assert "slower" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("level", ["module", "line", "type", "node"])
+def test_rows_of_every_level(level, capsys):
+    files = [str(EDIT / f"{side}.{end}") for side in "ab" for end in ("etdp", "etrecord")]
+    assert main(["compare", *files[:2], "--with", *files[2:], "--by", level, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["level"] for row in rows} == {level}
+    sides = [row[side] for row in rows for side in "ab" if row[side]]
+    assert all(side["instructions"] == [] for side in sides)
+
+
 def test_folders_stand_for_their_files(slower, tmp_path, capsys):
     assert main(["compare", str(tmp_path / "a"), "--with", str(tmp_path / "b"), "--json"]) == 0
     of_folders = json.loads(capsys.readouterr().out)

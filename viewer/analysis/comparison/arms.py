@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from viewer.analysis.comparison.rollups import rolled_times
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.arrays import Bools, Floats, Ints
 from viewer.program.program import Program
 
+# The default level: instructions, and events inside delegate calls.
+CALLS = "operator"
+
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """Sessions of one program. Parts are numbered as in `parts`."""
+    """Sessions of one program. Parts are numbered as in `parts`.
+
+    level: what the parts are: calls, or the groups of a level of `rollups`.
+    """
 
     sessions: tuple[Session, ...]
+    level: str = CALLS
+
+    def by(self, level: str) -> Arm:
+        """The same sessions with the parts of another level."""
+        return replace(self, level=level)
+
+    @cached_property
+    def _times(self) -> tuple[tuple[MethodTimes, ...], ...]:
+        """The times of the parts of every session."""
+        if self.level == CALLS:
+            return tuple(session.methods for session in self.sessions)
+        return tuple(rolled_times(session, self.level) for session in self.sessions)
 
     @property
     def program(self) -> Program | None:
@@ -29,8 +48,8 @@ class Arm:
     def parts(self) -> tuple[Part, ...]:
         """The parts of all sessions, in the order in which they first ran."""
         found: dict[PartId, Part] = {}
-        for session in self.sessions:
-            for times in session.methods:
+        for methods in self._times:
+            for times in methods:
                 for part in times.parts:
                     found.setdefault(part.id, part)
         return tuple(found.values())
@@ -44,8 +63,8 @@ class Arm:
     def grain_ns(self) -> Floats:
         """Per part, the ns by which its times differ at least, in any session."""
         found = np.zeros(len(self.parts))
-        for session in self.sessions:
-            for times in session.methods:
+        for session, methods in zip(self.sessions, self._times, strict=True):
+            for times in methods:
                 own = times.grain * times.calls * session.ns_per_tick
                 np.maximum.at(found, self._numbers(times), own)
         return found
@@ -54,8 +73,8 @@ class Arm:
     def is_measured(self) -> Bools:
         """Per part, whether all of its times are measured."""
         found = np.ones(len(self.parts), np.bool_)
-        for session in self.sessions:
-            for times in session.methods:
+        for methods in self._times:
+            for times in methods:
                 found[self._numbers(times)[~times.measured]] = False
         return found
 
@@ -74,8 +93,8 @@ class Arm:
         for i, group in enumerate(groups):
             group_of[list(group)] = i
         found = np.full((len(self.sessions), len(groups)), np.nan)
-        for row, session in enumerate(self.sessions):
-            for times in session.methods:
+        for row, (session, methods) in enumerate(zip(self.sessions, self._times, strict=True)):
+            for times in methods:
                 own = group_of[self._numbers(times)]
                 used, ticks = _summed(times, own)
                 found[row, used] = ticks * session.ns_per_tick
@@ -84,21 +103,19 @@ class Arm:
     @cached_property
     def inference(self) -> Floats:
         """The median time of an inference per session, in ns; of several methods, their sum."""
-        return np.array(
-            [
-                sum(_median_run(times) for times in session.methods) * session.ns_per_tick
-                if session.methods
-                else np.nan
-                for session in self.sessions
-            ]
-        )
+        return np.array([_median_inference(session) for session in self.sessions], np.float64)
 
     def _numbers(self, times: MethodTimes) -> Ints:
         return np.array([self.number[part.id] for part in times.parts], np.int64)
 
 
-def _median_run(times: MethodTimes) -> float:
-    return float(np.median([run.end - run.start for run in times.runs]))
+def _median_inference(session: Session) -> float:
+    of_methods: dict[tuple[str, bool] | None, list[int]] = {}
+    for run in session.runs:
+        method = None if session.is_whole else session.method_of(run.scope)
+        of_methods.setdefault(method, []).append(run.end - run.start)
+    ticks = sum(float(np.median(own)) for own in of_methods.values())
+    return ticks * session.ns_per_tick if of_methods else np.nan
 
 
 def _summed(times: MethodTimes, group_of: Ints) -> tuple[Ints, Floats]:

@@ -13,9 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import OperatorPairs
-from viewer.analysis.comparison.rows import OPERATOR, Row, paired_operators, rows_of
+from viewer.analysis.comparison.rollups import NAME, SET
+from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, Changes, compared
 from viewer.arrays import Bools, Floats
 
@@ -90,10 +92,16 @@ class Waterfall:
 
 
 class Comparison:
-    """Two arms, compared."""
+    """Two arms, compared.
 
-    def __init__(self, a: Arm, b: Arm) -> None:
-        self.a, self.b = a, b
+    level: what the rows are: calls by default, or a level of `rollups`. Profiles without calls of
+    instructions are compared by operator, or by the names of their slices.
+    """
+
+    def __init__(self, a: Arm, b: Arm, level: str = CALLS) -> None:
+        if level == CALLS and not (a.parts or b.parts):
+            level = SET if a.program is not None and b.program is not None else NAME
+        self.a, self.b = a.by(level), b.by(level)
 
     @cached_property
     def pairs(self) -> OperatorPairs:
@@ -126,7 +134,8 @@ class Comparison:
         a = np.column_stack([self.a.medians([row.a for row in rows]), self.a.inference])
         b = np.column_stack([self.b.medians([row.b for row in rows]), self.b.inference])
         grain = np.array([*map(self._grain, rows), 0.0])
-        measured = np.array([*map(self._is_measured, rows), True], np.bool_)
+        is_measured = [self._is_measured(row) for row in rows]
+        measured = np.array([*is_measured, all(is_measured)], np.bool_)
         is_fine = _is_above(a, b, grain) & measured & self._is_of_time
         return _figures(a, b, compared(a, b, is_fine), self._is_of_time, grain, measured)
 
@@ -145,7 +154,7 @@ class Comparison:
         sums = {True: 0.0, False: 0.0}
         only_a = only_b = 0.0
         for row, one in zip(self.rows, self.compared, strict=True):
-            if row.level != OPERATOR:
+            if row.level == DELEGATE_EVENT:  # inside calls, which have rows
                 continue
             if one.a_ns is not None and one.b_ns is not None:
                 sums[True] += one.change_ns
@@ -163,8 +172,14 @@ class Comparison:
         return len(units) == 1
 
     def _grain(self, row: Row) -> float:
-        sides = (self.a.grain_ns[list(row.a)].sum(), self.b.grain_ns[list(row.b)].sum())
-        return float(max(sides))
+        return max(
+            sum(grain[number] for number in some)
+            for grain, some in ((self._grains[0], row.a), (self._grains[1], row.b))
+        )
+
+    @cached_property
+    def _grains(self) -> tuple[list[float], list[float]]:
+        return self.a.grain_ns.tolist(), self.b.grain_ns.tolist()
 
     def _is_measured(self, row: Row) -> bool:
         return bool(self.a.is_measured[list(row.a)].all() and self.b.is_measured[list(row.b)].all())

@@ -8,30 +8,16 @@ them over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from viewer.analysis.comparison.alignment import aligned
-from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.group_rows import group_rows
+from viewer.analysis.comparison.joined import Joined, Row
 from viewer.analysis.comparison.operator_pairs import Grade, OperatorPairs, pair_operators
 
-OPERATOR, DELEGATE_EVENT = "operator", "delegate_event"
+DELEGATE_EVENT = "delegate_event"
 _ORDER = list(Grade)
 _NO_PAIRS = OperatorPairs((), (), False)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a comparison: parts of A and parts of B, by number, ascending; one may be empty.
-
-    why: the reason of the grade, in words.
-    """
-
-    level: str
-    label: str
-    grade: Grade
-    why: str
-    a: tuple[int, ...]
-    b: tuple[int, ...]
 
 
 def paired_operators(a: Arm, b: Arm) -> OperatorPairs:
@@ -42,7 +28,12 @@ def paired_operators(a: Arm, b: Arm) -> OperatorPairs:
 
 
 def rows_of(a: Arm, b: Arm, pairs: OperatorPairs) -> tuple[Row, ...]:
-    """Return all rows: the calls in the order of A, then those of B, then events of delegates."""
+    """Return all rows: the calls in the order of A, then those of B, then events of delegates.
+
+    If the parts of the arms are groups of slices, there is one row for each group instead.
+    """
+    if a.level != CALLS:
+        return tuple(group_rows(a, b, pairs))
     calls = tuple(_call_rows(a, b, pairs))
     return calls + tuple(_event_rows(a, b, calls, pairs.same_program))
 
@@ -51,7 +42,7 @@ def rows_of(a: Arm, b: Arm, pairs: OperatorPairs) -> tuple[Row, ...]:
 
 
 def _call_rows(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[Row]:
-    joined = _Joined()
+    joined = Joined()
     for side, arm in enumerate((a, b)):
         for number, part in enumerate(arm.parts):
             if part.id.event is None:
@@ -68,7 +59,7 @@ def _call_rows(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[Row]:
             continue
         grade, why = _grade(a, b, tuple(parts[0]), tuple(parts[1]), pairs)
         label = _row_label(a, b, parts[0], parts[1])
-        yield Row(OPERATOR, label, grade, why, tuple(parts[0]), tuple(parts[1]))
+        yield Row(CALLS, label, grade, why, tuple(parts[0]), tuple(parts[1]))
 
 
 def _unlinked_pairs(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[tuple[int, int]]:
@@ -188,30 +179,3 @@ def _event_label(arm: Arm, number: int) -> str:
     part = arm.parts[number]
     nth = part.id.event[1] if part.id.event else 0
     return f"{part.name} ({part.backend})" if not nth else f"{part.name} {nth + 1} ({part.backend})"
-
-
-class _Joined:
-    """Groups of things that were joined with one another, in the order in which they came."""
-
-    def __init__(self) -> None:
-        self._above: dict[tuple[int, str, int], tuple[int, str, int]] = {}
-
-    def add(self, one: tuple[int, str, int]) -> None:
-        self._above.setdefault(one, one)
-
-    def join(self, one: tuple[int, str, int], other: tuple[int, str, int]) -> None:
-        self.add(one)
-        self.add(other)
-        self._above[self._top(other)] = self._top(one)
-
-    def _top(self, one: tuple[int, str, int]) -> tuple[int, str, int]:
-        while self._above[one] != one:
-            self._above[one] = self._above[self._above[one]]
-            one = self._above[one]
-        return one
-
-    def groups(self) -> list[list[tuple[int, str, int]]]:
-        found: dict[tuple[int, str, int], list[tuple[int, str, int]]] = {}
-        for one in self._above:
-            found.setdefault(self._top(one), []).append(one)
-        return list(found.values())

@@ -11,7 +11,7 @@ do not run in an inference, such as those of a branch, have no time there, which
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from viewer.arrays import Bools, Floats, Ints
 from viewer.model.names.executorch import KERNEL_PREFIX
 from viewer.model.queries import foreign, run_of_slices
 from viewer.model.timing import ROUNDING_TICKS, Timing, timings
-from viewer.model.trace import KeyKind, Run
+from viewer.model.trace import KeyKind, Run, RunKind
 from viewer.model.warm_up import counted_inferences
 from viewer.program.program import Program
 
@@ -35,12 +35,14 @@ class PartId:
     """The identity of a part.
 
     method: its method, or the name of its scope if no record states the method. event: for an event
-    inside a delegate call, its name and its number among the events of that name, from 0.
+    inside a delegate call, its name and its number among the events of that name, from 0. group:
+    of a group of slices that share a line, module or type, what they share; its instruction is -1.
     """
 
     method: str
     instruction: int
     event: tuple[str, int] | None = None
+    group: tuple[str, ...] = ()
 
     @property
     def call(self) -> PartId:
@@ -87,11 +89,13 @@ class Session:
     """One recording: the inferences of a file, or those between two restarts of its clock.
 
     runs: those that count, in the order of the file. ns_per_tick: of the clock of the file.
+    is_whole: the file has no inferences, so its only run is all of it.
     """
 
     table: LinkTable
     ns_per_tick: float
     runs: tuple[Run, ...]
+    is_whole: bool = False
 
     @property
     def name(self) -> str:
@@ -112,6 +116,8 @@ class Session:
     @cached_property
     def methods(self) -> tuple[MethodTimes, ...]:
         """The times of every method that has inferences, in the order of the first of each."""
+        if self.is_whole:
+            return ()
         found: dict[tuple[str, bool], list[int]] = {}
         for scope in dict.fromkeys(run.scope for run in self.runs):
             found.setdefault(self.method_of(scope), []).append(scope)
@@ -190,38 +196,38 @@ class Session:
             known for name_of, known in map(self.method_of, range(len(trace.scopes)))
             if name_of == method
         )  # fmt: skip
+        some = first[order]
+        # Lists: of 5,000 parts in 14 sessions, reading single items of arrays takes a second.
+        scopes, texts = keys.scope[key[some]].tolist(), trace.strings
         parts = []
-        for i in first[order].tolist():
-            own = int(key[i])
-            event = (trace.strings[name[i]], int(nth[i])) if is_event[i] else None
-            found = PartId(method, int(instruction[i]), event)
-            call = int(keys.scope[own]), found.instruction
+        for own, scope, number, event, text, count in zip(
+            key[some].tolist(),
+            scopes,
+            instruction[some].tolist(),
+            is_event[some].tolist(),
+            keys.name[key[some]].tolist(),
+            nth[some].tolist(),
+            strict=True,
+        ):
+            call = scope, number
             linked = self.table.links[own].operators if event else operators.get(call, ())
             parts.append(
                 Part(
-                    found,
-                    self._name_of(own),
+                    PartId(method, number, (texts[text], count) if event else None),
+                    texts[text] if event else self._kernel_of_calls.get(call, texts[text]),
                     self._backend_of_calls.get(call, ""),
-                    tuple(sorted(linked)),
+                    tuple(sorted(linked)) if len(linked) > 1 else linked,
                     is_known,
                 )
             )
         return place[part_of.reshape(-1)], tuple(parts)
-
-    def _name_of(self, key: int) -> str:
-        keys, strings = self.table.trace.keys, self.table.trace.strings
-        call = int(keys.scope[key]), int(keys.instruction[key])
-        own: str = strings[keys.name[key]]
-        return self._kernel_of_calls.get(call, own) if keys.kind[key] in _CALLS else own
 
     @cached_property
     def _operators_of_calls(self) -> dict[tuple[int, int], tuple[int, ...]]:
         """Scope and instruction -> the operators that any of its calls and kernels has."""
         keys = self.table.trace.keys
         found: dict[tuple[int, int], set[int]] = {}
-        wanted = np.isin(keys.kind, (*_CALLS, KeyKind.KERNEL))
-        for key in np.flatnonzero(wanted & (keys.instruction >= 0)).tolist():
-            call = int(keys.scope[key]), int(keys.instruction[key])
+        for key, call, _ in self._named(np.isin(keys.kind, (*_CALLS, KeyKind.KERNEL))):
             found.setdefault(call, set()).update(self.table.links[key].operators)
         return {call: tuple(sorted(own)) for call, own in found.items()}
 
@@ -230,20 +236,25 @@ class Session:
         """Scope and instruction -> the kernel that it runs, or the backend that it calls."""
         keys, strings = self.table.trace.keys, self.table.trace.strings
         found = dict(self._backend_of_calls)
-        for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
-            call = int(keys.scope[key]), int(keys.instruction[key])
-            found.setdefault(call, strings[keys.name[key]].removeprefix(KERNEL_PREFIX))
+        for _, call, name in self._named(keys.kind == KeyKind.KERNEL):
+            found.setdefault(call, strings[name].removeprefix(KERNEL_PREFIX))
         return found
 
     @cached_property
     def _backend_of_calls(self) -> dict[tuple[int, int], str]:
         """Scope and instruction of a delegate call -> its backend."""
-        keys = self.table.trace.keys
+        keys, strings = self.table.trace.keys, self.table.trace.strings
         return {
-            (int(keys.scope[key]), int(keys.instruction[key])): self.table.links[key].backend
-            or self.table.trace.strings[keys.name[key]]
-            for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_CALL).tolist()
+            call: self.table.links[key].backend or strings[name]
+            for key, call, name in self._named(keys.kind == KeyKind.DELEGATE_CALL)
         }
+
+    def _named(self, some: Bools) -> Iterator[tuple[int, tuple[int, int], int]]:
+        """Some keys that have an instruction: each with its scope and instruction, and its name."""
+        keys = self.table.trace.keys
+        at = np.flatnonzero(some & (keys.instruction >= 0))
+        calls = zip(keys.scope[at].tolist(), keys.instruction[at].tolist(), strict=True)
+        yield from zip(at.tolist(), calls, keys.name[at].tolist(), strict=True)
 
 
 def _nth(row: Ints, instruction: Ints, name: Ints, start: Ints) -> Ints:
@@ -264,9 +275,16 @@ def sessions_of(table: LinkTable, ns_per_tick: float) -> list[Session]:
     """Return the sessions of a file: one, or one per restart of its clock.
 
     A clock restarts with the device: an inference starts before an earlier one of the file ended.
-    Only dumps state their order.
+    Only dumps state their order. A file without inferences counts as one.
     """
-    runs = counted_inferences(table.trace, warm_up=False)
+    trace = table.trace
+    runs = counted_inferences(trace, warm_up=False)
+    if not runs:
+        if not len(trace.slices) or trace.runs:
+            return []
+        name = os.path.basename(trace.path)
+        whole = Run(RunKind.INFERENCE, 1, name, 0, 0, trace.start, trace.end, all_tracks=True)
+        return [Session(table, ns_per_tick, (whole,), is_whole=True)]
     if any(run.first_row < 0 for run in runs):
         return [Session(table, ns_per_tick, tuple(runs))]
     found: list[list[Run]] = []

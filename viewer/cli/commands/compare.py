@@ -7,7 +7,9 @@ import json
 import os
 from collections.abc import Sequence
 
+from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.rollups import LEVELS
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all
 from viewer.codecs.atomic_file import write_whole
@@ -43,6 +45,13 @@ def run(arguments: list[str]) -> int:
         required=True,
         metavar="B",
         help="the files of the other arm",
+    )
+    parser.add_argument(
+        "--by",
+        choices=(CALLS, *LEVELS),
+        default=CALLS,
+        help="what a row is: operators with their calls and events of delegates (default), or all "
+        "slices of a graph node, source line, module or operator type",
     )
     parser.add_argument(
         "--fail-if",
@@ -108,7 +117,7 @@ def _opened(
             complain(f"arm {name} has no profile")
             return None, [], True
     problems = [f"A: {text}" for text in _warnings(a)] + [f"B: {text}" for text in _warnings(b)]
-    return Comparison(arm_of(a), arm_of(b)), problems, failed
+    return Comparison(arm_of(a), arm_of(b), chosen.by), problems, failed
 
 
 def _share(one: Workspace, other: Workspace) -> None:

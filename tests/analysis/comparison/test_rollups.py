@@ -1,0 +1,57 @@
+"""The times of groups of slices: they are the costs of the panels, and add up."""
+
+import numpy as np
+import pytest
+
+from tests.analysis.comparison.test_rows import arms
+from tests.builders.compare_sessions import arm
+from tests.paths import DATA
+from viewer.analysis.comparison.rollups import LEVELS, MODULE, NAME, TYPE
+from viewer.analysis.cost.costs import Costs
+from viewer.program.program import type_of
+
+
+def totals(one, level):
+    """The total time of every group over the inferences of the first session."""
+    (times,) = one.by(level)._times[0]
+    return {part.name: np.nan_to_num(times.ticks[:, i]).sum() for i, part in enumerate(times.parts)}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("edit", ["06_portable_vs_xnnpack", "16_methods_swapped"])
+def test_the_groups_of_a_level_have_all_the_time_of_operators(edit, level):
+    for one in arms(edit):
+        session = one.sessions[0]
+        cost = Costs(session.table)
+        tables = [cost.of_run(run) for run in session.runs]
+        assert sum(totals(one, level).values()) == sum(table.single + table.shared
+                                                       for table in tables)  # fmt: skip
+
+
+def test_types_are_those_of_the_operators():
+    a, _ = arms("09_wider")
+    assert set(totals(a, TYPE)) == {type_of(op) for op in a.program.operators}
+
+
+def test_time_that_modules_share_is_a_group_of_its_own():
+    _, b = arms("06_portable_vs_xnnpack")
+    shared = [name for name in totals(b, MODULE) if " + " in name]
+    assert shared
+    parts = {part.name: part.id.group for part in b.by(MODULE).parts}
+    assert all(len(parts[name]) > 1 for name in shared)
+
+
+def test_a_profile_without_inferences_is_one():
+    one = arm(DATA / "table_csv/two_threads.csv")
+    (session,) = one.sessions
+    assert session.is_whole
+    assert totals(one, NAME) == {
+        "frame": 1_000_000, "resize": 4_000_000, "normalize": 1_000_001, "send": 123,
+        'model "v2"': 9_999_999,
+    }  # fmt: skip
+
+
+def test_estimates_are_not_measured():
+    one = arm(DATA.parents[1] / "resources/samples/torq_npu/compile.csv").by(NAME)
+    assert one.parts
+    assert not one.is_measured.any()
