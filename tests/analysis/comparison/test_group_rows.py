@@ -37,6 +37,13 @@ def test_types_are_paired_by_name():
     }  # fmt: skip
 
 
+def test_types_that_share_their_time_on_one_side_are_one_row():
+    found = rows("06_portable_vs_xnnpack", TYPE)
+    assert all(row.a and row.b for row in found.values())
+    assert found["layer_norm"].grade is Grade.SAME
+    assert Grade.GROUP in {row.grade for row in found.values()}
+
+
 def test_modules_that_a_delegate_joined_are_a_group():
     grades = {row.grade for row in rows("06_portable_vs_xnnpack", MODULE).values()}
     assert Grade.GROUP in grades

@@ -1,6 +1,6 @@
 """Rows of groups of slices: the same module, line, type, graph node or name in both arms.
 
-Types and names are the same if they are equal. A module, a line or a node of one program is that of
+Types and names are the same if they are equal, or have the same operators. A module, a line or a node of one program is that of
 another if their operators belong together: lines move, and modules are renamed.
 """
 
@@ -20,15 +20,29 @@ def group_rows(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[Row]:
     for side, arm in enumerate((a, b)):
         for number in range(len(arm.parts)):
             joined.add((side, "part", number))
-    is_equal = a.level in (TYPE, NAME) or pairs.same_program or not pairs.pairs
-    found = _equal_pairs(a, b) if is_equal else _pairs_of_operators(a, b, pairs)
-    for i, j in found:
+    for i, j in _pairs(a, b, pairs):
         joined.join((0, "part", i), (1, "part", j))
     for members in joined.groups():
         x = tuple(sorted(number for side, _, number in members if side == 0))
         y = tuple(sorted(number for side, _, number in members if side == 1))
         grade, why = _grade(a, b, x, y, is_known=bool(pairs.pairs))
         yield Row(a.level, _label(a, x) if x else _label(b, y), grade, why, x, y)
+
+
+def _pairs(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[tuple[int, int]]:
+    is_equal = a.level in (TYPE, NAME) or pairs.same_program or not pairs.pairs
+    if not is_equal:
+        yield from _pairs_of_operators(a, b, pairs)
+        return
+    equal = list(_equal_pairs(a, b))
+    yield from equal
+    # What has no equal, such as types that share their time on one side only, is compared with
+    # whatever has its operators.
+    alone_a = set(range(len(a.parts))) - {i for i, _ in equal}
+    alone_b = set(range(len(b.parts))) - {j for _, j in equal}
+    for i, j in _pairs_of_operators(a, b, pairs):
+        if i in alone_a or j in alone_b:
+            yield i, j
 
 
 def _equal_pairs(a: Arm, b: Arm) -> Iterator[tuple[int, int]]:
