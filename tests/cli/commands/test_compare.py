@@ -35,6 +35,22 @@ def test_rows_of_every_level(level, capsys):
     assert all(side["instructions"] == [] for side in sides)
 
 
+def test_inferences_of_one_file_are_compared_without_a_verdict(capsys):
+    dump, record = str(EDIT / "a.etdp"), str(EDIT / "a.etrecord")
+    numbers = ["--inferences", "1", "--with-inferences", "2-5"]
+    assert main(["compare", dump, record, *numbers, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["arms"]["a"]["runs"], facts["arms"]["b"]["runs"]) == ([1], [4])
+    assert {row["reason"] for row in facts["rows"]} == {"one session"}
+    assert all(row["grade"] == "same" for row in facts["rows"])
+
+
+def test_inferences_that_do_not_exist_are_an_arm_without_sessions(slower, capsys):
+    numbers = ["--inferences", "1", "--with-inferences", "900"]
+    assert main(["compare", slower[0], *numbers]) == 0
+    assert "B: no session" in capsys.readouterr().out
+
+
 def test_folders_stand_for_their_files(slower, tmp_path, capsys):
     assert main(["compare", str(tmp_path / "a"), "--with", str(tmp_path / "b"), "--json"]) == 0
     of_folders = json.loads(capsys.readouterr().out)
@@ -77,12 +93,24 @@ def test_what_cannot_be_excluded_has_an_exit_code(slower, capsys):
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--fail-if", "slowly"], ["--fail-if-unknown"], ["--json", "--markdown"]],
+    [
+        ["--inferences", "first"],
+        ["--fail-if", "slowly"],
+        ["--fail-if-unknown"],
+        ["--json", "--markdown"],
+    ],
 )
 def test_wrong_usage(slower, arguments):
     with pytest.raises(SystemExit) as ended:
         main(["compare", *slower, *arguments])
     assert ended.value.code == 2
+
+
+def test_one_arm_alone_is_wrong_usage(slower):
+    for more in ([], ["--inferences", "1"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["compare", slower[0], *more])
+        assert ended.value.code == 2
 
 
 def test_an_arm_without_a_profile_is_an_error(slower, capsys):

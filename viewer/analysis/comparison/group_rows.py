@@ -1,7 +1,8 @@
 """Rows of groups of slices: the same module, line, type, graph node or name in both arms.
 
-Types and names are the same if they are equal, or have the same operators. A module, a line or a node of one program is that of
-another if their operators belong together: lines move, and modules are renamed.
+Types and names are the same if they are equal, or have the same operators. A module, a line or a
+node of one program is that of another if their operators belong together: lines move, and modules
+are renamed.
 """
 
 from __future__ import annotations

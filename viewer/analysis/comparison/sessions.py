@@ -11,7 +11,7 @@ do not run in an inference, such as those of a branch, have no time there, which
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -271,21 +271,27 @@ def _nth(row: Ints, instruction: Ints, name: Ints, start: Ints) -> Ints:
     return found
 
 
-def sessions_of(table: LinkTable, ns_per_tick: float) -> list[Session]:
+def sessions_of(
+    table: LinkTable, ns_per_tick: float, numbers: Collection[int] | None = None
+) -> list[Session]:
     """Return the sessions of a file: one, or one per restart of its clock.
 
     A clock restarts with the device: an inference starts before an earlier one of the file ended.
     Only dumps state their order. A file without inferences counts as one.
+
+    numbers: only inferences with these numbers; those that warm up count then.
     """
     trace = table.trace
-    runs = counted_inferences(trace, warm_up=False)
-    if not runs:
+    runs = counted_inferences(trace, warm_up=numbers is not None)
+    if numbers is not None:
+        runs = [run for run in runs if run.number in numbers]
+    elif not runs:
         if not len(trace.slices) or trace.runs:
             return []
         name = os.path.basename(trace.path)
         whole = Run(RunKind.INFERENCE, 1, name, 0, 0, trace.start, trace.end, all_tracks=True)
         return [Session(table, ns_per_tick, (whole,), is_whole=True)]
-    if any(run.first_row < 0 for run in runs):
+    if runs and any(run.first_row < 0 for run in runs):
         return [Session(table, ns_per_tick, tuple(runs))]
     found: list[list[Run]] = []
     over = 0

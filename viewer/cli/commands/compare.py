@@ -20,16 +20,19 @@ from viewer.reports.compare import compare_facts
 from viewer.reports.compare_text import compare_markdown, compare_text
 from viewer.reports.regressions import Rule, failing, parse_rule, undecided
 from viewer.workspace.comparison_arms import arm_of
+from viewer.workspace.inference_methods import parse_numbers
 from viewer.workspace.workspace import Workspace
 
 _REGRESSION, _UNKNOWN = 3, 4
+_MOST_INFERENCES = 10_000_000
 
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="opscope compare",
-        usage="opscope compare A [A ...] --with B [B ...] [options]",
+        usage="opscope compare A [A ...] --with B [B ...] [options]\n"
+        "       opscope compare A [A ...] --inferences 1 --with-inferences 2-10 [options]",
         description="Compare two arms: is B faster, where, and is it sure? Each file is a "
         "session, that is, one process on the device. A verdict needs 3 sessions in each arm. An "
         "ETRecord in one arm is used for both if the other has none. Folders stand for the files "
@@ -42,10 +45,16 @@ def run(arguments: list[str]) -> int:
         "--with",
         dest="others",
         nargs="+",
-        required=True,
         metavar="B",
         help="the files of the other arm",
     )
+    for name, arm in (("--inferences", "A"), ("--with-inferences", "B")):
+        parser.add_argument(
+            name,
+            metavar="NUMBERS",
+            help=f"only these inferences of {arm}, such as 1 or 2-10,12; also those that warm up. "
+            "Without --with, B has the same files",
+        )
     parser.add_argument(
         "--by",
         choices=(CALLS, *LEVELS),
@@ -71,6 +80,10 @@ def run(arguments: list[str]) -> int:
         "-o", "--output", metavar="FILE", help="write to a file: .json, .md or any other for text"
     )
     chosen = parser.parse_args(arguments)
+    if not chosen.others:
+        if not (chosen.inferences and chosen.with_inferences):
+            parser.error("give the other arm: --with FILES, or --inferences and --with-inferences")
+        chosen.others = chosen.files
     rule = _rule(parser, chosen)
     comparison, problems, failed = _opened(parser, chosen)
     if comparison is None:
@@ -117,7 +130,23 @@ def _opened(
             complain(f"arm {name} has no profile")
             return None, [], True
     problems = [f"A: {text}" for text in _warnings(a)] + [f"B: {text}" for text in _warnings(b)]
-    return Comparison(arm_of(a), arm_of(b), chosen.by), problems, failed
+    of_a, of_b = (
+        _numbers(parser, name, text)
+        for name, text in (
+            ("--inferences", chosen.inferences),
+            ("--with-inferences", chosen.with_inferences),
+        )
+    )
+    return Comparison(arm_of(a, of_a), arm_of(b, of_b), chosen.by), problems, failed
+
+
+def _numbers(parser: argparse.ArgumentParser, name: str, text: str | None) -> set[int] | None:
+    if text is None:
+        return None
+    try:
+        return set(parse_numbers(text, _MOST_INFERENCES))
+    except ValueError as error:
+        parser.error(f"{name}: {error}")
 
 
 def _share(one: Workspace, other: Workspace) -> None:
