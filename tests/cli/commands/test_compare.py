@@ -51,6 +51,23 @@ def test_inferences_that_do_not_exist_are_an_arm_without_sessions(slower, capsys
     assert "B: no session" in capsys.readouterr().out
 
 
+def test_noise_is_measured_stored_and_used(slower, tmp_path, capsys):
+    noise = str(tmp_path / "noise.json")
+    assert main(["compare", "--null", str(tmp_path / "a"), "-o", noise]) == 0
+    one = [slower[0], "--with", slower[-1]]
+    assert main(["compare", *one, "--json"]) == 0
+    assert main(["compare", *one, "--noise", noise, "--json"]) == 0
+    first, second = capsys.readouterr().out.split("\n{")[:2]
+    assert '"ci": [' not in first
+    assert '"ci": [' in second
+
+
+def test_noise_of_one_session_or_from_no_file_is_an_error(slower, tmp_path, capsys):
+    assert main(["compare", "--null", slower[0]]) == 1
+    assert main(["compare", *slower, "--noise", str(tmp_path / "no.json")]) == 1
+    assert capsys.readouterr().err.count("\n") == 2
+
+
 def test_folders_stand_for_their_files(slower, tmp_path, capsys):
     assert main(["compare", str(tmp_path / "a"), "--with", str(tmp_path / "b"), "--json"]) == 0
     of_folders = json.loads(capsys.readouterr().out)

@@ -7,7 +7,7 @@ does not mean that nothing changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from viewer.analysis.comparison.arms import CALLS, Arm
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.noise import Noise, type_of_parts
 from viewer.analysis.comparison.operator_pairs import OperatorPairs
 from viewer.analysis.comparison.rollups import NAME, SET
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
@@ -94,14 +95,15 @@ class Waterfall:
 class Comparison:
     """Two arms, compared.
 
-    level: what the rows are: calls by default, or a level of `rollups`. Profiles without calls of
+    noise: of the device, for the intervals of arms with one session or two. level: what the rows
+    are: calls by default, or a level of `rollups`. Profiles without calls of
     instructions are compared by operator, or by the names of their slices.
     """
 
-    def __init__(self, a: Arm, b: Arm, level: str = CALLS) -> None:
+    def __init__(self, a: Arm, b: Arm, level: str = CALLS, noise: Noise | None = None) -> None:
         if level == CALLS and not (a.parts or b.parts):
             level = SET if a.program is not None and b.program is not None else NAME
-        self.a, self.b = a.by(level), b.by(level)
+        self.a, self.b, self._noise = a.by(level), b.by(level), noise
 
     @cached_property
     def pairs(self) -> OperatorPairs:
@@ -137,7 +139,26 @@ class Comparison:
         is_measured = [self._is_measured(row) for row in rows]
         measured = np.array([*is_measured, all(is_measured)], np.bool_)
         is_fine = _is_above(a, b, grain) & measured & self._is_of_time
-        return _figures(a, b, compared(a, b, is_fine), self._is_of_time, grain, measured)
+        changes = compared(a, b, is_fine)
+        if self._noise is not None:
+            changes = self._with_noise(self._noise, changes, a, b)
+        return _figures(a, b, changes, self._is_of_time, grain, measured)
+
+    def _with_noise(self, noise: Noise, changes: Changes, a: Floats, b: Floats) -> Changes:
+        """The changes, with intervals from known noise where there are too few sessions."""
+        deviations = np.array([
+            *(noise.of(type_of_parts(self.a, row.a) if row.a else type_of_parts(self.b, row.b))
+              for row in self.rows),
+            noise.inference,
+        ])  # fmt: skip
+        count_a, count_b = (np.isfinite(times).sum(axis=0).astype(np.float64) for times in (a, b))
+        half = noise.half_widths(deviations, count_a, count_b)
+        few = np.minimum(count_a, count_b) < LEAST_SESSIONS
+        return replace(
+            changes,
+            low=np.where(few, changes.log_ratio - half, changes.low),
+            high=np.where(few, changes.log_ratio + half, changes.high),
+        )
 
     @cached_property
     def detectable(self) -> float | None:

@@ -9,15 +9,18 @@ from collections.abc import Sequence
 
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import LEVELS
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all
 from viewer.codecs.atomic_file import write_whole
+from viewer.codecs.reading import UnreadableFile
 from viewer.formats.folders import look_through
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.compare import compare_facts
 from viewer.reports.compare_text import compare_markdown, compare_text
+from viewer.reports.noise_files import noise_facts, read_noise
 from viewer.reports.regressions import Rule, failing, parse_rule, undecided
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.inference_methods import parse_numbers
@@ -72,6 +75,17 @@ def run(arguments: list[str]) -> int:
         action="store_true",
         help="exit with 4 if the sessions cannot exclude such a change",
     )
+    parser.add_argument(
+        "--null",
+        action="store_true",
+        help="measure the noise of a device: all files are sessions of one unchanged program. "
+        "Store it with -o noise.json",
+    )
+    parser.add_argument(
+        "--noise",
+        metavar="FILE",
+        help="a file written by --null: gives changes an interval if there are one or two sessions",
+    )
     parser.add_argument("--all", action="store_true", help="print all rows")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON for scripts")
@@ -80,26 +94,54 @@ def run(arguments: list[str]) -> int:
         "-o", "--output", metavar="FILE", help="write to a file: .json, .md or any other for text"
     )
     chosen = parser.parse_args(arguments)
+    if chosen.null:
+        return _null(parser, chosen)
     if not chosen.others:
         if not (chosen.inferences and chosen.with_inferences):
             parser.error("give the other arm: --with FILES, or --inferences and --with-inferences")
         chosen.others = chosen.files
     rule = _rule(parser, chosen)
-    comparison, problems, failed = _opened(parser, chosen)
+    try:
+        noise = read_noise(chosen.noise) if chosen.noise else None
+    except UnreadableFile as error:
+        complain(str(error))
+        return 1
+    comparison, problems, failed = _opened(parser, chosen, noise)
     if comparison is None:
         return 1
-    text = _text(chosen, comparison, problems)
-    if chosen.output:
-        try:
-            write_whole(chosen.output, (text + "\n").encode())
-        except OSError as error:
-            complain(f"{chosen.output}: {error.strerror or error}")
-            return 1
-    else:
-        print(text)
+    if not _write(chosen, _text(chosen, comparison, problems)):
+        return 1
     if failed:
         return 1
     return _code(rule, chosen.fail_if_unknown, comparison)
+
+
+def _write(chosen: argparse.Namespace, text: str) -> bool:
+    """Print a text, or write it to the output; returns whether that was possible."""
+    if not chosen.output:
+        print(text)
+        return True
+    try:
+        write_whole(chosen.output, (text + "\n").encode())
+    except OSError as error:
+        complain(f"{chosen.output}: {error.strerror or error}")
+        return False
+    return True
+
+
+def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
+    """Measure the noise between the sessions of one arm. Returns the exit code."""
+    files = _files(parser, chosen.files)
+    workspace, failed = open_all(parser, argparse.Namespace(**{**vars(chosen), "files": files}))
+    try:
+        noise = noise_of(arm_of(workspace))
+    except ValueError as error:
+        complain(str(error))
+        return 1
+    paths = [trace.path for trace in workspace.traces]
+    if not _write(chosen, json.dumps(noise_facts(noise, paths), indent=1)):
+        return 1
+    return 1 if failed else 0
 
 
 def _rule(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Rule | None:
@@ -114,7 +156,7 @@ def _rule(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Rule |
 
 
 def _opened(
-    parser: argparse.ArgumentParser, chosen: argparse.Namespace
+    parser: argparse.ArgumentParser, chosen: argparse.Namespace, noise: Noise | None
 ) -> tuple[Comparison | None, list[str], bool]:
     """Return the comparison (None without a profile in each arm), its problems, and any failure."""
     files, others = _files(parser, chosen.files), _files(parser, chosen.others)
@@ -137,7 +179,7 @@ def _opened(
             ("--with-inferences", chosen.with_inferences),
         )
     )
-    return Comparison(arm_of(a, of_a), arm_of(b, of_b), chosen.by), problems, failed
+    return Comparison(arm_of(a, of_a), arm_of(b, of_b), chosen.by, noise), problems, failed
 
 
 def _numbers(parser: argparse.ArgumentParser, name: str, text: str | None) -> set[int] | None:
