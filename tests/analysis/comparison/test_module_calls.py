@@ -3,6 +3,7 @@
 from tests.paths import DATA
 from viewer.analysis.comparison.module_calls import PairedOperator, module_calls
 from viewer.formats import open_file
+from viewer.program.program import GraphNode, Operator
 
 
 def root_of(edit, side="a"):
@@ -40,3 +41,11 @@ def test_what_is_compared_of_an_operator():
     stem: PairedOperator = root.children[0].own[0]
     assert stem.shapes == ((1, 8, 8, 8), (8, 3, 3, 3), (8,))
     assert stem.text == "x = self.stem(x) # id:stem"
+
+
+def test_modules_nested_without_end_are_cut():
+    chain = tuple((".".join("a" * depth), "M") for depth in range(1, 2000))
+    node = GraphNode("n", "aten.relu.default", 1, modules=chain)
+    root = module_calls([Operator(0, "forward", 1, (node,))])
+    assert len(list(root.within())) == 101
+    assert [one.op for one in root.everything] == ["relu"]

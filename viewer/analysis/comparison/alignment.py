@@ -15,9 +15,9 @@ from viewer.arrays import Floats
 
 T = TypeVar("T")
 
-# The table of scores has one entry per pair of items. Beyond this many, only equal items are
-# paired, by their number among the equal ones.
-_LARGEST = 4_000_000
+# The table of scores has one entry per pair of items, and takes 0.5 s for a million. Beyond this
+# many, only equal items are paired, by their number among the equal ones.
+_LARGEST = 1_000_000
 
 
 def aligned(

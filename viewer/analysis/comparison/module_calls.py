@@ -11,6 +11,8 @@ from viewer.program.program import Operator, Tensor
 
 Shape = tuple[int | str, ...] | None
 _NUMBER = re.compile(r"\d+")
+# Modules are walked recursively. Real models nest 10 to 20 deep.
+_DEEPEST = 100
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def module_calls(operators: Sequence[Operator]) -> ModuleCalls:
     for operator in operators:
         chain = next((node.modules for node in operator.nodes if node.modules), ())
         here: tuple[str, ...] = ()
-        for path, kind in chain:
+        for path, kind in chain[:_DEEPEST]:
             if not path:
                 root.type = root.type or kind
                 continue

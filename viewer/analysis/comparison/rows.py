@@ -96,9 +96,8 @@ def _grade(
     shares = [sorted(_sharing(arm, some)) for arm, some in ((a, x), (b, y))]
     is_plain = len(used) == len(of_a) == len(of_b) and len(shares[0]) == len(shares[1])
     if not is_plain:
-        return Grade.GROUP, "; ".join(
-            dict.fromkeys(pair.why for pair in used if pair.grade is Grade.GROUP)
-        ) or "they share operators"
+        reasons = dict.fromkeys(pair.why for pair in used if pair.grade is Grade.GROUP)
+        return Grade.GROUP, "; ".join(reasons) or "they share operators"
     worst = max(used, key=lambda pair: _ORDER.index(pair.grade))
     return worst.grade, worst.why
 
