@@ -136,6 +136,16 @@ def test_an_arm_without_a_profile_is_an_error(slower, capsys):
     assert "arm B has no profile" in capsys.readouterr().err
 
 
+def test_an_arm_of_two_programs_is_an_error(capsys):
+    other = DATA / "compare/20_bn_folded"
+    a = [str(folder / f"a.{end}") for folder in (EDIT, other) for end in ("etdp", "etrecord")]
+    assert main(["compare", *a, "--with", str(EDIT / "b.etdp"), str(EDIT / "b.etrecord")]) == 1
+    assert "arm A: its profiles belong to different ETRecords" in capsys.readouterr().err
+    mixed = [str(EDIT / "a.etdp"), str(other / "a.etdp"), str(EDIT / "a.etrecord")]
+    assert main(["compare", *mixed, "--with", str(EDIT / "a.etdp")]) == 1
+    assert "a.etdp is not linked to a.etrecord, and others are" in capsys.readouterr().err
+
+
 def test_an_empty_folder_is_wrong_usage(slower, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     with pytest.raises(SystemExit) as ended:

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 
-from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.arms import CALLS, Arm
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import LEVELS
@@ -179,7 +179,26 @@ def _opened(
             ("--with-inferences", chosen.with_inferences),
         )
     )
-    return Comparison(arm_of(a, of_a), arm_of(b, of_b), chosen.by, noise), problems, failed
+    arm_a, arm_b = arm_of(a, of_a), arm_of(b, of_b)
+    for name, arm in (("A", arm_a), ("B", arm_b)):
+        problem = _mixed(arm)
+        if problem:
+            complain(f"arm {name}: {problem}")
+            return None, [], True
+    return Comparison(arm_a, arm_b, chosen.by, noise), problems, failed
+
+
+def _mixed(arm: Arm) -> str:
+    """Return why the sessions of an arm are not of one program, "" if they are."""
+    linked = {session.table.trace.path: session.table.program_path for session in arm.sessions}
+    records = list(dict.fromkeys(path for path in linked.values() if path))
+    if len(records) > 1:
+        names = " and ".join(map(os.path.basename, records[:2]))
+        return f"its profiles belong to different ETRecords, {names}. Compare one at a time"
+    if records and None in linked.values():
+        name = os.path.basename(next(path for path, record in linked.items() if record is None))
+        return f"{name} is not linked to {os.path.basename(records[0])}, and others are"
+    return ""
 
 
 def _numbers(parser: argparse.ArgumentParser, name: str, text: str | None) -> set[int] | None:
@@ -193,7 +212,7 @@ def _numbers(parser: argparse.ArgumentParser, name: str, text: str | None) -> se
 
 def _share(one: Workspace, other: Workspace) -> None:
     """Use the programs of one arm for the other, if that has none."""
-    if not other.programs:
+    if not any(program.methods for program in other.programs):
         for program in one.programs:
             other.add(program)
     if not other.executables:
