@@ -257,9 +257,21 @@ def test_a_file_that_opens_at_last_is_no_problem_any_more(controller, qtbot, tmp
     path = tmp_path / "late.etdp"
     open_files(qtbot, controller, path)
     assert [word for word, _ in problems(controller)] == ["Error"]
+    assert "late.etdp" in controller.window.message.text
     shutil.copy(DEMO, path)
     open_files(qtbot, controller, path)
     assert [word for word, _ in problems(controller) if word == "Error"] == []
+    assert "late.etdp" not in controller.window.message.text
+
+
+def test_only_the_latest_error_of_a_file_is_shown(controller, qtbot, tmp_path):
+    path = tmp_path / "late.etdp"
+    open_files(qtbot, controller, path)
+    first = controller.window.message.text
+    path.write_bytes(b"")
+    open_files(qtbot, controller, path)
+    assert controller.window.message.text.count("late.etdp") == 1
+    assert controller.window.message.text != first
 
 
 def test_a_file_name_is_never_read_as_markup(controller, qtbot, tmp_path):

@@ -67,6 +67,7 @@ class FileOpener(QObject):
         self._told_added: list[str] = []  # paths added to those already open
         self._choices = NO_CHOICES
         self._parts: dict[str, Fraction] = {}  # shares of files that are too large, which fit
+        self._errors: dict[str, str] = {}  # shown for files that could not be read
         self.loader.part_fits.connect(self._part_fits)
         self.loader.progressed.connect(self._loading)
         self.loader.loaded.connect(self._took)
@@ -165,6 +166,7 @@ class FileOpener(QObject):
     @Slot(object, object)
     def _took(self, path: str, item: Trace | Program | Executable) -> None:
         self._loaded[path] = item
+        self._shell.message.remove(self._errors.pop(path, ""))
         if isinstance(item, Trace) or (isinstance(item, Program) and item.dispatches):
             self.look_for_companions(item)
 
@@ -195,6 +197,8 @@ class FileOpener(QObject):
         self._problems.add_failure(path, message)
         # Only its name: the Problems panel shows the path, and long paths are hard to read here.
         shown = message.replace(path, display_name(path), 1)
+        self._shell.message.remove(self._errors.get(path, ""))
+        self._errors[path] = shown
         part = self._parts.pop(path, None)
         if part is None:
             self._shell.message.show_error(shown)

@@ -82,6 +82,13 @@ class MessageBar(QWidget):
             self._messages = remaining
             self._show()
 
+    def remove(self, text: str) -> None:
+        """Remove a message that no longer holds; does nothing if it is not shown."""
+        remaining = [m for m in self._messages if m.text != text]
+        if remaining != self._messages:
+            self._messages = remaining
+            self._show()
+
     @property
     def text(self) -> str:
         """The text shown, "" while the bar is hidden."""
