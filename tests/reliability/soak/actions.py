@@ -75,7 +75,7 @@ class User:
     def show_everything(self, *, all_files: bool) -> None:
         """Open files and show each panel in both themes: what is made on first use is made then.
 
-        all_files: one group after another, and not only the first one.
+        all_files: one group after another, and not only the first one; then every command once.
         """
         groups = [self._files[i :: -(-len(self._files) // _MOST_FILES)]
                   for i in range(-(-len(self._files) // _MOST_FILES))]  # fmt: skip
@@ -88,6 +88,16 @@ class User:
                 QTest.qWait(_SHOWN_MS)
             if all_files:
                 self._controller.session.close_all()
+        if all_files:
+            self._window().open([str(path) for path in groups[0]])
+            QTest.qWait(_OPENED_MS)
+            for id in [*self._controller.commands.commands]:
+                table = self._controller.commands
+                table.refresh()
+                if id in table.actions and table.actions[id].isEnabled():
+                    table.actions[id].trigger()
+                QTest.qWait(_SHOWN_MS)
+                dismiss_all()
 
     @property
     def _controller(self) -> WindowController:
