@@ -15,7 +15,7 @@ from viewer.reports.regressions import failing, parse_rule, undecided
         ("slower", 1, 0, 1),
         ("slower > 5%", 1.05, 0, 1),
         ("slower > 5% and > 20us", 1.05, 20_000, 1),
-        ("faster>2.5% and >1 ms", 1.025, 1_000_000, 1),
+        ("faster>7.5% and >1 ms", 1.075, 1_000_000, 1),
         ("changed > 3µs", 1, 3_000, 2),
     ],
 )
@@ -49,6 +49,21 @@ def test_what_is_not_proven_is_left_open_if_it_may_be_as_large(tmp_path):
     assert "conv.out" in undecided(few, parse_rule("slower > 5%"))
     assert "conv.out" not in undecided(few, parse_rule("slower > 9999%"))
     assert "tiny.out" not in undecided(few, parse_rule("slower > 5%"))  # below the clock
+
+
+def test_a_limit_below_the_threshold_is_refused():
+    with pytest.raises(ValueError, match="never proven"):
+        parse_rule("slower > 2%")
+
+
+def test_only_the_direction_of_the_rule_is_left_open(slower):
+    one = replace(slower.inference, verdict=Verdict.CANNOT_TELL, doubt=Doubt.NOISE)
+    assert not parse_rule("slower").may_fail(replace(one, interval=(-0.12, -0.01)))
+    assert not parse_rule("faster").may_fail(replace(one, interval=(0.01, 0.12)))
+    assert parse_rule("faster").may_fail(replace(one, interval=(-1.0, 1e20)))
+    proven = replace(one, verdict=Verdict.SLOWER, doubt=None, change=0.15, interval=(0.08, 0.25))
+    assert parse_rule("slower > 20%").may_fail(proven)
+    assert not parse_rule("slower > 30%").may_fail(proven)
 
 
 def test_a_large_speedup_is_measured_as_a_ratio_too(slower):

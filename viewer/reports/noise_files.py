@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from viewer.reports.info import Facts
 
 NOISE_SCHEMA = "opscope-noise/1"
 _LARGEST = 10_000_000  # bytes
+_MOST = 10.0  # a deviation of log medians; times differ by 22,000 times then
 
 
 class _Stored(msgspec.Struct):
@@ -51,7 +51,7 @@ def read_noise(path: str) -> Noise:
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _no_noise(path) from error
     deviations = (stored.inference_sd, *stored.types.values())
-    is_usable = stored.sessions >= 2 and all(0 <= one < math.inf for one in deviations)
+    is_usable = stored.sessions >= 2 and all(0 <= one <= _MOST for one in deviations)
     if stored.schema != NOISE_SCHEMA or not is_usable:
         raise _no_noise(path)
     return Noise(stored.sessions, stored.inference_sd, stored.types)

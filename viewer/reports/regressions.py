@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
+from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.model.times import parse_time
 
 _RULE = re.compile(
@@ -19,8 +20,9 @@ _VERDICTS = {
     "faster": (Verdict.FASTER,),
     "changed": (Verdict.SLOWER, Verdict.FASTER),
 }
-# What no further session of the same kind would settle.
-_SETTLED = (Doubt.ONLY_IN_ONE, Doubt.BELOW_CLOCK, Doubt.NOT_MEASURED, Doubt.DIFFERENT_CLOCKS)
+# Nothing to exclude: there is no change of a row that one arm does not have, and none of note of a
+# time that is below its clock.
+_SETTLED = (Doubt.ONLY_IN_ONE, Doubt.BELOW_CLOCK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +46,15 @@ class Rule:
 
     def may_fail(self, one: Compared) -> bool:
         """Whether a change that fails is within what is not known."""
-        if one.verdict is not Verdict.CANNOT_TELL or one.doubt in _SETTLED:
+        if one.doubt in _SETTLED or self.fails(one):
             return False
         if one.interval is None or one.a_ns is None:
             return True
-        low, high = one.interval
-        ends = []
-        if Verdict.SLOWER in self.verdicts:
-            ends.append(1 + high)
-        if Verdict.FASTER in self.verdicts:
-            ends.append(1 + low)
-        return any(
-            max(end, 1 / end) > self.ratio and abs(end - 1) * one.a_ns > self.ns for end in ends
+        low, high = (1 + end for end in one.interval)
+        slower = Verdict.SLOWER in self.verdicts and high > self.ratio
+        faster = Verdict.FASTER in self.verdicts and low * self.ratio < 1
+        return (slower and (high - 1) * one.a_ns > self.ns) or (
+            faster and (1 - low) * one.a_ns > self.ns
         )
 
 
@@ -68,6 +67,8 @@ def parse_rule(text: str) -> Rule:
             '"slower > 5% and > 20us"; "faster" and "changed" are possible too'
         )
     ratio = 1 + float(match[2]) / 100 if match[2] else 1.0
+    if match[2] and ratio < 1 + THRESHOLD:
+        raise ValueError(f"{text!r}: changes below {THRESHOLD:.0%} are never proven")
     ns = parse_time(match[3].replace(" ", "")) if match[3] else 0
     return Rule(text, _VERDICTS[match[1]], ratio, ns)
 

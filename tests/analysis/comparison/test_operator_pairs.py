@@ -9,7 +9,7 @@ import pytest
 from tests.paths import DATA
 from viewer.analysis.comparison.operator_pairs import Grade, pair_operators
 from viewer.formats import open_file
-from viewer.program.program import Method, Program
+from viewer.program.program import Frame, GraphNode, Method, Operator, Program, Tensor
 
 EDITS = sorted(path.name for path in (DATA / "compare").iterdir() if path.is_dir())
 
@@ -105,3 +105,67 @@ def test_equal_modules_of_which_one_is_gone_stay_unpaired():
     found = pair_operators(a, renamed(b, {"second"}))
     kept = renamed(b, {"second"})
     assert "one" not in {kept.operators[pair.b].module_path for pair in found.pairs}
+
+
+def model(*calls):
+    """A program of (module, op, text, output shape)."""
+    operators = []
+    for path, op, text, shape in calls:
+        inner = (("", "Net"), (path, f"torch.nn.{op.title()}")) if path else (("", "Net"),)
+        node = GraphNode(
+            f"n{len(operators)}", f"aten.{op}.default", len(operators) + 1,
+            frames=(Frame("net.py", 1, "forward", text),), modules=inner, source_op=f"aten.{op}.x",
+            outputs=(Tensor(f"o{len(operators)}", "f32", shape),),
+        )  # fmt: skip
+        operators.append(Operator(len(operators), "forward", len(operators) + 1, (node,)))
+    return Program("m", "test", "", (Method("forward", tuple(operators)),))
+
+
+def layers(*names, shape=(8,)):
+    return [(name, "linear", f"x = self.{name}(x)", shape) for name in names]
+
+
+def names(a, b):
+    found = pair_operators(a, b).pairs
+    return [(a.operators[p.a].module_path, b.operators[p.b].module_path) for p in found]
+
+
+def test_equal_layers_with_numbers_in_their_names_are_paired_by_name():
+    three, two = model(*layers("fc1", "fc2", "fc3")), model(*layers("fc1", "fc3"))
+    assert names(three, two) == [("fc1", "fc1"), ("fc3", "fc3")]
+    assert names(model(*layers("fc1", "fc2")), model(*layers("fc2", "fc1"))) == [
+        ("fc1", "fc1"), ("fc2", "fc2")
+    ]  # fmt: skip
+
+
+def test_elements_of_a_list_run_in_another_order_keep_their_numbers():
+    a, b = model(*layers("l.0", "l.1", "out")), model(*layers("l.1", "l.0", "out"))
+    assert names(a, b) == [("l.0", "l.0"), ("l.1", "l.1"), ("out", "out")]
+
+
+def test_a_list_that_moved_by_one_is_paired_by_its_shapes():
+    def stack(*sizes):
+        return model(*(
+            (f"l.{i}", "linear", "x = layer(x)", (size,)) for i, size in enumerate(sizes)
+        ))  # fmt: skip
+
+    assert names(stack(8, 16, 32), stack(16, 32, 64)) == [("l.1", "l.0"), ("l.2", "l.1")]
+
+
+def test_one_of_three_layers_is_not_the_one_that_they_were_fused_into():
+    a, b = model(*layers("q", "k", "v")), model(*layers("qkv", shape=(24,)))
+    assert names(a, b) == []
+
+
+def test_modules_on_different_sides_of_a_paired_one_are_not_the_same():
+    a, b = model(*layers("pre", "mid")), model(*layers("mid", "post"))
+    assert names(a, b) == [("mid", "mid")]
+
+
+def test_programs_without_a_common_method_are_not_the_same():
+    a = model(*layers("fc"))
+    two = replace(a, methods=(renamed_method(a, "x").methods[0], renamed_method(a, "y").methods[0]))
+    other = replace(
+        a, methods=(renamed_method(a, "u").methods[0], renamed_method(a, "v").methods[0])
+    )
+    assert not pair_operators(two, other).same_program

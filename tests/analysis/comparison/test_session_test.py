@@ -124,15 +124,16 @@ def test_one_thousand_unchanged_rows_raise_few_alarms():
     assert alarms <= MOST_OF_40
 
 
-def test_rows_without_any_spread_are_compared_exactly():
+def test_rows_without_any_spread_prove_nothing():
     a = np.full((3, 2), 1000.0)
     changes = compared(a, a * [1, 2], np.ones(2, np.bool_))
-    assert changes.is_changed.tolist() == [False, True]
+    assert not changes.is_changed.any()
     assert changes.is_unchanged.tolist() == [True, False]
 
 
 def test_the_threshold_is_the_same_both_ways():
-    a = np.full((3, 2), 1000.0)
+    noise = 1 + 1e-8 * np.arange(3)[:, None]
+    a = np.full((3, 2), 1000.0) * noise
     beyond = 1 + THRESHOLD + 1e-6
     changes = compared(a, a * [beyond, 1 / beyond], np.ones(2, np.bool_))
     assert changes.is_changed.all()

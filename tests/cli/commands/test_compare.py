@@ -1,6 +1,7 @@
 """`opscope compare`: arms, folders, records, rules and exit codes."""
 
 import json
+import shutil
 
 import pytest
 
@@ -45,10 +46,16 @@ def test_inferences_of_one_file_are_compared_without_a_verdict(capsys):
     assert all(row["grade"] == "same" for row in facts["rows"])
 
 
-def test_inferences_that_do_not_exist_are_an_arm_without_sessions(slower, capsys):
-    numbers = ["--inferences", "1", "--with-inferences", "900"]
-    assert main(["compare", slower[0], *numbers]) == 0
-    assert "B: no session" in capsys.readouterr().out
+def test_inferences_that_do_not_exist_are_an_error(slower, capsys):
+    numbers = ["--inferences", "1", "--with-inferences", "900", "--fail-if", "slower"]
+    assert main(["compare", slower[0], *numbers, "--fail-if-unknown"]) == 1
+    assert "arm B: no profile with such inferences" in capsys.readouterr().err
+
+
+def test_a_copy_of_a_recording_is_no_other_session(slower, tmp_path, capsys):
+    copy = shutil.copy(slower[0], tmp_path / "copy.etdp")
+    assert main(["compare", slower[0], str(copy), "--with", slower[-1]]) == 1
+    assert "a0.etdp and copy.etdp are the same recording" in capsys.readouterr().err
 
 
 def test_noise_is_measured_stored_and_used(slower, tmp_path, capsys):
@@ -133,7 +140,7 @@ def test_one_arm_alone_is_wrong_usage(slower):
 def test_an_arm_without_a_profile_is_an_error(slower, capsys):
     record = str(EDIT / "a.etrecord")
     assert main(["compare", slower[0], "--with", record]) == 1
-    assert "arm B has no profile" in capsys.readouterr().err
+    assert "arm B: no profile" in capsys.readouterr().err
 
 
 def test_an_arm_of_two_programs_is_an_error(capsys):

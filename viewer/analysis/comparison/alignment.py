@@ -1,4 +1,4 @@
-"""Aligns two sequences in order so that the sum of the scores of all pairs is as large as possible.
+"""Aligns two sequences in order: the most pairs of equal items, in stages from exact to alike.
 
 If several alignments are best, the pairs come as early in both sequences as possible: of three
 equal calls and four equal calls, the first three are paired.
@@ -6,44 +6,70 @@ equal calls and four equal calls, the first three are paired.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
-from viewer.arrays import Floats
-
 T = TypeVar("T")
+Pairs = list[tuple[int, int]]
 
-# The table of scores has one entry per pair of items, and takes 0.5 s for a million. Beyond this
-# many, only equal items are paired, by their number among the equal ones.
-_LARGEST = 1_000_000
+# The table has one entry per pair of items. Beyond this many, items are paired by their number
+# among the equal ones.
+_LARGEST = 4_000_000
 
 
-def aligned(
-    a: Sequence[T], b: Sequence[T], score: Callable[[T, T], float], equal: Callable[[T], Hashable]
-) -> list[tuple[int, int]]:
-    """Return the pairs of indexes, ascending.
+def in_stages(
+    a: Sequence[T],
+    b: Sequence[T],
+    stages: Sequence[Callable[[T], Hashable]],
+    known: Sequence[tuple[int, int]] = (),
+    *,
+    alone: Callable[[T], bool] = lambda item: False,
+) -> Pairs:
+    """Return the pairs of indexes, ascending: of each stage, only between those of earlier ones.
 
-    score: of a pair, at least 0; a pair with 0 is not made. equal: items with the same value have
-    the highest score; common items at the start and at the end are paired without a table.
+    So a few exact pairs come before many weak ones, and no pair crosses another. stages: the keys
+    that items of a pair share. known: pairs to start with, of which those that cross others are
+    ignored. alone: items that are not paired if their key has another number of items between the
+    same pairs on the other side, because it cannot be known which of them is left over.
     """
+    found = _ascending(sorted(known))
+    for key in stages:
+        more: Pairs = []
+        for (i, j), (end_i, end_j) in pairwise([(-1, -1), *found, (len(a), len(b))]):
+            x, y = a[i + 1 : end_i], b[j + 1 : end_j]
+            if x and y:
+                keys_x, keys_y = [key(one) for one in x], [key(one) for one in y]
+                count_x, count_y = Counter(keys_x), Counter(keys_y)
+                unclear = {
+                    k
+                    for one, k in zip((*x, *y), (*keys_x, *keys_y), strict=True)
+                    if count_x[k] != count_y[k] and alone(one)
+                }
+                pairs = aligned(keys_x, keys_y)
+                more += [(i + 1 + p, j + 1 + q) for p, q in pairs if keys_x[p] not in unclear]
+        found = sorted([*found, *more])
+    return found
+
+
+def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
+    """Return the most pairs of equal items in order, as indexes, ascending."""
     first = 0
-    keys_a, keys_b = [equal(x) for x in a], [equal(x) for x in b]
     shorter = min(len(a), len(b))
-    while first < shorter and keys_a[first] == keys_b[first]:
+    while first < shorter and a[first] == b[first]:
         first += 1
     last = 0
     # Of unequal numbers of equal items, the first ones are paired, so the end must not take any.
     if len(a) == len(b):
-        while last < shorter - first and keys_a[-1 - last] == keys_b[-1 - last]:
+        while last < shorter - first and a[-1 - last] == b[-1 - last]:
             last += 1
     end_a, end_b = len(a) - last, len(b) - last
-    middle_a, middle_b = a[first:end_a], b[first:end_b]
-    if len(middle_a) * len(middle_b) <= _LARGEST:
-        middle = _best(middle_a, middle_b, score)
-    else:
-        middle = _by_number(keys_a[first:end_a], keys_b[first:end_b])
+    x, y = a[first:end_a], b[first:end_b]
+    middle = _best(x, y) if len(x) * len(y) <= _LARGEST else _by_number(x, y)
     return [
         *((i, i) for i in range(first)),
         *((i + first, j + first) for i, j in middle),
@@ -51,23 +77,39 @@ def aligned(
     ]
 
 
-def _best(a: Sequence[T], b: Sequence[T], score: Callable[[T, T], float]) -> list[tuple[int, int]]:
+def _ascending(pairs: Sequence[tuple[int, int]]) -> Pairs:
+    """The most of some pairs, sorted by their first index, of which none cross."""
+    ends: list[int] = []  # the least last index of every length
+    of_length: list[int] = []
+    before = [-1] * len(pairs)
+    for number, (_, j) in enumerate(pairs):
+        length = bisect_left(ends, j)
+        ends[length:] = [j, *ends[length + 1 :]]
+        of_length[length:] = [number, *of_length[length + 1 :]]
+        before[number] = of_length[length - 1] if length else -1
+    found, number = [], of_length[-1] if of_length else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = before[number]
+    return found[::-1]
+
+
+def _best(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
     if not a or not b:
         return []
-    scores = np.array([[score(x, y) for y in b] for x in a], np.float64)
-    rest = np.zeros((len(a) + 1, len(b) + 1))  # the best sum of what follows
+    number: dict[Hashable, int] = {}
+    codes_a, codes_b = (
+        np.array([number.setdefault(key, len(number)) for key in some]) for some in (a, b)
+    )
+    rest = np.zeros((len(a) + 1, len(b) + 1), np.int32)  # the most pairs of what follows
     for i in range(len(a) - 1, -1, -1):
-        paired = np.where(scores[i] > 0, scores[i] + rest[i + 1, 1:], -np.inf)
+        paired = np.where(codes_b == codes_a[i], 1 + rest[i + 1, 1:], 0)
         best = np.maximum(paired, rest[i + 1, :-1])
         # Not pairing b[j] takes the best of those behind it.
         rest[i, :-1] = np.maximum.accumulate(best[::-1])[::-1]
-    return _traced(scores, rest)
-
-
-def _traced(scores: Floats, rest: Floats) -> list[tuple[int, int]]:
     found, i, j = [], 0, 0
-    while i < scores.shape[0] and j < scores.shape[1]:
-        if scores[i, j] > 0 and scores[i, j] + rest[i + 1, j + 1] >= rest[i, j]:
+    while i < len(a) and j < len(b):
+        if codes_a[i] == codes_b[j] and 1 + rest[i + 1, j + 1] >= rest[i, j]:
             found.append((i, j))
             i, j = i + 1, j + 1
         elif rest[i, j + 1] >= rest[i, j]:
@@ -77,7 +119,7 @@ def _traced(scores: Floats, rest: Floats) -> list[tuple[int, int]]:
     return found
 
 
-def _by_number(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+def _by_number(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
     """Pairs of equal items with the same number among these; those that cross others are left."""
     places: dict[Hashable, list[int]] = {}
     for j, key in enumerate(b):

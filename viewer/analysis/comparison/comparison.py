@@ -19,7 +19,7 @@ from viewer.analysis.comparison.noise import Noise, type_of_parts
 from viewer.analysis.comparison.operator_pairs import OperatorPairs
 from viewer.analysis.comparison.rollups import NAME, SET
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
-from viewer.analysis.comparison.session_test import LEAST_SESSIONS, Changes, compared
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
 from viewer.arrays import Bools, Floats
 
 # A time within so many steps of its clock says nothing about a change of a few percent.
@@ -228,15 +228,22 @@ def _figures(
     x, y = _median(a), _median(b)
     above = _is_above(a, b, grain)
     changed, unchanged = changes.is_changed, changes.is_unchanged
+    # The medians are what is shown, so they must show what the test of the means says: a change of
+    # the same sign beyond the threshold, and by more than one step of the clock.
+    limit = np.log1p(THRESHOLD)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shown = np.log(y / x)
+        beyond = (np.abs(shown) > limit) & (shown * changes.log_ratio > 0)
+        beyond &= np.abs(y - x) > grain
+        within = np.abs(shown) <= limit
     found = []
     for i in range(a.shape[1]):
         own_a, own_b = (tuple(m[np.isfinite(m[:, i]), i].tolist()) for m in (a, b))
         doubt = None
         change = _known(y[i] / x[i] - 1) if x[i] > 0 and y[i] > 0 else None
-        is_same_sign = change is not None and change * changes.log_ratio[i] > 0
-        if changed[i] and is_same_sign:
+        if changed[i] and beyond[i]:
             verdict = Verdict.SLOWER if changes.log_ratio[i] > 0 else Verdict.FASTER
-        elif unchanged[i]:
+        elif unchanged[i] and within[i]:
             verdict = Verdict.NO_CHANGE
         else:
             verdict = Verdict.CANNOT_TELL

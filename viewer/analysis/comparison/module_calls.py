@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +9,6 @@ from functools import cached_property
 from viewer.program.program import Operator, Tensor
 
 Shape = tuple[int | str, ...] | None
-_NUMBER = re.compile(r"\d+")
 # Modules are walked recursively. Real models nest 10 to 20 deep.
 _DEEPEST = 100
 
@@ -84,8 +82,8 @@ class ModuleCalls:
 
     @property
     def pattern(self) -> str:
-        """Its name without numbers: "layers.#" for every element of a list."""
-        return _NUMBER.sub("#", self.name)
+        """Its name without indexes: "layers.#" for every element of a list."""
+        return ".".join("#" if part.isdecimal() else part for part in self.name.split("."))
 
     @property
     def is_element(self) -> bool:

@@ -63,6 +63,8 @@ def noise_of(arm: Arm) -> Noise:
             variance = float(np.log(known).var(ddof=1))
             variances.setdefault(type_of_parts(arm, [number]), []).append(variance)
     types = {kind: float(np.sqrt(np.mean(own))) for kind, own in sorted(variances.items())}
+    if not (arm.inference > 0).all():
+        raise ValueError("noise needs inferences that take time")
     inference = float(np.log(arm.inference).std(ddof=1))
     return Noise(len(arm.sessions), inference, types)
 

@@ -20,10 +20,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
-from viewer.analysis.comparison.alignment import aligned
+from viewer.analysis.comparison.alignment import in_stages
 from viewer.analysis.comparison.module_calls import ModuleCalls, PairedOperator, module_calls
-from viewer.program.program import Method, Operator, Program
+from viewer.program.program import Method, Program
 
 # A module is seen through to one inside it if that has most of its operators.
 _MOST_OF_IT = 0.6
@@ -53,7 +54,7 @@ class OperatorPair:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OperatorPairs:
     """All pairs, in the order of A.
 
@@ -64,11 +65,19 @@ class OperatorPairs:
     methods: tuple[tuple[str, str], ...]
     same_program: bool
 
+    @cached_property
+    def of_a(self) -> dict[int, list[OperatorPair]]:
+        """The pairs of each operator of A."""
+        found: dict[int, list[OperatorPair]] = {}
+        for pair in self.pairs:
+            found.setdefault(pair.a, []).append(pair)
+        return found
+
 
 def pair_operators(a: Program, b: Program) -> OperatorPairs:
     """Return which operators of two programs belong together."""
     methods = tuple(_paired_methods(a, b))
-    if a is b or all(_identities(x) == _identities(y) for x, y in methods):
+    if a is b or (methods and all(_identities(x) == _identities(y) for x, y in methods)):
         pairs = [
             OperatorPair(op.index, y.by_handle[op.debug_handle].index, Grade.SAME, "same record")
             for x, y in methods
@@ -139,7 +148,7 @@ class _MethodPairing:
         self._pair_lines(a.own, b.own)
 
     def _pair_in_order(self, a: Sequence[PairedOperator], b: Sequence[PairedOperator]) -> None:
-        for i, j in aligned(a, b, _likeness, _identity):
+        for i, j in in_stages(a, b, _STAGES):
             self._take(a[i], b[j])
         # Those that run in another order than before.
         rest_a, rest_b = self._left_of_a(a), self._left_of_b(b)
@@ -155,7 +164,7 @@ class _MethodPairing:
     ) -> None:
         """Pair operators with those that the other side runs in modules of their own."""
         inside = sorted(
-            (op for module in modules for op in module.everything),
+            (module.everything[0] for module in modules if len(set(module.structure)) == 1),
             key=lambda one: one.operator.index,
         )
         left = self._left_of_b(own) if swapped else self._left_of_a(own)
@@ -208,7 +217,8 @@ class _MethodPairing:
         partner = {x: y.operator.index for x, (_, y, _) in self._pairs.items()}
         if swapped:
             partner = {y: x for x, y in partner.items()}
-        has_other = {op.op for op in b.operators if op.index not in set(partner.values())}
+        paired = set(partner.values())
+        has_other = {op.op for op in b.operators if op.index not in paired}
         maker = {
             result.name: op for op in a.operators for node in op.nodes for result in node.outputs
         }
@@ -228,11 +238,7 @@ def _identity(one: PairedOperator) -> object:
     return one.op, one.shapes, one.dtypes, one.text
 
 
-def _likeness(x: PairedOperator, y: PairedOperator) -> float:
-    """How alike two operators of paired modules are; 0 if they are different ones."""
-    if x.op != y.op:
-        return 0
-    return 4 + 2 * (x.text == y.text) + (x.shapes == y.shapes) + 0.5 * (x.dtypes == y.dtypes)
+_STAGES = (_identity, lambda one: (one.op, one.text), lambda one: one.op)
 
 
 def _only_ones(
@@ -251,70 +257,44 @@ def _only_ones(
 def _paired_children(
     a: Sequence[ModuleCalls], b: Sequence[ModuleCalls]
 ) -> list[tuple[ModuleCalls, ModuleCalls]]:
-    """Pairs of the modules inside two paired ones."""
-    found = []
-    names = {module.name: module for module in b if not module.is_element}
-    for x in a:
-        if not x.is_element and x.name in names:
-            found.append((x, names[x.name]))
-    patterns = [dict.fromkeys(one.pattern for one in side if one.is_element) for side in (a, b)]
-    for pattern in patterns[0]:
-        if pattern in patterns[1]:
-            found += _paired_elements(_elements(a, pattern), _elements(b, pattern))
-    # Lists that only one side has by this name, then single modules, in the order of the graph.
-    lists_a = [pattern for pattern in patterns[0] if pattern not in patterns[1]]
-    lists_b = [pattern for pattern in patterns[1] if pattern not in patterns[0]]
+    """Pairs of the modules inside two paired ones.
 
-    def alike(p: str, q: str) -> float:
-        return max(
-            _resemblance(x, y) for x in _elements(a, p)[:3] for y in _elements(b, q)[:3]
-        )  # fmt: skip
+    By name first, in any order. Elements of a list have no names, only numbers that shift: they are
+    the same by name only if their contents are. The rest is paired between those, by content, by
+    structure without shapes, and elements at last by number and by type.
+    """
+    of_name = {module.name: j for j, module in enumerate(b)}
+    named = [
+        (i, of_name[x.name])
+        for i, x in enumerate(a)
+        if x.name in of_name
+        and (not x.is_element or x.content == b[of_name[x.name]].content)
+    ]  # fmt: skip
+    used_a, used_b = {i for i, _ in named}, {j for _, j in named}
 
-    for i, j in aligned(lists_a, lists_b, alike, lambda pattern: pattern):
-        found += _paired_elements(_elements(a, lists_a[i]), _elements(b, lists_b[j]))
-    used_a, used_b = ({id(pair[side]) for pair in found} for side in (0, 1))
-    rest_a = [one for one in a if id(one) not in used_a and not one.is_element]
-    rest_b = [one for one in b if id(one) not in used_b and not one.is_element]
-    renamed = aligned(rest_a, rest_b, _resemblance, lambda one: (one.name, one.content))
-    count_a, count_b = (Counter(one.content for one in side) for side in (rest_a, rest_b))
-    for i, j in renamed:
-        x, y = rest_a[i], rest_b[j]
-        # Which of several equal modules is left over cannot be told.
-        if count_a[x.content] == count_b[x.content] or x.content != y.content:
-            found.append((x, y))
-    return found
+    def free(key: Callable[[ModuleCalls], object]) -> Callable[[tuple[int, int]], object]:
+        """A key that no module has which is paired by its name."""
 
+        def of(place: tuple[int, int]) -> object:
+            side, number = place
+            if number in (used_b if side else used_a):
+                return place
+            return key((b if side else a)[number])
 
-def _elements(modules: Sequence[ModuleCalls], pattern: str) -> list[ModuleCalls]:
-    return [one for one in modules if one.is_element and one.pattern == pattern]
+        return of
 
-
-def _paired_elements(
-    a: Sequence[ModuleCalls], b: Sequence[ModuleCalls]
-) -> list[tuple[ModuleCalls, ModuleCalls]]:
-    """Elements of two lists, in order, by their contents; equal ones by their index."""
-
-    def score(x: ModuleCalls, y: ModuleCalls) -> float:
-        likeness = _resemblance(x, y) or (0.5 if x.type == y.type else 0)
-        return likeness + (0.5 if likeness and _digits(x) == _digits(y) else 0)
-
-    pairs = aligned(a, b, score, lambda one: (_digits(one), one.content))
-    return [(a[i], b[j]) for i, j in pairs]
-
-
-def _digits(module: ModuleCalls) -> tuple[str, ...]:
-    return tuple(part for part in module.name.split(".") if part.isdecimal())
-
-
-def _resemblance(x: ModuleCalls, y: ModuleCalls) -> float:
-    """How alike the contents of two modules are; 0 if they have other operators."""
-    if x.content == y.content:
-        return 4
-    if x.structure == y.structure:
-        return 3
-    common = sum((Counter(x.structure) & Counter(y.structure)).values())
-    share = common / max(len(x.structure), len(y.structure), 1)
-    return share if share > 0.5 and x.type.rpartition(".")[2] == y.type.rpartition(".")[2] else 0
+    stages = [
+        free(lambda one: one.content),
+        free(lambda one: one.structure),
+        free(lambda one: (one.name,) if one.is_element else (one.name, one)),
+        free(lambda one: (one.pattern, one.type) if one.is_element else (one.name, one)),
+    ]
+    places_a, places_b = [(0, i) for i in range(len(a))], [(1, j) for j in range(len(b))]
+    rest = in_stages(
+        places_a, places_b, stages, named,
+        alone=lambda place: not (b if place[0] else a)[place[1]].is_element,
+    )  # fmt: skip
+    return [(a[i], b[j]) for i, j in dict.fromkeys([*named, *rest])]
 
 
 def _seen_through(a: ModuleCalls, b: ModuleCalls) -> tuple[ModuleCalls, ModuleCalls]:
@@ -335,9 +315,3 @@ def _seen_through(a: ModuleCalls, b: ModuleCalls) -> tuple[ModuleCalls, ModuleCa
 def _shared(x: ModuleCalls, y: ModuleCalls) -> float:
     """The share of operators that both have at the same path below the module."""
     return len(x.places & y.places) / max(len(x.places | y.places), 1)
-
-
-def unpaired(operators: Sequence[Operator], used: Iterable[int]) -> list[Operator]:
-    """The operators that are in no pair."""
-    paired = set(used)
-    return [op for op in operators if op.index not in paired]

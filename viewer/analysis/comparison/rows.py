@@ -71,7 +71,7 @@ def _unlinked_pairs(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[tuple[int,
     for method in of_a:
         x, y = list(_unlinked(a, method)), list(_unlinked(b, methods.get(method, method)))
         names_x, names_y = ([arm.parts[i].name for i in some] for arm, some in ((a, x), (b, y)))
-        for i, j in aligned(names_x, names_y, lambda p, q: float(p == q), lambda name: name):
+        for i, j in aligned(names_x, names_y):
             yield x[i], y[j]
 
 
@@ -90,7 +90,7 @@ def _grade(
         return Grade.ONLY_B, "only in B"
     of_a = {i for number in x for i in a.parts[number].operators}
     of_b = {i for number in y for i in b.parts[number].operators}
-    used = [pair for pair in pairs.pairs if pair.a in of_a and pair.b in of_b]
+    used = [pair for i in of_a for pair in pairs.of_a.get(i, ()) if pair.b in of_b]
     if not used:
         return Grade.BY_NAME, "same name, in the order of the calls"
     shares = [sorted(_sharing(arm, some)) for arm, some in ((a, x), (b, y))]

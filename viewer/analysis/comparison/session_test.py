@@ -33,6 +33,9 @@ LEAST_SESSIONS = 3  # of each arm, for a verdict
 # that: on the recorded ones, it is found in 81 % to 87 %.
 _POWER = 0.9
 _LIMIT = log(1 + THRESHOLD)
+# The variance of logs below which times are equal: rounding is 1e-15 of a log, a nanosecond of a
+# second 1e-9.
+_ROUNDING = 1e-18
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ def compared(a: Floats, b: Floats, is_testable: Bools) -> Changes:
         own = np.where(enough, (square_a + square_b) / degrees, np.nan)
         tested = enough & is_testable & (np.minimum(n_a, n_b) >= LEAST_SESSIONS)
         variance, more = _moderated(own, degrees, tested)
+        # Sessions without any spread, such as copies of one, prove nothing.
+        tested &= (variance > _ROUNDING) | (np.abs(mean_b - mean_a) < np.sqrt(_ROUNDING))
         error = np.sqrt(variance * (1 / n_a + 1 / n_b))
         freedom = np.where(enough, degrees + np.where(tested, more, 0), 1)
         effect = mean_b - mean_a
@@ -118,7 +123,7 @@ def _moments(times: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _moderated(own: Floats, degrees: Floats, tested: Bools) -> tuple[Floats, float]:
     """Variances moderated by those of all tested rows, and the degrees of freedom of the prior."""
-    used = tested & (own > 0)
+    used = tested & (own > _ROUNDING)
     if used.sum() < 3:
         return own, 0.0
     half = degrees[used] / 2

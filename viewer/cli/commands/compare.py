@@ -131,15 +131,22 @@ def _write(chosen: argparse.Namespace, text: str) -> bool:
 
 def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     """Measure the noise between the sessions of one arm. Returns the exit code."""
+    if chosen.others or chosen.fail_if or chosen.noise:
+        parser.error("--null has one arm: no --with, --fail-if and --noise")
     files = _files(parser, chosen.files)
     workspace, failed = open_all(parser, argparse.Namespace(**{**vars(chosen), "files": files}))
+    arm = arm_of(workspace)
+    problem = _mixed(arm)
+    if problem:
+        complain(problem)
+        return 1
     try:
-        noise = noise_of(arm_of(workspace))
+        noise = noise_of(arm)
     except ValueError as error:
         complain(str(error))
         return 1
     paths = [trace.path for trace in workspace.traces]
-    if not _write(chosen, json.dumps(noise_facts(noise, paths), indent=1)):
+    if not _write(chosen, json.dumps(noise_facts(noise, paths), indent=1, allow_nan=False)):
         return 1
     return 1 if failed else 0
 
@@ -167,10 +174,6 @@ def _opened(
     _share(a, b)
     _share(b, a)
     failed = failed_a or failed_b
-    for name, workspace in (("A", a), ("B", b)):
-        if not workspace.traces:
-            complain(f"arm {name} has no profile")
-            return None, [], True
     problems = [f"A: {text}" for text in _warnings(a)] + [f"B: {text}" for text in _warnings(b)]
     of_a, of_b = (
         _numbers(parser, name, text)
@@ -181,7 +184,7 @@ def _opened(
     )
     arm_a, arm_b = arm_of(a, of_a), arm_of(b, of_b)
     for name, arm in (("A", arm_a), ("B", arm_b)):
-        problem = _mixed(arm)
+        problem = _mixed(arm) if arm.sessions else "no profile with such inferences"
         if problem:
             complain(f"arm {name}: {problem}")
             return None, [], True
@@ -190,6 +193,12 @@ def _opened(
 
 def _mixed(arm: Arm) -> str:
     """Return why the sessions of an arm are not of one program, "" if they are."""
+    same: dict[object, str] = {}
+    for session in arm.sessions:
+        times = tuple((run.start, run.end) for run in session.runs)
+        other = same.setdefault(times, session.name)
+        if other != session.name:
+            return f"{other} and {session.name} are the same recording"
     linked = {session.table.trace.path: session.table.program_path for session in arm.sessions}
     records = list(dict.fromkeys(path for path in linked.values() if path))
     if len(records) > 1:
@@ -258,7 +267,7 @@ def _of_arm(
 def _text(chosen: argparse.Namespace, comparison: Comparison, problems: Sequence[str]) -> str:
     end = os.path.splitext(chosen.output or "")[1].lower()
     if chosen.json or (end == ".json" and not chosen.markdown):
-        return json.dumps(compare_facts(comparison, problems), indent=1)
+        return json.dumps(compare_facts(comparison, problems), indent=1, allow_nan=False)
     if chosen.markdown or end == ".md":
         return compare_markdown(comparison, problems, everything=chosen.all)
     return compare_text(comparison, problems, everything=chosen.all)
