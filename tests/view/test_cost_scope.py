@@ -8,7 +8,7 @@ import pytest
 from tests.gui.events import SAMPLE
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.session import navigation
-from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import calls_of, clear, selected_span_ns
 from viewer.gui.window.frame.status_text import selection_text

@@ -15,7 +15,7 @@ from viewer.model.times import MINUS, counted, format_time, plain_spaces
 from viewer.reports.columns import aligned_times, column_lines
 
 _TITLES = ("Δ", "change", "95 % interval", "A", "B", "verdict", "pair", "what")
-_WORDS = {
+WORDS = {
     Verdict.SLOWER: "slower",
     Verdict.FASTER: "faster",
     Verdict.NO_CHANGE: "no change",
@@ -68,13 +68,13 @@ def sentence(comparison: Comparison) -> str:
     one = comparison.inference
     if one.a_ns is None or one.b_ns is None or one.change is None:
         return "There is no inference in both arms to compare."
-    by = f"{change_text(one)}, {_difference(one.change_ns)} per inference"
+    by = f"{change_text(one)}, {difference_text(one.change_ns)} per inference"
     if one.verdict is Verdict.NO_CHANGE:
         return f"An inference takes as long in B as in A ({by})."
     if one.verdict is Verdict.CANNOT_TELL:
         why = one.doubt.value if one.doubt else ""
         return f"Whether B is slower or faster is inconclusive: {why} ({by})."
-    return f"B is {_WORDS[one.verdict]} than A: {by}."
+    return f"B is {WORDS[one.verdict]} than A: {by}."
 
 
 def change_text(one: Compared) -> str:
@@ -88,21 +88,35 @@ def _percent(change: float) -> str:
     return f"{'+' if change >= 0 else MINUS}{100 * abs(change):.1f} %"
 
 
-def _interval(one: Compared) -> str:
+def interval_text(one: Compared) -> str:
+    """Return the interval of a change as "+1.0 % to +5.2 %", "" if there is none."""
     if one.interval is None:
         return ""
     return " to ".join(map(_percent, one.interval))
 
 
-def _difference(ns: float) -> str:
+def difference_text(ns: float) -> str:
+    """Return a difference of times with its sign: "+1.9 ms"."""
     return f"{'+' if ns >= 0 else MINUS}{format_time(abs(ns))}"
+
+
+def row_sentence(row: Row, one: Compared) -> str:
+    """Return the verdict on a row with its reason, and why its sides belong together."""
+    text = WORDS[one.verdict].capitalize()
+    if one.doubt is not None:
+        text += f": {one.doubt.value}"
+    if one.interval is not None:
+        text += f". 95 % interval of the change: {interval_text(one)}"
+    if one.detectable is not None and one.verdict is Verdict.CANNOT_TELL:
+        text += f". These sessions would show a change of {_percent(one.detectable)}"
+    return f"{text}. {row.why.capitalize()}."
 
 
 def _head(comparison: Comparison) -> list[str]:
     one = comparison.inference
     lines = [f"A: {_arm(comparison.a)}", f"B: {_arm(comparison.b)}", sentence(comparison)]
     if one.a_ns is not None and one.b_ns is not None:
-        interval = f", 95 % interval {_interval(one)}" if one.interval else ""
+        interval = f", 95 % interval {interval_text(one)}" if one.interval else ""
         times = f"{format_time(one.a_ns)} → {format_time(one.b_ns)}"
         lines.append(f"Inference: {times}{interval}")
     if comparison.detectable is not None:
@@ -140,13 +154,13 @@ def _shown(
 
 
 def _cells(row: Row, one: Compared) -> list[str]:
-    verdict = _WORDS[one.verdict]
+    verdict = WORDS[one.verdict]
     if one.doubt is not None:
         verdict += f": {one.doubt.value}"
     return [
-        _difference(one.change_ns),
+        difference_text(one.change_ns),
         change_text(one),
-        _interval(one),
+        interval_text(one),
         "" if one.a_ns is None else format_time(one.a_ns),
         "" if one.b_ns is None else format_time(one.b_ns),
         verdict,
@@ -158,15 +172,15 @@ def _cells(row: Row, one: Compared) -> list[str]:
 def _tail(comparison: Comparison, left: Sequence[tuple[Row, Compared]]) -> list[str]:
     lines = []
     if left:
-        counts = Counter(_WORDS[one.verdict] for _, one in left)
+        counts = Counter(WORDS[one.verdict] for _, one in left)
         parts = ", ".join(f"{count} {word}" for word, count in counts.items())
         lines.append(f"{counted(len(left), 'more row')}: {parts}. --all shows them.")
     fall = comparison.waterfall
     if fall is not None:
         lines.append(
-            f"{format_time(fall.a)} in A, {_difference(fall.pairs)} in pairs, "
-            f"{_difference(fall.only_a)} only in A, {_difference(fall.only_b)} only in B, "
-            f"{_difference(fall.rest)} in no row: {format_time(fall.b)} in B"
+            f"{format_time(fall.a)} in A, {difference_text(fall.pairs)} in pairs, "
+            f"{difference_text(fall.only_a)} only in A, {difference_text(fall.only_b)} only in B, "
+            f"{difference_text(fall.rest)} in no row: {format_time(fall.b)} in B"
         )
     fewest = min(len(comparison.a.sessions), len(comparison.b.sessions))
     if fewest < LEAST_SESSIONS:

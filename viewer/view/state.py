@@ -19,6 +19,7 @@ from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
+from viewer.view.compared_arms import ComparedArms
 from viewer.view.strip_view import StripView as StripView
 from viewer.view.ties import Range, Ranges, Ties
 from viewer.workspace.clocks import ClockRates, DelegateRates
@@ -178,7 +179,7 @@ class ViewState:
     while its end is being chosen.
     mark: the index of the current one in `marks`, the bookmarks. query: the search; only_hits:
     everything else is dimmed. scheme: the color scheme; lit: its only class that is not dimmed, by
-    title and palette index.
+    title and palette index. compared: the arms that are compared, None for no comparison.
     """
 
     t0: int = 0
@@ -206,6 +207,7 @@ class ViewState:
     query: str = ""
     only_hits: bool = False
     ruler: RulerUnit = RulerUnit.FROM_START
+    compared: ComparedArms | None = None
 
     def range_of(self, clock: str) -> Range:
         """Return the visible range of a clock group; of an unknown one that of the active one."""

@@ -19,17 +19,28 @@ class StripView:
 
     order: keys of groups from top to bottom; groups that it lacks follow in order of opening.
     collapsed: groups of which only the header is shown. heights: the height of the rows of some
-    groups in px, which the user chose.
+    groups in px, which the user chose. only: the groups that have strips, () for
+    all.
     """
 
     order: tuple[str, ...] = ()
     collapsed: frozenset[str] = frozenset()
     heights: Mapping[str, int] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
 
     def ordered(self, keys: Sequence[str]) -> list[str]:
         """Return the keys of the open groups from top to bottom."""
         chosen = [key for key in self.order if key in keys]
         return [*chosen, *(key for key in keys if key not in chosen)]
+
+    def shown(self, keys: Sequence[str]) -> list[str]:
+        """Return the keys of the open groups that have strips, from top to bottom; at least one."""
+        every = self.ordered(keys)
+        return [key for key in every if key in self.only] or every
+
+    def with_only(self, only: tuple[str, ...]) -> StripView:
+        """Return a copy with strips of some groups; () for all."""
+        return replace(self, only=only)
 
     def toggled(self, key: str) -> StripView:
         """Return a copy with a strip collapsed, or expanded if it was."""

@@ -49,7 +49,7 @@ def test_inferences_of_one_file_are_compared_without_a_verdict(capsys):
 def test_inferences_that_do_not_exist_are_an_error(slower, capsys):
     numbers = ["--inferences", "1", "--with-inferences", "900", "--fail-if", "slower"]
     assert main(["compare", slower[0], *numbers, "--fail-if-unknown"]) == 1
-    assert "arm B: no profile with such inferences" in capsys.readouterr().err
+    assert "arm B: there is no inference to compare" in capsys.readouterr().err
 
 
 def test_a_copy_of_a_recording_is_no_other_session(slower, tmp_path, capsys):
@@ -140,7 +140,7 @@ def test_one_arm_alone_is_wrong_usage(slower):
 def test_an_arm_without_a_profile_is_an_error(slower, capsys):
     record = str(EDIT / "a.etrecord")
     assert main(["compare", slower[0], "--with", record]) == 1
-    assert "arm B: no profile" in capsys.readouterr().err
+    assert "arm B: there is no inference" in capsys.readouterr().err
 
 
 def test_an_arm_of_two_programs_is_an_error(capsys):

@@ -3,7 +3,7 @@
 import pytest
 
 from viewer.gui.panels.statistics.panel import StatisticsPanel
-from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.model.scope import LeftOut
 from viewer.resources import SAMPLES

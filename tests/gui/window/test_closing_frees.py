@@ -11,7 +11,7 @@ from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import SAMPLE, canvas, move, open_files, open_sample, place_of, settle
 from viewer.gui.session import navigation
 from viewer.gui.session.coloring import set_scheme
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.model.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 

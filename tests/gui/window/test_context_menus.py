@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from tests.gui.events import canvas, open_files, open_sample, place_of, settle
 from viewer.analysis.findings.finding import PanelRef
 from viewer.gui.session import navigation
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.window.context_menus import CANVAS, SLICE
 from viewer.gui.window.frame.panel_table import PANELS
 from viewer.view.state import SliceRef

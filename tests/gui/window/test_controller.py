@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint, Qt
 
 from tests.gui.events import canvas, move, place_of, settle
 from viewer.gui.qt import crash_report
-from viewer.gui.session import selection_statistics
+from viewer.gui.session.feeds import selection_statistics
 from viewer.gui.session.selection import slices_of
 from viewer.model.times import format_time
 from viewer.view.state import SliceRef, SliceSet

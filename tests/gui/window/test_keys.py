@@ -44,8 +44,8 @@ from tests.gui.events import (
 )
 from viewer.gui.qt.settings import DRAG_PANS, KEYS, Settings
 from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.inferences import run_span_ns
-from viewer.gui.session.search import Search
 from viewer.gui.timeline.held_keys import HeldKeys, traveled
 from viewer.gui.window.commands.menus import MOUSE_HELP
 from viewer.gui.window.dialogs.command_palette import found_rows

@@ -18,7 +18,7 @@ from tests.gui.events import open_files, settle
 from tests.gui.window.shown import ATTENTION
 from viewer.gui.panels.summary.links import SummaryLink
 from viewer.gui.session.bookmarks import set_bookmarks
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.view.state import Bookmark, SliceRef
 
 NAME = "\u202e<b>x</b><img src=logo>&y"

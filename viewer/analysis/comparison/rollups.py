@@ -14,6 +14,7 @@ import numpy as np
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import place_of
+from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Floats, Ints
 from viewer.model.queries import foreign, run_of_slices, self_time
 from viewer.model.text import display_name
@@ -37,22 +38,44 @@ def rolled_times(session: Session, level: str) -> tuple[MethodTimes, ...]:
     return (_by_nodes(session, level),)
 
 
-def _by_nodes(session: Session, level: str) -> MethodTimes:
-    table = session.table
+def group_of_slices(session: Session, level: str) -> tuple[list[tuple[str, ...]], Ints]:
+    """Return the groups of a level, and the index of that of every slice; -1 for none (int64)."""
+    if session.program is None or level == NAME:
+        slices = session.table.trace.slices
+        names, group = np.unique(slices.name, return_inverse=True)
+        group = group.reshape(-1)
+        group[foreign(slices)] = -1
+        return [(session.table.trace.strings[name],) for name in names.tolist()], group
+    groups, of_set = _groups_of_sets(session.table, level)
+    return list(groups), _groups_by_set(session.table, of_set)
+
+
+def _groups_of_sets(table: LinkTable, level: str) -> tuple[dict[tuple[str, ...], set[int]], Ints]:
+    """The groups of a level with their operators, and the index of that of every node set."""
     of = _KEY[level]
-    ticks = Costs(table).ticks_of_node_sets(session.runs)
     groups: dict[tuple[str, ...], set[int]] = {}
     numbers: dict[tuple[str, ...], int] = {}
-    of_set = np.zeros(ticks.shape[1], np.int64)
+    of_set = np.zeros(len(table.parts), np.int64)
     operators = [table.sets[i] for i in table.set_of_node_set.tolist()]
     for i, parts in enumerate(table.parts):
         key = tuple(sorted({of(part) for part in parts}))
         of_set[i] = numbers.setdefault(key, len(numbers))
         groups.setdefault(key, set()).update(operators[i])
+    return groups, of_set
+
+
+def _groups_by_set(table: LinkTable, of_set: Ints) -> Ints:
+    own_set = table.node_set_of_key[table.trace.slices.key]
+    return np.where(own_set >= 0, of_set[own_set], -1) if len(of_set) else own_set
+
+
+def _by_nodes(session: Session, level: str) -> MethodTimes:
+    table = session.table
+    ticks = Costs(table).ticks_of_node_sets(session.runs)
+    groups, of_set = _groups_of_sets(table, level)
     summed = np.zeros((len(session.runs), len(groups)))
     np.add.at(summed.T, of_set, ticks.T)
-    own_set = table.node_set_of_key[table.trace.slices.key]
-    group = np.where(own_set >= 0, of_set[own_set], -1) if len(of_set) else own_set
+    group = _groups_by_set(table, of_set)
     return _times(session, level, list(groups.items()), summed, group)
 
 

@@ -128,6 +128,13 @@ class Session:
         method = self.table.method_of_scope(scope)
         return (method, True) if method else (self.table.trace.scopes[scope].name, False)
 
+    def numbers_of_events(self, at: Ints, row: Ints) -> Ints:
+        """The number of each of some slices, from 0, among those of its row, call and name."""
+        trace = self.table.trace
+        key = trace.slices.key[at]
+        name = trace.keys.name[key].astype(np.int64)
+        return _nth(row, trace.keys.instruction[key], name, trace.slices.start[at])
+
     def _times(self, method: str, scopes: Sequence[int]) -> MethodTimes:
         trace = self.table.trace
         slices, keys = trace.slices, trace.keys

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 
-from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import LEVELS
@@ -22,7 +22,7 @@ from viewer.reports.compare import compare_facts
 from viewer.reports.compare_text import compare_markdown, compare_text
 from viewer.reports.noise_files import noise_facts, read_noise
 from viewer.reports.regressions import Rule, failing, parse_rule, undecided
-from viewer.workspace.comparison_arms import arm_of
+from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
 from viewer.workspace.workspace import Workspace
 
@@ -136,7 +136,7 @@ def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     files = _files(parser, chosen.files)
     workspace, failed = open_all(parser, argparse.Namespace(**{**vars(chosen), "files": files}))
     arm = arm_of(workspace)
-    problem = _mixed(arm)
+    problem = arm_problem(arm)
     if problem:
         complain(problem)
         return 1
@@ -184,30 +184,11 @@ def _opened(
     )
     arm_a, arm_b = arm_of(a, of_a), arm_of(b, of_b)
     for name, arm in (("A", arm_a), ("B", arm_b)):
-        problem = _mixed(arm) if arm.sessions else "no profile with such inferences"
+        problem = arm_problem(arm)
         if problem:
             complain(f"arm {name}: {problem}")
             return None, [], True
     return Comparison(arm_a, arm_b, chosen.by, noise), problems, failed
-
-
-def _mixed(arm: Arm) -> str:
-    """Return why the sessions of an arm are not of one program, "" if they are."""
-    same: dict[object, str] = {}
-    for session in arm.sessions:
-        times = tuple((run.start, run.end) for run in session.runs)
-        other = same.setdefault(times, session.name)
-        if other != session.name:
-            return f"{other} and {session.name} are the same recording"
-    linked = {session.table.trace.path: session.table.program_path for session in arm.sessions}
-    records = list(dict.fromkeys(path for path in linked.values() if path))
-    if len(records) > 1:
-        names = " and ".join(map(os.path.basename, records[:2]))
-        return f"its profiles belong to different ETRecords, {names}. Compare one at a time"
-    if records and None in linked.values():
-        name = os.path.basename(next(path for path, record in linked.items() if record is None))
-        return f"{name} is not linked to {os.path.basename(records[0])}, and others are"
-    return ""
 
 
 def _numbers(parser: argparse.ArgumentParser, name: str, text: str | None) -> set[int] | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from viewer.analysis.cost.stated_time import made_of_others
 from viewer.arrays import Ints
 from viewer.gui.session.coloring import highlight_class
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
 from viewer.model.scope import counted_in, starts_in
 from viewer.model.trace import KeyKind

@@ -10,7 +10,7 @@ changes to it are made here, can be undone, and are announced by signals:
   group is active. `strips_changed`: the arrangement of their strips, or how they are tied.
 * `tracks_changed`: the visible tracks or their order. `coloring_changed`: the color scheme or the
   highlighted class. `bookmarks_changed`: bookmarks or the measurement. `query_changed`: the query,
-  or whether only hits are shown. `ruler_changed`: the unit of the ruler.
+  or whether only hits are shown. `ruler_changed`: the unit of the ruler. `compared`: other arms.
 * `selection_changed`: the selected slices, operators or area. `run_picked`: the inference that
   costs are computed for.
 * `sources_changed`: the folders searched for the sources that programs name.
@@ -20,9 +20,6 @@ changes to it are made here, can be undone, and are announced by signals:
 
 Changes of open files, links or the inference view are computed on a copy of the workspace, off the
 GUI thread if the traces are large. Until the copy is ready, everything stays as it was.
-
-The modules next to this one are functions on a session: navigation, selection, tracks, coloring,
-clocks, inferences, bookmarks, linking, source_paths. Feeds (feed.py) compute results for panels.
 
 Times are ns on the axis of a clock group; files that share a clock are in one group, whose axis
 starts at 0 with the earliest of them. `state.t0` and `t1` are the range of the active group.
@@ -85,6 +82,7 @@ class Session(QObject):
     bookmarks_changed = Signal()
     query_changed = Signal()
     ruler_changed = Signal()
+    compared = Signal()
     selection_changed = Signal()
     run_picked = Signal()
     history_changed = Signal()
@@ -243,6 +241,7 @@ class Session(QObject):
             self.bookmarks_changed,
             self.query_changed,
             self.ruler_changed,
+            self.compared,
             self.clock_activated,
             self.strips_changed,
         ):
@@ -494,6 +493,7 @@ class Session(QObject):
             (old.marking != state.marking, self.bookmarks_changed),
             ((old.query, old.only_hits) != (state.query, state.only_hits), self.query_changed),
             (old.ruler is not state.ruler, self.ruler_changed),
+            (old.compared != state.compared, self.compared),
         ):
             if changed:
                 signal.emit()

@@ -158,7 +158,7 @@ class Timeline(QWidget):
 
     def _follow(self) -> None:
         """Show a strip for each clock group, in the chosen order."""
-        keys = self._session.state.strips.ordered(self._session.groups.keys)
+        keys = self._session.state.strips.shown(self._session.groups.keys)
         before = {strip.scene.clock: strip for strip in self.strips}
         spare = [strip for key, strip in before.items() if key not in keys]
         strips = []

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, QTimer, Slot
 from viewer.formats.memory import release_freed
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
 from viewer.gui.panels.calls.panel import CallsPanel
+from viewer.gui.panels.compare.panel import ComparePanel
 from viewer.gui.panels.delegation.panel import DelegationPanel
 from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.panels.estimates.panel import EstimatesPanel
@@ -33,10 +34,10 @@ from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import PANEL_CHOICES
+from viewer.gui.session.feeds.search import Search
+from viewer.gui.session.feeds.selection_statistics import SelectionFeed
 from viewer.gui.session.files.loader import Loader
 from viewer.gui.session.files.saver import Saver
-from viewer.gui.session.search import Search
-from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.commands.application import commands_of
 from viewer.gui.window.commands.context import CommandContext
@@ -45,6 +46,7 @@ from viewer.gui.window.dialogs.command_palette import CommandPalette
 from viewer.gui.window.files.autosave import Autosave
 from viewer.gui.window.files.background_work import BackgroundWork
 from viewer.gui.window.files.closing import CloseGuard, Then
+from viewer.gui.window.files.comparing import Comparing
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.folder_drops import FolderDrops
@@ -98,6 +100,7 @@ class WindowController(QObject):
         panels, session, window = self.panels, self.session, self.window
         self.timeline = panels.of(Timeline)
         self.summary = panels.of(SummaryPanel)
+        self.compare = panels.of(ComparePanel)
         self.details = panels.of(DetailsPanel)
         self.operators = panels.of(OperatorsPanel)
         self.model = panels.of(ModelPanel)
@@ -139,7 +142,8 @@ class WindowController(QObject):
         )
         self.close_guard = CloseGuard(session, self.opener, self.session_files, table, window)
         self.autosave = Autosave(session, self.opener, self.session_files, window)
-        self.drops = FolderDrops(self.opener, window)
+        self.comparing = Comparing(session, self.opener, window)
+        self.drops = FolderDrops(self.opener, self.comparing, window)
         self.recent_menus = RecentMenus(self.opener, self.session_files, window)
         self.perfetto_ui = PerfettoUi(session, self.saver, self._export_perfetto, window)
 
@@ -160,6 +164,7 @@ class WindowController(QObject):
             palette=self.palette,
             work=self.work,
             opener=self.opener,
+            comparing=self.comparing,
             session_files=self.session_files,
             close_guard=self.close_guard,
             exports=self.exports,
@@ -241,6 +246,8 @@ class WindowController(QObject):
         self.summary.panel_requested.connect(docks.show_panel)
         self.summary.open_dialog_requested.connect(open_dialog)
         self.summary.list_requested.connect(self.toolbar.run.show_list)
+        self.compare.choose_requested.connect(self.comparing.choose)
+        self.comparing.compared.connect(partial(docks.show_panel, "compare"))
         self.summary.show_problems(self.problems.count)
         self.problems.count_changed.connect(self.summary.show_problems)
         for asking in (self.operators, self.model, self.graph):

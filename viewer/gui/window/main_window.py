@@ -13,7 +13,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QCoreApplication, Qt, QThread, QTimer, Slot
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+)
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.background import Latest
@@ -212,6 +218,11 @@ class MainWindow(Shell):
         """Accept drops anywhere on the window; `dropEvent` rejects what is not a file."""
         event.acceptProposedAction()
         self.controller.drops.enter(event.mimeData().urls())
+
+    @guard
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        event.acceptProposedAction()
+        self.controller.drops.move(event.position().toPoint())
 
     @guard
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:

@@ -15,6 +15,7 @@ from viewer.gui.window.commands.menus import (
     CLOCK_MENU,
     CLOCKS_MENU,
     COLOR_MENU,
+    COMPARE_MENU,
     COPY_MENU,
     DENSITY_MENU,
     MENUS,
@@ -64,6 +65,9 @@ class MenuBar(QObject):
         copy_as = QMenu("Cop&y as", menus["Edit"])
         table.add_to(copy_as, COPY_MENU)
         menus["Edit"].insertMenu(table.actions["search.find"], copy_as)
+        comparison = QMenu("Com&parison", menus["File"])
+        table.add_to(comparison, COMPARE_MENU)
+        menus["File"].insertMenu(table.actions["file.save_session"], comparison)
         samples = QMenu("Open a &sample", menus["Help"])
         table.add_to(samples, SAMPLE_MENU)
         menus["Help"].insertMenu(table.actions["help.recording"], samples)

@@ -21,12 +21,15 @@ from viewer.model.times import parse_ratio
 from viewer.render.color_schemes import BY_ID
 from viewer.render.layout import HeaderPart
 from viewer.view.clock_groups import ClockGroup, axis_spans, clock_groups, group_key
+from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.session_file import (
     RowHeight,
     SavedArea,
+    SavedArm,
     SavedBookmark,
     SavedClock,
+    SavedComparison,
     SavedMove,
     SavedOperators,
     SavedPlace,
@@ -121,7 +124,23 @@ class _Keeper:
             search=state.query,
             only_hits=state.only_hits,
             ruler=state.ruler.value,
+            compared=None if state.compared is None else self._compared(state.compared),
         )
+
+    def _compared(self, arms: ComparedArms) -> SavedComparison | None:
+        """Return the arms by input, None if an arm has none."""
+        a, b = (
+            SavedArm(
+                tuple(
+                    number
+                    for number, shown in zip(self._inputs, self._traces, strict=True)
+                    if shown.file.path in arm.paths
+                ),
+                arm.numbers,
+            )
+            for arm in (arms.a, arms.b)
+        )
+        return SavedComparison(a, b) if a.inputs and b.inputs else None
 
     def _input(self, clock: str) -> int | None:
         """Return the input that names a clock group, None if it is not open."""
@@ -261,9 +280,21 @@ class _Shower:
             query=saved.search,
             only_hits=saved.only_hits,
             ruler=_member(RulerUnit, saved.ruler, start.ruler),
+            compared=None if saved.compared is None else self._compared(saved.compared),
         )
         messages = [f"{_counted(n, what)} not in these files" for what, n in self._gone.items()]
         return state, messages
+
+    def _compared(self, saved: SavedComparison) -> ComparedArms | None:
+        """Return the arms; None if all profiles of one are gone."""
+        found = []
+        for arm in (saved.a, saved.b):
+            own = [self._numbers[number] for number in arm.inputs if number in self._numbers]
+            self._lose("compared profile", len(set(arm.inputs)) - len(set(own)))
+            paths = tuple(self._traces[number].file.path for number in sorted(set(own)))
+            found.append(ChosenArm(paths, arm.numbers))
+        a, b = found
+        return ComparedArms(a, b) if a.paths and b.paths else None
 
     def _place_of(self, clock: int | None) -> tuple[ClockGroup, int] | None:
         """Return the clock group of an input, and the ns of its axis at the start of that input.

@@ -154,6 +154,20 @@ class SavedRun(msgspec.Struct, frozen=True):
     run: int
 
 
+class SavedArm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An arm of a comparison: its inputs, and only some of their inferences; () for all."""
+
+    inputs: tuple[int, ...]
+    numbers: tuple[Number, ...] = ()
+
+
+class SavedComparison(msgspec.Struct, frozen=True):
+    """The two arms that are compared."""
+
+    a: SavedArm
+    b: SavedArm
+
+
 class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     """The visible ranges, selection and settings. Times are ns from the start of a profile.
 
@@ -186,6 +200,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     only_hits: bool = False
     ruler: str = ""
     front: tuple[str, ...] = ()
+    compared: SavedComparison | None = None
 
 
 class SavedSession(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from tests.gui.panels.model.tree import ATTENTION_0, THIN, index, opened_rows, r
 from viewer.gui.panels.model import rows as model_rows
 from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.row import RowKind
-from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.model.inference_views import Inferences
 

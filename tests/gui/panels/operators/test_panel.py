@@ -7,13 +7,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from viewer.gui.panels.base.operator_contents import ColumnKind, OperatorContents, TableRow
-from viewer.gui.panels.base.operator_table import OperatorModel
+from viewer.gui.panels.base.operator_tables.contents import ColumnKind, OperatorContents, TableRow
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.swatches import share_color
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.theme.tokens import DARK, LIGHT
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
-from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import choose_method
 from viewer.render.palette import OPERATOR_FILLS, contrast

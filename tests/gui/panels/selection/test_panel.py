@@ -14,8 +14,8 @@ from tests.gui.events import canvas, open_files, place_of, settle
 from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.panels.selection.table import COLUMNS, SelectionColumn, contents_of
 from viewer.gui.qt.widgets.tables import marked_rows
+from viewer.gui.session.feeds.selection_statistics import SelectionFeed
 from viewer.gui.session.selection import selected_span_ns
-from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.gui.session.session import Session
 from viewer.view.state import Area, SliceRef, SliceSet
 

@@ -10,6 +10,7 @@ from viewer.gui.window.commands.menus import (
     CLOCK_MENU,
     CLOCKS_MENU,
     COLOR_MENU,
+    COMPARE_MENU,
     COPY_MENU,
     DENSITY_MENU,
     MENUS,
@@ -109,6 +110,7 @@ def test_every_command_is_in_the_menu_that_it_names(controller):
     }
     listed["View"] |= own - {SEPARATOR}
     listed["Edit"] |= {*COPY_MENU} - {SEPARATOR}
+    listed["File"] |= {*COMPARE_MENU} - {SEPARATOR}
     listed["Go"] |= {*PANELS_MENU}
     listed["Help"] |= {*SAMPLE_MENU}
     placed = [id for ids in listed.values() for id in ids]
@@ -122,7 +124,8 @@ def test_every_command_is_in_the_menu_that_it_names(controller):
     [
         ("Clock rate", CLOCK_MENU), ("Clocks", CLOCKS_MENU), ("Color by", COLOR_MENU),
         ("Ruler", RULER_MENU), ("Move", MOVE_MENU), ("Panels", PANELS_MENU), ("Copy as", COPY_MENU),
-        ("Row density", DENSITY_MENU), ("Theme", THEME_MENU), ("Open a sample", SAMPLE_MENU),
+        ("Comparison", COMPARE_MENU), ("Row density", DENSITY_MENU), ("Theme", THEME_MENU),
+        ("Open a sample", SAMPLE_MENU),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_menu_of_a_menu_is_listed_under_its_title(controller, title, ids):
@@ -161,6 +164,7 @@ def test_no_two_entries_of_a_menu_have_the_same_mnemonic(controller):
         ("Ruler", RULER_MENU),
         ("Move", MOVE_MENU),
         ("Copy as", COPY_MENU),
+        ("Comparison", COMPARE_MENU),
         ("Row density", DENSITY_MENU),
         ("Theme", THEME_MENU),
     ):
@@ -185,10 +189,13 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
                  "view.scroll_down", *COLOR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
 NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_picture"}
 NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
+NEEDS_A_TRACE |= {"compare.with"}
+NEEDS_A_COMPARISON = {"compare.swap", "compare.in_tables", "compare.end"}
 NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file", *CLOCKS_MENU} - {SEPARATOR}
 NEEDS_RUNS = {
+    "compare.others",
     "go.include_warm_up",
     "go.next_run",
     "go.previous_run",
@@ -216,6 +223,7 @@ def test_what_makes_no_sense_is_disabled(controller, qtbot):
     everything = {id for id in controller.commands.actions if not id.startswith("tracks.")}
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
+    everything -= NEEDS_A_COMPARISON
     everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY | NEEDS_A_LAST_SESSION
     assert enabled(controller) == everything - needy
     open_sample(qtbot, controller, "attention_xnnpack")

@@ -12,7 +12,7 @@ from tests.gui.events import CTRL, SAMPLE, SHIFT, drag, press, release, wheel
 from viewer.formats import open_file
 from viewer.gui.session import bookmarks, navigation
 from viewer.gui.session.clocks import set_clock
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Clock
 from viewer.view.group_ranges import limited_range

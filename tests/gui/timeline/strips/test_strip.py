@@ -11,7 +11,7 @@ from tests.builders.clocked_traces import HOST, profile
 from tests.gui.events import CTRL, SHIFT, drag, move, press, release, wheel
 from viewer.gui.session import bookmarks, navigation
 from viewer.gui.session.bookmarks import set_bookmarks
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.selection import clear, select_same
 from viewer.gui.session.tracks import toggle_strip
 from viewer.model.inference_views import Inferences

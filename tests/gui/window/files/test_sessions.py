@@ -15,7 +15,7 @@ from viewer.gui.session import navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.clocks import set_ruler
 from viewer.gui.session.coloring import set_scheme
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.window.files import sessions
 from viewer.model.inference_views import Inferences

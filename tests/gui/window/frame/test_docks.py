@@ -8,7 +8,7 @@ from tests.gui.dark_theme import dark_theme
 from tests.gui.events import open_files, open_sample, put_away, settle
 from tests.gui.window.shown import ATTENTION, DOCKS, shown_docks
 from viewer.gui.qt.settings import PANEL_CHOICES, WINDOW_STATE_VERSION, Settings
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks, PanelChoices
 from viewer.gui.window.frame.panel_presence import Presence

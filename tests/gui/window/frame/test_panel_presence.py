@@ -4,7 +4,7 @@ from viewer.gui.window.frame.panel_presence import Presence, presence_in_files, 
 from viewer.resources import SAMPLES
 
 OPEN, AVAILABLE = Presence.OPEN, Presence.AVAILABLE
-IN_VIEW = {"search", "selection", "marks"}
+IN_VIEW = {"search", "selection", "marks", "compare"}
 
 
 def named(session, presence, problems=0):

@@ -4,7 +4,7 @@ import shutil
 
 from tests.gui.events import open_files, settle
 from tests.gui.window.shown import ATTENTION, ATTENTION_RECORD, CSV
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.view.state import SliceRef
 
 LONG = "a rather long text from a file " * 12

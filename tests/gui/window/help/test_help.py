@@ -6,7 +6,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QTabBar
 
 from tests.gui.events import canvas, open_sample, place_of, press, release, settle
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.selection import slices_of
 from viewer.gui.window.frame.panel_table import PANEL
 from viewer.model.inference_views import Inferences

@@ -10,7 +10,7 @@ from viewer.gui.panels.base.swatches import paint_part, paint_parts
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.labels import explain
-from viewer.gui.session.costs import CostAnswer
+from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.model.scope import LeftOut, timed_by
 from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.model.trace import Trace

@@ -20,7 +20,7 @@ from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, QuietTree
-from viewer.gui.session.costs import CostAnswer, CostFeed
+from viewer.gui.session.feeds.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits

@@ -10,7 +10,7 @@ from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
-from viewer.gui.panels.base.operator_contents import (
+from viewer.gui.panels.base.operator_tables.contents import (
     ColumnKind,
     Heading,
     OperatorContents,

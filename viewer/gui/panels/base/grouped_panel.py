@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from viewer.gui.panels.base.answer_panel import AnswerPanel
-from viewer.gui.panels.base.operator_table import OperatorModel
-from viewer.gui.panels.base.operator_view import OperatorView
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import head_row, plain_column, subtitle_label
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox

@@ -8,8 +8,8 @@ from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.arrays import Ints
-from viewer.gui.panels.base.operator_table import OperatorModel
-from viewer.gui.panels.base.operator_view import OperatorView
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import FadingWidget
 from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.panels.base.trace_panel import selected_operators

@@ -13,7 +13,7 @@ from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkState
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
-from viewer.gui.panels.base.operator_contents import (
+from viewer.gui.panels.base.operator_tables.contents import (
     LINE,
     WHOLE_BELOW,
     ColumnKind,

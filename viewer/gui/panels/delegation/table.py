@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from PySide6.QtCore import QObject, Qt
 
 from viewer.analysis.delegates.delegation import Unlinked
-from viewer.gui.panels.base.operator_contents import OperatorContents, TableRow
-from viewer.gui.panels.base.operator_table import OperatorModel
+from viewer.gui.panels.base.operator_tables.contents import OperatorContents, TableRow
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.delegation.page import LINKS, DelegationItem, DelegationLine, DelegationPage
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip

@@ -6,9 +6,10 @@ from PySide6.QtCore import QRect, QRectF, Qt, Slot
 from PySide6.QtGui import QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from viewer.gui.panels.base.operator_contents import TableRow
-from viewer.gui.panels.base.operator_table import ROW_ROLE, OperatorDelegate
-from viewer.gui.panels.base.operator_view import OperatorView
+from viewer.gui.panels.base.operator_tables.contents import TableRow
+from viewer.gui.panels.base.operator_tables.delegate import OperatorDelegate
+from viewer.gui.panels.base.operator_tables.model import ROW_ROLE
+from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.delegation.page import DelegationLine
 from viewer.gui.panels.delegation.table import DelegationModel
 from viewer.gui.qt.crash_report import guard

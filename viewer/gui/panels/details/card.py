@@ -45,8 +45,8 @@ from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart, costs_of_
 from viewer.gui.panels.details.work_section import settings_text, work_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import KeyValueGrid, WrappedText, anchor, label, span
-from viewer.gui.session.costs import CostFeed
-from viewer.gui.session.flows import FlowFeed
+from viewer.gui.session.feeds.costs import CostFeed
+from viewer.gui.session.feeds.flows import FlowFeed
 from viewer.gui.session.session import Session
 from viewer.model.scope import WHOLE
 from viewer.model.times import (

@@ -16,7 +16,7 @@ from viewer.analysis.flows.slice_flows import FlowEnd
 from viewer.gui.panels.base.swatches import Swatch, colors_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import anchor, label, span
-from viewer.gui.session.flows import FlowAnswer
+from viewer.gui.session.feeds.flows import FlowAnswer
 from viewer.model.times import format_time, group_digits, tick_to_ns
 from viewer.program.dataflow import NO_GRAPH, NO_GRAPH_IN_MAP, NO_GRAPH_IN_PROFILE, ExternalInput
 from viewer.render.palette import Palette

@@ -18,8 +18,8 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import EmptyPlace
-from viewer.gui.session.costs import CostFeed
-from viewer.gui.session.flows import FlowFeed
+from viewer.gui.session.feeds.costs import CostFeed
+from viewer.gui.session.feeds.flows import FlowFeed
 from viewer.gui.session.session import Session
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import Area

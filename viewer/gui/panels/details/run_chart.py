@@ -15,7 +15,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import explain
-from viewer.gui.session.costs import MOST_RUNS
+from viewer.gui.session.feeds.costs import MOST_RUNS
 from viewer.model.times import format_in, format_time, unit_for
 from viewer.model.trace import Run
 from viewer.model.warm_up import included_text

@@ -19,7 +19,7 @@ from viewer.analysis.statistics import figure_terms
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
-from viewer.gui.panels.base.operator_contents import (
+from viewer.gui.panels.base.operator_tables.contents import (
     ColumnKind,
     Heading,
     OperatorContents,

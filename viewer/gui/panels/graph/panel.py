@@ -43,7 +43,7 @@ from viewer.gui.qt.clipboard import copy_picture
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
-from viewer.gui.session.costs import CostAnswer, CostFeed
+from viewer.gui.session.feeds.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import format_time, tick_to_ns

@@ -12,7 +12,7 @@ from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.neighborhood import Direction, Neighborhood, neighborhood
 from viewer.gui.panels.graph.facts import NodeFacts, nodes_of, tags_of
-from viewer.gui.session.costs import CostAnswer
+from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.program.program import Program
 from viewer.render.graph.layout import GraphLayout, layered
 

@@ -24,9 +24,9 @@ from viewer.analysis.delegates.handle_maps import (
 from viewer.analysis.links.coverage import starts_within
 from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.gui.panels.base.answer_panel import Question
-from viewer.gui.panels.base.operator_contents import OperatorContents
+from viewer.gui.panels.base.operator_tables.contents import OperatorContents
+from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.operator_trace_panel import OperatorTracePanel
-from viewer.gui.panels.base.operator_view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.handle_map.table import (

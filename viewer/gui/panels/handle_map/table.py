@@ -11,14 +11,14 @@ from PySide6.QtCore import QObject, Qt
 from viewer.analysis.cost.lines import source_place
 from viewer.analysis.delegates.handle_maps import IdentifierStatus, MapRow
 from viewer.analysis.statistics import figure_terms
-from viewer.gui.panels.base.operator_contents import (
+from viewer.gui.panels.base.operator_tables.contents import (
     ColumnKind,
     Heading,
     OperatorContents,
     TableRow,
     term_heading,
 )
-from viewer.gui.panels.base.operator_table import OperatorModel
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip

@@ -24,7 +24,7 @@ from viewer.gui.panels.model.tree_model import ModuleModel
 from viewer.gui.panels.model.view import Key, ModuleView
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session import navigation
-from viewer.gui.session.costs import CostAnswer
+from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.gui.session.selection import nearest_slice
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name

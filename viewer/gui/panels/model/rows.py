@@ -17,7 +17,7 @@ from viewer.analysis.cost.lines import lines_text
 from viewer.analysis.links.labels import run_label, set_label
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.arrays import Ints
-from viewer.gui.panels.base.operator_contents import WHOLE_BELOW
+from viewer.gui.panels.base.operator_tables.contents import WHOLE_BELOW
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, tensor_text
 from viewer.gui.panels.model.columns import OF_RECORD, WITH_COSTS, ModelColumn
 from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures

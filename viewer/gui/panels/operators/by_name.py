@@ -8,8 +8,8 @@ from viewer.analysis.statistics.busy_names import BusyNames
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.gui.panels.base.group_rows import group_contents
-from viewer.gui.panels.base.operator_contents import OperatorContents
-from viewer.gui.session.costs import CostAnswer
+from viewer.gui.panels.base.operator_tables.contents import OperatorContents
+from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
 from viewer.model.times import counted

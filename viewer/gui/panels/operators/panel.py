@@ -8,6 +8,7 @@ program's operators without costs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Union
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
@@ -16,7 +17,7 @@ from viewer.analysis.links.labels import set_label
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_panel import FILTER_HINT, CostPanel
 from viewer.gui.panels.base.group_rows import select_group, show_whole
-from viewer.gui.panels.base.operator_contents import (
+from viewer.gui.panels.base.operator_tables.contents import (
     ColumnKind,
     OperatorContents,
     SetFacts,
@@ -24,8 +25,8 @@ from viewer.gui.panels.base.operator_contents import (
     record_contents,
     set_facts,
 )
-from viewer.gui.panels.base.operator_table import OperatorModel
-from viewer.gui.panels.base.operator_view import OperatorView
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.trace_panel import current_scope
@@ -38,8 +39,11 @@ from viewer.gui.panels.operators.by_name import (
     more_names_text,
     not_counted_text,
 )
+from viewer.gui.panels.operators.compared import ListedComparison, list_changes
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.session.costs import CostAnswer
+from viewer.gui.session.comparison import row_of_selection, select_row
+from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import left_out
@@ -52,7 +56,10 @@ from viewer.workspace.identifier_choice import key_kinds
 NOTHING = "Open a profile and its ETRecord to see its operators."
 
 
-class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
+Listed = Union["ListedCosts", ListedNames, ListedComparison]
+
+
+class OperatorsPanel(CostPanel[Listed]):
     """Operators by cost, with one row for each set of operators that share slices."""
 
     # Operator sets, not slices: listing 500 takes 10 ms, 5,000 takes 100 ms.
@@ -64,11 +71,17 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         super().__init__(session, self.table, theme, "Filter operators", parent)
         self.model.setParent(self)
         self.table.chosen.connect(self._choose)
+        self._comparison = ComparisonFeed.of(session)
+        self.refresh_on(self._comparison.changed)
+        self._comparison.late.connect(self.show_stale)
         self.refresh()
 
     def question(self) -> Question | None:
         """Return the question that lists the operator sets that have a cost."""
-        answer = self._costs.answer
+        answer, compared = self._costs.answer, self._comparison.in_tables
+        if compared is not None:
+            size = len(compared.rows)
+            return Question(list_changes, (compared,), size, about=compared, stays=True)
         if answer is None:
             return None
         if has_only_names(self._session, answer):
@@ -118,13 +131,25 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
     def clear_page(self) -> None:
         self.model.clear()
 
-    def show_answer(self, listed: ListedCosts | ListedNames) -> None:
-        """Show the costs and how they add up."""
-        if isinstance(listed, ListedNames):
+    def show_answer(self, listed: Listed) -> None:
+        """Show the costs and how they add up, or the changes between two arms."""
+        if isinstance(listed, ListedComparison):
+            self._show_changes(listed)
+        elif isinstance(listed, ListedNames):
             self._show_names(listed)
         else:
             self._show_costs(listed)
         self._select()
+
+    def _show_changes(self, listed: ListedComparison) -> None:
+        self.show_page()
+        self._color()
+        self.filter.setPlaceholderText(FILTER_HINT)
+        self.table.show_contents(listed.contents, sorted_by=-1)
+        self.footer.clear()
+        self.subtitle.setText(listed.subtitle)
+        self.note.setText(listed.note)
+        self.note.setVisible(bool(listed.note))
 
     def _show_names(self, listed: ListedNames) -> None:
         shown, table = listed.shown, listed.table
@@ -164,8 +189,11 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
     @Slot()
     def _color(self) -> None:
         listed, scheme = self.costs, self._session.state.scheme
-        known = None if listed is None else listed.answer.shown.operator_colors(scheme)
-        self.table.color_operators(known)
+        shown = None if listed is None else listed.answer.shown
+        if isinstance(self.answer, ListedComparison):
+            paths = self.answer.compared.chosen.a.paths
+            shown = next((t for t in self._session.traces if t.file.path in paths), None)
+        self.table.color_operators(None if shown is None else shown.operator_colors(scheme))
 
     @Slot(str)
     def _filter(self, text: str) -> None:
@@ -178,6 +206,11 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
         """Highlight the rows of the selected operators, or of the name of the selected slice."""
         if isinstance(self.answer, ListedNames):
             self._select_name(self.answer)
+            return
+        if isinstance(self.answer, ListedComparison):
+            row = row_of_selection(self._session, self.answer.compared)
+            rows = (i for i, one in enumerate(self.model.rows) if row >= 0 and one.group == row)
+            self.table.mark(next(rows, -1))
             return
         listed, chosen = self.costs, self._session.state.operators
         if listed is None:
@@ -212,6 +245,9 @@ class OperatorsPanel(CostPanel["ListedCosts | ListedNames"]):
     @Slot(int)
     def _choose(self, row: int) -> None:
         listed = self.answer
+        if isinstance(listed, ListedComparison):
+            select_row(self._session, listed.compared, self.model.rows[row].group)
+            return
         if isinstance(listed, ListedNames):
             session, group = self._session, self.model.rows[row].group
             session.show_inferences(Inferences.AS_RUN)

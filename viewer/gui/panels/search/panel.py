@@ -25,7 +25,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import copy_rows, let_copy, select_row
-from viewer.gui.session.search import NOTHING, Hits, Search
+from viewer.gui.session.feeds.search import NOTHING, Hits, Search
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, group_digits
 from viewer.view.open_trace import AT_ONCE, OpenTrace

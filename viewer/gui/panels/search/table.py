@@ -21,7 +21,7 @@ from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.cell_model import CellModel, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
-from viewer.gui.session.search import NOTHING, Hits
+from viewer.gui.session.feeds.search import NOTHING, Hits
 from viewer.model.queries import foreign
 from viewer.model.times import format_position, ticks_to_ns
 from viewer.render.color_schemes import DEFAULT

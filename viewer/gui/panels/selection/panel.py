@@ -32,7 +32,7 @@ from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import copy_rows, let_copy, marked_rows
 from viewer.gui.session import navigation
-from viewer.gui.session.selection_statistics import SelectionAnswer, SelectionFeed
+from viewer.gui.session.feeds.selection_statistics import SelectionAnswer, SelectionFeed
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_share, format_span, format_time, group_digits
 from viewer.view.open_trace import AT_ONCE

@@ -44,7 +44,7 @@ from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, literal, span
-from viewer.gui.session.costs import CostFeed
+from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
 from viewer.model.times import format_share, format_time, tick_to_ns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_table import GroupTable
-from viewer.gui.panels.base.operator_contents import (
+from viewer.gui.panels.base.operator_tables.contents import (
     ColumnKind,
     Heading,
     OperatorContents,

@@ -59,6 +59,10 @@ class Tokens:
     unit_compute: str
     unit_both: str
     unit_host: str
+    slower: str  # changes between two arms, and the rows of slower and faster lines
+    faster: str
+    slower_row: str
+    faster_row: str
 
 
 DARK = Tokens(
@@ -101,6 +105,10 @@ DARK = Tokens(
     unit_compute="#E5A13C",
     unit_both="#B48BE6",
     unit_host="#5FBFA8",
+    slower="#EA8B54",
+    faster="#AEFDCC",
+    slower_row="#43301F",
+    faster_row="#1D3A2B",
 )
 
 LIGHT = Tokens(
@@ -143,6 +151,10 @@ LIGHT = Tokens(
     unit_compute="#C97F17",
     unit_both="#8A5BC4",
     unit_host="#2C8C78",
+    slower="#A84C09",
+    faster="#0A7466",
+    slower_row="#FDE9D8",
+    faster_row="#DDF3EF",
 )
 
 

@@ -21,7 +21,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
 
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.gui.session.flows import FlowAnswer, FlowFeed
+from viewer.gui.session.feeds.flows import FlowAnswer, FlowFeed
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import group_digits
 from viewer.model.trace import Unit

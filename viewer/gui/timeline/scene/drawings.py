@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 
 from viewer.arrays import Bools, Ints
 from viewer.gui.session.clocks import shared_clocks
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.highlighting import Highlighting
 from viewer.gui.timeline.scene.job_plans import JobPlans

@@ -17,7 +17,7 @@ from PySide6.QtGui import QPainter
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.trace import Slices

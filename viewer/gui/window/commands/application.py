@@ -12,8 +12,9 @@ from viewer.gui.session import navigation
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.inferences import include_warm_up
 from viewer.gui.window.commands.alignment import alignment_commands
-from viewer.gui.window.commands.clock import clock_commands
+from viewer.gui.window.commands.clock import clock_commands, ruler_commands
 from viewer.gui.window.commands.color import color_commands
+from viewer.gui.window.commands.comparison import comparison_commands
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.file import file_commands, perfetto_ui_commands
 from viewer.gui.window.commands.flow import flow_commands
@@ -27,7 +28,6 @@ from viewer.gui.window.commands.motion import motion_commands
 from viewer.gui.window.commands.panel import panel_commands, source_commands
 from viewer.gui.window.commands.preconditions import open_profile, selected_slice
 from viewer.gui.window.commands.preferences import preferences_commands
-from viewer.gui.window.commands.ruler import ruler_commands
 from viewer.gui.window.commands.search import search_commands
 from viewer.gui.window.commands.selection import copy_commands, selection_commands
 from viewer.gui.window.commands.track import track_commands
@@ -39,6 +39,7 @@ def commands_of(context: CommandContext) -> list[Command]:
     """All commands of a window, in the order of the palette and the shortcuts dialog."""
     return [
         *file_commands(context),
+        *comparison_commands(context),
         *_go_commands(context),
         *_view_commands(context),
         *sample_commands(context),

@@ -1,14 +1,23 @@
-"""The commands that set a clock rate."""
+"""The commands that set a clock rate, and the unit of the ruler."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.session.clocks import CYCLE_RATES, clock_trace
+from viewer.gui.session.clocks import CYCLE_RATES, clock_trace, cycle_trace, set_ruler
 from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.preconditions import open_profile
 from viewer.model.times import parse_rate
+from viewer.view.state import RulerUnit
 from viewer.workspace.clocks import DEBUG_INFO
+
+_TITLES = {
+    RulerUnit.FROM_START: "From the &start of the trace",
+    RulerUnit.ABSOLUTE: "&Clock of the file",
+    RulerUnit.FROM_SELECTION: "From the se&lection",
+    RulerUnit.CYCLES: "C&ycles",
+}
 
 
 def clock_commands(context: CommandContext) -> list[Command]:
@@ -57,4 +66,26 @@ def clock_commands(context: CommandContext) -> list[Command]:
             enabled=has_clock,
             group="Clock rate",
         ),
+    ]
+
+
+def ruler_commands(context: CommandContext) -> list[Command]:
+    """One command per unit; cycles only if a file counts in cycles."""
+    session = context.session
+    has_trace = open_profile(session)
+    has_cycles = Precondition(
+        "a profile that counts cycles", lambda: cycle_trace(session) is not None
+    )
+
+    return [
+        Command(
+            f"ruler.{unit.name.lower()}",
+            title,
+            "View",
+            lambda unit=unit: set_ruler(session, unit),  # type: ignore[misc]
+            enabled=has_cycles if unit is RulerUnit.CYCLES else has_trace,
+            checked=lambda unit=unit: session.state.ruler is unit,  # type: ignore[misc]
+            group="Ruler",
+        )
+        for unit, title in _TITLES.items()
     ]

@@ -10,6 +10,7 @@ from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.dialogs.command_palette import CommandPalette
 from viewer.gui.window.files.background_work import BackgroundWork
 from viewer.gui.window.files.closing import CloseGuard
+from viewer.gui.window.files.comparing import Comparing
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.perfetto_ui import PerfettoUi
@@ -40,6 +41,7 @@ class CommandContext:
     palette: CommandPalette
     work: BackgroundWork
     opener: FileOpener
+    comparing: Comparing
     session_files: SessionFiles
     close_guard: CloseGuard
     exports: ExportActions

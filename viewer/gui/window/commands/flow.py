@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.session.flows import FlowSteps
+from viewer.gui.session.feeds.flows import FlowSteps
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.preconditions import selected_slice
 

@@ -22,6 +22,8 @@ MENUS = (
             "file.last_session",
             "file.reload",
             SEPARATOR,
+            "compare.with",
+            SEPARATOR,
             "file.save_session",
             "file.save_session_as",
             SEPARATOR,
@@ -151,7 +153,8 @@ MENUS = (
         ),
     ),
 )
-# Submenus of View, except COPY_MENU in Edit, PANELS_MENU in Go and SAMPLE_MENU in Help.
+# Submenus of View, except COMPARE_MENU in File, COPY_MENU in Edit, PANELS_MENU in Go and
+# SAMPLE_MENU in Help.
 CLOCK_MENU = (
     "clock.file",
     *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES),
@@ -180,6 +183,13 @@ COLOR_MENU = (
     "view.legend",
 )
 SAMPLE_MENU = tuple(f"sample.{sample.key}" for sample in SAMPLES)
+COMPARE_MENU = (
+    "compare.others",
+    SEPARATOR,
+    "compare.in_tables",
+    "compare.swap",
+    "compare.end",
+)
 COPY_MENU = (
     *(f"edit.copy_{form.name.lower()}" for form in CopyFormat),
     SEPARATOR,

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 
 from viewer.gui.panels.search.panel import HitsPanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.preconditions import open_profile
 

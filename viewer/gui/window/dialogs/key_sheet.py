@@ -36,7 +36,7 @@ TASKS = (
     ("Tracks", ("tracks.",)),
     ("Panels", ("panel.", "view.panels", "view.legend", "view.menu")),
     ("Appearance", ("view.", "ruler.", "clock.")),
-    ("Files", ("file.", "sample.")),
+    ("Files", ("file.", "sample.", "compare.")),
     ("Edit", ("go.", "edit.")),
     ("Help", ("help.",)),
 )

@@ -53,6 +53,7 @@ class Autosave(QObject):
             session.coloring_changed,
             session.query_changed,
             session.ruler_changed,
+            session.compared,
             session.selection_changed,
             session.run_picked,
             session.sources_changed,

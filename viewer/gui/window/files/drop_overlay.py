@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, QUrl, Slot
+from PySide6.QtCore import QPoint, QRect, Qt, QUrl, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QVBoxLayout, QWidget
 
@@ -20,7 +20,8 @@ from viewer.model.times import counted
 from viewer.view.sessions.session_file import SUFFIX
 
 MOST_LISTED = 8  # more would not be read during a drag
-_INSET, _DASHES, _CARD_WIDTH = 16, 2, 460
+COMPARE = "Drop here to compare with the open profiles"
+_INSET, _DASHES, _CARD_WIDTH, _TARGET = 16, 2, 460, 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,21 @@ class DropOverlay(QWidget):
         self._window = parent
         self._card: QFrame | None = None
         self._title = ""
+        self._compares = False
+        self.is_on_compare = False  # whether the mouse is on the second target
         self._latest = Latest(self)
         self._latest.answered.connect(self._list)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("Drop files")
         self.hide()
 
-    def show_for(self, urls: Sequence[QUrl], *, adds: bool) -> None:
-        """Cover the parent and list the files; adds: whether they join files that are open."""
+    def show_for(self, urls: Sequence[QUrl], *, adds: bool, compares: bool = False) -> None:
+        """Cover the parent and list the files.
+
+        adds: whether they join files that are open. compares: whether there is a second target, at
+        the bottom, that compares them with what is open.
+        """
+        self._compares, self.is_on_compare = compares, False
         paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
         verb, ending = ("add", " to this window") if adds else ("open", "")
         self._title = f"Drop to {verb} {counted(len(paths), 'file')}{ending}"
@@ -57,6 +65,22 @@ class DropOverlay(QWidget):
         self.raise_()
         self.show()
         self._latest.submit(recognized, tuple(paths))
+
+    @property
+    def compare_target(self) -> QRect:
+        """The place of the second target, empty without one."""
+        if not self._compares:
+            return QRect()
+        inset, tall = self._theme.px(2 * _INSET), self._theme.px(_TARGET)
+        area = self.rect().adjusted(inset, 0, -inset, -inset)
+        return QRect(area.left(), area.bottom() - tall, area.width(), tall)
+
+    def point_at(self, place: QPoint) -> None:
+        """Highlight the second target if the mouse is on it."""
+        is_on = self.compare_target.contains(place)
+        if is_on != self.is_on_compare:
+            self.is_on_compare = is_on
+            self.update()
 
     def end(self) -> None:
         """Uncover the parent."""
@@ -107,6 +131,15 @@ class DropOverlay(QWidget):
         painter.setPen(QPen(theme.color("accent"), theme.px(_DASHES), Qt.PenStyle.DashLine))
         inset = theme.px(_INSET)
         painter.drawRect(self.rect().adjusted(inset, inset, -inset, -inset))
+        target = self.compare_target
+        if not target.isEmpty():
+            painter.setPen(QPen(theme.color("accent"), theme.px(_DASHES)))
+            painter.setBrush(theme.color("selection" if self.is_on_compare else "raised"))
+            radius = theme.px(6)
+            painter.drawRoundedRect(target, radius, radius)
+            painter.setPen(theme.color("text1"))
+            painter.setFont(theme.font("operator"))
+            painter.drawText(target, int(Qt.AlignmentFlag.AlignCenter), COMPARE)
         painter.end()
 
 

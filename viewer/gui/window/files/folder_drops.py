@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtCore import QObject, QPoint, Qt, QUrl, Slot
 
 from viewer.formats.folders import FolderContents, look_through
 from viewer.gui.qt.background import Latest
 from viewer.gui.window.dialogs.folder import FolderDialog
+from viewer.gui.window.files.comparing import Comparing
 from viewer.gui.window.files.drop_overlay import DropOverlay
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.frame.shell import Shell
@@ -22,9 +23,9 @@ from viewer.gui.window.frame.shell import Shell
 class FolderDrops(QObject):
     """Handles files and folders that are dropped on one window."""
 
-    def __init__(self, opener: FileOpener, shell: Shell) -> None:
+    def __init__(self, opener: FileOpener, comparing: Comparing, shell: Shell) -> None:
         super().__init__(shell)
-        self._opener, self._shell = opener, shell
+        self._opener, self._comparing, self._shell = opener, comparing, shell
         self._latest = Latest(self)
         self._latest.answered.connect(self._found)
         self._latest.failed.connect(shell.message.show_error)
@@ -34,16 +35,29 @@ class FolderDrops(QObject):
     def enter(self, urls: Sequence[QUrl]) -> None:
         """Show what files dragged over the window are."""
         if any(url.isLocalFile() for url in urls):
-            self.overlay.show_for(urls, adds=not self._opener.is_empty)
+            self.overlay.show_for(
+                urls, adds=not self._opener.is_empty, compares=self._comparing.is_possible
+            )
+
+    def move(self, place: QPoint) -> None:
+        """Show which target a place of the window is in."""
+        self.overlay.point_at(place)
 
     def leave(self) -> None:
         """Stop showing it."""
         self.overlay.end()
 
     def drop(self, urls: Sequence[QUrl]) -> None:
-        """Open dropped files, look through dropped folders, and reject remote files."""
+        """Open dropped files, look through dropped folders, and reject remote files.
+
+        Those on the Compare target become the other arm of a comparison.
+        """
+        compares = self.overlay.is_on_compare
         self.overlay.end()
         paths = [url.toLocalFile() for url in urls if url.isLocalFile()]
+        if compares and paths:
+            self._comparing.start(paths)
+            return
         folders = [path for path in paths if os.path.isdir(path)]
         message = self._shell.message
         self._opener.open([path for path in paths if path not in folders])

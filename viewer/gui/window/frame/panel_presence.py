@@ -76,6 +76,7 @@ def presence_in_view(session: Session) -> dict[str, Presence]:
         "search": _open_if(bool(state.query.strip())),
         "selection": _open_if(state.area is not None or len(state.others) > 0),
         "marks": _open_if(bool(state.marks)),
+        "compare": _open_if(state.compared is not None, _if_available(bool(session.traces))),
     }
 
 

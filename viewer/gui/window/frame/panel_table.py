@@ -69,6 +69,7 @@ class PanelSpec:
 
 PANELS = (
     PanelSpec("summary", "Summary", "summary.panel:SummaryPanel", SIDE, TIME),
+    PanelSpec("compare", "Compare", "compare.panel:ComparePanel", SIDE, TIME),
     PanelSpec("details", "Details", "details.panel:DetailsPanel", SIDE, SELECTION),
     PanelSpec(
         "operators", "Operators", "operators.panel:OperatorsPanel", LEFT, TIME,

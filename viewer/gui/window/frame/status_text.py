@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from viewer.analysis.links.labels import track_name
 from viewer.gui.session.clocks import delegate_clocks
+from viewer.gui.session.feeds.selection_statistics import SelectionFeed
 from viewer.gui.session.selection import calls_of
-from viewer.gui.session.selection_statistics import SelectionFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.hover_text import slice_lines
 from viewer.model.text import display_name

@@ -21,7 +21,7 @@ from viewer.gui.qt.settings import (
     WARM_UP,
     Settings,
 )
-from viewer.gui.session.flows import FlowFeed
+from viewer.gui.session.feeds.flows import FlowFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.shell import Shell

@@ -62,7 +62,7 @@ class WindowLayout(QObject):
         self.docks = Docks(shell, panels)  # after the pages, for the tab order
         shell.resized.connect(self._resized.start)
         shell.message.changed.connect(self._crowded.start)
-        for signal in (session.query_changed, session.bookmarks_changed):
+        for signal in (session.query_changed, session.bookmarks_changed, session.compared):
             signal.connect(self._offer_for_view)
         session.selection_changed.connect(self._follow_selection)
 

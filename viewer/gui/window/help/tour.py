@@ -23,8 +23,8 @@ from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.callout import Callout
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.files.loader import Loader
-from viewer.gui.session.search import Search
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline

@@ -25,7 +25,7 @@ from viewer.analysis.search.query import LONGEST
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
-from viewer.gui.session.search import Search
+from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
 from viewer.model.times import group_digits
 

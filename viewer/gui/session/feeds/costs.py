@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewer.analysis.cost.costs import Costs, CostTable
-from viewer.gui.session.feed import Feed
+from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.trace import Run

@@ -6,13 +6,13 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QToolButton
 
-import viewer.gui.session.search
+import viewer.gui.session.feeds.search
 import viewer.gui.timeline.scene.search_hits
 from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from viewer.gui.panels.search.panel import TEACH, HitsPanel
 from viewer.gui.panels.search.table import COLUMNS, HitColumn, Order, sorted_hits
 from viewer.gui.session import navigation
-from viewer.gui.session.search import TYPING_BURST, Search, find
+from viewer.gui.session.feeds.search import TYPING_BURST, Search, find
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.scene.search_hits import hit_columns
@@ -45,7 +45,7 @@ def panel(attention):
 @pytest.fixture
 def slow(monkeypatch):
     """Every search and every raster of hits is made off the GUI thread."""
-    monkeypatch.setattr(viewer.gui.session.search, "AT_ONCE", -1)
+    monkeypatch.setattr(viewer.gui.session.feeds.search, "AT_ONCE", -1)
     monkeypatch.setattr(viewer.gui.timeline.scene.search_hits, "AT_ONCE", -1)
 
 

@@ -15,7 +15,7 @@ from PySide6.QtCore import Slot
 from viewer.analysis.search.query import Query, parse
 from viewer.analysis.search.search import SearchedTrace
 from viewer.arrays import Bools, Codes, Ints
-from viewer.gui.session.feed import Feed
+from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.model.times import ticks_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace

@@ -6,8 +6,9 @@ from PySide6.QtCore import QPoint, QRect, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QMenu
 
-from viewer.gui.panels.base.operator_contents import LINE, ColumnKind, OperatorContents
-from viewer.gui.panels.base.operator_table import OperatorDelegate, OperatorModel
+from viewer.gui.panels.base.operator_tables.contents import LINE, ColumnKind, OperatorContents
+from viewer.gui.panels.base.operator_tables.delegate import OperatorDelegate
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

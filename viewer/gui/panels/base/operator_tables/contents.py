@@ -17,7 +17,8 @@ from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
-from viewer.gui.session.costs import CostAnswer
+from viewer.gui.qt.widgets.change_cells import Dots
+from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
 from viewer.program.program import Operator, Program
 
@@ -32,6 +33,8 @@ class ColumnKind(Enum):
     NUMBER = "number"
     TEXT = "text"
     CODE = "code"
+    CHANGE = "change"  # a time with a sign, and a bar from a zero line next to it
+    DOTS = "dots"  # the sessions of two arms
 
 
 LINE = "Line"  # the title of the column of source lines
@@ -53,12 +56,27 @@ class Heading:
     @property
     def is_time(self) -> bool:
         """Whether its cells are times, and its sort keys their ns."""
-        return self.kind in (ColumnKind.BAR, ColumnKind.TIME)
+        return self.kind in (ColumnKind.BAR, ColumnKind.TIME, ColumnKind.CHANGE)
 
 
 def term_heading(term: FigureTerm, kind: ColumnKind, width: int, more: str = "") -> Heading:
     """Return the column of a figure. more: what is special about it in this table."""
     return Heading(term.title, kind, width, term.explained(more))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCell:
+    """What a row of a comparison shows besides its texts.
+
+    verdict: the value of a `Verdict`. share: the change as -1 to 1 of the largest one. dots: the
+    sessions. reach: the change at the edges of the column of dots. band: the threshold.
+    """
+
+    verdict: str
+    share: float
+    dots: Dots
+    reach: float
+    band: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +89,7 @@ class TableRow:
     token of a row without operators. indent: nesting level of the name. group: index of the row's
     group in the table, -1 if rows are not groups. mark: position of a line across the bar, 0 to 1
     on the bar's scale, -1 for none. full: the known part of the bar, 0 to 1; the rest is hatched.
-    detail: a sentence for the tooltip.
+    detail: a sentence for the tooltip. compared: the change between two arms, None without one.
     """
 
     operators: tuple[int, ...]
@@ -87,6 +105,7 @@ class TableRow:
     mark: float = -1.0
     full: float = 1.0
     detail: str = ""
+    compared: ComparedCell | None = None
 
     @property
     def name(self) -> str:

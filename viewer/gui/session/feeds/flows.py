@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.slice_flows import FlowIndex, SliceFlows
-from viewer.gui.session.feed import Feed
+from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.program.dataflow import Neighbors, neighbors_of
 from viewer.view.open_trace import AT_ONCE, OpenTrace

@@ -20,7 +20,7 @@ from viewer.analysis.statistics.selection import (
     selection_statistics,
 )
 from viewer.arrays import Ints
-from viewer.gui.session.feed import Feed
+from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.view.clock_groups import group_key
 from viewer.view.open_trace import AT_ONCE, OpenTrace

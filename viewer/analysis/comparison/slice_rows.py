@@ -1,0 +1,60 @@
+"""Which row of a comparison each slice of a trace belongs to, for what shows slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.rollups import group_of_slices
+from viewer.analysis.comparison.sessions import PartId, Session
+from viewer.arrays import Ints
+from viewer.model.queries import run_of_slices
+from viewer.model.trace import KeyKind
+
+
+def rows_of_slices(arm: Arm, side: int, rows: Sequence[Row], session: Session) -> Ints:
+    """Return the number of the row of every slice of a session's trace, -1 for none (int64).
+
+    Slices of inferences that warm up have the rows of their calls, too. A kernel is in the row of
+    its call. side: 0 if the arm is A, 1 if it is B.
+    """
+    row_of_part = np.full(len(arm.parts) + 1, -1)
+    for i, row in enumerate(rows):
+        row_of_part[list(row.b if side else row.a)] = i
+    part = _part_of_calls(arm, session) if arm.level == CALLS else _part_of_groups(arm, session)
+    return row_of_part[part]
+
+
+def _part_of_groups(arm: Arm, session: Session) -> Ints:
+    groups, group_of_slice = group_of_slices(session, arm.level)
+    part = [arm.number.get(PartId(arm.level, -1, None, group), -1) for group in groups]
+    return np.array([*part, -1], np.int64)[group_of_slice]
+
+
+def _part_of_calls(arm: Arm, session: Session) -> Ints:
+    trace = session.table.trace
+    slices, keys = trace.slices, trace.keys
+    method = [session.method_of(scope)[0] for scope in range(len(trace.scopes))]
+    scopes, instructions = keys.scope.tolist(), keys.instruction.tolist()
+    is_event = keys.kind == KeyKind.DELEGATE_EVENT
+    part_of_key = np.full(len(is_event), -1)
+    for key in np.flatnonzero((keys.instruction >= 0) & ~is_event).tolist():
+        part_id = PartId(method[scopes[key]], instructions[key])
+        part_of_key[key] = arm.number.get(part_id, -1)
+    part = part_of_key[slices.key]
+    at = np.flatnonzero(is_event[slices.key] & (keys.instruction[slices.key] >= 0))
+    key_of_slice = slices.key[at].astype(np.int64)
+    nth = session.numbers_of_events(at, run_of_slices(trace)[at])
+    most = int(nth.max(initial=0)) + 1
+    events, event_of = np.unique(key_of_slice * most + nth, return_inverse=True)
+    names = keys.name[events // most].tolist()
+    part_of_event = np.empty(len(events), np.int64)
+    for i, (event, name) in enumerate(zip(events.tolist(), names, strict=True)):
+        own, count = divmod(event, most)
+        part_id = PartId(method[scopes[own]], instructions[own], (trace.strings[name], count))
+        part_of_event[i] = arm.number.get(part_id, -1)
+    part[at] = part_of_event[event_of.reshape(-1)]
+    return part

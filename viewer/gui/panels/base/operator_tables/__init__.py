@@ -1,0 +1,1 @@
+"""Tables of operators and other groups: contents, model, painting and the widget."""

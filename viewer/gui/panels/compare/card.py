@@ -1,0 +1,140 @@
+"""What the Compare panel shows: the answer, the whole inference, the steps, and the proof."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD
+from viewer.analysis.comparison.steps import steps_of
+from viewer.gui.panels.compare.charts import SessionDots, StepChart
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, label
+from viewer.gui.qt.widgets.verdict_marks import VerdictMark
+from viewer.model.times import counted
+from viewer.reports.compare_sentences import explanation, headline, whole_inference
+from viewer.view.open_comparison import OpenComparison
+
+_INSET, _GAP, _SECTION = 16, 8, 12
+COPY, SWAP, END = "Copy as Markdown", "Swap A and B", "End comparison"
+
+
+class CompareCard(QWidget):
+    """The sections, from top to bottom.
+
+    `row_picked(number)`: a step of the chart was clicked. `pressed(text)`: one of the buttons.
+    """
+
+    row_picked = Signal(int)
+    pressed = Signal(str)
+
+    def __init__(self, found: OpenComparison, theme: Theme) -> None:
+        super().__init__()
+        self._theme, self._found, self._comparison = theme, found, found.calls
+        self._column = QVBoxLayout(self)
+        inset = theme.px(_INSET)
+        self._column.setContentsMargins(inset, inset, inset, inset)
+        self._column.setSpacing(theme.px(_GAP))
+        self._answer()
+        self._inference()
+        self._steps()
+        self._proof()
+        self._buttons()
+        self._column.addStretch(1)
+
+    def _answer(self) -> None:
+        comparison, theme = self._comparison, self._theme
+        self._column.addWidget(label(headline(comparison), theme, "operator", wrap=True))
+        more = explanation(comparison)
+        if more:
+            self._column.addWidget(label(more, theme, "cell", "text2", wrap=True))
+
+    def _inference(self) -> None:
+        one, theme = self._comparison.inference, self._theme
+        verdict, figures = whole_inference(one)
+        frame = QFrame()
+        frame.setProperty("card", True)
+        row = QHBoxLayout(frame)
+        pad = theme.px(10)
+        row.setContentsMargins(pad, pad, pad, pad)
+        row.setSpacing(theme.px(10))
+        row.addWidget(VerdictMark(one.verdict.value, theme), 0, Qt.AlignmentFlag.AlignTop)
+        texts = QVBoxLayout()
+        texts.setSpacing(theme.px(2))
+        texts.addWidget(label(f"Whole inference: {verdict}", theme, "section"))
+        texts.addWidget(label(figures, theme, "cell", "text2", wrap=True))
+        row.addLayout(texts, 1)
+        self._column.addWidget(frame)
+        if one.sessions_a or one.sessions_b:
+            dots = SessionDots(one.sessions_a, one.sessions_b, one.verdict.value, theme)
+            self._column.addWidget(dots)
+
+    def _steps(self) -> None:
+        found = steps_of(self._comparison)
+        if not found.steps:
+            return
+        self._section("From A to B", "sum of the rows, per inference")
+        chart = StepChart(found.a_ns, found.steps, found.b_ns, self._theme)
+        chart.picked.connect(self.row_picked)
+        self._column.addWidget(chart)
+
+    def _proof(self) -> None:
+        comparison = self._comparison
+        self._section("Could these sessions have found it?")
+        grid = QGridLayout()
+        grid.setColumnStretch(1, 1)
+        grid.setVerticalSpacing(self._theme.px(4))
+        typical, whole = comparison.detectable, comparison.inference.detectable
+        a, b = (len(arm.sessions) for arm in self._found.arms)
+        enough = min(a, b) >= LEAST_SESSIONS
+        facts = [
+            ("Detectable change of a row", _percent(typical) if enough else "unknown"),
+            ("Detectable change of an inference", _percent(whole) if enough else "unknown"),
+            ("Sessions", f"{a} + {b}"),
+            ("Threshold", f"{100 * THRESHOLD:g} %"),
+            ("Test", "t, 5 % false discovery" if enough else "needs 3 + 3 sessions"),
+        ]
+        for i, (name, value) in enumerate(facts):
+            grid.addWidget(label(name, self._theme, "cell", "text2"), i, 0)
+            grid.addWidget(label(value, self._theme), i, 1, Qt.AlignmentFlag.AlignRight)
+        self._column.addLayout(grid)
+        for name, arm in zip("AB", self._found.arms, strict=True):
+            text = f"{name}: {arm_text(arm)}"
+            self._column.addWidget(ElidedLabel(text, self._theme, "caption", "text2"))
+
+    def _buttons(self) -> None:
+        for texts in ((COPY,), (SWAP, END)):
+            row = QHBoxLayout()
+            for text in texts:
+                button = QPushButton(text)
+                button.clicked.connect(partial(self.pressed.emit, text))
+                row.addWidget(button)
+            row.addStretch(1)
+            self._column.addLayout(row)
+
+    def _section(self, title: str, caption: str = "") -> None:
+        theme = self._theme
+        self._column.addSpacing(theme.px(_SECTION - _GAP))
+        self._column.addWidget(Hairline(theme))
+        row = QHBoxLayout()
+        row.addWidget(label(title, theme, "section", "text2"))
+        told = ElidedLabel(caption, theme, "caption", "text2")
+        told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(told, 1)
+        self._column.addLayout(row)
+
+
+def arm_text(arm: Arm) -> str:
+    """Return the sessions of an arm: "7 sessions, 325 inferences, portable.0.etdp and 6 more"."""
+    names = list(dict.fromkeys(session.name for session in arm.sessions))
+    runs = sum(len(session.runs) for session in arm.sessions)
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    head = f"{counted(len(arm.sessions), 'session')}, {counted(runs, 'inference')}"
+    return f"{head}, {names[0]}{more}" if names else head
+
+
+def _percent(share: float | None) -> str:
+    return "unknown" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,87 @@
+"""The Compare panel: whether B is faster than A, what explains it, and how sure that is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.panels.compare.card import COPY, END, SWAP, CompareCard
+from viewer.gui.qt.clipboard import copy_text
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.comparison import compare, select_row, swap_arms
+from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.session import Session
+from viewer.reports.compare_text import compare_markdown
+
+NOTHING = (
+    "Compare the open profiles with others: is B faster, where, and is it sure? Each file is a "
+    "session, that is, one process on the device. A verdict needs three sessions in each arm."
+)
+COMPUTING = "Comparing…"
+
+
+class ComparePanel(PagePanel):
+    """The answer of the comparison, or a button to begin one.
+
+    `choose_requested()`: choose the files of the other arm.
+    """
+
+    choose_requested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self._feed = ComparisonFeed.of(session)
+        self.card: CompareCard | None = None
+        self.page = QScrollArea()
+        self.page.setWidgetResizable(True)
+        self.page.setFrameShape(QFrame.Shape.NoFrame)
+        self.page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.page.setAccessibleName("Compare")
+        self.page.viewport().setAutoFillBackground(False)
+        self.set_page(self.page)
+        self.refresh_on(self._feed.changed, session.compared, theme.changed)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the comparison, why there is none, or a button to begin one."""
+        found = self._feed.answer
+        if found is not None and not found.problem:
+            self.card = CompareCard(found, self._theme)
+            self.card.row_picked.connect(self._pick)
+            self.card.pressed.connect(self._press)
+            self.page.setWidget(self.card)
+            self.show_page()
+        elif found is not None:
+            self.show_sentence(f"Arm {found.problem}.", END, self._end)
+        elif self._feed.pending:
+            self.show_sentence(COMPUTING)
+        else:
+            self.show_sentence(NOTHING, "Compare with…", self.choose_requested)
+
+    def clear_page(self) -> None:
+        self.card = None
+        old = self.page.takeWidget()
+        if old is not None:
+            old.deleteLater()
+
+    @Slot(int)
+    def _pick(self, row: int) -> None:
+        found = self._feed.answer
+        if found is not None:
+            select_row(self._session, found, row)
+
+    @Slot(str)
+    def _press(self, text: str) -> None:
+        found = self._feed.answer
+        if text == COPY and found is not None:
+            copy_text(self, compare_markdown(found.calls), "the comparison")
+        elif text == SWAP:
+            swap_arms(self._session)
+        elif text == END:
+            self._end()
+
+    @Slot()
+    def _end(self) -> None:
+        compare(self._session, None)

@@ -1,0 +1,99 @@
+"""Chooses which arms are compared, and selects the slices of a row in both."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+
+from viewer.arrays import Ints
+from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
+from viewer.model.warm_up import counted_inferences
+from viewer.view.compared_arms import ChosenArm, ComparedArms
+from viewer.view.compared_view import without_comparison
+from viewer.view.open_comparison import OpenComparison
+from viewer.view.state import SliceRef, SliceSet
+
+
+def compare_files(session: Session, paths: Collection[str]) -> str:
+    """Compare the open profiles with some of them, which become arm B; returns why it cannot."""
+    profiles = [trace.path for trace in session.workspace.traces]
+    a = tuple(path for path in profiles if path not in paths)
+    b = tuple(path for path in profiles if path in paths)
+    if not b:
+        return "None of these files is a profile to compare with"
+    if not a:
+        return "Open other profiles first: there is nothing to compare these with"
+    compare(session, ComparedArms(ChosenArm(a), ChosenArm(b)))
+    return ""
+
+
+def compare_inferences(session: Session, path: str, a: int, b: Collection[int]) -> None:
+    """Compare an inference of a profile, by its number, with some others of the same profile."""
+    compare(session, ComparedArms(ChosenArm((path,), (a,)), ChosenArm((path,), tuple(sorted(b)))))
+
+
+def other_inferences(session: Session) -> tuple[int, ...]:
+    """Return the numbers of the inferences that count besides the picked one; () without any."""
+    picked = session.state.run
+    if picked is None:
+        return ()
+    file = session.traces[picked[0]].file
+    own = file.runs[picked[1]]
+    return tuple(
+        sorted({run.number for run in counted_inferences(file, warm_up=False)} - {own.number})
+    )
+
+
+def compare_with_others(session: Session) -> None:
+    """Compare the picked inference, as A, with all others that count, as B."""
+    picked, others = session.state.run, other_inferences(session)
+    if picked is not None and others:
+        file = session.traces[picked[0]].file
+        compare_inferences(session, file.path, file.runs[picked[1]].number, others)
+
+
+def compare(session: Session, arms: ComparedArms | None) -> None:
+    """Compare two arms; None ends the comparison. It can be undone."""
+    state = session.state
+    session.change(without_comparison(state) if arms is None else replace(state, compared=arms))
+
+
+def swap_arms(session: Session) -> None:
+    """Make A of B, and B of A."""
+    if session.state.compared is not None:
+        compare(session, session.state.compared.swapped)
+
+
+def select_row(session: Session, found: OpenComparison, row: int) -> None:
+    """Select the slices of a row in the typical inference of each arm."""
+    slices: dict[int, Ints] = {}
+    for side in (0, 1):
+        typical = found.typical(side)
+        number = -1 if typical is None else _number_of(session, typical[0])
+        if typical is not None and number >= 0:
+            own = found.slices_of_row(typical[0], row, typical[1])
+            if len(own):
+                slices[number] = np.union1d(slices.get(number, own), own)
+    if not slices:
+        return
+    session.show_inferences(Inferences.AS_RUN)
+    first, own = next(iter(slices.items()))
+    columns = session.as_run(first).trace.slices
+    longest = int(own[np.argmax(columns.end[own] - columns.start[own])])
+    session.select_slices(SliceSet(slices), SliceRef(first, longest), reveal=True)
+
+
+def _number_of(session: Session, path: str) -> int:
+    return next((i for i, t in enumerate(session.traces) if t.file.path == path), -1)
+
+
+def row_of_selection(session: Session, found: OpenComparison) -> int:
+    """Return the row of the selected slice, -1 if it has none."""
+    ref, state = session.state.slice, session.state
+    if ref is None or state.inferences is not Inferences.AS_RUN or ref.trace >= len(session.traces):
+        return -1
+    rows = found.rows_of_slices(session.traces[ref.trace].file.path)
+    return -1 if rows is None or ref.index >= len(rows) else int(rows[ref.index])

@@ -1,0 +1,1 @@
+"""The feeds of a session: results that several panels show, each computed once."""

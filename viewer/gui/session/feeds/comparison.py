@@ -1,0 +1,88 @@
+"""Compares the chosen arms once for all panels.
+
+The comparison follows the arms of the view state, the open files, their links and their clocks. It
+is computed off the GUI thread if the profiles are large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from PySide6.QtCore import Slot
+
+from viewer.analysis.links.link_table import LinkTable
+from viewer.gui.session.feeds.feed import Feed
+from viewer.gui.session.session import Session
+from viewer.view.compared_arms import ComparedArms
+from viewer.view.compared_view import side_by_side
+from viewer.view.open_comparison import OpenComparison
+from viewer.view.open_trace import AT_ONCE
+from viewer.workspace.workspace import Workspace
+
+# The arms, and the links and the rate of each of their profiles.
+ComparisonQuestion = tuple[ComparedArms, tuple[tuple[LinkTable, Fraction], ...]]
+
+
+class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
+    """The comparison of the chosen arms; no answer if none are chosen, or an arm is closed."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._arranged: ComparedArms | None = None
+        session.workspace_changed.connect(self._follow)
+        session.compared.connect(self._follow_arms)
+        self._follow()
+
+    @Slot()
+    def _follow_arms(self) -> None:
+        if self._session.state.compared is None:
+            self._arranged = None
+        before = self.answer
+        self._follow()
+        if self.answer is before and before is not None and not self.pending:
+            self.changed.emit()  # panels show it, or no longer do
+
+    def _question(self) -> ComparisonQuestion | None:
+        space, chosen = self._session.workspace, self._session.state.compared
+        arms = None if chosen is None else chosen.among(frozenset(t.path for t in space.traces))
+        if arms is None:
+            return None
+        # What the panels show does not change the comparison.
+        return replace(arms, in_tables=True), tuple(
+            (space.links(trace), space.clocks.ns_per_tick(trace))
+            for trace in space.traces
+            if trace.path in arms.paths
+        )
+
+    def _ask(self, question: ComparisonQuestion) -> None:
+        arms, links = question
+        size = sum(len(table.trace.slices) for table, _ in links)
+        self._latest.ask(size <= AT_ONCE, compared, self._session.workspace, arms)
+
+    @Slot(object)
+    def _take(self, found: OpenComparison) -> None:
+        """Show the typical inferences of other arms side by side, then the comparison."""
+        if found.problem:
+            self._arranged = None
+        elif found.chosen != self._arranged:
+            self._arranged = found.chosen
+            session = self._session
+            shown = side_by_side(session.state, session.groups, session.traces, found)
+            session.change(shown, remember=False)
+        super()._take(found)
+
+    @property
+    def in_tables(self) -> OpenComparison | None:
+        """The comparison if panels show its changes, else None."""
+        chosen, found = self._session.state.compared, self.answer
+        is_shown = chosen is not None and chosen.in_tables
+        return found if is_shown and found is not None and not found.problem else None
+
+
+def compared(space: Workspace, arms: ComparedArms) -> OpenComparison:
+    """Return a comparison with everything computed that the first picture needs."""
+    found = OpenComparison(space, arms)
+    if not found.problem:
+        _ = found.rows
+    return found

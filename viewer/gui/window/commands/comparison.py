@@ -1,0 +1,80 @@
+"""The commands that begin, change and end a comparison of two arms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.session.comparison import (
+    compare,
+    compare_with_others,
+    other_inferences,
+    swap_arms,
+)
+from viewer.gui.window.commands.context import CommandContext
+from viewer.gui.window.commands.preconditions import open_profile
+
+
+def comparison_commands(context: CommandContext) -> list[Command]:
+    """The commands for comparing files and inferences."""
+    session = context.session
+    compared = Precondition("a comparison", lambda: session.state.compared is not None)
+
+    def toggle_tables() -> None:
+        arms = session.state.compared
+        if arms is not None:
+            compare(session, replace(arms, in_tables=not arms.in_tables))
+
+    def compare_others() -> None:
+        compare_with_others(session)
+        context.docks.show_panel("compare")
+
+    return [
+        Command(
+            "compare.with",
+            "Compare with…",
+            "File",
+            context.comparing.choose,
+            enabled=open_profile(session),
+            keywords="diff baseline faster slower regression arm",
+        ),
+        Command(
+            "compare.others",
+            "Compare &inference with the others",
+            "File",
+            compare_others,
+            enabled=Precondition(
+                "a picked inference, and others", lambda: bool(other_inferences(session))
+            ),
+            group="Comparison",
+            keywords="diff first slow cold warm-up",
+        ),
+        Command(
+            "compare.swap",
+            "Swap &A and B",
+            "File",
+            lambda: swap_arms(session),
+            enabled=compared,
+            group="Comparison",
+            keywords="comparison arms",
+        ),
+        Command(
+            "compare.in_tables",
+            "Show changes in &tables",
+            "File",
+            toggle_tables,
+            enabled=compared,
+            checked=lambda: session.state.compared is not None and session.state.compared.in_tables,
+            group="Comparison",
+            keywords="comparison costs",
+        ),
+        Command(
+            "compare.end",
+            "&End comparison",
+            "File",
+            lambda: compare(session, None),
+            enabled=compared,
+            group="Comparison",
+            keywords="stop",
+        ),
+    ]

@@ -1,0 +1,127 @@
+"""Opens the other arm of a comparison: files from a dialog or a drop, which become arm B."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QFileDialog
+
+from viewer.formats import formats
+from viewer.formats.folders import look_through
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.settings import LAST_FOLDER, Settings
+from viewer.gui.session.comparison import compare_files
+from viewer.gui.session.linking import pair_files
+from viewer.gui.session.session import Session
+from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.frame.shell import Shell
+from viewer.program.program import Program
+from viewer.workspace.link_choices import Choices
+
+
+class Comparing(QObject):
+    """Opens files for comparison with the open profiles of one window.
+
+    `compared()`: the arms are chosen.
+    """
+
+    compared = Signal()
+
+    def __init__(self, session: Session, opener: FileOpener, shell: Shell) -> None:
+        super().__init__(shell)
+        self._session, self._opener, self._shell = session, opener, shell
+        self._settings: Settings = shell.settings
+        self._wanted: tuple[str, ...] = ()
+        self._looking = Latest(self)
+        self._looking.answered.connect(self._found)
+        self._looking.failed.connect(shell.message.show_error)
+        session.files_added.connect(self._added)
+        opener.nothing_opened.connect(self._give_up)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is a profile to compare others with."""
+        return bool(self._session.traces)
+
+    def choose(self) -> None:
+        """Ask for the files of the other arm, and compare with them."""
+        suffixes = [suffix for known in formats() for suffix in known.suffixes]
+        patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in suffixes))
+        paths, _ = QFileDialog.getOpenFileNames(
+            self._shell,
+            "Compare with: choose all sessions of the other arm, and its ETRecord if it has one",
+            self._settings.get(LAST_FOLDER),
+            f"Profiles, ETRecords ({patterns});;All files (*)",
+        )
+        if paths:
+            self.start(paths)
+
+    def start(self, paths: Sequence[str]) -> None:
+        """Open files and folders as arm B; what is open now is arm A."""
+        folders = [path for path in paths if os.path.isdir(path)]
+        self._wanted = tuple(os.path.abspath(path) for path in paths if path not in folders)
+        if folders:
+            self._looking.submit(_profiles_in, tuple(folders))
+        else:
+            self._open()
+
+    @Slot(object)
+    def _found(self, paths: tuple[str, ...]) -> None:
+        self._wanted += paths
+        if self._wanted:
+            self._open()
+        else:
+            self._shell.message.show_error("There is no profile in this folder to compare with")
+
+    def _open(self) -> None:
+        space = self._session.workspace
+        new = [path for path in self._wanted if path not in space.paths]
+        if not new:
+            self._finish()
+            return
+        # A second ETRecord must not take the profiles of A from the first.
+        links = ((trace.path, space.links(trace).program_path) for trace in space.traces)
+        pairs = tuple((path, record) for path, record in links if record is not None)
+        self._opener.read(new, Choices(pairs=pairs))
+
+    @Slot(object)
+    def _added(self, complaints: list[str]) -> None:
+        if self._wanted and not self._opener.is_busy:
+            self._finish()
+
+    @Slot()
+    def _give_up(self) -> None:
+        self._wanted = ()
+
+    def _finish(self) -> None:
+        wanted, self._wanted = self._wanted, ()
+        space = self._session.workspace
+        own = [p.path for p in space.programs if p.path in wanted and _has_operators(p)]
+        if len(own) == 1:
+            # The ETRecord that was chosen with the profiles is theirs, if it matches.
+            for trace in space.traces:
+                linked = space.links(trace).program_path
+                matching = [c for c in space.candidates(trace) if c.trace_match.match.belongs]
+                matches = own[0] in {candidate.program.path for candidate in matching}
+                if trace.path in wanted and linked is None and matches:
+                    pair_files(self._session, trace.path, own[0])
+        problem = compare_files(self._session, wanted)
+        if problem:
+            self._shell.message.show_error(problem)
+        else:
+            self.compared.emit()
+
+
+def _has_operators(program: Program) -> bool:
+    return bool(program.methods)
+
+
+def _profiles_in(folders: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
+        os.path.abspath(file.path)
+        for folder in folders
+        for file in look_through(folder).files
+        if file.is_meant
+    )

@@ -1,0 +1,98 @@
+"""What a comparison says, in sentences: the answer first, then the rows that explain it. No Qt."""
+
+from __future__ import annotations
+
+from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.rollups import NAME
+from viewer.analysis.comparison.rows import DELEGATE_EVENT
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS
+from viewer.analysis.comparison.steps import CHANGED
+from viewer.model.times import counted, format_time
+from viewer.reports.compare_text import change_text, difference_text, interval_text
+
+# Changed rows that the second sentence names.
+_MOST_NAMED = 3
+
+
+def headline(comparison: Comparison) -> str:
+    """Return the answer: "3 of 40 operators changed; together they take 17.6 µs less".
+
+    Events inside delegate calls do not count, as their calls do.
+    """
+    rows = _rows(comparison)
+    changed = [one for _, one in rows if one.verdict in CHANGED]
+    what = _noun(comparison)
+    if not changed:
+        if _fewest(comparison) < LEAST_SESSIONS:
+            return _untested(comparison)
+        whole = comparison.inference
+        if whole.verdict in CHANGED:
+            word = whole.verdict.value
+            return f"B is {word} than A by {_size(whole)}; no single {what} explains it."
+        return f"No {what} is proven to have changed."
+    total = sum(one.change_ns for one in changed)
+    by = f"{format_time(round(abs(total)))} {'more' if total > 0 else 'less'}"
+    verb = "together they take" if len(changed) > 1 else "it takes"
+    return f"{len(changed)} of {counted(len(rows), what)} changed; {verb} {by} per inference."
+
+
+def explanation(comparison: Comparison) -> str:
+    """Return the largest proven changes in words, "" if there are none."""
+    changed = [(label, one) for label, one in _rows(comparison) if one.verdict in CHANGED]
+    changed.sort(key=lambda each: -abs(each[1].change_ns))
+    parts = [
+        f"{label} is {_size(one)} {one.verdict.value}." for label, one in changed[:_MOST_NAMED]
+    ]
+    return " ".join(parts)
+
+
+def whole_inference(one: Compared) -> tuple[str, str]:
+    """Return the verdict on the inference, and its figures."""
+    words = {
+        Verdict.SLOWER: "slower",
+        Verdict.FASTER: "faster",
+        Verdict.NO_CHANGE: "no change",
+        Verdict.CANNOT_TELL: "inconclusive",
+    }
+    parts = []
+    if one.a_ns is not None and one.b_ns is not None:
+        parts.append(
+            f"{format_time(round(one.a_ns))} → {format_time(round(one.b_ns))}, {change_text(one)}."
+        )
+    if one.interval is not None:
+        parts.append(f"95 % interval {interval_text(one)}.")
+    if one.doubt is not None:
+        parts.append(f"Why: {one.doubt.value}.")
+    return words[one.verdict], " ".join(parts)
+
+
+def _rows(comparison: Comparison) -> list[tuple[str, Compared]]:
+    pairs = zip(comparison.rows, comparison.compared, strict=True)
+    return [(row.label, one) for row, one in pairs if row.level != DELEGATE_EVENT]
+
+
+def _noun(comparison: Comparison) -> str:
+    level = comparison.a.level
+    if level == NAME:
+        return "name"
+    return "operator" if comparison.a.program is not None or level != CALLS else "call"
+
+
+def _size(one: Compared) -> str:
+    text = change_text(one)
+    return text.lstrip("+\N{MINUS SIGN}-") or difference_text(one.change_ns)
+
+
+def _fewest(comparison: Comparison) -> int:
+    return min(len(comparison.a.sessions), len(comparison.b.sessions))
+
+
+def _untested(comparison: Comparison) -> str:
+    whole = comparison.inference
+    sessions = f"{len(comparison.a.sessions)} + {len(comparison.b.sessions)} sessions"
+    if whole.a_ns is None or whole.b_ns is None:
+        return f"With {sessions} there is no verdict."
+    more = whole.change_ns > 0
+    by = f"{format_time(round(abs(whole.change_ns)))} {'more' if more else 'less'}"
+    return f"An inference takes {by} in B ({change_text(whole)}); {sessions} prove nothing yet."

@@ -1,0 +1,51 @@
+"""Which open profiles, or which of their inferences, are the two arms of a comparison. No Qt.
+
+Arms name profiles by path, so a choice stays valid when other files are opened or closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenArm:
+    """One arm: the paths of its profiles.
+
+    numbers: only inferences with these numbers, also those that warm up; () for all that count.
+    """
+
+    paths: tuple[str, ...]
+    numbers: tuple[int, ...] = ()
+
+    def among(self, paths: Collection[str]) -> ChosenArm:
+        """Return the arm without profiles that are not open."""
+        return replace(self, paths=tuple(path for path in self.paths if path in paths))
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedArms:
+    """The two arms of a comparison; both may be inferences of the same profiles.
+
+    in_tables: whether the panels show changes, instead of the costs of one profile.
+    """
+
+    a: ChosenArm
+    b: ChosenArm
+    in_tables: bool = True
+
+    @property
+    def swapped(self) -> ComparedArms:
+        """The same comparison the other way around."""
+        return replace(self, a=self.b, b=self.a)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The profiles of both arms."""
+        return tuple(dict.fromkeys((*self.a.paths, *self.b.paths)))
+
+    def among(self, paths: Collection[str]) -> ComparedArms | None:
+        """Return the arms without profiles that are not open; None if an arm has none left."""
+        left = replace(self, a=self.a.among(paths), b=self.b.among(paths))
+        return left if left.a.paths and left.b.paths else None

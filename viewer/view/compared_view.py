@@ -1,0 +1,58 @@
+"""The view of a comparison: the strips of a typical inference of each arm, one above the other.
+
+No Qt. Only these two strips are shown, at one scale and aligned at the starts of the inferences. If
+both inferences are in one clock group, the view stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from viewer.model.trace import Run
+from viewer.view.alignment import Anchor, aligned
+from viewer.view.clock_groups import ClockGroups
+from viewer.view.open_comparison import OpenComparison
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import ViewState
+from viewer.view.visible_range import run_span_ns
+
+REASON = "comparison"
+
+
+def side_by_side(
+    state: ViewState, groups: ClockGroups, traces: Sequence[OpenTrace], found: OpenComparison
+) -> ViewState:
+    """Return the view with a typical inference of each arm, A above B."""
+    anchors: dict[str, Anchor] = {}
+    for side in (0, 1):
+        typical = found.typical(side)
+        number = None if typical is None else _number(traces, typical[0])
+        if typical is None or number is None:
+            return state
+        anchors[groups.of(number).key] = _anchor(traces[number], typical[1])
+    if len(anchors) < 2:
+        return state
+    first = next(iter(anchors))
+    strips = replace(
+        state.strips.with_only(tuple(anchors)),
+        order=tuple(dict.fromkeys((*anchors, *state.strips.order))),
+        collapsed=state.strips.collapsed - anchors.keys(),
+    )
+    return aligned(replace(state.on(first), strips=strips), groups, anchors)
+
+
+def without_comparison(state: ViewState) -> ViewState:
+    """Return the view after a comparison: with all strips, and without its alignment."""
+    is_own = any(tie.reason == REASON for tie in state.ties.values())
+    strips = state.strips.with_only(())
+    return replace(state, compared=None, strips=strips, ties={} if is_own else state.ties)
+
+
+def _anchor(shown: OpenTrace, run: Run) -> Anchor:
+    start, end = run_span_ns(shown, run)
+    return Anchor(start, REASON, end - start)
+
+
+def _number(traces: Sequence[OpenTrace], path: str) -> int | None:
+    return next((i for i, shown in enumerate(traces) if shown.file.path == path), None)

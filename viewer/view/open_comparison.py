@@ -1,0 +1,139 @@
+"""A comparison of open profiles, with what the window needs of it: levels, slices, typical runs.
+
+No Qt. Everything is computed from a workspace and frozen columns, so that it can be computed off
+the GUI thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.comparison import Compared, Comparison
+from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.sessions import Session
+from viewer.analysis.comparison.slice_rows import rows_of_slices
+from viewer.analysis.comparison.steps import steps_of
+from viewer.arrays import Ints
+from viewer.model.queries import starts_in_run, tree
+from viewer.model.trace import Run
+from viewer.program.program import Program
+from viewer.view.compared_arms import ComparedArms
+from viewer.workspace.comparison_arms import arm_of, arm_problem
+from viewer.workspace.workspace import Workspace
+
+
+class OpenComparison:
+    """Two arms of open profiles, compared.
+
+    chosen: which files and inferences the arms are. problem: why they cannot be compared, "" if
+    they can.
+    """
+
+    def __init__(self, space: Workspace, chosen: ComparedArms) -> None:
+        self.chosen = chosen
+        self.arms = tuple(
+            arm_of(space, one.numbers or None, frozenset(one.paths))
+            for one in (chosen.a, chosen.b)
+        )  # fmt: skip
+        self.problem = next(
+            (
+                f"{name}: {problem}"
+                for name, arm in zip("AB", self.arms, strict=True)
+                if (problem := arm_problem(arm))
+            ),
+            "",
+        )
+        self._levels: dict[str, Comparison] = {}
+        self._rows_of_slices: dict[str, Ints] = {}
+
+    @property
+    def calls(self) -> Comparison:
+        """The comparison by calls, or by operator or name for profiles without calls."""
+        return self.at(CALLS)
+
+    def at(self, level: str) -> Comparison:
+        """The comparison at a level of `rollups`."""
+        known = self._levels.get(level)
+        if known is None:
+            known = self._levels[level] = Comparison(self.arms[0], self.arms[1], level)
+        return known
+
+    @property
+    def rows(self) -> Sequence[tuple[Row, Compared]]:
+        """The rows of `calls` with their figures."""
+        return self._pairs
+
+    @cached_property
+    def _pairs(self) -> tuple[tuple[Row, Compared], ...]:
+        return tuple(zip(self.calls.rows, self.calls.compared, strict=True))
+
+    def program(self, side: int) -> Program | None:
+        """The program that the sessions of an arm are linked to."""
+        return self.arms[side].program
+
+    def side_of(self, path: str) -> int | None:
+        """The arm of a profile: 0 for A, 1 for B, None if it is in neither.
+
+        A profile whose inferences are in both arms is in A.
+        """
+        for side, arm in enumerate((self.chosen.a, self.chosen.b)):
+            if path in arm.paths:
+                return side
+        return None
+
+    def rows_of_slices(self, path: str) -> Ints | None:
+        """The row of every slice of a profile in `rows`, -1 for none; None if it is in no arm."""
+        session = self._session_of(path)
+        if session is None:
+            return None
+        if path not in self._rows_of_slices:
+            calls, found = self.calls, np.full(len(session.table.trace.slices), -1)
+            for side, chosen in enumerate((self.chosen.a, self.chosen.b)):
+                if path in chosen.paths:
+                    arm = calls.b if side else calls.a
+                    own = rows_of_slices(arm, side, calls.rows, session)
+                    found = np.where(found >= 0, found, own)
+            self._rows_of_slices[path] = found
+        return self._rows_of_slices[path]
+
+    def slices_of_row(self, path: str, row: int, run: Run) -> Ints:
+        """The outermost slices of a row in an inference of a profile, ascending (int64)."""
+        rows, session = self.rows_of_slices(path), self._session_of(path)
+        if rows is None or session is None:
+            return np.empty(0, np.int64)
+        trace = session.table.trace
+        own = np.flatnonzero(rows == row)
+        own = starts_in_run(trace, run, own)
+        parent = tree(trace.slices).parent[own]
+        inside = (parent >= 0) & (rows[np.maximum(parent, 0)] == row)
+        outermost: Ints = own[~inside]
+        return outermost
+
+    def _session_of(self, path: str) -> Session | None:
+        every = (session for arm in self.arms for session in arm.sessions)
+        return next((one for one in every if one.table.trace.path == path), None)
+
+    def typical(self, side: int) -> tuple[str, Run] | None:
+        """The profile and the inference that shows an arm best, None without inferences.
+
+        Its time is nearest to the sum of the medians of all rows. The median inference is no good
+        choice: where processes are interrupted, it has one call that takes much too long.
+        """
+        steps, arm = steps_of(self.calls), self.arms[side]
+        wanted = (steps.b_ns if side else steps.a_ns) or float(np.nanmedian(arm.inference))
+        best = min(
+            (
+                (abs((run.end - run.start) * session.ns_per_tick - wanted), i, j)
+                for i, session in enumerate(arm.sessions)
+                for j, run in enumerate(session.runs)
+            ),
+            default=None,
+        )
+        if best is None:
+            return None
+        session = arm.sessions[best[1]]
+        return session.table.trace.path, session.runs[best[2]]
