@@ -36,7 +36,6 @@ def side_by_side(
     first = next(iter(anchors))
     strips = replace(
         state.strips.with_only(tuple(anchors)),
-        order=tuple(dict.fromkeys((*anchors, *state.strips.order))),
         collapsed=state.strips.collapsed - anchors.keys(),
     )
     return aligned(replace(state.on(first), strips=strips), groups, anchors)

@@ -19,7 +19,7 @@ from viewer.analysis.comparison.slice_rows import rows_of_slices
 from viewer.analysis.comparison.steps import steps_of
 from viewer.arrays import Ints
 from viewer.model.queries import starts_in_run, tree
-from viewer.model.trace import Run
+from viewer.model.trace import KeyKind, Run
 from viewer.program.program import Program
 from viewer.view.compared_arms import ComparedArms
 from viewer.workspace.comparison_arms import arm_of, arm_problem
@@ -107,6 +107,9 @@ class OpenComparison:
             return np.empty(0, np.int64)
         trace = session.table.trace
         own = np.flatnonzero(rows == row)
+        kinds = trace.keys.kind[trace.slices.key[own]]
+        if (kinds != KeyKind.KERNEL).any():
+            own = own[kinds != KeyKind.KERNEL]  # that of a call may be as long as the call
         own = starts_in_run(trace, run, own)
         parent = tree(trace.slices).parent[own]
         inside = (parent >= 0) & (rows[np.maximum(parent, 0)] == row)

@@ -19,8 +19,8 @@ class StripView:
 
     order: keys of groups from top to bottom; groups that it lacks follow in order of opening.
     collapsed: groups of which only the header is shown. heights: the height of the rows of some
-    groups in px, which the user chose. only: the groups that have strips, () for
-    all.
+    groups in px, which the user chose. only: the groups that have
+    strips, from top to bottom, while others have none; () for all.
     """
 
     order: tuple[str, ...] = ()
@@ -35,8 +35,7 @@ class StripView:
 
     def shown(self, keys: Sequence[str]) -> list[str]:
         """Return the keys of the open groups that have strips, from top to bottom; at least one."""
-        every = self.ordered(keys)
-        return [key for key in every if key in self.only] or every
+        return [key for key in self.only if key in keys] or self.ordered(keys)
 
     def with_only(self, only: tuple[str, ...]) -> StripView:
         """Return a copy with strips of some groups; () for all."""

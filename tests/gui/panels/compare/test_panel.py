@@ -1,0 +1,71 @@
+"""The Compare panel: the answer in a sentence, the steps, and what the sessions could find."""
+
+from shutil import copyfile
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+
+from tests.builders.compared_windows import arms_of, write_arms
+from viewer.gui.panels.compare.card import COPY, END, SWAP
+from viewer.gui.panels.compare.panel import NOTHING, ComparePanel
+from viewer.gui.session.comparison import compare
+
+
+@pytest.fixture
+def arms(tmp_path):
+    return write_arms(tmp_path)
+
+
+@pytest.fixture
+def panel(opened, arms, show_panel):
+    session = opened(*arms[0], *arms[1])
+    made = show_panel(ComparePanel, session, 372, 800)
+    compare(session, arms_of(*arms))
+    return made
+
+
+def texts(panel):
+    return [label.text() for label in panel.card.findChildren(QLabel)]
+
+
+def press(panel, text):
+    next(b for b in panel.card.findChildren(QPushButton) if b.text() == text).click()
+
+
+def test_without_a_comparison_it_says_how_to_begin_one(opened, arms, show_panel, qtbot):
+    made = show_panel(ComparePanel, opened(*arms[0]), 372, 800)
+    assert made.sentence == NOTHING
+    with qtbot.waitSignal(made.choose_requested):
+        made.empty.findChild(QPushButton).click()
+
+
+def test_the_answer_comes_first(panel):
+    shown = texts(panel)
+    assert shown[0].startswith("1 of 3 operators changed; it takes") or shown[0].startswith(
+        "1 of 3 calls changed; it takes"
+    )
+    assert any(text.startswith("add.out is") for text in shown)
+    assert "4 + 4" in shown
+
+
+def test_nothing_is_wider_than_a_card_of_340_px(panel):
+    assert panel.card.minimumSizeHint().width() <= 372
+
+
+def test_its_buttons_copy_swap_and_end(panel):
+    session = panel.session
+    press(panel, COPY)
+    assert "| verdict |" in QApplication.clipboard().text()
+    press(panel, SWAP)
+    assert session.state.compared.a.paths[0].endswith("b0.etdp")
+    press(panel, END)
+    assert session.state.compared is None
+    assert panel.is_empty
+
+
+def test_arms_that_cannot_be_compared_say_why(opened, arms, show_panel, tmp_path):
+    copy = copyfile(arms[0][0], tmp_path / "copy.etdp")
+    session = opened(arms[0][0], copy, *arms[1])
+    made = show_panel(ComparePanel, session, 372, 800)
+    compare(session, arms_of([arms[0][0], str(copy)], arms[1]))
+    assert made.sentence == "Arm A: a0.etdp and copy.etdp are the same recording."

@@ -1,0 +1,41 @@
+"""What a comparison says in sentences."""
+
+import pytest
+
+from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
+from viewer.analysis.comparison.comparison import Comparison
+from viewer.reports.compare_sentences import explanation, headline, whole_inference
+
+
+@pytest.fixture
+def a(tmp_path):
+    return sessions(tmp_path, "a", BASE)
+
+
+def test_changed_rows_are_counted_summed_and_named(a, tmp_path):
+    slower = {**BASE, "add.out": 26_000, "conv.out": 80_000}
+    comparison = Comparison(a, sessions(tmp_path, "b", slower))
+    said = headline(comparison)
+    assert said.startswith("2 of 4 calls changed; together they take 1")
+    assert said.endswith("less per inference.")
+    assert explanation(comparison) == "conv.out is 20.0 % faster. add.out is 30.0 % slower."
+
+
+def test_that_nothing_is_proven_is_said_without_claiming_that_nothing_changed(a):
+    assert headline(Comparison(a, a)) == "No call is proven to have changed."
+    assert explanation(Comparison(a, a)) == ""
+
+
+def test_one_session_each_proves_nothing(tmp_path):
+    a = sessions(tmp_path, "a", BASE, NOISE[:1])
+    b = sessions(tmp_path, "b", {**BASE, "conv.out": 200_000}, NOISE[:1])
+    said = headline(Comparison(a, b))
+    assert said.startswith("An inference takes 100")
+    assert said.endswith("1 + 1 sessions prove nothing yet.")
+
+
+def test_the_whole_inference_has_a_verdict_and_a_reason(a, tmp_path):
+    loud = sessions(tmp_path, "b", BASE, [0.0, 0.6, -0.4, 0.3])
+    verdict, figures = whole_inference(Comparison(a, loud).inference)
+    assert verdict == "inconclusive"
+    assert figures.endswith("Why: noise.")

@@ -1,0 +1,55 @@
+"""The view of a comparison: two strips, aligned at the start of a typical inference."""
+
+import pytest
+
+from tests.builders.compared_windows import arms_of, write_arms
+from viewer.gui.session.comparison import compare
+
+
+@pytest.fixture
+def compared(opened, tmp_path):
+    from viewer.gui.session.feeds.comparison import ComparisonFeed
+
+    a, b = write_arms(tmp_path)
+    session = opened(*a, *b)
+    feed = ComparisonFeed.of(session)
+    compare(session, arms_of(a, b))
+    assert feed.answer is not None
+    return session, feed.answer
+
+
+def test_only_the_typical_profiles_have_strips_and_a_is_above_b(compared):
+    session, found = compared
+    keys = session.state.strips.shown(session.groups.keys)
+    assert keys == [found.typical(side)[0] for side in (0, 1)]
+
+
+def test_both_show_the_start_of_their_inference_at_one_scale(compared):
+    session, found = compared
+    spans = []
+    for side in (0, 1):
+        path, run = found.typical(side)
+        shown = next(t for t in session.traces if t.file.path == path)
+        t0, t1 = session.state.range_of(path)
+        start = shown.axis.to_ns(run.start)
+        assert t0 < start < shown.axis.to_ns(run.end) <= t1
+        spans.append((t1 - t0, start - t0))
+    assert spans[0] == spans[1]
+
+
+def test_ending_it_shows_all_strips_again_and_removes_the_alignment(compared):
+    session, _ = compared
+    compare(session, None)
+    assert session.state.compared is None
+    assert session.state.strips.shown(session.groups.keys) == session.groups.keys
+    assert session.state.ties == {}
+
+
+def test_one_undo_takes_the_whole_comparison_back(compared):
+    session, _ = compared
+    session.undo()
+    assert session.state.compared is None
+    assert session.state.strips.only == ()
+    assert session.state.ties == {}
+    session.redo()
+    assert session.state.compared is not None
