@@ -1,5 +1,6 @@
 """What all parts of the timeline share: titles, layout, scroll, and how it follows the session."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,7 @@ from viewer.model import inference_views as run_views
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind
+from viewer.render.arrangement import TrackOrder
 from viewer.render.layout import BandKind
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
@@ -276,3 +278,12 @@ def test_inferences_without_room_are_told(scene_of, data, monkeypatch):
     assert process_note(scene, 0).startswith("3 more inferences not shown · ")
     session.show_inferences(Inferences.MEAN)
     assert "not shown" not in process_note(scene, 0)
+
+
+def test_tracks_can_be_sorted_by_busy_time_while_nothing_is_open(scene_of):
+    """Undo can bring this order back after all files were closed."""
+    scene = scene_of()
+    state = scene.session.state
+    scene.session.change(replace(state, tracks=state.tracks.ordered(TrackOrder.BUSY)))
+    assert len(scene.layout.y) == 0
+    assert not scene.is_sorting

@@ -385,9 +385,8 @@ class Scene(QObject):
         if slices > AT_ONCE and any(not shown.facts.busy_is_known for shown in opened):
             self._counting.submit(_count_busy, opened)
             return None
-        return np.concatenate(
-            [shown.facts.busy * float(shown.axis.ns_per_tick) for shown in opened]
-        )
+        columns = [shown.facts.busy * float(shown.axis.ns_per_tick) for shown in opened]
+        return np.concatenate([np.empty(0), *columns])  # nothing may be open
 
     @Slot(object)
     def _counted(self, done: object) -> None:
