@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent, QStandardItemModel
+from PySide6.QtGui import QAction, QResizeEvent, QStandardItemModel
 from PySide6.QtWidgets import QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from viewer.gui.qt.commands.command_table import CommandTable
@@ -14,7 +14,9 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
+from viewer.gui.window.toolbar.arms_bar import ArmsBar
 from viewer.gui.window.toolbar.inference_picker import InferencePicker
 from viewer.gui.window.toolbar.link_state import LinkStateButton
 from viewer.gui.window.toolbar.search_field import SearchField
@@ -58,10 +60,12 @@ class Toolbar(QToolBar):
         self.addWidget(self.scheme)
         lines.append(self.addSeparator())
         self._dispensable += lines
-        self._add("go.previous_run", "previous")
+        self._inferences = [self._add("go.previous_run", "previous")]
         self.run = InferencePicker(session, theme)
-        self.addWidget(self.run)
-        self._add("go.next_run", "next")
+        self._inferences.append(self.addWidget(self.run))
+        self._inferences.append(self._add("go.next_run", "next"))
+        self.arms = ArmsBar(session, commands, theme)
+        self._arms_action = self.addWidget(self.arms)
         space = QWidget()
         space.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.addWidget(space)
@@ -69,7 +73,13 @@ class Toolbar(QToolBar):
         self._link_action = self.addWidget(self.link_state)
         self.link_state.clicked.connect(self.links_requested)
         self.scheme.activated.connect(self._pick_scheme)
-        for signal in (session.workspace_changed, session.selection_changed, session.run_picked):
+        for signal in (
+            session.workspace_changed,
+            session.selection_changed,
+            session.run_picked,
+            session.compared,
+            ComparisonFeed.of(session).changed,  # after the bar has the texts of both arms
+        ):
             signal.connect(self._follow)
         for signal in (session.workspace_changed, session.coloring_changed):
             signal.connect(self._fit_scheme)
@@ -80,7 +90,7 @@ class Toolbar(QToolBar):
         self._set_shortcut_hints()
         self._follow()
 
-    def _add(self, id: str, icon: str, text: str = "") -> None:
+    def _add(self, id: str, icon: str, text: str = "") -> QAction:
         button = QToolButton()
         action = self._commands.actions[id]
         button.setDefaultAction(action)
@@ -92,7 +102,7 @@ class Toolbar(QToolBar):
             button.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
             button.setMinimumWidth(self._theme.px(OPEN_WIDTH))
         self._buttons.append((button, icon))
-        self.addWidget(button)
+        return self.addWidget(button)
 
     def _retheme(self) -> None:
         for button, icon in self._buttons:
@@ -108,7 +118,11 @@ class Toolbar(QToolBar):
 
     def _follow(self) -> None:
         self.link_state.show_links(self._session)
-        self._link_action.setVisible(bool(self._session.traces))
+        is_compared = self._session.state.compared is not None
+        self._link_action.setVisible(bool(self._session.traces) and not is_compared)
+        self._arms_action.setVisible(is_compared)
+        for action in self._inferences:
+            action.setVisible(not is_compared)
         self.run.follow()
         self._fit()
 
@@ -121,10 +135,13 @@ class Toolbar(QToolBar):
         """
         self.run.be_narrow(self.width() < self._theme.px(NARROW))
         self.link_state.be_brief(False)
+        self.arms.be_brief(False)
         self._show_dispensable(True)
         self.search.take_usual_width()
+        self.arms.be_brief(self._wanted_width() > self.width())
         self.link_state.be_brief(self._wanted_width() > self.width())
-        reserved = self._theme.px(LINK_STATE_WIDTH)
+        is_compared = self._session.state.compared is not None
+        reserved = 0 if is_compared else self._theme.px(LINK_STATE_WIDTH)
         for with_all in (True, False):
             self._show_dispensable(with_all)
             self.search.take_usual_width()

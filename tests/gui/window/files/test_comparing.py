@@ -1,0 +1,96 @@
+"""The other arm of a comparison: from the dialog, a drop, or a folder."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QUrl
+from PySide6.QtWidgets import QFileDialog
+
+from tests.builders.compared_windows import arms_of, write_arms
+from tests.gui.events import open_files, settle
+from tests.gui.window.shown import message
+from viewer.gui.session.feeds.comparison import ComparisonFeed
+
+EDIT = "06_portable_vs_xnnpack"
+
+
+@pytest.fixture
+def arms(tmp_path):
+    return write_arms(tmp_path)
+
+
+@pytest.fixture
+def with_a(controller, qtbot, arms):
+    """The window with the profiles of A open."""
+    open_files(qtbot, controller, *arms[0])
+    return controller
+
+
+def compared(controller, qtbot):
+    qtbot.waitUntil(lambda: ComparisonFeed.of(controller.session).answer is not None)
+    settle(qtbot, controller)
+    return controller.session.state.compared
+
+
+def test_compare_with_opens_the_chosen_files_as_b(with_a, qtbot, arms, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: (arms[1], ""))
+    with_a.commands.run("compare.with")
+    assert compared(with_a, qtbot) == arms_of(*arms)
+    assert with_a.docks.is_shown("compare")
+    assert with_a.operators.model.rows[0].op == "add.out"
+    assert with_a.operators.subtitle.text() == "medians of 4 + 4 sessions"
+
+
+def test_files_that_are_open_already_change_their_arm(with_a, qtbot, arms):
+    with_a.comparing.start(arms[0][2:])
+    chosen = compared(with_a, qtbot)
+    assert chosen == arms_of(arms[0][:2], arms[0][2:])
+
+
+def test_a_drop_on_the_target_compares_and_elsewhere_adds(with_a, qtbot, arms):
+    urls = [QUrl.fromLocalFile(path) for path in arms[1]]
+    with_a.drops.enter(urls)
+    target = with_a.drops.overlay.compare_target
+    assert not target.isEmpty()
+    with_a.drops.move(target.center())
+    with_a.drops.drop(urls)
+    assert compared(with_a, qtbot).b.paths == tuple(arms[1])
+    with_a.drops.enter(urls)
+    with_a.drops.move(QPoint(2, 2))
+    assert not with_a.drops.overlay.is_on_compare
+
+
+def test_a_folder_stands_for_the_profiles_in_it(with_a, qtbot, arms, tmp_path):
+    folder = tmp_path / "other"
+    folder.mkdir()
+    for path in arms[1]:
+        Path(path).rename(folder / Path(path).name)
+    with_a.comparing.start([str(folder)])
+    assert [Path(path).name for path in compared(with_a, qtbot).b.paths] == [
+        Path(path).name for path in arms[1]
+    ]
+
+
+def test_a_folder_or_a_file_without_a_profile_says_so(with_a, qtbot, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with_a.comparing.start([str(tmp_path / "empty")])
+    qtbot.waitUntil(lambda: "no profile in this folder" in message(with_a))
+    assert with_a.session.state.compared is None
+
+
+def test_without_a_profile_there_is_no_target(controller, arms):
+    controller.drops.enter([QUrl.fromLocalFile(arms[1][0])])
+    assert controller.drops.overlay.compare_target.isEmpty()
+    controller.drops.leave()
+
+
+def test_each_arm_keeps_its_own_record(controller, qtbot, data):
+    """Two exports of one model: the record that is chosen with B does not take A's profile."""
+    edit = data / "compare" / EDIT
+    files = {path.name: path for path in edit.iterdir()}
+    open_files(qtbot, controller, files["a.etdp"], files["a.etrecord"])
+    controller.comparing.start([str(files["b.etdp"]), str(files["b.etrecord"])])
+    compared(controller, qtbot)
+    space = controller.session.workspace
+    linked = {Path(t.path).name: Path(space.links(t).program_path or "").name for t in space.traces}
+    assert linked == {"a.etdp": "a.etrecord", "b.etdp": "b.etrecord"}

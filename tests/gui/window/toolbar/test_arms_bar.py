@@ -1,0 +1,68 @@
+"""The arms of a comparison in the toolbar."""
+
+import pytest
+from PySide6.QtWidgets import QLabel, QToolButton
+
+from tests.builders.compared_windows import arms_of, write_arms
+from tests.gui.events import open_files, settle
+from viewer.gui.session.comparison import compare
+
+
+@pytest.fixture
+def compared(controller, qtbot, tmp_path):
+    a, b = write_arms(tmp_path)
+    open_files(qtbot, controller, *a, *b)
+    compare(controller.session, arms_of(a, b[:3]))
+    settle(qtbot, controller)
+    return controller
+
+
+def button(controller, text):
+    buttons = controller.toolbar.arms.findChildren(QToolButton)
+    return next(one for one in buttons if one.text() == text)
+
+
+def test_it_replaces_the_inference_picker(compared, qtbot):
+    assert compared.toolbar.arms.isVisible()
+    assert not compared.toolbar.run.isVisible()
+    compare(compared.session, None)
+    settle(qtbot, compared)
+    assert not compared.toolbar.arms.isVisible()
+    assert compared.toolbar.run.isVisible()
+
+
+def test_it_counts_the_sessions_of_each_arm(compared):
+    texts = [label.text() for label in compared.toolbar.arms.findChildren(QLabel)]
+    assert [text.partition(" · ")[0] for text in texts] == ["4 sessions", "3 sessions"]
+
+
+def test_it_swaps_and_ends(compared):
+    before = compared.session.state.compared
+    button(compared, "⇄").click()
+    assert compared.session.state.compared == before.swapped
+    ends = (b for b in compared.toolbar.arms.findChildren(QToolButton) if b.text()[:3] == "End")
+    next(ends).click()
+    assert compared.session.state.compared is None
+
+
+def test_costs_replace_changes_in_the_tables_and_come_back(compared, qtbot):
+    def titles():
+        return [heading.title for heading in compared.operators.model.contents.headings]
+
+    assert "Change" in titles()
+    button(compared, "Changes").click()
+    settle(qtbot, compared)
+    assert "Change" not in titles()
+    assert not button(compared, "Changes").isChecked()
+    button(compared, "Changes").click()
+    settle(qtbot, compared)
+    assert "Change" in titles()
+
+
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_it_fits_into_narrow_windows(compared, width, qtbot):
+    compared.window.resize(width, 720)
+    settle(qtbot, compared)
+    toolbar = compared.toolbar
+    assert toolbar.arms.mapTo(toolbar, toolbar.arms.rect().topRight()).x() <= toolbar.width()
+    assert toolbar.arms.isVisible()
