@@ -3,13 +3,12 @@
 import pytest
 
 from tests.builders.compared_windows import arms_of, write_arms
-from viewer.gui.session.comparison import compare
+from viewer.gui.session.comparison import compare, compare_inferences
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 
 
 @pytest.fixture
 def compared(opened, tmp_path):
-    from viewer.gui.session.feeds.comparison import ComparisonFeed
-
     a, b = write_arms(tmp_path)
     session = opened(*a, *b)
     feed = ComparisonFeed.of(session)
@@ -53,3 +52,13 @@ def test_one_undo_takes_the_whole_comparison_back(compared):
     assert session.state.ties == {}
     session.redo()
     assert session.state.compared is not None
+
+
+def test_two_inferences_of_one_file_are_both_in_view(opened, tmp_path):
+    path = write_arms(tmp_path)[0][0]
+    session = opened(path)
+    ComparisonFeed.of(session)
+    compare_inferences(session, path, 2, (9,))
+    shown = session.traces[0]
+    starts = {run.number: shown.axis.to_ns(run.start) for run in shown.file.inferences()}
+    assert session.state.t0 < starts[2] < starts[9] < session.state.t1 <= starts[11]

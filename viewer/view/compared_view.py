@@ -1,7 +1,7 @@
 """The view of a comparison: the strips of a typical inference of each arm, one above the other.
 
 No Qt. Only these two strips are shown, at one scale and aligned at the starts of the inferences. If
-both inferences are in one clock group, the view stays as it is.
+both inferences are in one clock group, its strip shows both.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import replace
 from viewer.model.trace import Run
 from viewer.view.alignment import Anchor, aligned
 from viewer.view.clock_groups import ClockGroups
+from viewer.view.group_ranges import with_ranges
 from viewer.view.open_comparison import OpenComparison
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import ViewState
-from viewer.view.visible_range import run_span_ns
+from viewer.view.visible_range import run_span_ns, with_margin
 
 REASON = "comparison"
 
@@ -24,19 +25,22 @@ def side_by_side(
     state: ViewState, groups: ClockGroups, traces: Sequence[OpenTrace], found: OpenComparison
 ) -> ViewState:
     """Return the view with a typical inference of each arm, A above B."""
-    anchors: dict[str, Anchor] = {}
+    runs: list[tuple[str, Anchor]] = []
     for side in (0, 1):
         typical = found.typical(side)
         number = None if typical is None else _number(traces, typical[0])
         if typical is None or number is None:
             return state
-        anchors[groups.of(number).key] = _anchor(traces[number], typical[1])
+        runs.append((groups.of(number).key, _anchor(traces[number], typical[1])))
+    anchors = dict(runs)
+    first = runs[0][0]
     if len(anchors) < 2:
-        return state
-    first = next(iter(anchors))
+        start = min(anchor.at_ns for _, anchor in runs)
+        end = max(anchor.at_ns + anchor.length_ns for _, anchor in runs)
+        return with_ranges(state.on(first), {first: with_margin(start, end)})
+    only = tuple(anchors)
     strips = replace(
-        state.strips.with_only(tuple(anchors)),
-        collapsed=state.strips.collapsed - anchors.keys(),
+        state.strips.with_only(only), collapsed=state.strips.collapsed - anchors.keys()
     )
     return aligned(replace(state.on(first), strips=strips), groups, anchors)
 

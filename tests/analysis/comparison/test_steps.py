@@ -37,3 +37,12 @@ def test_many_changed_rows_share_one_step(tmp_path):
     b = sessions(tmp_path, "b", {name: 2 * ns for name, ns in base.items()}, NOISE)
     labels = [step.label for step in steps_of(Comparison(a, b)).steps]
     assert labels[MOST_STEPS] == "3 more changed"
+
+
+def test_without_verdicts_the_largest_changes_have_steps(tmp_path):
+    a = sessions(tmp_path, "a", BASE, NOISE[:1])
+    b = sessions(tmp_path, "b", {**BASE, "add.out": 26_000}, NOISE[:1])
+    steps = steps_of(Comparison(a, b)).steps
+    assert steps[0].label == "add.out"
+    assert steps[0].verdict is Verdict.CANNOT_TELL
+    assert "inconclusive" not in [step.label for step in steps]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 # Changed rows with a step of their own, the largest; the others share one.
@@ -46,17 +47,20 @@ def steps_of(comparison: Comparison) -> Steps:
         for i, (row, one) in enumerate(zip(comparison.rows, comparison.compared, strict=True))
         if row.level != DELEGATE_EVENT
     ]
+    # Too few sessions prove nothing: then the largest changes are shown without a verdict.
+    untested = _fewest(comparison) < LEAST_SESSIONS
     changed = sorted(
-        (each for each in rows if each[2].verdict in CHANGED),
+        (each for each in rows if each[2].verdict in CHANGED or (untested and _is_paired(each[2]))),
         key=lambda each: -abs(each[2].change_ns),
     )
     steps = [Step(row.label, one.change_ns, one.verdict, i) for i, row, one in changed[:MOST_STEPS]]
     more = changed[MOST_STEPS:]
     if more:
-        steps.append(Step(f"{len(more)} more changed", _sum(more)))
+        what = "more rows" if untested else "more changed"
+        steps.append(Step(f"{len(more)} {what}", _sum(more)))
     for verdict, label in ((Verdict.NO_CHANGE, "no change"), (Verdict.CANNOT_TELL, "inconclusive")):
         own = [each for each in rows if each[2].verdict is verdict and _is_paired(each[2])]
-        if own:
+        if own and not untested:
             steps.append(Step(label, _sum(own), verdict))
     for label, own in (
         ("only in A", [each for each in rows if each[2].b_ns is None]),
@@ -66,6 +70,10 @@ def steps_of(comparison: Comparison) -> Steps:
             steps.append(Step(label, _sum(own)))
     a = sum(one.a_ns or 0.0 for _, _, one in rows)
     return Steps(a, tuple(steps), a + sum(step.ns for step in steps))
+
+
+def _fewest(comparison: Comparison) -> int:
+    return min(len(comparison.a.sessions), len(comparison.b.sessions))
 
 
 def _is_paired(one: Compared) -> bool:

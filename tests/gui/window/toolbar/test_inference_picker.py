@@ -12,6 +12,8 @@ from viewer.gui.panels.base.inference_list import (
     InferenceModel,
     InferenceRow,
 )
+from viewer.gui.session.comparison import compare
+from viewer.gui.session.inferences import pick_run
 from viewer.gui.window.toolbar.inference_picker import InferencePicker
 from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
@@ -172,3 +174,18 @@ def test_thousands_of_inferences_are_no_widgets_and_found_by_number(theme, qtbot
     assert listed.currentIndex().row() == 8122
     assert listed.findChildren(type(listed)) == []
     assert listed.viewport().rect().intersects(listed.visualRect(listed.currentIndex()))
+
+
+def test_ctrl_click_compares_with_the_picked_inference(attention, qtbot):
+    picker, session = attention.toolbar.run, attention.session
+    pick_run(session, (0, picker.rows[0].run))
+    picker.show_list()
+    assert picker.popup._hint.isVisible()
+    place = picker.popup.list.visualRect(picker.popup.model.index(2)).center()
+    view = picker.popup.list.viewport()
+    qtbot.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, place)
+    chosen = session.state.compared
+    assert (chosen.a.numbers, chosen.b.numbers) == ((1,), (3,))
+    assert chosen.a.paths == chosen.b.paths
+    assert not picker.popup.isVisible()
+    compare(session, None)

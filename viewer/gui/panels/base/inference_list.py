@@ -167,10 +167,11 @@ class InferenceModel(QAbstractListModel):
 class InferenceList(QListView):
     """The list widget. `picked(run)`: a click or Enter on an inference, by its position in `runs`.
 
-    Digits jump to the inference with that number.
+    `compare_requested(run)`: a click with Ctrl. Digits jump to the inference with that number.
     """
 
     picked = Signal(int)
+    compare_requested = Signal(int)
 
     def __init__(self, model: InferenceModel, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -185,7 +186,12 @@ class InferenceList(QListView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.clicked.connect(lambda index: self.picked.emit(self._model.rows[index.row()].run))
+        self.clicked.connect(self._click)
+
+    def _click(self, index: QModelIndex) -> None:
+        run = self._model.rows[index.row()].run
+        with_ctrl = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ControlModifier
+        (self.compare_requested if with_ctrl else self.picked).emit(run)
 
     def height_of(self, rows: int) -> int:
         """Return the height in px that shows some rows without a scroll bar."""

@@ -34,7 +34,8 @@ from viewer.gui.panels.base.inference_list import (
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.gui.qt.widgets.labels import Hairline
+from viewer.gui.qt.widgets.labels import Hairline, label
+from viewer.gui.session.comparison import compare_inferences
 from viewer.gui.session.inferences import include_warm_up, pick_run, run_trace
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences, has_run_views
@@ -42,6 +43,7 @@ from viewer.view.open_trace import OpenTrace
 
 WIDTH, NARROW_WIDTH = 232, 156
 NO_INFERENCES = "No inferences"
+COMPARE_HINT = "Ctrl+click compares with the picked inference"
 INCLUDE_WARM_UP = "Include warm-up in figures"
 ENTRIES = {
     Inferences.AS_RUN: "All inferences",
@@ -64,6 +66,7 @@ class InferencePicker(QToolButton):
         self._of: OpenTrace | None = None  # the trace whose inferences are listed
         self.popup = InferencePopup(theme, self)
         self.popup.list.picked.connect(self._pick)
+        self.popup.list.compare_requested.connect(self._compare)
         self.popup.chosen.connect(self._show)
         self.popup.warm_up.clicked.connect(self._include_warm_up)
         self.setProperty("framed", True)
@@ -100,6 +103,7 @@ class InferencePicker(QToolButton):
         model.make_current(run)
         view = None if run >= 0 else session.state.inferences
         self.popup.check(view, warm_up=session.state.warm_up)
+        self.popup.offer_comparison(can_compare=run >= 0 and len(model.rows) > 1)
         row = next((row for row in model.rows if row.run == run), None)
         if not model.rows:
             text = NO_INFERENCES
@@ -126,6 +130,17 @@ class InferencePicker(QToolButton):
         number = run_trace(self._session)
         if number is not None:
             pick_run(self._session, (number, run))
+
+    @Slot(int)
+    def _compare(self, run: int) -> None:
+        """Compare the picked inference with another one of the same profile."""
+        picked, number = self._session.state.run, run_trace(self._session)
+        if number is None or picked is None or picked[0] != number or picked[1] == run:
+            return
+        self.popup.hide()
+        file = self._session.traces[number].file
+        a, b = (file.runs[position].number for position in (picked[1], run))
+        compare_inferences(self._session, file.path, a, (b,))
 
     @Slot(object)
     def _show(self, view: Inferences) -> None:
@@ -193,6 +208,9 @@ class InferencePopup(QFrame):
         column.setContentsMargins(1, theme.px(4), 1, theme.px(6))
         column.setSpacing(0)
         column.addWidget(self.list)
+        self._hint = label(COMPARE_HINT, theme, "caption", "text2")
+        self._hint.setContentsMargins(theme.px(10), theme.px(2), theme.px(10), theme.px(4))
+        column.addWidget(self._hint)
         column.addWidget(Hairline(theme))
         for view, entry in self.entries.items():
             entry.setAutoExclusive(False)
@@ -212,6 +230,10 @@ class InferencePopup(QFrame):
         """Show only some of the views of all inferences."""
         for view, entry in self.entries.items():
             entry.setVisible(view in views)
+
+    def offer_comparison(self, *, can_compare: bool) -> None:
+        """Say how to compare two inferences, if one is picked and there are others."""
+        self._hint.setVisible(can_compare)
 
     def check(self, view: Inferences | None, *, warm_up: bool) -> None:
         """Mark the view that is shown, None for a picked inference."""
