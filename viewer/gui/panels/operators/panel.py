@@ -93,10 +93,11 @@ class OperatorsPanel(CostPanel[Listed]):
         size = len(answer.table.rows)
         return Question(_list, (answer, known), size, about=answer, stays=True)
 
-    def _question_of_names(self, answer: CostAnswer) -> Question:
+    def _question_of_names(self, answer: CostAnswer) -> Question | None:
         # The scope of costs: without the warm-up. Inferences are shown as they ran.
         shown, scope = current_scope(self._session, ranges=True, by_inference=True)
-        assert shown is not None
+        if shown is None:  # all files were closed, and the costs follow
+            return None
         listed = self.answer
         is_known = isinstance(listed, ListedNames) and listed.shown is shown
         known = listed if isinstance(listed, ListedNames) and is_known else None
