@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -103,19 +103,41 @@ class Arm:
     @cached_property
     def inference(self) -> Floats:
         """The median time of an inference per session, in ns; of several methods, their sum."""
-        return np.array([_median_inference(session) for session in self.sessions], np.float64)
+        return self.inference_of(None)
+
+    def inference_of(self, methods: Collection[str] | None) -> Floats:
+        """The same for some methods; NaN for a session that lacks one of them. None: for all."""
+        medians = [_median_inference(session, methods) for session in self.sessions]
+        return np.array(medians, np.float64)
+
+    @cached_property
+    def methods(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The methods that all sessions ran, and those that only some of them did."""
+        ran = [_methods_of(session) for session in self.sessions]
+        every = tuple(dict.fromkeys(name for own in ran for name in own))
+        common = tuple(name for name in every if all(name in own for own in ran))
+        return common, tuple(name for name in every if name not in common)
 
     def _numbers(self, times: MethodTimes) -> Ints:
         return np.array([self.number[part.id] for part in times.parts], np.int64)
 
 
-def _median_inference(session: Session) -> float:
-    of_methods: dict[tuple[str, bool] | None, list[int]] = {}
+def _methods_of(session: Session) -> tuple[str, ...]:
+    """The methods of the inferences of a session; () for a file without inferences."""
+    if session.is_whole:
+        return ()
+    return tuple(dict.fromkeys(session.method_of(run.scope)[0] for run in session.runs))
+
+
+def _median_inference(session: Session, methods: Collection[str] | None) -> float:
+    of_methods: dict[str, list[int]] = {}
     for run in session.runs:
-        method = None if session.is_whole else session.method_of(run.scope)
-        of_methods.setdefault(method, []).append(run.end - run.start)
-    ticks = sum(float(np.median(own)) for own in of_methods.values())
-    return ticks * session.ns_per_tick if of_methods else np.nan
+        name = "" if session.is_whole else session.method_of(run.scope)[0]
+        if methods is None or name in methods:
+            of_methods.setdefault(name, []).append(run.end - run.start)
+    if not of_methods or (methods is not None and len(of_methods) < len(methods)):
+        return np.nan
+    return sum(float(np.median(own)) for own in of_methods.values()) * session.ns_per_tick
 
 
 def _summed(times: MethodTimes, group_of: Ints) -> tuple[Ints, Floats]:

@@ -133,8 +133,10 @@ class Comparison:
         false alarm in up to 5 % of comparisons.
         """
         rows = self.rows
-        a = np.column_stack([self.a.medians([row.a for row in rows]), self.a.inference])
-        b = np.column_stack([self.b.medians([row.b for row in rows]), self.b.inference])
+        of_a, of_b = self._methods
+        inference_a, inference_b = self.a.inference_of(of_a), self.b.inference_of(of_b)
+        a = np.column_stack([self.a.medians([row.a for row in rows]), inference_a])
+        b = np.column_stack([self.b.medians([row.b for row in rows]), inference_b])
         grain = np.array([*map(self._grain, rows), 0.0])
         is_measured = [self._is_measured(row) for row in rows]
         measured = np.array([*is_measured, all(is_measured)], np.bool_)
@@ -159,6 +161,39 @@ class Comparison:
             low=np.where(few, changes.log_ratio - half, changes.low),
             high=np.where(few, changes.log_ratio + half, changes.high),
         )
+
+    @cached_property
+    def _methods(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+        """The methods of each arm that the inference adds up; (None, None) for all.
+
+        They are those that all sessions of both arms ran: the sum over other methods would differ
+        although nothing changed.
+        """
+        (a, rest_a), (b, rest_b) = self.a.methods, self.b.methods
+        known = dict(self.pairs.methods)
+        if len(a) == len(b) == 1 and not known:  # names of scopes may differ
+            known = dict(zip(a, b, strict=True))
+        common = [(name, known.get(name, name)) for name in a if known.get(name, name) in b]
+        if not common or not (rest_a or rest_b or len(common) < max(len(a), len(b))):
+            return None, None
+        return tuple(x for x, _ in common), tuple(y for _, y in common)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about the comparison, each a sentence."""
+        found = []
+        methods, _ = self._methods
+        if methods is not None:
+            every = dict.fromkeys(name for arm in (self.a, self.b) for own in arm.methods
+                                  for name in own)  # fmt: skip
+            found.append(
+                f"The inference adds up {', '.join(methods)} of {len(every)} methods, as not every "
+                "session ran the others."
+            )
+        is_linked = self.a.program is not None and self.b.program is not None
+        if self.a.level not in (CALLS, NAME) and not is_linked:
+            found.append("Rows of an arm without an ETRecord are names of slices.")
+        return tuple(found)
 
     @cached_property
     def detectable(self) -> float | None:

@@ -188,7 +188,8 @@ def _opened(
         if problem:
             complain(f"arm {name}: {problem}")
             return None, [], True
-    return Comparison(arm_a, arm_b, chosen.by, noise), problems, failed
+    comparison = Comparison(arm_a, arm_b, chosen.by, noise)
+    return comparison, [*problems, *comparison.notes], failed
 
 
 def _numbers(parser: argparse.ArgumentParser, name: str, text: str | None) -> set[int] | None:

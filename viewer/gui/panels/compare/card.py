@@ -101,6 +101,8 @@ class CompareCard(QWidget):
             grid.addWidget(label(name, self._theme, "cell", "text2"), i, 0)
             grid.addWidget(label(value, self._theme), i, 1, Qt.AlignmentFlag.AlignRight)
         self._column.addLayout(grid)
+        for note in comparison.notes:
+            self._column.addWidget(label(note, self._theme, "caption", "text2", wrap=True))
         for name, arm in zip("AB", self._found.arms, strict=True):
             text = f"{name}: {arm_text(arm)}"
             self._column.addWidget(ElidedLabel(text, self._theme, "caption", "text2"))
