@@ -32,6 +32,7 @@ LONG_READMES = {"viewer": 90, "viewer/formats": 90}
 
 # Tests of no single module: folders, and files with what they are about.
 TESTS_OF_MANY = {
+    "tests/analysis/comparison/test_pitfalls.py": "what a comparison gets wrong easily",
     "tests/analysis/links/test_library_kernels.py": "kernels without a prefix, up to their costs",
     "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
     "tests/analysis/test_unfinished_inferences.py": "every figure of a whole trace",
