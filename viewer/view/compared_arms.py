@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
+
 
 @dataclass(frozen=True, slots=True)
 class ChosenArm:
@@ -28,17 +30,19 @@ class ChosenArm:
 class ComparedArms:
     """The two arms of a comparison; both may be inferences of the same profiles.
 
-    in_tables: whether the panels show changes, instead of the costs of one profile.
+    in_tables: whether the panels show changes, instead of the costs of one profile. by_hand: the
+    pairs that the user made or separated.
     """
 
     a: ChosenArm
     b: ChosenArm
     in_tables: bool = True
+    by_hand: HandPairs = NO_PAIRS
 
     @property
     def swapped(self) -> ComparedArms:
         """The same comparison the other way around."""
-        return replace(self, a=self.b, b=self.a)
+        return replace(self, a=self.b, b=self.a, by_hand=self.by_hand.swapped)
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -59,7 +59,9 @@ class OpenComparison:
         """The comparison at a level of `rollups`."""
         known = self._levels.get(level)
         if known is None:
-            known = self._levels[level] = Comparison(self.arms[0], self.arms[1], level)
+            known = self._levels[level] = Comparison(
+                self.arms[0], self.arms[1], level, by_hand=self.chosen.by_hand
+            )
         return known
 
     @property

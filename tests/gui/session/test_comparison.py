@@ -2,19 +2,22 @@
 
 import pytest
 
+from tests.builders.compare_sessions import write_sessions
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.gui.session.comparison import (
     compare,
     compare_files,
     compare_with_others,
     other_inferences,
+    pair_selected,
     row_of_selection,
     select_row,
+    separate_selected,
 )
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.model.trace import RunKind
-from viewer.view.state import SliceRef
+from viewer.view.state import SliceRef, SliceSet
 
 
 @pytest.fixture
@@ -66,3 +69,36 @@ def test_without_a_picked_inference_there_are_no_others(opened, arms):
     session = opened(arms[0][0])
     pick_run(session, None)
     assert other_inferences(session) == ()
+
+
+def first_slice(session, found, side, label):
+    """The first slice of A or B of a row that only this arm has."""
+    row = next(i for i, (row, _) in enumerate(found.rows) if row.label == label)
+    path, run = found.typical(side)
+    number = next(i for i, shown in enumerate(session.traces) if shown.file.path == path)
+    return SliceRef(number, int(found.slices_of_row(path, row, run)[0]))
+
+
+def test_slices_of_both_arms_are_paired_by_hand_and_separated(opened, tmp_path):
+    a, b = (
+        [str(path) for path in write_sessions(tmp_path, name, {"conv.out": 9_000, kernel: 5_000})]
+        for name, kernel in (("a", "old.out"), ("b", "new.out"))
+    )
+    session = opened(*a, *b)
+    feed = ComparisonFeed.of(session)
+    compare(session, arms_of(a, b))
+    one, other = (
+        first_slice(session, feed.answer, side, label)
+        for side, label in ((0, "old.out"), (1, "new.out"))
+    )
+    session.select_slice(one)
+    assert pair_selected(session, feed.answer).startswith("Select a slice of A")
+    session.select_slices(SliceSet.of_refs([one, other]), one)
+    assert pair_selected(session, feed.answer) == "Paired old.out with new.out"
+    labels = [row.label for row, _ in feed.answer.rows]
+    assert sorted(labels) == ["conv.out", "old.out"]
+    assert separate_selected(session, feed.answer) == "old.out is no longer paired"
+    assert len(feed.answer.rows) == 3
+    assert separate_selected(session, feed.answer) == "Select the slices of one row first"
+    session.undo()
+    assert len(feed.answer.rows) == 2

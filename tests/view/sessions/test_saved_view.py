@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders.clocked_traces import CYCLES, HOST, NS, clocked_trace, shown_traces
+from viewer.analysis.comparison.hand_pairs import HandPairs
 from viewer.codecs.reading import UnreadableFile
 from viewer.gui.session import bookmarks
 from viewer.gui.session.session import Session
 from viewer.view import group_ranges
 from viewer.view.clock_groups import clock_groups
+from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.saved_view import kept_view, shown_view
 from viewer.view.sessions.session_file import (
@@ -259,3 +261,23 @@ def test_a_session_restores_what_it_saved(qapp):
     again.set_range(20, 60)
     host = again.state.range_of("torq host")
     assert host[1] - host[0] == 29_000
+
+
+ARMS = ComparedArms(
+    ChosenArm(("host.csv", "host2.csv")),
+    ChosenArm(("net.etdp",), (1, 3)),
+    by_hand=HandPairs((("forward:3", "forward:4"),), (("forward:1", "forward:1"),)),
+)
+
+
+def test_a_comparison_comes_back_with_its_pairs():
+    saved = kept_view(replace(MANY, compared=ARMS), shown_traces(*FILES), INPUTS)
+    again = msgspec.json.decode(msgspec.json.encode(saved), type=SavedView)
+    assert shown_again(again) == (replace(MANY, compared=ARMS), [])
+
+
+def test_without_the_files_of_one_arm_there_is_no_comparison():
+    saved = kept_view(replace(MANY, compared=ARMS), shown_traces(*FILES), INPUTS)
+    state, messages = shown_again(saved, 0, 2, 3)
+    assert state.compared is None
+    assert "1 compared profile of the session is not in these files" in messages

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise, type_of_parts
 from viewer.analysis.comparison.operator_pairs import OperatorPairs
@@ -97,23 +98,32 @@ class Comparison:
 
     noise: of the device, for the intervals of arms with one session or two. level: what the rows
     are: calls by default, or a level of `rollups`. Profiles without calls of
-    instructions are compared by operator, or by the names of their slices.
+    instructions are compared by operator, or by the names of their slices. by_hand: the user's
+    pairs.
     """
 
-    def __init__(self, a: Arm, b: Arm, level: str = CALLS, noise: Noise | None = None) -> None:
+    def __init__(
+        self,
+        a: Arm,
+        b: Arm,
+        level: str = CALLS,
+        noise: Noise | None = None,
+        by_hand: HandPairs = NO_PAIRS,
+    ) -> None:
         if level == CALLS and not (a.parts or b.parts):
             level = SET if a.program is not None and b.program is not None else NAME
         self.a, self.b, self._noise = a.by(level), b.by(level), noise
+        self._by_hand = by_hand
 
     @cached_property
     def pairs(self) -> OperatorPairs:
         """Which operators belong together."""
-        return paired_operators(self.a, self.b)
+        return paired_operators(self.a, self.b, self._by_hand)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         """All rows of all levels."""
-        return rows_of(self.a, self.b, self.pairs)
+        return rows_of(self.a, self.b, self.pairs, self._by_hand)
 
     @property
     def compared(self) -> tuple[Compared, ...]:

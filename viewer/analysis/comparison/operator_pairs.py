@@ -36,6 +36,7 @@ class Grade(Enum):
     """How surely two sides of a row belong together, most surely first."""
 
     SAME = "same"
+    BY_HAND = "by_hand"
     MOVED = "moved"
     REWRITTEN = "rewritten"
     GROUP = "group"

@@ -12,6 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from viewer.analysis.comparison.alignment import aligned
 from viewer.analysis.comparison.arms import CALLS, Arm
 from viewer.analysis.comparison.group_rows import group_rows
+from viewer.analysis.comparison.hand_pairs import (
+    NO_PAIRS,
+    WHY,
+    HandPairs,
+    with_hand_calls,
+    with_hand_pairs,
+)
 from viewer.analysis.comparison.joined import Joined, Row
 from viewer.analysis.comparison.operator_pairs import Grade, OperatorPairs, pair_operators
 
@@ -20,28 +27,29 @@ _ORDER = list(Grade)
 _NO_PAIRS = OperatorPairs((), (), False)
 
 
-def paired_operators(a: Arm, b: Arm) -> OperatorPairs:
+def paired_operators(a: Arm, b: Arm, by_hand: HandPairs = NO_PAIRS) -> OperatorPairs:
     """The pairs of the operators of two arms; none if an arm has no program."""
     if a.program is None or b.program is None:
         return _NO_PAIRS
-    return pair_operators(a.program, b.program)
+    pairs = pair_operators(a.program, b.program)
+    return with_hand_pairs(pairs, a.program, b.program, by_hand)
 
 
-def rows_of(a: Arm, b: Arm, pairs: OperatorPairs) -> tuple[Row, ...]:
+def rows_of(a: Arm, b: Arm, pairs: OperatorPairs, by_hand: HandPairs = NO_PAIRS) -> tuple[Row, ...]:
     """Return all rows: the calls in the order of A, then those of B, then events of delegates.
 
     If the parts of the arms are groups of slices, there is one row for each group instead.
     """
     if a.level != CALLS:
         return tuple(group_rows(a, b, pairs))
-    calls = tuple(_call_rows(a, b, pairs))
+    calls = tuple(_call_rows(a, b, pairs, by_hand))
     return calls + tuple(_event_rows(a, b, calls, pairs.same_program))
 
 
 # -- calls -----------------------------------------------------------------------------------------
 
 
-def _call_rows(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[Row]:
+def _call_rows(a: Arm, b: Arm, pairs: OperatorPairs, by_hand: HandPairs) -> Iterator[Row]:
     joined = Joined()
     for side, arm in enumerate((a, b)):
         for number, part in enumerate(arm.parts):
@@ -51,7 +59,7 @@ def _call_rows(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[Row]:
                     joined.join((side, "part", number), (side, "operator", operator))
     for pair in pairs.pairs:
         joined.join((0, "operator", pair.a), (1, "operator", pair.b))
-    for x, y in _unlinked_pairs(a, b, pairs):
+    for x, y in with_hand_calls(_unlinked_pairs(a, b, pairs), a, b, by_hand):
         joined.join((0, "part", x), (1, "part", y))
     for members in joined.groups():
         parts = [sorted(n for s, kind, n in members if s == i and kind == "part") for i in (0, 1)]
@@ -92,6 +100,9 @@ def _grade(
     of_b = {i for number in y for i in b.parts[number].operators}
     used = [pair for i in of_a for pair in pairs.of_a.get(i, ()) if pair.b in of_b]
     if not used:
+        same = {a.parts[i].name for i in x} == {b.parts[i].name for i in y}
+        if not same:
+            return Grade.BY_HAND, WHY
         return Grade.BY_NAME, "same name, in the order of the calls"
     shares = [sorted(_sharing(arm, some)) for arm, some in ((a, x), (b, y))]
     is_plain = len(used) == len(of_a) == len(of_b) and len(shares[0]) == len(shares[1])

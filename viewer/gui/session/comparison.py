@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from viewer.analysis.comparison.hand_pairs import keys_of_parts
 from viewer.arrays import Ints
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
@@ -97,3 +98,50 @@ def row_of_selection(session: Session, found: OpenComparison) -> int:
         return -1
     rows = found.rows_of_slices(session.traces[ref.trace].file.path)
     return -1 if rows is None or ref.index >= len(rows) else int(rows[ref.index])
+
+
+def pair_selected(session: Session, found: OpenComparison) -> str:
+    """Pair the row of the selected slices of A with that of those of B; returns what was done."""
+    x, y = _selected_rows(session, found)
+    chosen = session.state.compared
+    if chosen is None or len(x) != 1 or len(y) != 1 or x == y:
+        return "Select a slice of A and, with Ctrl, one of B that are not paired with each other"
+    (row_a, row_b) = found.rows[x.pop()][0], found.rows[y.pop()][0]
+    calls = found.calls
+    a, b = keys_of_parts(calls.a, row_a.a), keys_of_parts(calls.b, row_b.b)
+    # What each of them was paired with becomes free.
+    cut = [(key, other) for key in a for other in keys_of_parts(calls.b, row_a.b)]
+    cut += [(other, key) for other in keys_of_parts(calls.a, row_b.a) for key in b]
+    by_hand = chosen.by_hand.with_cut(cut).with_made((a[0], b[0]))
+    compare(session, replace(chosen, by_hand=by_hand))
+    return f"Paired {row_a.label} with {row_b.label}"
+
+
+def separate_selected(session: Session, found: OpenComparison) -> str:
+    """Separate the sides of the row of the selected slices; returns what was done."""
+    x, y = _selected_rows(session, found)
+    chosen, rows = session.state.compared, x | y
+    if chosen is None or len(rows) != 1:
+        return "Select the slices of one row first"
+    row = found.rows[rows.pop()][0]
+    if not row.a or not row.b:
+        return f"{row.label} is not paired"
+    a, b = keys_of_parts(found.calls.a, row.a), keys_of_parts(found.calls.b, row.b)
+    by_hand = chosen.by_hand.with_cut((x, y) for x in a for y in b)
+    compare(session, replace(chosen, by_hand=by_hand))
+    return f"{row.label} is no longer paired"
+
+
+def _selected_rows(session: Session, found: OpenComparison) -> tuple[set[int], set[int]]:
+    """The rows of the selected slices of A, and those of B."""
+    rows: tuple[set[int], set[int]] = set(), set()
+    if session.state.inferences is not Inferences.AS_RUN:
+        return rows
+    for trace, own in session.state.slices.of.items():
+        path = session.traces[trace].file.path
+        side, row_of_slice = found.side_of(path), found.rows_of_slices(path)
+        if side is not None and row_of_slice is not None:
+            rows[side].update(np.unique(row_of_slice[own]).tolist())
+    for own_rows in rows:
+        own_rows.discard(-1)
+    return rows

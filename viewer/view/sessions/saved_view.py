@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from viewer.analysis.comparison.hand_pairs import HandPairs
 from viewer.model.inference_views import Inferences
 from viewer.model.times import parse_ratio
 from viewer.render.color_schemes import BY_ID
@@ -140,7 +141,8 @@ class _Keeper:
             )
             for arm in (arms.a, arms.b)
         )
-        return SavedComparison(a, b) if a.inputs and b.inputs else None
+        made, cut = arms.by_hand.made, arms.by_hand.cut
+        return SavedComparison(a, b, made, cut) if a.inputs and b.inputs else None
 
     def _input(self, clock: str) -> int | None:
         """Return the input that names a clock group, None if it is not open."""
@@ -294,7 +296,8 @@ class _Shower:
             paths = tuple(self._traces[number].file.path for number in sorted(set(own)))
             found.append(ChosenArm(paths, arm.numbers))
         a, b = found
-        return ComparedArms(a, b) if a.paths and b.paths else None
+        by_hand = HandPairs(saved.made, saved.cut)
+        return ComparedArms(a, b, by_hand=by_hand) if a.paths and b.paths else None
 
     def _place_of(self, clock: int | None) -> tuple[ClockGroup, int] | None:
         """Return the clock group of an input, and the ns of its axis at the start of that input.

@@ -161,11 +161,13 @@ class SavedArm(msgspec.Struct, frozen=True, omit_defaults=True):
     numbers: tuple[Number, ...] = ()
 
 
-class SavedComparison(msgspec.Struct, frozen=True):
-    """The two arms that are compared."""
+class SavedComparison(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The two arms that are compared; made, cut: the user's pairs, as in `HandPairs`."""
 
     a: SavedArm
     b: SavedArm
+    made: tuple[tuple[str, str], ...] = ()
+    cut: tuple[tuple[str, str], ...] = ()
 
 
 class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -190,7 +190,8 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
 NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_picture"}
 NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
 NEEDS_A_TRACE |= {"compare.with"}
-NEEDS_A_COMPARISON = {"compare.swap", "compare.in_tables", "compare.end"}
+NEEDS_A_COMPARISON = {"compare.swap", "compare.in_tables", "compare.end", "compare.pair",
+                      "compare.separate"}  # fmt: skip
 NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file", *CLOCKS_MENU} - {SEPARATOR}

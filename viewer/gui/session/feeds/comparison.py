@@ -14,7 +14,7 @@ from PySide6.QtCore import Slot
 from viewer.analysis.links.link_table import LinkTable
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
-from viewer.view.compared_arms import ComparedArms
+from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.compared_view import side_by_side
 from viewer.view.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE
@@ -29,7 +29,7 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._arranged: ComparedArms | None = None
+        self._arranged: tuple[ChosenArm, ChosenArm] | None = None
         session.workspace_changed.connect(self._follow)
         session.compared.connect(self._follow_arms)
         self._follow()
@@ -65,8 +65,8 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
         """Show the typical inferences of other arms side by side, then the comparison."""
         if found.problem:
             self._arranged = None
-        elif found.chosen != self._arranged:
-            self._arranged = found.chosen
+        elif (found.chosen.a, found.chosen.b) != self._arranged:
+            self._arranged = found.chosen.a, found.chosen.b
             session = self._session
             shown = side_by_side(session.state, session.groups, session.traces, found)
             session.change(shown, remember=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
@@ -9,10 +10,15 @@ from viewer.gui.session.comparison import (
     compare,
     compare_with_others,
     other_inferences,
+    pair_selected,
+    separate_selected,
     swap_arms,
 )
+from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.session import Session
 from viewer.gui.window.commands.context import CommandContext
 from viewer.gui.window.commands.preconditions import open_profile
+from viewer.view.open_comparison import OpenComparison
 
 
 def comparison_commands(context: CommandContext) -> list[Command]:
@@ -24,6 +30,19 @@ def comparison_commands(context: CommandContext) -> list[Command]:
         arms = session.state.compared
         if arms is not None:
             compare(session, replace(arms, in_tables=not arms.in_tables))
+
+    def reporting(action: Callable[[Session, OpenComparison], str]) -> Callable[[], None]:
+        def act() -> None:
+            found = ComparisonFeed.of(session).answer
+            if found is not None:
+                context.shell.status.show_text(action(session, found))
+
+        return act
+
+    selected = Precondition(
+        "a comparison and a selected slice",
+        lambda: session.state.compared is not None and session.state.slice is not None,
+    )
 
     def compare_others() -> None:
         compare_with_others(session)
@@ -67,6 +86,24 @@ def comparison_commands(context: CommandContext) -> list[Command]:
             checked=lambda: session.state.compared is not None and session.state.compared.in_tables,
             group="Comparison",
             keywords="comparison costs",
+        ),
+        Command(
+            "compare.pair",
+            "&Pair selected slices",
+            "File",
+            reporting(pair_selected),
+            enabled=selected,
+            group="Comparison",
+            keywords="match by hand join",
+        ),
+        Command(
+            "compare.separate",
+            "Separate pai&r",
+            "File",
+            reporting(separate_selected),
+            enabled=selected,
+            group="Comparison",
+            keywords="unpair unmatch by hand",
         ),
         Command(
             "compare.end",

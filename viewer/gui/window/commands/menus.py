@@ -186,6 +186,9 @@ SAMPLE_MENU = tuple(f"sample.{sample.key}" for sample in SAMPLES)
 COMPARE_MENU = (
     "compare.others",
     SEPARATOR,
+    "compare.pair",
+    "compare.separate",
+    SEPARATOR,
     "compare.in_tables",
     "compare.swap",
     "compare.end",
