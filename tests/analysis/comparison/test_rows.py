@@ -8,6 +8,7 @@ from tests.analysis.comparison.test_operator_pairs import EDITS
 from tests.builders.compare_sessions import arm, write_sessions
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
 
@@ -72,3 +73,20 @@ def test_without_a_record_calls_are_paired_by_name_in_order(tmp_path):
     assert found == {
         ("conv.out", Grade.BY_NAME), ("add.out", Grade.BY_NAME), ("mul.out", Grade.ONLY_B)
     }  # fmt: skip
+
+
+def test_calls_are_added_up_by_delegate_and_those_of_no_delegate_apart():
+    a, b = arms("06_portable_vs_xnnpack")
+    comparison = Comparison(a, b, level="delegate")
+    labels = {row.label: (bool(row.a), bool(row.b)) for row in comparison.rows}
+    assert labels["XnnpackBackend"] == (False, True)
+    assert labels["(not delegated)"][0]
+    fall = comparison.waterfall
+    assert fall.a + fall.pairs + fall.only_a + fall.only_b + fall.rest == pytest.approx(fall.b)
+
+
+def test_the_whole_inference_can_be_all_that_is_compared():
+    a, b = arms("06_portable_vs_xnnpack")
+    comparison = Comparison(a, b, level="inference")
+    assert comparison.rows == ()
+    assert comparison.inference.b_ns == Comparison(a, b).inference.b_ns

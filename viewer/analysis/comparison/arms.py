@@ -16,13 +16,16 @@ from viewer.program.program import Program
 
 # The default level: instructions, and events inside delegate calls.
 CALLS = "operator"
+# Levels whose rows are sums of calls: those of each delegate, and none but the whole inference.
+DELEGATE, INFERENCE = "delegate", "inference"
+LEVELS_OF_CALLS = (CALLS, DELEGATE, INFERENCE)
 
 
 @dataclass(frozen=True, eq=False)
 class Arm:
     """Sessions of one program. Parts are numbered as in `parts`.
 
-    level: what the parts are: calls, or the groups of a level of `rollups`.
+    level: what the parts are: calls for `LEVELS_OF_CALLS`, or the groups of a level of `rollups`.
     """
 
     sessions: tuple[Session, ...]
@@ -35,7 +38,7 @@ class Arm:
     @cached_property
     def _times(self) -> tuple[tuple[MethodTimes, ...], ...]:
         """The times of the parts of every session."""
-        if self.level == CALLS:
+        if self.level in LEVELS_OF_CALLS:
             return tuple(session.methods for session in self.sessions)
         return tuple(rolled_times(session, self.level) for session in self.sessions)
 

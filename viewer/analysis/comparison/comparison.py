@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.arms import CALLS, DELEGATE, LEVELS_OF_CALLS, Arm
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise, type_of_parts
@@ -110,7 +110,7 @@ class Comparison:
         noise: Noise | None = None,
         by_hand: HandPairs = NO_PAIRS,
     ) -> None:
-        if level == CALLS and not (a.parts or b.parts):
+        if level in (CALLS, DELEGATE) and not (a.parts or b.parts):
             level = SET if a.program is not None and b.program is not None else NAME
         self.a, self.b, self._noise = a.by(level), b.by(level), noise
         self._by_hand = by_hand
@@ -201,7 +201,7 @@ class Comparison:
                 "session ran the others."
             )
         is_linked = self.a.program is not None and self.b.program is not None
-        if self.a.level not in (CALLS, NAME) and not is_linked:
+        if self.a.level not in (*LEVELS_OF_CALLS, NAME) and not is_linked:
             found.append("Rows of an arm without an ETRecord are names of slices.")
         return tuple(found)
 

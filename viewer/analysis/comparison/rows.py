@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from viewer.analysis.comparison.alignment import aligned
-from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE, Arm
 from viewer.analysis.comparison.group_rows import group_rows
 from viewer.analysis.comparison.hand_pairs import (
     NO_PAIRS,
@@ -23,6 +23,7 @@ from viewer.analysis.comparison.joined import Joined, Row
 from viewer.analysis.comparison.operator_pairs import Grade, OperatorPairs, pair_operators
 
 DELEGATE_EVENT = "delegate_event"
+NOT_DELEGATED = "(not delegated)"
 _ORDER = list(Grade)
 _NO_PAIRS = OperatorPairs((), (), False)
 
@@ -40,6 +41,10 @@ def rows_of(a: Arm, b: Arm, pairs: OperatorPairs, by_hand: HandPairs = NO_PAIRS)
 
     If the parts of the arms are groups of slices, there is one row for each group instead.
     """
+    if a.level == INFERENCE:
+        return ()
+    if a.level == DELEGATE:
+        return tuple(_delegate_rows(a, b))
     if a.level != CALLS:
         return tuple(group_rows(a, b, pairs))
     calls = tuple(_call_rows(a, b, pairs, by_hand))
@@ -143,6 +148,22 @@ def _label(arm: Arm, some: Sequence[int]) -> str:
     more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
     where = f" ({', '.join(backends)})" if backends else ""
     return f"{labels[0]}{more}{where}"
+
+
+# -- delegates ------------------------------------------------------------------------------------
+
+
+def _delegate_rows(a: Arm, b: Arm) -> Iterator[Row]:
+    """One row for all calls of a delegate, and one for those that no delegate runs."""
+    groups: dict[str, tuple[list[int], list[int]]] = {}
+    for side, arm in enumerate((a, b)):
+        for number, part in enumerate(arm.parts):
+            if part.id.event is None:
+                groups.setdefault(part.backend or NOT_DELEGATED, ([], []))[side].append(number)
+    for label, (x, y) in groups.items():
+        grade = Grade.SAME if x and y else Grade.ONLY_A if x else Grade.ONLY_B
+        why = "same delegate" if x and y else "only in A" if x else "only in B"
+        yield Row(DELEGATE, label, grade, why, tuple(x), tuple(y))
 
 
 # -- events of delegates ---------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.arms import LEVELS_OF_CALLS, Arm
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rollups import group_of_slices
 from viewer.analysis.comparison.sessions import PartId, Session
@@ -24,7 +24,8 @@ def rows_of_slices(arm: Arm, side: int, rows: Sequence[Row], session: Session) -
     row_of_part = np.full(len(arm.parts) + 1, -1)
     for i, row in enumerate(rows):
         row_of_part[list(row.b if side else row.a)] = i
-    part = _part_of_calls(arm, session) if arm.level == CALLS else _part_of_groups(arm, session)
+    is_of_calls = arm.level in LEVELS_OF_CALLS
+    part = _part_of_calls(arm, session) if is_of_calls else _part_of_groups(arm, session)
     return row_of_part[part]
 
 

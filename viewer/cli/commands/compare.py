@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 
-from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import LEVELS
@@ -60,10 +60,11 @@ def run(arguments: list[str]) -> int:
         )
     parser.add_argument(
         "--by",
-        choices=(CALLS, *LEVELS),
+        choices=(CALLS, *LEVELS, DELEGATE, INFERENCE),
         default=CALLS,
         help="what a row is: operators with their calls and events of delegates (default), or all "
-        "slices of a graph node, source line, module or operator type",
+        "slices of a graph node, source line, module or operator type, all calls of a delegate, or "
+        "only the whole inference",
     )
     parser.add_argument(
         "--fail-if",
