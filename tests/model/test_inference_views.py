@@ -187,7 +187,7 @@ def test_native_lengths_are_averaged_and_arguments_kept_where_runs_agree(tmp_pat
 
 
 def test_a_mean_is_exact_where_the_sum_of_the_times_would_not_fit(tmp_path):
-    late = 1 << 62
+    late = (1 << 62) - (1 << 41)
     ends = [late + 10, late + 11, late + 13]
     blocks = [Block("Execute", [framework("Method::execute", late, end)]) for end in ends]
     trace = open_file(str(write_dump(tmp_path / "a.etdp", blocks)))

@@ -135,7 +135,10 @@ def counted_slices(trace: Trace, *, warm_up: bool = True) -> Bools | None:
         return counted_slices(trace)
     if warm_up not in known:
         counts = counts_per_run(trace, warm_up=warm_up)
-        known[warm_up] = None if all(counts) else _of_runs(trace, np.array(counts))
+        if not all(counts):
+            known[warm_up] = _with_contents(trace.slices, _of_runs(trace, np.array(counts)))
+        else:
+            known[warm_up] = None
     return known[warm_up]
 
 
@@ -156,6 +159,24 @@ def _of_runs(trace: Trace, counts: Bools) -> Bools:
     at = np.searchsorted(left_out[0], slices.start[other], "right") - 1
     inside = (at >= 0) & (slices.start[other] < np.append(left_out[1], 0)[at])
     found[other[inside]] = False
+    return found
+
+
+def _with_contents(slices: Slices, counts: Bools) -> Bools:
+    """Leave out also what is inside a slice that is left out, as in damaged dumps.
+
+    There a slice of one inference can be inside one of another. Otherwise it would have self time
+    without being in the total of its group, which has only the outermost slices.
+    """
+    shape = tree(slices)
+    counted = counts[shape.index]
+    while True:
+        wrong = np.flatnonzero(counted & (shape.parent >= 0) & ~counted[shape.parent])
+        if not len(wrong):
+            break
+        counted[wrong] = False
+    found = np.empty(len(counts), np.bool_)
+    found[shape.index] = counted
     return found
 
 

@@ -165,7 +165,7 @@ def test_a_counter_that_cannot_have_wrapped(dump):
 
 
 def test_times_of_any_size_count(dump):
-    """The reader leaves times of 2^63 and more out; the Inspector has no such bound."""
+    """The reader leaves times of 2^62 and more out; the Inspector has no such bound."""
     top = (1 << 64) - 1
     found = official(dump(("Execute", [framework("Method::execute", top - 3000, top)])), None)
     assert cells(found, "avg (ms)") == {"Method::execute": 0.003}

@@ -325,12 +325,16 @@ def test_metadata_is_text_or_hexadecimal(dump):
 
 
 def test_times_that_do_not_fit_are_left_out_and_counted(dump):
-    events = [operator("OPERATOR_CALL", 0, 1, 1 << 63), operator("OPERATOR_CALL", 1, 2, 3)]
+    events = [
+        operator("OPERATOR_CALL", 0, 1, 1 << 63),
+        operator("OPERATOR_CALL", 1, 1, 1 << 62),
+        operator("OPERATOR_CALL", 2, 2, 3),
+    ]
     trace = read_path(dump(("Execute", events)))
     assert rows(trace) == [("OPERATOR_CALL", 0, 2, 3)]
-    assert trace.slices.source_row.tolist() == [1]
-    assert [(p.kind, p.first) for p in trace.problems] == [
-        ("times of 2^63 and more: left out", "event 0")
+    assert trace.slices.source_row.tolist() == [2]
+    assert [(p.kind, p.count, p.first) for p in trace.problems] == [
+        ("times of 2^62 and more: left out", 2, "event 0")
     ]
 
 

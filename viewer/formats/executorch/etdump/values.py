@@ -118,7 +118,8 @@ class ValueReader:
             elif type is ValueType.BOOL:
                 found.value[into] = tables.numbers(0, np.uint8, 0) != 0
             elif type is ValueType.FLOAT:
-                wide = tables.numbers(0, np.float32, 0).astype(np.float64)
+                with np.errstate(invalid="ignore"):  # signaling NaNs stay NaN
+                    wide = tables.numbers(0, np.float32, 0).astype(np.float64)
                 found.value[into] = wide.view(np.int64)
             else:
                 found.value[into] = tables.numbers(0, np.float64, 0).view(np.int64)
