@@ -7,7 +7,9 @@ from tests.builders.compared_windows import arms_of, write_arms
 from viewer.gui.session.comparison import (
     compare,
     compare_files,
+    compare_inferences,
     compare_with_others,
+    letter_of,
     other_inferences,
     pair_selected,
     row_of_selection,
@@ -102,3 +104,13 @@ def test_slices_of_both_arms_are_paired_by_hand_and_separated(opened, tmp_path):
     assert separate_selected(session, feed.answer) == "Select the slices of one row first"
     session.undo()
     assert len(feed.answer.rows) == 2
+
+
+def test_a_clock_group_has_the_letter_of_its_arm(opened, arms):
+    session = opened(*arms[0], *arms[1])
+    assert letter_of(session, session.groups[0]) == ""
+    compare(session, arms_of(*arms))
+    letters = [letter_of(session, group) for group in session.groups]
+    assert letters == ["A"] * 4 + ["B"] * 4
+    compare_inferences(session, arms[0][0], 1, (4,))
+    assert letter_of(session, session.groups[0]) == ""

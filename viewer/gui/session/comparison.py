@@ -12,6 +12,7 @@ from viewer.arrays import Ints
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.warm_up import counted_inferences
+from viewer.view.clock_groups import ClockGroup
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.compared_view import without_comparison
 from viewer.view.open_comparison import OpenComparison
@@ -60,6 +61,16 @@ def compare(session: Session, arms: ComparedArms | None) -> None:
     """Compare two arms; None ends the comparison. It can be undone."""
     state = session.state
     session.change(without_comparison(state) if arms is None else replace(state, compared=arms))
+
+
+def letter_of(session: Session, group: ClockGroup) -> str:
+    """Return "A" or "B" for a clock group whose profiles are all in one arm, else ""."""
+    chosen = session.state.compared
+    if chosen is None or not group.traces:
+        return ""
+    paths = {session.traces[number].file.path for number in group.traces}
+    in_a, in_b = paths <= set(chosen.a.paths), paths <= set(chosen.b.paths)
+    return "" if in_a == in_b else "A" if in_a else "B"
 
 
 def swap_arms(session: Session) -> None:

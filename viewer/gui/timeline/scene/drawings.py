@@ -15,6 +15,7 @@ from viewer.arrays import Bools, Ints
 from viewer.gui.session.clocks import shared_clocks
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
+from viewer.gui.timeline.scene.compared_slices import ComparedSlices
 from viewer.gui.timeline.scene.highlighting import Highlighting
 from viewer.gui.timeline.scene.job_plans import JobPlans
 from viewer.gui.timeline.scene.recoloring import Recoloring
@@ -48,6 +49,8 @@ class Drawings(QObject):
         self._hit_rasters.changed.connect(self.changed)
         self._highlighting = Highlighting(session)
         self._highlighting.changed.connect(self.changed)
+        self._compared = ComparedSlices(session)
+        self._compared.changed.connect(self.changed)
         session.query_changed.connect(self.changed)
         session.also.append(prepare)
         session.workspace_changed.connect(self._reopen)
@@ -55,12 +58,20 @@ class Drawings(QObject):
 
     def sources(self, *, dark: bool) -> Sequence[RasterSource]:
         """The rasters and colors for a frame, dimmed while something is found or highlighted."""
-        dimmed = self.session.state.operators is not None or self.has_lit_class
+        compared = self._compared.of
+        dimmed = bool(compared) or self.session.state.operators is not None or self.has_lit_class
         emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
         if self.search.dims:
             only = self.search.shows_only_hits
             emphasis = Emphasis.HIDDEN if only else Emphasis.UNMATCHED
-        return [drawn.source(dark=dark, emphasis=emphasis) for drawn in self.rasters]
+        return [
+            drawn.source(
+                dark=dark,
+                emphasis=emphasis,
+                above=compared[number].raster if number in compared else None,
+            )
+            for number, drawn in enumerate(self.rasters)
+        ]
 
     def _reopen(self) -> None:
         before = {id(p.shown.trace): p for p in self.rasters}
@@ -77,6 +88,7 @@ class Drawings(QObject):
         self._recolor()
         self._highlighting.show(self.rasters)
         self._hit_rasters.show(self.rasters)
+        self._compared.show(self.rasters)
 
     def _recolor(self) -> None:
         self._recoloring.ask(self.rasters, self.session.state.scheme, self.session.state.lit)
@@ -85,12 +97,13 @@ class Drawings(QObject):
         self.rasters = all_rasters
         self._highlighting.show(self.rasters)
         self._hit_rasters.show(self.rasters)
+        self._compared.show(self.rasters)
         self.recolored.emit()
 
     @property
     def is_highlighting(self) -> bool:
         """Whether highlighted slices are still being computed, with all slices dimmed."""
-        return self._highlighting.pending
+        return self._highlighting.pending or self._compared.pending
 
     @property
     def has_lit_class(self) -> bool:
@@ -101,6 +114,9 @@ class Drawings(QObject):
         """Whether each of the given slices is drawn in full color."""
         if self.search.dims:
             return self.search.are_hits(trace, which)
+        if trace in self._compared.of:
+            is_out = self._compared.of[trace].is_out[which]
+            return is_out
         drawn, related = self.rasters[trace], self.related(trace)
         if related is not None:
             return related[drawn.shown.trace.slices.key[which]]

@@ -47,13 +47,17 @@ class TraceRasters:
     lit_slices: RowRaster | None = None
     found: RowRaster | None = None  # search hits
 
-    def source(self, *, dark: bool, emphasis: Emphasis) -> RasterSource:
+    def source(
+        self, *, dark: bool, emphasis: Emphasis, above: RowRaster | None = None
+    ) -> RasterSource:
         """What a frame needs of the trace; highlighted slices, if any, stay in full color.
 
-        With Emphasis.UNMATCHED and HIDDEN, these are the search hits.
+        above: other slices that do, instead of those of the operators or the class. With
+        Emphasis.UNMATCHED and HIDDEN, these are the search hits.
         """
         colors = cell_colors(dark, emphasis)
-        above = self.hits if self.hits is not None else self.lit_slices
+        if above is None:
+            above = self.hits if self.hits is not None else self.lit_slices
         if emphasis in (Emphasis.HIDDEN, Emphasis.UNMATCHED):
             above = self.found
         return RasterSource(

@@ -18,6 +18,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.session.alignment import align_obstacle, alignment_text, shift_by_hand
+from viewer.gui.session.comparison import letter_of
 from viewer.gui.session.tracks import toggle_strip
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import process_note, process_title
@@ -75,6 +76,7 @@ class StripHeader(QWidget):
         scene.moved.connect(self._follow_range)
         scene.session.clock_activated.connect(self.update)
         scene.session.strips_changed.connect(self.refresh)
+        scene.session.compared.connect(self.refresh)
         theme.changed.connect(self.refresh)
 
     def _button(self) -> QToolButton:
@@ -88,7 +90,10 @@ class StripHeader(QWidget):
     @property
     def title(self) -> str:
         """What the clock is called."""
-        return group_title(self._scene.group, self._scene.session.traces)
+        session, group = self._scene.session, self._scene.group
+        arm = letter_of(session, group)
+        title = group_title(group, session.traces)
+        return f"{arm} · {title}" if arm else title
 
     @property
     def caption(self) -> str:
