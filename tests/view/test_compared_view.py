@@ -5,6 +5,8 @@ import pytest
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.gui.session.comparison import compare, compare_inferences
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.tracks import shown_clocks
+from viewer.view.state import SliceRef
 
 
 @pytest.fixture
@@ -62,3 +64,18 @@ def test_two_inferences_of_one_file_are_both_in_view(opened, tmp_path):
     shown = session.traces[0]
     starts = {run.number: shown.axis.to_ns(run.start) for run in shown.file.inferences()}
     assert session.state.t0 < starts[2] < starts[9] < session.state.t1 <= starts[11]
+
+
+def test_a_selected_slice_without_a_strip_gets_one(compared):
+    """A search or a panel can select a slice of a session that is not shown."""
+    session, found = compared
+    hidden = next(
+        i for i, t in enumerate(session.traces)
+        if t.file.path not in {found.typical(side)[0] for side in (0, 1)}
+    )  # fmt: skip
+    assert len(shown_clocks(session)) == 2
+    session.select_slice(SliceRef(hidden, 0))
+    assert shown_clocks(session)[2] == session.groups.of(hidden).key
+    session.clear_selection()
+    session.activate(session.state.strips.only[0])
+    assert len(shown_clocks(session)) == 2

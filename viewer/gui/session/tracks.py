@@ -25,3 +25,16 @@ def arrange_tracks(session: Session, tracks: TrackView, *, joins: bool = False) 
 def toggle_strip(session: Session, clock: str) -> None:
     """Collapse or expand the strip of a clock group."""
     session.change(replace(session.state, strips=session.state.strips.toggled(clock)))
+
+
+def shown_clocks(session: Session) -> list[str]:
+    """Return the keys of the clock groups that have strips, from top to bottom.
+
+    Also if the user shows only some: that of the active one, and that of the selected slice.
+    """
+    state, groups = session.state, session.groups
+    keys = state.strips.shown(groups.keys)
+    needed = [groups.by_key(state.clock).key]
+    if state.slice is not None:
+        needed.append(groups.of(state.slice.trace).key)
+    return list(dict.fromkeys((*keys, *needed)))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
+from viewer.gui.session.tracks import shown_clocks
 from viewer.gui.timeline.bookmarks_bar import BookmarksBar
 from viewer.gui.timeline.corner import Corner
 from viewer.gui.timeline.headers.headers import WIDTH, Headers
@@ -65,6 +66,8 @@ class Timeline(QWidget):
         self.setMinimumHeight(ABOVE + 60 + LEGEND_HEIGHT)
         self.drawings.reopened.connect(self._follow)
         session.strips_changed.connect(self._follow)
+        session.clock_activated.connect(self._show_needed)
+        session.selection_changed.connect(self._show_needed)
         session.clock_activated.connect(self._focus_active)
         session.revealed.connect(self._bring_into_view)
 
@@ -117,7 +120,8 @@ class Timeline(QWidget):
         return self.strip.corner
 
     def scene_of(self, trace: int) -> Scene:
-        """The scene that shows an open trace."""
+        """The scene that shows the trace of the selected slice, or another one with a strip."""
+        self._show_needed()
         clock = self._session.groups.of(trace).key
         return next(strip.scene for strip in self.strips if strip.scene.clock == clock)
 
@@ -158,7 +162,7 @@ class Timeline(QWidget):
 
     def _follow(self) -> None:
         """Show a strip for each clock group, in the chosen order."""
-        keys = self._session.state.strips.shown(self._session.groups.keys)
+        keys = shown_clocks(self._session)
         before = {strip.scene.clock: strip for strip in self.strips}
         spare = [strip for key, strip in before.items() if key not in keys]
         strips = []
@@ -173,6 +177,12 @@ class Timeline(QWidget):
             strip.view.show_cursor(None)  # it may no longer be aligned
         self.stack.show_strips(strips)
         self._cover()
+
+    @Slot()
+    def _show_needed(self) -> None:
+        """Add the strip of the active clock or of the selected slice, if it has none."""
+        if shown_clocks(self._session) != [strip.scene.clock for strip in self.strips]:
+            self._follow()
 
     def _make(self, clock: str) -> ClockStrip:
         strip = ClockStrip(self.drawings, self._theme, clock)

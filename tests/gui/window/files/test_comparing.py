@@ -10,6 +10,7 @@ from tests.builders.compared_windows import arms_of, write_arms
 from tests.gui.events import open_files, settle
 from tests.gui.window.shown import message
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.view.state import SliceRef
 
 EDIT = "06_portable_vs_xnnpack"
 
@@ -94,3 +95,17 @@ def test_each_arm_keeps_its_own_record(controller, qtbot, data):
     space = controller.session.workspace
     linked = {Path(t.path).name: Path(space.links(t).program_path or "").name for t in space.traces}
     assert linked == {"a.etdp": "a.etrecord", "b.etdp": "b.etrecord"}
+
+
+def test_a_selected_slice_without_a_strip_gets_one_and_track_commands_work(with_a, qtbot, arms):
+    controller = with_a
+    controller.comparing.start(arms[1])
+    compared(controller, qtbot)
+    shown = {strip.scene.clock for strip in controller.timeline.strips}
+    session = controller.session
+    hidden = next(i for i, t in enumerate(session.traces) if t.file.path not in shown)
+    session.select_slice(SliceRef(hidden, 3))
+    settle(qtbot, controller)
+    assert len(controller.timeline.strips) == 3
+    assert controller.timeline.scene_of(hidden).clock == session.traces[hidden].file.path
+    assert controller.commands.actions["tracks.pin"].isEnabled()

@@ -22,6 +22,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.session.comparison import row_of_selection
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
+from viewer.gui.session.tracks import shown_clocks
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.inference_views import Inferences
 from viewer.render.palette import Palette
@@ -96,7 +97,7 @@ class ComparedSlices(QObject):
     def _shown(self) -> list[tuple[int, OpenTrace, Palette]]:
         """The traces that have strips, with their palettes."""
         session = self._session
-        keys = set(session.state.strips.shown(session.groups.keys))
+        keys = set(shown_clocks(session))
         return [
             (number, drawn.shown, drawn.palette)
             for number, drawn in enumerate(self._all_rasters)
