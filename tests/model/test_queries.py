@@ -5,16 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.queries import (
-    charge,
-    event_positions,
-    foreign,
-    numbers,
-    self_time,
-    sum_per_key,
-    total_per_group,
-    tree,
-)
+from viewer.model.charging import charge, event_positions, sum_per_key, total_per_group
+from viewer.model.queries import foreign, numbers, self_time, tree
 from viewer.model.trace import Clock, Column, KeyKind, Trace
 
 slices = st.lists(

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.nesting import MAX_DEPTH, NESTING_LANES
-from viewer.model.queries import event_positions, tree
+from viewer.model.charging import event_positions
+from viewer.model.queries import tree
 from viewer.model.trace import Clock, Column, KeyKind, Trace
 
 Interval = tuple[int, int]

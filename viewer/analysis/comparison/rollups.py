@@ -70,13 +70,21 @@ def _groups_by_set(table: LinkTable, of_set: Ints) -> Ints:
 
 
 def _by_nodes(session: Session, level: str) -> MethodTimes:
+    """Add up the medians of what is in a group, the same in every inference.
+
+    The median of sums would be too long: where processes are interrupted, most inferences have one
+    call that takes much longer, and it is another one each time.
+    """
     table = session.table
-    ticks = Costs(table).ticks_of_node_sets(session.runs)
+    ticks = Costs(table).ticks_of_node_sets(session.runs).astype(np.float64)
     groups, of_set = _groups_of_sets(table, level)
-    summed = np.zeros((len(session.runs), len(groups)))
-    np.add.at(summed.T, of_set, ticks.T)
-    group = _groups_by_set(table, of_set)
-    return _times(session, level, list(groups.items()), summed, group)
+    medians = np.zeros(ticks.shape[1])
+    ran = (ticks > 0).any(axis=0)
+    medians[ran] = np.nanmedian(np.where(ticks > 0, ticks, np.nan)[:, ran], axis=0)
+    summed = np.zeros(len(groups))
+    np.add.at(summed, of_set, medians)
+    every = np.broadcast_to(summed, (len(session.runs), len(groups)))
+    return _times(session, level, list(groups.items()), every, _groups_by_set(table, of_set))
 
 
 def _by_name(session: Session) -> MethodTimes:

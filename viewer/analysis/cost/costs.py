@@ -24,15 +24,8 @@ from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.queries import (
-    Segments,
-    charge,
-    counted_slices,
-    execute_keys,
-    foreign,
-    sum_per_key,
-    total_per_group,
-)
+from viewer.model.charging import Segments, charge, sum_per_key, total_per_group
+from viewer.model.queries import counted_slices, execute_keys, foreign
 from viewer.model.scope import WHOLE, TimeScope, counted_in
 from viewer.model.trace import KeyKind, Run, Trace, Unit
 

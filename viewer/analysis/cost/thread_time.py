@@ -25,9 +25,10 @@ from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
+from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.inference_views import thread_of_rows
 from viewer.model.names.profilers import CATEGORY, GPU_COPY
-from viewer.model.queries import Segments, charge, execute_keys, total_per_group
+from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
 from viewer.model.trace import KeyKind, Slices, Trace, Unit
 

@@ -22,7 +22,7 @@ from viewer.analysis.links.labels import key_labels, set_label
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.workload.layout_copies import copies_of
 from viewer.arrays import Ints
-from viewer.model.queries import Segments, charge, total_per_group
+from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 

@@ -31,7 +31,8 @@ from viewer.analysis.links.labels import key_labels, operator_count, set_label
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.analysis.links.remedies import remedy
 from viewer.arrays import Bools, Ints
-from viewer.model.queries import Segments, charge, foreign, total_per_group
+from viewer.model.charging import Segments, charge, total_per_group
+from viewer.model.queries import foreign
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import NO_INSTRUCTION

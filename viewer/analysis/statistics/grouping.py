@@ -75,19 +75,10 @@ from viewer.analysis.statistics.group_table import (
 )
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints
+from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.distributions import grouped
 from viewer.model.inference_views import thread_of_rows
-from viewer.model.queries import (
-    Segments,
-    Tree,
-    charge,
-    counted_slices,
-    foreign,
-    is_whole,
-    starts_between,
-    total_per_group,
-    tree,
-)
+from viewer.model.queries import Tree, counted_slices, foreign, is_whole, starts_between, tree
 from viewer.model.scope import TimeScope, timed_by
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
@@ -123,7 +114,7 @@ class Grouping:
         self._computing = Lock()
         # By the last keys. Replaced as a whole, because `slices` does not wait for `by`.
         self._counted_by: tuple[tuple[str, tuple[Codes, Codes]], ...] = ()
-        self._outer_by: tuple[tuple[str, tuple[Ints, Ints]], ...] = ()
+        self._outer_by: tuple[tuple[tuple[str, bool], tuple[Ints, Ints]], ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -293,7 +284,8 @@ class Grouping:
             segments, free = self._charged_to(key)
             self_ticks = total_per_group(segments, count, first, last, track, warm_up=self._warm_up)
             ungrouped = length_within(free, self._trace, self._scope(first, last))
-        slices, (outer, group) = self._trace.slices, self._outer(key)
+        slices = self._trace.slices
+        outer, group = self._outer(key, is_whole=is_whole(first, last))
         index, group_of = self._counted(key)
         occurs = (self._occurring(parts) >= 0)[slices.key]
         if track is not None:
@@ -313,27 +305,31 @@ class Grouping:
     ) -> Ints:
         """Return per group the durations of its outermost slices within a range, in ticks."""
         slices = self._trace.slices
-        if is_whole(first, last):
-            counted = counted_slices(self._trace, warm_up=self._warm_up)
-            kept = slice(None) if counted is None else counted[index]
-            index, group = index[kept], group[kept]
         start, end = clipped(slices, index, first, last)
         total = np.zeros(count, np.int64)
         np.add.at(total, group, end - start)
         return total
 
-    def _outer(self, key: str) -> tuple[Ints, Ints]:
-        """Return the slices inside no other one of their group, and the group of each; cached."""
+    def _outer(self, key: str, *, is_whole: bool) -> tuple[Ints, Ints]:
+        """Return the slices inside no other one of their group, and the group of each; cached.
+
+        is_whole: only those that count in the whole trace. One of them can be inside another one of
+        its group that does not: its time is in the total of the group, as it is in the self time.
+        """
         known = dict(self._outer_by)
-        if key in known:
-            return known[key]
+        counted = counted_slices(self._trace, warm_up=self._warm_up) if is_whole else None
+        made_for = key, counted is not None
+        if made_for in known:
+            return known[made_for]
         slices = self._trace.slices
         group = self._occurring(self._keys.of(key))[slices.key]
         group[foreign(slices)] = -1
+        if counted is not None:
+            group[~counted] = -1
         index = np.flatnonzero(group >= 0)
         own = index[outermost(slices, index, group[index])]
         found = own, group[own]
-        self._outer_by = ((key, found), *self._outer_by[: _KEPT_KEYS - 1])
+        self._outer_by = ((made_for, found), *self._outer_by[: _KEPT_KEYS - 1])
         return found
 
     # -- charged time ------------------------------------------------------------------------------

@@ -33,8 +33,9 @@ from viewer.analysis.statistics.clipped import clipped, cut_count, outermost, se
 from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Bools, Codes, Ints
+from viewer.model.charging import Segments, total_per_group
 from viewer.model.distributions import Statistics, grouped
-from viewer.model.queries import Segments, foreign, slices_within, total_per_group
+from viewer.model.queries import foreign, slices_within
 from viewer.model.trace import KeyKind
 
 KEYS = ("name", "operator", "module", "thread")

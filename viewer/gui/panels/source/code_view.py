@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -29,10 +29,13 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QMenu, QTextEdit, QWidget
 
 from viewer.gui.panels.base.swatches import paint_bar
+from viewer.gui.panels.source.compared_lines import LineChange
 from viewer.gui.panels.source.syntax import Highlighter, Language
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.time_cells import paint_time, unit_slot
+from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER, paint_mark
 from viewer.model.times import split_time
 from viewer.program.sources.recorded_lines import GAP
 
@@ -42,6 +45,7 @@ MOST_LINES = 3000
 _BRACKET_STEP = 11
 _MOST_BRACKETS = 6
 _MARGIN = 4
+_TIME, _RATIO, _MARK = 74, 62, 28  # px; the columns of changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,14 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Gutter:
-    """The contents of the gutter: notes by line number, and brackets."""
+    """The contents of the gutter: notes by line number, and brackets.
+
+    changes: by line number, shown instead of notes while two arms are compared.
+    """
 
     notes: Mapping[int, LineNote]
     brackets: Sequence[Bracket] = ()
+    changes: Mapping[int, LineChange] | None = None
 
 
 class CodeView(QTextEdit):
@@ -261,6 +269,10 @@ class CodeView(QTextEdit):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
+        for line, change in (self._gutter.changes or {}).items():
+            if change.verdict in (SLOWER, FASTER) and self.shows(line):
+                band = QRect(0, self.top_of(line), self.viewport().width(), self.line_height)
+                painter.fillRect(band, self._theme.color(f"{change.verdict}_row"))
         for band in self.marked_rects():
             painter.fillRect(band, self._theme.color("selection"))
         painter.end()
@@ -323,6 +335,8 @@ class _Side(QWidget):
         last = self._view.shown_range[1]
         digits = QFontMetrics(theme.font("code")).horizontalAdvance(str(max(last, 1000)))
         numbers = digits + theme.px(14)
+        if gutter.changes is not None:
+            return numbers, 3 * theme.px(_TIME), theme.px(_RATIO), theme.px(_MARK)
         if not gutter.notes and not gutter.brackets:
             return numbers, 0, 0, 0
         font = theme.font("cell")
@@ -351,7 +365,10 @@ class _Side(QWidget):
             if marked:
                 painter.fillRect(QRectF(0, y, self.width(), height), theme.color("selection"))
             self._text(painter, numbers, y, str(line), "code", "text2" if marked else "text3")
-            note = view.gutter.notes.get(line)
+            change = (view.gutter.changes or {}).get(line)
+            if change is not None:
+                self._change(painter, y, numbers, change, marked=marked)
+            note = view.gutter.notes.get(line) if view.gutter.changes is None else None
             if note is not None:
                 painter.setFont(theme.font("cell"))
                 painter.setPen(theme.color("text1"))
@@ -367,6 +384,30 @@ class _Side(QWidget):
                 paint_bar(painter, rect, theme.color("accent"), theme)
         self._brackets(painter, numbers + self_time + share + bar)
         painter.end()
+
+    def _change(
+        self, painter: QPainter, y: int, left: int, change: LineChange, *, marked: bool
+    ) -> None:
+        """Paint the times of both arms, the change, its ratio and the mark of its verdict."""
+        theme, height = self._theme, self._view.line_height
+        is_proven = change.verdict in (SLOWER, FASTER)
+        if is_proven and not marked:
+            ground = QRectF(left, y, self.width() - left, height)
+            painter.fillRect(ground, theme.color(f"{change.verdict}_row"))
+        if is_proven:
+            painter.fillRect(QRectF(0, y, 3, height), theme.color(change.verdict))
+        painter.setFont(theme.font("cell"))
+        wide = theme.px(_TIME)
+        for i, text in enumerate((change.a, change.b, change.change)):
+            tone = "text2"
+            if i == 2 and is_proven:
+                tone = change.verdict
+            painter.setPen(theme.color(tone))
+            paint_time(painter, QRect(left + i * wide, y, wide, height), text)
+        right = left + 3 * wide + theme.px(_RATIO)
+        self._text(painter, right, y, change.ratio, "cell", "text2")
+        center = QPointF(right + theme.px(14), y + height / 2)
+        paint_mark(painter, center, change.verdict, theme)
 
     def _text(
         self, painter: QPainter, right: int, y: int, text: str, role: str, token: str
@@ -404,7 +445,9 @@ class _Side(QWidget):
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip:
             line = self._view.line_at(int(event.pos().y()))  # type: ignore[attr-defined]
+            change = (self._view.gutter.changes or {}).get(line)
             others = [b.lines for b in self._view.gutter.brackets if line in b.lines]
             both = sorted({n for lines in others for n in lines})
-            self.setToolTip(f"Shares time with lines {', '.join(map(str, both))}" if both else "")
+            shares = f"Shares time with lines {', '.join(map(str, both))}" if both else ""
+            self.setToolTip(tip("\n".join(filter(None, (change.detail if change else "", shares)))))
         return super().event(event)

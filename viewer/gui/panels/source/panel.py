@@ -30,6 +30,7 @@ from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.page_panel import PagePanel, plain_column
 from viewer.gui.panels.source.call_path import CallPath
 from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter, LineNote
+from viewer.gui.panels.source.compared_lines import ComparedLines
 from viewer.gui.panels.source.missing_file import (
     LOCATE,
     MissingFile,
@@ -112,7 +113,9 @@ class SourcePanel(PagePanel):
         session.workspace_changed.connect(self._reopen)
         session.selection_changed.connect(self.refresh)
         session.sources_changed.connect(self._look_again)
-        self._costs.changed.connect(self._take_costs)
+        self._compared = ComparedLines(session, self)
+        for changed in (self._costs.changed, self._compared.changed):
+            changed.connect(self._take_costs)
         theme.changed.connect(self._restyle)
         self.refresh()
 
@@ -396,9 +399,8 @@ class SourcePanel(PagePanel):
                 self.refresh()  # the first costs tell which line is the most expensive
             return
         path, line = self._place
-        highlighted = (
-            set(self._session.state.operators[1]) if self._session.state.operators else set()
-        )
+        selected = self._session.state.operators
+        highlighted = set(selected[1]) if selected else set()
         if answer is None or program is None:
             self._line_costs = LineCosts({}, ())
             self.code.set_gutter(Gutter({}))
@@ -422,12 +424,12 @@ class SourcePanel(PagePanel):
                 if len(s.lines) > 1
             ]
             self._line_costs = costs
-            self.code.set_gutter(Gutter(notes, brackets))
+            self.code.set_gutter(Gutter(notes, brackets, self._compared.of(path)))
             share = figure_terms.share(whole_text(answer.shown.trace, figure_terms.BUSY_TIME))
             title = f"  {figure_terms.SELF.title}, {share.title}"
-            self.gutter_title.setText(title if notes or brackets else "")
-            tips = figure_terms.SELF.definition, share.definition
-            explain(self.gutter_title, "\n".join(tips) if notes else "")
+            self.gutter_title.setText(self._compared.title or title if notes or brackets else "")
+            tips = f"{figure_terms.SELF.definition}\n{share.definition}"
+            explain(self.gutter_title, tips if notes else "")
             self._set_shared(costs, rate)
         self.gutter_title.setFixedWidth(self.code.gutter_width)
         self._foot.setVisible(bool(self._line_costs.shared))

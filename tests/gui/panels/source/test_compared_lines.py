@@ -1,0 +1,51 @@
+"""The changes of source lines while two arms are compared."""
+
+import pytest
+
+from tests.builders.compared_windows import arms_of
+from viewer.gui.panels.source.compared_lines import changes_of
+from viewer.gui.panels.source.panel import SourcePanel
+from viewer.gui.session.comparison import compare
+from viewer.gui.session.feeds.comparison import ComparisonFeed
+
+EDIT = "compare/06_portable_vs_xnnpack"
+
+
+@pytest.fixture
+def panel(opened, data, show_panel):
+    files = [data / EDIT / name for name in ("a.etdp", "a.etrecord", "b.etdp", "b.etrecord")]
+    session = opened(*files)
+    made = show_panel(SourcePanel, session, 900, 500)
+    compare(session, arms_of([str(files[0])], [str(files[2])]))
+    return made
+
+
+def recorded(session):
+    """The file of the first operator with a source line."""
+    program = session.traces[0].table.program
+    return next(op.source.path for op in program.operators if op.source)
+
+
+def test_lines_have_the_times_of_both_arms_and_one_session_proves_nothing(panel):
+    found = ComparisonFeed.of(panel.session).answer
+    changes = changes_of(found.at("line"), 0, recorded(panel.session))
+    assert changes
+    assert {change.verdict for change in changes.values()} == {"cannot_tell"}
+    rows = zip(found.at("line").rows, found.at("line").compared, strict=True)
+    single = [one for row, one in rows if len(row.a) == len(row.b) == 1]
+    assert len([change for change in changes.values() if change.a and change.b]) >= len(single)
+
+
+def test_the_gutter_shows_changes_until_the_comparison_ends(panel):
+    panel.show_source(recorded(panel.session), 1)
+    assert panel.code.gutter.changes
+    assert panel.gutter_title.text().strip() == "A, B, change"
+    assert not panel.code.grab().isNull()
+    compare(panel.session, None)
+    assert panel.code.gutter.changes is None
+    assert "change" not in panel.gutter_title.text()
+
+
+def test_lines_of_another_file_have_no_change(panel):
+    found = ComparisonFeed.of(panel.session).answer
+    assert changes_of(found.at("line"), 0, "/elsewhere/other.py") == {}
