@@ -120,8 +120,7 @@ class Timeline(QWidget):
         return self.strip.corner
 
     def scene_of(self, trace: int) -> Scene:
-        """The scene that shows the trace of the selected slice, or another one with a strip."""
-        self._show_needed()
+        """The scene that shows an open trace, which has a strip."""
         clock = self._session.groups.of(trace).key
         return next(strip.scene for strip in self.strips if strip.scene.clock == clock)
 

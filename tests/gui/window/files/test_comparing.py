@@ -109,3 +109,20 @@ def test_a_selected_slice_without_a_strip_gets_one_and_track_commands_work(with_
     assert len(controller.timeline.strips) == 3
     assert controller.timeline.scene_of(hidden).clock == session.traces[hidden].file.path
     assert controller.commands.actions["tracks.pin"].isEnabled()
+
+
+def test_reloading_and_closing_during_a_comparison_raise_nothing(with_a, qtbot, arms):
+    """Commands are checked while files change, before the timeline has their tracks."""
+    with_a.comparing.start(arms[1])
+    compared(with_a, qtbot)
+    session = with_a.session
+    shown = {strip.scene.clock for strip in with_a.timeline.strips}
+    hidden = next(i for i, t in enumerate(session.traces) if t.file.path not in shown)
+    session.select_slice(SliceRef(hidden, 3))
+    with qtbot.waitSignal(with_a.loader.all_done, timeout=20_000):
+        with_a.session_files.reload()
+    settle(qtbot, with_a)
+    assert session.state.compared is not None
+    session.close_all()
+    settle(qtbot, with_a)
+    assert session.is_empty

@@ -37,6 +37,9 @@ def track_commands(context: CommandContext) -> list[Command]:
         ref = session.state.slice
         if ref is None:
             return None
+        clock = session.groups.of(ref.trace).key
+        if all(strip.scene.clock != clock for strip in timeline.strips):
+            return None  # a comparison shows one profile of each arm
         return ref.trace, session.traces[ref.trace].trace.slices.track(ref.index)
 
     def track() -> tuple[int, int] | None:
