@@ -48,7 +48,7 @@ class OpenComparison:
             "",
         )
         self._levels: dict[str, Comparison] = {}
-        self._rows_of_slices: dict[str, Ints] = {}
+        self._rows_of_slices: dict[tuple[str, str], Ints] = {}
 
     @property
     def calls(self) -> Comparison:
@@ -87,24 +87,25 @@ class OpenComparison:
                 return side
         return None
 
-    def rows_of_slices(self, path: str) -> Ints | None:
-        """The row of every slice of a profile in `rows`, -1 for none; None if it is in no arm."""
+    def rows_of_slices(self, path: str, level: str = CALLS) -> Ints | None:
+        """The row of every slice of a profile at a level, -1 for none; None if it is in no arm."""
         session = self._session_of(path)
         if session is None:
             return None
-        if path not in self._rows_of_slices:
-            calls, found = self.calls, np.full(len(session.table.trace.slices), -1)
+        made_for = path, level
+        if made_for not in self._rows_of_slices:
+            compared, found = self.at(level), np.full(len(session.table.trace.slices), -1)
             for side, chosen in enumerate((self.chosen.a, self.chosen.b)):
                 if path in chosen.paths:
-                    arm = calls.b if side else calls.a
-                    own = rows_of_slices(arm, side, calls.rows, session)
+                    arm = compared.b if side else compared.a
+                    own = rows_of_slices(arm, side, compared.rows, session)
                     found = np.where(found >= 0, found, own)
-            self._rows_of_slices[path] = found
-        return self._rows_of_slices[path]
+            self._rows_of_slices[made_for] = found
+        return self._rows_of_slices[made_for]
 
-    def slices_of_row(self, path: str, row: int, run: Run) -> Ints:
+    def slices_of_row(self, path: str, row: int, run: Run, level: str = CALLS) -> Ints:
         """The outermost slices of a row in an inference of a profile, ascending (int64)."""
-        rows, session = self.rows_of_slices(path), self._session_of(path)
+        rows, session = self.rows_of_slices(path, level), self._session_of(path)
         if rows is None or session is None:
             return np.empty(0, np.int64)
         trace = session.table.trace

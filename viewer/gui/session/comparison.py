@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.hand_pairs import keys_of_parts
 from viewer.arrays import Ints
 from viewer.gui.session.session import Session
@@ -79,14 +80,14 @@ def swap_arms(session: Session) -> None:
         compare(session, session.state.compared.swapped)
 
 
-def select_row(session: Session, found: OpenComparison, row: int) -> None:
-    """Select the slices of a row in the typical inference of each arm."""
+def select_row(session: Session, found: OpenComparison, row: int, level: str = CALLS) -> None:
+    """Select the slices of a row of a level in the typical inference of each arm."""
     slices: dict[int, Ints] = {}
     for side in (0, 1):
         typical = found.typical(side)
         number = -1 if typical is None else _number_of(session, typical[0])
         if typical is not None and number >= 0:
-            own = found.slices_of_row(typical[0], row, typical[1])
+            own = found.slices_of_row(typical[0], row, typical[1], level)
             if len(own):
                 slices[number] = np.union1d(slices.get(number, own), own)
     if not slices:
@@ -102,12 +103,12 @@ def _number_of(session: Session, path: str) -> int:
     return next((i for i, t in enumerate(session.traces) if t.file.path == path), -1)
 
 
-def row_of_selection(session: Session, found: OpenComparison) -> int:
-    """Return the row of the selected slice, -1 if it has none."""
+def row_of_selection(session: Session, found: OpenComparison, level: str = CALLS) -> int:
+    """Return the row of the selected slice at a level, -1 if it has none."""
     ref, state = session.state.slice, session.state
     if ref is None or state.inferences is not Inferences.AS_RUN or ref.trace >= len(session.traces):
         return -1
-    rows = found.rows_of_slices(session.traces[ref.trace].file.path)
+    rows = found.rows_of_slices(session.traces[ref.trace].file.path, level)
     return -1 if rows is None or ref.index >= len(rows) else int(rows[ref.index])
 
 

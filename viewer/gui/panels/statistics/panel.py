@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Union
 
 from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QPushButton, QWidget
@@ -31,11 +32,14 @@ from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.trace_panel import TraceScope, current_scope, selected_operators
+from viewer.gui.panels.statistics.compared import GroupChanges, level_of, list_groups
 from viewer.gui.panels.statistics.table import unit_contents
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
+from viewer.gui.session.comparison import row_of_selection, select_row
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
@@ -55,7 +59,7 @@ TITLES = {
 _FIRST = ("unit", "type", "name")
 
 
-class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
+class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
     """Groups of the current trace in the selected range, the current inference, or the whole trace.
 
     `export_requested(job_of)`: export the rows; `job_of(path)` creates the job.
@@ -79,7 +83,8 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         self.by.activated.connect(self._pick)
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
-        self.refresh_on(session.workspace_changed, theme.changed)
+        self._comparison = ComparisonFeed.of(session)
+        self.refresh_on(session.workspace_changed, theme.changed, self._comparison.changed)
         for signal in (session.selection_changed, session.run_picked):
             signal.connect(self._follow)
         session.coloring_changed.connect(self._color)
@@ -106,7 +111,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         shown, _ = current_scope(self._session, ranges=True)
         large = shown is not None and len(shown.trace.slices) > self.SYNC_LIMIT
         # Deferred before looking up the trace's keys, which takes long too.
-        if large and self.defer(stays=self.answer is not None and self.answer.shown is shown):
+        if large and self.defer(stays=self.groups is not None and self.groups.shown is shown):
             return
         super().refresh()
 
@@ -121,6 +126,10 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
             self._offered = shown
             self._offer(shown.grouping)
         self._of = shown, scope
+        found = self._comparison.in_tables
+        if found is not None and (level := level_of(found, self.key)):
+            args_of_changes = found, level, TITLES[self.key]
+            return Question(list_groups, args_of_changes, len(shown.trace.slices), stays=True)
         args = shown, self.key, scope
         return Question(_answer, args, len(shown.trace.slices), stays=True)
 
@@ -147,8 +156,22 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         self.filter.clear()
         self.refresh()
 
-    def show_answer(self, answer: StatisticsAnswer) -> None:
-        """Show the groups and how they add up."""
+    @property
+    def groups(self) -> StatisticsAnswer | None:
+        """The groups of one trace, None while changes are shown or nothing is."""
+        return self.answer if isinstance(self.answer, StatisticsAnswer) else None
+
+    def show_answer(self, answer: StatisticsAnswer | GroupChanges) -> None:
+        """Show the groups and how they add up, or their changes between two arms."""
+        self.button.setEnabled(isinstance(answer, StatisticsAnswer))
+        if isinstance(answer, GroupChanges):
+            self._color()
+            self.table.show_contents(answer.contents, sorted_by=-1)
+            self.footer.clear()
+            self.subtitle.setText(answer.subtitle)
+            self.show_page()
+            self._mark()
+            return
         shown, table = answer.shown, answer.table
         contents_of = unit_contents if table.key == "unit" else group_contents
         contents = contents_of(shown, table, TITLES[table.key])
@@ -175,7 +198,12 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
     @Slot()
     def _mark(self) -> None:
         """Highlight the row of the selection, unless several rows are selected."""
-        answer = self.answer
+        answer = self.groups
+        if isinstance(self.answer, GroupChanges):
+            changes = self.answer
+            own = row_of_selection(self._session, changes.compared, changes.level)
+            found = (i for i, r in enumerate(self.model.rows) if own >= 0 and r.group == own)
+            self.table.mark(next(found, -1))
         if answer is None or len(marked_rows(self.table)) > 1:
             return
         state = self._session.state
@@ -205,8 +233,12 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
     @Slot()
     def _color(self) -> None:
         """Color operators like their slices."""
-        answer, scheme = self.answer, self._session.state.scheme
-        known = None if answer is None else answer.shown.operator_colors(scheme)
+        scheme = self._session.state.scheme
+        shown = None if self.groups is None else self.groups.shown
+        if isinstance(self.answer, GroupChanges):
+            paths = self.answer.compared.chosen.a.paths
+            shown = next((t for t in self._session.traces if t.file.path in paths), None)
+        known = None if shown is None else shown.operator_colors(scheme)
         self.table.color_operators(known)
 
     @Slot(int)
@@ -216,7 +248,10 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
         For a unit or idle time it zooms to the longest interval instead: selecting the interval
         would make it the panel's range.
         """
-        answer, group, name = self.answer, self.model.rows[row].group, self.model.rows[row].op
+        answer, group, name = self.groups, self.model.rows[row].group, self.model.rows[row].op
+        if isinstance(self.answer, GroupChanges):
+            select_row(self._session, self.answer.compared, group, self.answer.level)
+            return
         self._session.show_inferences(Inferences.AS_RUN)
         number = None if answer is None else self._session.number_of(answer.shown)
         if answer is None or number is None:
@@ -239,7 +274,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
-        if self.answer is not None and self.answer.table.key != "unit":
+        if self.groups is None or self.groups.table.key != "unit":
             navigation.fit_selection(self._session)
 
     # -- exporting -------------------------------------------------------------------------------
@@ -247,7 +282,7 @@ class StatisticsPanel(GroupedPanel["StatisticsAnswer"]):
     @Slot()
     def export(self) -> None:
         """Request an export of the shown rows, in their order."""
-        answer = self.answer
+        answer = self.groups
         if answer is None:
             return
         shown, table = answer.shown, answer.table
