@@ -169,12 +169,15 @@ class Timeline(QWidget):
             strip = before.get(key) or (spare.pop() if spare else self._make(key))
             strip.scene.show_clock(key)
             strips.append(strip)
+        had_focus = any(strip.has_focus for strip in spare)
         for strip in spare:
             strip.discard()
         for strip in strips:
             strip.fit()
             strip.view.show_cursor(None)  # it may no longer be aligned
         self.stack.show_strips(strips)
+        if had_focus:
+            self.strip.take_focus()  # otherwise Qt gives it to the next button
         self._cover()
 
     @Slot()

@@ -126,3 +126,11 @@ def test_reloading_and_closing_during_a_comparison_raise_nothing(with_a, qtbot, 
     session.close_all()
     settle(qtbot, with_a)
     assert session.is_empty
+
+
+def test_the_canvas_keeps_the_focus_when_strips_go(with_a, qtbot, arms):
+    with_a.timeline.view.setFocus()
+    with_a.comparing.start(arms[1])
+    compared(with_a, qtbot)
+    assert len(with_a.timeline.strips) == 2
+    assert with_a.timeline.view.hasFocus()

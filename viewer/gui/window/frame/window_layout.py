@@ -48,6 +48,7 @@ class WindowLayout(QObject):
         self._session, self._timeline, self._shell = session, timeline, shell
         self._inferences = session.state.inferences  # when heights were last divided
         self._problems = 0
+        self._only = session.state.strips.only  # the clocks that had strips then, () for all
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
         # Delayed, because layouts must update first.
         self._crowded = self._timer(RESIZE_SETTLES_MS, self._show_hidden_rows)
@@ -65,6 +66,7 @@ class WindowLayout(QObject):
         for signal in (session.query_changed, session.bookmarks_changed, session.compared):
             signal.connect(self._offer_for_view)
         session.selection_changed.connect(self._follow_selection)
+        session.strips_changed.connect(self._follow_strips)
 
     def _timer(self, ms: int, run: Callable[[], None]) -> QTimer:
         timer = QTimer(self)
@@ -178,6 +180,14 @@ class WindowLayout(QObject):
                 self.docks.dismiss(name)
 
     # -- heights ---------------------------------------------------------------------------------
+
+    @Slot()
+    def _follow_strips(self) -> None:
+        """Divide the height again when a comparison shows fewer strips, or ends."""
+        only = self._session.state.strips.only
+        if only != self._only:
+            self._only = only
+            self._heights.start()
 
     @Slot()
     def _share_height(self) -> None:
