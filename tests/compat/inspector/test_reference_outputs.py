@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import pickle
+import tracemalloc
 import zipfile
 from collections import OrderedDict
 from typing import Any
 
 import pytest
 
-from viewer.compat.inspector.reference_outputs import NoReferenceOutputs, counts_of
+from viewer.compat.inspector.reference_outputs import NoReferenceOutputs, counts_of, read_member
 
 
 class Storage:
@@ -84,3 +85,28 @@ def test_a_damaged_pickle_is_refused(raw):
         archive.writestr("archive/data.pkl", raw)
     with pytest.raises(NoReferenceOutputs):
         counts_of(file)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_packed_size_beyond_the_file_takes_no_memory(method):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("a", b"x" * 1000)
+    with zipfile.ZipFile(file) as archive:
+        assert read_member(archive, "a") == b"x" * 1000
+        archive.getinfo("a").compress_size = 1 << 29
+        tracemalloc.start()
+        assert read_member(archive, "a") == b"x" * 1000
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+def test_a_member_of_another_size_than_stated_is_damaged():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a", b"x" * 1000)
+    with zipfile.ZipFile(file) as archive:
+        archive.getinfo("a").file_size = 2000
+        with pytest.raises((zipfile.BadZipFile, EOFError)):
+            read_member(archive, "a")

@@ -77,7 +77,7 @@ def test_an_area_that_many_panels_counted_is_freed_too(controller, qtbot, monkey
         "panels.details.panel",
         "panels.events.panel",
         "panels.search.panel",
-        "session.selection_statistics",
+        "session.feeds.selection_statistics",
     ):
         monkeypatch.setattr(f"viewer.gui.{module}.AT_ONCE", -1)
     open_sample(qtbot, controller, "attention_xnnpack")

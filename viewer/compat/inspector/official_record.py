@@ -23,7 +23,7 @@ from viewer.codecs.json_values import memory_needed
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, allowance, size_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector.official_errors import InspectorError
-from viewer.compat.inspector.reference_outputs import NoReferenceOutputs, counts_of
+from viewer.compat.inspector.reference_outputs import NoReferenceOutputs, counts_of, read_member
 from viewer.formats import too_large
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,
@@ -202,7 +202,7 @@ def _json(path: str, archive: zipfile.ZipFile, name: str) -> Any:
     if archive.getinfo(name).file_size > MOST_RATIO * os.path.getsize(path):
         raise UnreadableFile(path, "a member would unpack to many times the file", where=name)
     allowance().take(archive.getinfo(name).file_size)
-    raw = archive.read(name)
+    raw = read_member(archive, name)
     allowance().take(len(raw) + memory_needed(raw))
     return json.loads(raw)
 

@@ -31,12 +31,26 @@ def counts_of(member: IO[bytes]) -> dict[str, int]:
             name = next(n for n in archive.namelist() if n.rpartition("/")[2] == _PICKLE)
             if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
                 raise NoReferenceOutputs("torch.save packs nothing")
-            found = _value(archive.read(name))
+            found = _value(read_member(archive, name))
         if not all(isinstance(method, str) for method in found):
             raise NoReferenceOutputs("a method has no name")
         return {method: len(outputs) for method, outputs in found.items()}
     except (*_DAMAGED, AttributeError, StopIteration) as error:
         raise NoReferenceOutputs(str(error)) from error
+
+
+def read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return a member of an archive. Raises BadZipFile or EOFError if it has another size.
+
+    `ZipFile.read` takes as much memory as the packed size that the archive states, which may be
+    more than the file has.
+    """
+    size = archive.getinfo(name).file_size
+    with archive.open(name) as member:
+        raw = member.read(size)
+        if len(raw) != size or member.read(1):
+            raise zipfile.BadZipFile(f"{name} has another size than the archive states")
+    return raw
 
 
 def _value(raw: bytes) -> Any:
