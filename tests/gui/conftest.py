@@ -3,7 +3,7 @@
 The source of the samples lies beside them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,10 +11,12 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QWidget
 
+from tests.builders.stretched_dumps import write_arm
 from tests.gui.dark_theme import dark_theme
 from tests.gui.timeline_harness import TimelineHarness
 from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.comparison import compare_files
 from viewer.gui.session.session import Session
 from viewer.resources import SAMPLES
 
@@ -54,6 +56,24 @@ def sample(opened):
 
     def make(key: str) -> Session:
         return opened(*_SAMPLES[key].paths())
+
+    return make
+
+
+@pytest.fixture
+def compared(opened, data, tmp_path):
+    """Make a session that compares two arms of three sessions each, of one small program.
+
+    factors: how much longer the operators of a module take in B, by its path.
+    """
+
+    def make(factors: Mapping[str, float]) -> Session:
+        source = data / "compare/02_module_renamed"
+        a = write_arm(tmp_path, "a", source)
+        b = write_arm(tmp_path, "b", source, factors)
+        session = opened(source / "a.etrecord", *a, *b)
+        assert not compare_files(session, [str(path) for path in b])
+        return session
 
     return make
 

@@ -8,6 +8,7 @@ import pytest
 from tests.builders.compare_sessions import INFERENCES, write_session
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.analysis.comparison.comparison import Verdict
+from viewer.model.queries import parent_of
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.open_comparison import OpenComparison
 from viewer.workspace.workspace import Workspace
@@ -55,6 +56,25 @@ def test_the_slices_of_a_row_in_an_inference_are_the_outermost(found):
     path, run = found.typical(1)
     slices = found.slices_of_row(path, row_of(found, "add.out"), run)
     assert len(slices) == 1
+
+
+def test_slices_of_several_rows_do_not_contain_one_another(found):
+    path, run = found.typical(1)
+    rows = [row_of(found, name) for name in ("add.out", "mul.out")]
+    apart = [found.slices_of_row(path, row, run) for row in rows]
+    both = found.slices_of_rows(path, rows, run, "operator")
+    assert both.tolist() == sorted(np.concatenate(apart).tolist())
+
+
+def test_of_nested_slices_only_the_outermost_are_those_of_a_row(data):
+    path = str(data / "chrome_json/kineto_cpu.json")
+    arms = ComparedArms(ChosenArm((path,)), ChosenArm((path,)))
+    found = OpenComparison(workspace(path), arms)
+    session = found.arms[0].sessions[0]
+    trace = session.table.trace
+    every = range(len(found.at("name").rows))
+    slices = found.slices_of_rows(path, every, session.runs[0], "name")
+    assert {parent_of(trace.slices, int(i)) for i in slices} == {-1}
 
 
 def test_the_typical_inference_has_no_interrupted_call(tmp_path):

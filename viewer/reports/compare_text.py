@@ -102,6 +102,11 @@ def difference_text(ns: float) -> str:
 
 def row_sentence(row: Row, one: Compared) -> str:
     """Return the verdict on a row with its reason, and why its sides belong together."""
+    return f"{verdict_text(one)}. {row.why.capitalize()}."
+
+
+def verdict_text(one: Compared) -> str:
+    """Return a verdict with its reason and the interval, without a period at the end."""
     text = WORDS[one.verdict].capitalize()
     if one.doubt is not None:
         text += f": {one.doubt.value}"
@@ -109,7 +114,7 @@ def row_sentence(row: Row, one: Compared) -> str:
         text += f". 95 % interval of the change: {interval_text(one)}"
     if one.detectable is not None and one.verdict is Verdict.CANNOT_TELL:
         text += f". These sessions would show a change of {_percent(one.detectable)}"
-    return f"{text}. {row.why.capitalize()}."
+    return text
 
 
 def _head(comparison: Comparison) -> list[str]:

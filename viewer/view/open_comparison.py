@@ -6,7 +6,7 @@ the GUI thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -65,6 +65,12 @@ class OpenComparison:
         return known
 
     @property
+    def size(self) -> int:
+        """The number of slices of all profiles: the time that a level takes grows with it."""
+        every = (one.table.trace for arm in self.arms for one in arm.sessions)
+        return sum({trace.path: len(trace.slices) for trace in every}.values())
+
+    @property
     def rows(self) -> Sequence[tuple[Row, Compared]]:
         """The rows of `calls` with their figures."""
         return self._pairs
@@ -105,17 +111,24 @@ class OpenComparison:
 
     def slices_of_row(self, path: str, row: int, run: Run, level: str = CALLS) -> Ints:
         """The outermost slices of a row in an inference of a profile, ascending (int64)."""
-        rows, session = self.rows_of_slices(path, level), self._session_of(path)
-        if rows is None or session is None:
+        return self.slices_of_rows(path, (row,), run, level)
+
+    def slices_of_rows(self, path: str, rows: Collection[int], run: Run, level: str) -> Ints:
+        """The outermost slices of some rows in an inference of a profile, ascending (int64)."""
+        row_of, session = self.rows_of_slices(path, level), self._session_of(path)
+        if row_of is None or session is None:
             return np.empty(0, np.int64)
         trace = session.table.trace
-        own = np.flatnonzero(rows == row)
+        wanted = np.isin(row_of, np.fromiter(rows, np.int64))
+        own = np.flatnonzero(wanted)
         kinds = trace.keys.kind[trace.slices.key[own]]
         if (kinds != KeyKind.KERNEL).any():
             own = own[kinds != KeyKind.KERNEL]  # that of a call may be as long as the call
         own = starts_in_run(trace, run, own)
-        parent = tree(trace.slices).parent[own]
-        inside = (parent >= 0) & (rows[np.maximum(parent, 0)] == row)
+        shape = tree(trace.slices)
+        parent = np.full(len(shape.index), -1)
+        parent[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
+        inside = (parent[own] >= 0) & wanted[parent[own]]
         outermost: Ints = own[~inside]
         return outermost
 

@@ -251,6 +251,19 @@ class Comparison:
         return bool(self.a.is_measured[list(row.a)].all() and self.b.is_measured[list(row.b)].all())
 
 
+def figures_of(
+    a: Floats, b: Floats, grain: Floats, measured: Bools, is_of_time: bool
+) -> tuple[Compared, ...]:
+    """Return the figures of sums of rows, as one family of tests.
+
+    a, b: in ns, of shape (sessions, sums); NaN if a session has none. grain: per sum, the ns by
+    which its times differ at least. measured: per sum, whether all of its times are. is_of_time:
+    whether both arms are timed in ns.
+    """
+    changes = compared(a, b, _is_above(a, b, grain) & measured & is_of_time)
+    return _figures(a, b, changes, is_of_time, grain, measured)
+
+
 def _is_above(a: Floats, b: Floats, grain: Floats) -> Bools:
     """Whether the times of a row, or their change, are more than steps of their clock."""
     x, y = _median(a), _median(b)

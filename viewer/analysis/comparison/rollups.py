@@ -138,7 +138,8 @@ def _times(
     )
 
 
-def _module(part: Operator | GraphNode) -> str:
+def module_key(part: Operator | GraphNode) -> str:
+    """Return the module of an operator or a node as a group: its path."""
     return part.module_path or OUTERMOST
 
 
@@ -148,13 +149,13 @@ def _line(part: Operator | GraphNode) -> str:
 
 
 def _node(part: Operator | GraphNode) -> str:
-    return part.label if isinstance(part, Operator) else f"{_module(part)} · {part.name}"
+    return part.label if isinstance(part, Operator) else f"{module_key(part)} · {part.name}"
 
 
 def _set(part: Operator | GraphNode) -> str:
-    return part.label if isinstance(part, Operator) else f"{_module(part)} · {part.type}"
+    return part.label if isinstance(part, Operator) else f"{module_key(part)} · {part.type}"
 
 
 _KEY: dict[str, Callable[[Operator | GraphNode], str]] = {
-    NODE: _node, LINE: _line, MODULE: _module, TYPE: type_of, SET: _set,
+    NODE: _node, LINE: _line, MODULE: module_key, TYPE: type_of, SET: _set,
 }  # fmt: skip

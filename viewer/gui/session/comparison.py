@@ -82,12 +82,17 @@ def swap_arms(session: Session) -> None:
 
 def select_row(session: Session, found: OpenComparison, row: int, level: str = CALLS) -> None:
     """Select the slices of a row of a level in the typical inference of each arm."""
+    select_rows(session, found, (row,), level)
+
+
+def select_rows(session: Session, found: OpenComparison, rows: Collection[int], level: str) -> None:
+    """Select the slices of some rows of a level in the typical inference of each arm."""
     slices: dict[int, Ints] = {}
     for side in (0, 1):
         typical = found.typical(side)
         number = -1 if typical is None else _number_of(session, typical[0])
         if typical is not None and number >= 0:
-            own = found.slices_of_row(typical[0], row, typical[1], level)
+            own = found.slices_of_rows(typical[0], rows, typical[1], level)
             if len(own):
                 slices[number] = np.union1d(slices.get(number, own), own)
     if not slices:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.qt.widgets.column_table import TableColumn
 
+_MEDIANS = "Median of the session medians, per inference."
+
 
 class ModelColumn(TableColumn):
-    """The columns, with costs or of a record alone."""
+    """The columns, with costs, of a record alone, or with changes."""
 
     NAME = ("Module", 0)
     TOTAL = (
@@ -46,6 +48,10 @@ class ModelColumn(TableColumn):
     COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it.")
     LINE = ("Line", 60)
     OUTPUT = ("Output", 190)
+    A = ("A", 84, f"{_MEDIANS} Modules sum up what is in them.")
+    B = ("B", 84, f"{_MEDIANS} B is the other arm.")
+    CHANGE = ("Change", 150, "B less A, per inference.")
+    RATIO = ("Change, %", 92, "B less A, per inference, and what is proven about it.")
 
     @property
     def is_time(self) -> bool:
@@ -56,6 +62,9 @@ class ModelColumn(TableColumn):
             ModelColumn.SHARED,
             ModelColumn.MEAN,
             ModelColumn.P50,
+            ModelColumn.A,
+            ModelColumn.B,
+            ModelColumn.CHANGE,
         )
 
 
@@ -70,3 +79,10 @@ WITH_COSTS = (
     ModelColumn.P50,
 )
 OF_RECORD = (ModelColumn.NAME, ModelColumn.COUNT, ModelColumn.LINE, ModelColumn.OUTPUT)
+OF_CHANGES = (
+    ModelColumn.NAME,
+    ModelColumn.A,
+    ModelColumn.B,
+    ModelColumn.CHANGE,
+    ModelColumn.RATIO,
+)

@@ -16,6 +16,8 @@ from viewer.gui.panels.base.swatches import (
     slice_color,
 )
 from viewer.gui.panels.model.columns import ModelColumn
+from viewer.gui.panels.model.compared_cells import paint_change_cell
+from viewer.gui.panels.model.compared_rows import ComparedRows
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import ROW_ROLE, ModuleModel
 from viewer.gui.qt.crash_report import guard
@@ -50,8 +52,11 @@ class ModuleDelegate(QStyledItemDelegate):
         selected = option.state & QStyle.StateFlag.State_Selected
         if option.state & QStyle.StateFlag.State_MouseOver and not selected:
             painter.fillRect(rect, theme.color("hover"))
+        rows = self._model.rows
         if cell is ModelColumn.NAME:
             self._name(painter, rect, row)
+        elif isinstance(rows, ComparedRows) and cell in (ModelColumn.CHANGE, ModelColumn.RATIO):
+            paint_change_cell(painter, rect, rows, row, cell, theme)
         else:
             text = str(index.data())
             if cell is ModelColumn.SHARE:

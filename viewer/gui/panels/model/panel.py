@@ -1,8 +1,9 @@
 """The Model panel: the model's modules as a tree, with their costs.
 
 A module contains its submodules, its operators and the calls that these share; an operator contains
-its slices. The panel shows the same trace and scope as the Operators panel. Choosing a module
-selects the slices that its total counts; the tree highlights what is selected on the timeline.
+its slices. The panel shows the same trace and scope as the Operators panel; while two arms are
+compared, it shows the modules of A with their changes. Choosing a module selects the slices that
+its total counts; the tree highlights what is selected on the timeline.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.cost_panel import CostPanel
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.model.compared_rows import ComparedRows, ModelChanges, model_changes
 from viewer.gui.panels.model.costs import ModelCosts, parts_of
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.rows import ModelRows
@@ -24,6 +26,7 @@ from viewer.gui.panels.model.tree_model import ModuleModel
 from viewer.gui.panels.model.view import Key, ModuleView
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session import navigation
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.gui.session.selection import nearest_slice
 from viewer.gui.session.session import Session
@@ -52,7 +55,7 @@ class ModelAnswer:
     costed: ModelCosts
 
 
-class ModelPanel(CostPanel[ModelAnswer]):
+class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
     """Modules by cost. `operators_requested()`: show the Operators panel."""
 
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
@@ -65,9 +68,12 @@ class ModelPanel(CostPanel[ModelAnswer]):
         self.model.setParent(self)
         self._tree: ModuleTree | None = None
         self._choosing = False
+        self._comparison = ComparisonFeed.of(session)
         self._picked: tuple[SliceSet, int] | None = None  # slices selected by a module
         self._open_before: list[Key] | None = None  # the rows that were open before filtering
         self._latest.failed.connect(self.show_sentence)
+        self.refresh_on(self._comparison.changed)
+        self._comparison.late.connect(self.show_stale)
         self.view.chosen.connect(self._choose)
         self.view.entered_row.connect(self._enter)
         self.refresh()
@@ -82,20 +88,37 @@ class ModelPanel(CostPanel[ModelAnswer]):
             super().refresh()  # else the trace was closed; costs of another one will follow
 
     def question(self) -> Question | None:
-        """Return the question for the module costs, with the medians of all inferences."""
+        """Return the question for the module costs, with the medians of all inferences.
+
+        While two arms are compared, it is that for their changes.
+        """
+        found = self._comparison.in_tables
+        compared = None if found is None or found.program(1) is None else found.program(0)
+        if found is not None and compared is not None:
+            args = found, compared, self._tree_of(compared)
+            return Question(model_changes, args, found.size, about=found, stays=True)
         cost_answer = self._costs.answer
         program = None if cost_answer is None else cost_answer.shown.table.program
         if cost_answer is None or program is None or not cost_answer.table.rows:
             return None
         number = self._session.number_of(cost_answer.shown)
         assert number is not None
-        known, of = self.answer, self._session.as_run(number)
-        tree = self._tree if self._tree is not None and self._tree.program is program else None
+        known, of = self.costs, self._session.as_run(number)
+        tree = self._tree_of(program)
         size, warm_up = len(cost_answer.shown.trace.slices), self._session.state.warm_up
         is_known = known is not None and known.of is of and known.warm_up is warm_up
         medians = known.costed.medians if known is not None and is_known else None
         given = cost_answer, of, program, tree, warm_up, medians
         return Question(_answer, given, size, about=cost_answer)
+
+    def _tree_of(self, program: Program) -> ModuleTree | None:
+        """The tree of a program if it is the one shown, which takes time to build."""
+        return self._tree if self._tree is not None and self._tree.program is program else None
+
+    @property
+    def costs(self) -> ModelAnswer | None:
+        """The costs shown, None if the panel shows something else."""
+        return self.answer if isinstance(self.answer, ModelAnswer) else None
 
     def show_empty_state(self) -> None:
         """Show a program that is open without a profile, or a sentence."""
@@ -108,9 +131,8 @@ class ModelPanel(CostPanel[ModelAnswer]):
             super().show_empty_state()
             return
         program = programs[0]
-        known = self._tree
-        tree = known if known is not None and known.program is program else module_tree(program)
-        if self._fill(tree, None):
+        tree = self._tree_of(program) or module_tree(program)
+        if self._fill(ModelRows(tree)):
             self.set_stale(False)
             self.show_record(program, _counts(tree), len(programs) - 1)
 
@@ -130,10 +152,17 @@ class ModelPanel(CostPanel[ModelAnswer]):
         self.model.show(None)
         self.view.forget()
 
-    def show_answer(self, answer: ModelAnswer) -> None:
-        """Show the modules with their costs, and how those add up."""
+    def show_answer(self, answer: ModelAnswer | ModelChanges) -> None:
+        """Show the modules with their costs, and how those add up, or with their changes."""
+        if isinstance(answer, ModelChanges):
+            if self._fill(ComparedRows(answer.tree, changes=answer)):
+                self.footer.clear()
+                self.subtitle.setText(answer.subtitle)
+                self.note.setText(answer.note)
+                self.note.setVisible(bool(answer.note))
+            return
         costed, cost_answer = answer.costed, answer.given
-        if not self._fill(costed.costs.tree, costed):
+        if not self._fill(ModelRows(costed.costs.tree, costed)):
             return
         parts = parts_of(costed)
         what = whole_text(cost_answer.shown.trace, "Busy time")
@@ -151,8 +180,9 @@ class ModelPanel(CostPanel[ModelAnswer]):
         self.note.setText(f"{_counts(costed.costs.tree)}{note}")
         self.note.show()
 
-    def _fill(self, tree: ModuleTree, costed: ModelCosts | None) -> bool:
+    def _fill(self, rows: ModelRows) -> bool:
         """Show a tree and return True, or explain why it is empty and return False."""
+        tree = rows.tree
         if not tree.is_stated:
             name, is_text = display_name(tree.program.path), bool(tree.program.text_lines)
             self.show_sentence(
@@ -169,7 +199,7 @@ class ModelPanel(CostPanel[ModelAnswer]):
             self._picked, self._open_before = None, None
         self._tree = tree
         self._color()
-        self.model.show(ModelRows(tree, costed))
+        self.model.show(rows)
         if is_other:
             self.view.fit_columns()
             self.view.open_first()
@@ -180,8 +210,11 @@ class ModelPanel(CostPanel[ModelAnswer]):
     @Slot()
     def _color(self) -> None:
         scheme = self._session.state.scheme
-        known = None if self.answer is None else self.answer.given.shown.operator_colors(scheme)
-        self.view.color_operators(known)
+        shown = None if self.costs is None else self.costs.given.shown
+        if isinstance(self.answer, ModelChanges):
+            paths = self.answer.found.chosen.a.paths
+            shown = next((t for t in self._session.traces if t.file.path in paths), None)
+        self.view.color_operators(None if shown is None else shown.operator_colors(scheme))
 
     @Slot(str)
     def _filter(self, text: str) -> None:
@@ -202,7 +235,9 @@ class ModelPanel(CostPanel[ModelAnswer]):
     @Slot()
     def _select(self) -> None:
         """Highlight the row of the current selection."""
-        rows, answer = self.model.rows, self.answer
+        rows, answer = self.model.rows, self.costs
+        if isinstance(rows, ComparedRows) and not self._choosing:
+            self._mark(rows.find_selected(self._session))
         if rows is None or answer is None or self._choosing:
             return
         state = self._session.state
@@ -232,8 +267,13 @@ class ModelPanel(CostPanel[ModelAnswer]):
     @Slot(object)
     def _choose(self, row: ModelRow) -> None:
         """Select what a row shows."""
-        answer, rows = self.answer, self.model.rows
+        answer, rows = self.costs, self.model.rows
         if rows is None:
+            return
+        if isinstance(rows, ComparedRows):
+            self._choosing = True  # the row stays marked, which may be a module
+            rows.select(self._session, row)
+            self._choosing = False
             return
         if answer is None:
             place = self._source_of(row)

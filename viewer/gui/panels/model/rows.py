@@ -29,8 +29,6 @@ from viewer.program.program import Program
 
 # The maximum number of slices listed below one operator; creating that many rows takes 10 ms.
 MOST_SLICES = 2000
-
-
 _NONE = ModelFigures()
 _FIELDS = {
     ModelColumn.TOTAL: "total",
@@ -62,6 +60,10 @@ class ModelRows:
     def __post_init__(self) -> None:
         self._filter = NameFilter(self.tree, self.costed, self.words)
         self.top = [self._make(RowKind.MODULE, 0, -1, 0)] if self._filter.modules[0] else []
+
+    def again(self, words: tuple[str, ...], by: ModelColumn | None, descending: bool) -> ModelRows:
+        """Return the same rows, filtered and sorted."""
+        return ModelRows(self.tree, self.costed, words, by, descending)
 
     # -- tree of rows ----------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ class ModuleModel(QAbstractItemModel):
         if rows is not None:
             if self._sort[0] not in rows.cells:
                 self._sort = (None, True)
-            rows = ModelRows(rows.tree, rows.costed, self._words, *self._sort)
+            rows = rows.again(self._words, *self._sort)
         self.beginResetModel()
         self.rows = rows
         self._columns = 0 if rows is None else len(rows.cells)

@@ -54,6 +54,7 @@ _DISPENSABLE = (
     ModelColumn.SELF,
     ModelColumn.SHARE,
     ModelColumn.OUTPUT,
+    ModelColumn.CHANGE,
 )
 Key = tuple[RowKind, int, int]  # what a row shows: kind, number, and the module of a shared set
 

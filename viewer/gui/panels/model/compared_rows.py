@@ -1,0 +1,205 @@
+"""The rows of the Model panel while two arms are compared: the modules of A with their changes.
+
+An operator has the change of the row by call that is of it alone. Rows by call of several operators
+are listed like shared calls, in the module that contains all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from viewer.analysis.comparison.comparison import Compared
+from viewer.analysis.comparison.module_changes import ModuleChanges, module_changes
+from viewer.analysis.comparison.rollups import MODULE
+from viewer.analysis.comparison.rows import DELEGATE_EVENT
+from viewer.analysis.cost.costs import CostRow
+from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number
+from viewer.gui.panels.model.columns import OF_CHANGES, ModelColumn
+from viewer.gui.panels.model.row import ModelRow, RowKind
+from viewer.gui.panels.model.rows import ModelRows
+from viewer.gui.session.comparison import row_of_selection, select_row, select_rows
+from viewer.gui.session.session import Session
+from viewer.model.times import counted, format_time
+from viewer.program.module_tree import ModuleTree, module_tree
+from viewer.program.program import Program
+from viewer.reports.compare_text import change_text, difference_text, row_sentence, verdict_text
+from viewer.view.open_comparison import OpenComparison
+
+
+@dataclass(frozen=True, eq=False)
+class ModelChanges:
+    """The changes of modules, and of the rows by call in them.
+
+    calls: the number of the row by call of some operators of A.
+    """
+
+    found: OpenComparison
+    modules: ModuleChanges
+    calls: dict[tuple[int, ...], int]
+
+    @property
+    def tree(self) -> ModuleTree:
+        """The modules of A."""
+        return self.modules.tree
+
+    @property
+    def subtitle(self) -> str:
+        """What the figures are."""
+        a, b = (len(arm.sessions) for arm in self.found.arms)
+        return f"medians of {a} + {b} sessions"
+
+    @property
+    def note(self) -> str:
+        """What modules of A do not show, or ""."""
+        if not self.modules.only_b:
+            return ""
+        only_b = counted(self.modules.only_b, "group")
+        return f"{only_b} of modules only in B: counted in the module of A around them"
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest change of a module, in ns."""
+        return max((abs(one.change_ns) for one in self.modules.compared if one), default=0.0)
+
+    @cached_property
+    def in_sets(self) -> frozenset[int]:
+        """The operators of rows by call of several operators."""
+        return frozenset(i for own in self.calls if len(own) > 1 for i in own)
+
+    @cached_property
+    def shared(self) -> tuple[tuple[CostRow, ...], ...]:
+        """Per module, the rows of several operators, as sets without costs."""
+        found: list[list[CostRow]] = [[] for _ in self.tree.modules]
+        for operators in self.calls:
+            if len(operators) > 1:
+                found[self.tree.common(operators)].append(CostRow(operators, 0, 0, 0))
+        return tuple(map(tuple, found))
+
+
+def model_changes(
+    found: OpenComparison, program: Program, known: ModuleTree | None
+) -> ModelChanges:
+    """Return the changes of the modules of A. known: the tree of its program, if it was built."""
+    modules = module_changes(found.at(MODULE), known or module_tree(program))
+    parts = found.calls.a.parts
+    calls: dict[tuple[int, ...], int] = {}
+    for number, (row, _) in enumerate(found.rows):
+        if row.level != DELEGATE_EVENT:
+            own = {i for part in row.a for i in parts[part].operators}
+            if own:
+                calls[tuple(sorted(own))] = number
+    return ModelChanges(found, modules, calls)
+
+
+@dataclass(eq=False)
+class ComparedRows(ModelRows):
+    """All rows of the tree of A with their changes; created again for every answer."""
+
+    changes: ModelChanges | None = None
+
+    def again(
+        self, words: tuple[str, ...], by: ModelColumn | None, descending: bool
+    ) -> ComparedRows:
+        return ComparedRows(self.tree, None, words, by, descending, changes=self.changes)
+
+    @property
+    def cells(self) -> tuple[ModelColumn, ...]:
+        return OF_CHANGES
+
+    def call_of(self, row: ModelRow) -> int:
+        """Return the number of the row by call of an operator or a set, -1 if it has none."""
+        if self.changes is None or row.kind not in (RowKind.OPERATOR, RowKind.SET):
+            return -1
+        return self.changes.calls.get(self.operators(row), -1)
+
+    def change(self, row: ModelRow) -> Compared | None:
+        """Return the change of a row, None if it has none of its own."""
+        if self.changes is None:
+            return None
+        if row.kind is RowKind.MODULE:
+            return self.changes.modules.compared[row.number]
+        call = self.call_of(row)
+        return self.changes.found.rows[call][1] if call >= 0 else None
+
+    def find_selected(self, session: Session) -> int | None:
+        """Return the row of the selected slice, None if it has none."""
+        if self.changes is None:
+            return None
+        number = row_of_selection(session, self.changes.found)
+        calls = self.changes.calls.items()
+        return self.find(next((own for own, call in calls if call == number), ()))
+
+    def select(self, session: Session, row: ModelRow) -> None:
+        """Select the slices of a row in both arms."""
+        if self.changes is None:
+            return
+        call, found = self.call_of(row), self.changes.found
+        if row.kind is RowKind.MODULE:
+            select_rows(session, found, self.changes.modules.rows_in(row.number), MODULE)
+        elif call >= 0:
+            select_row(session, found, call)
+
+    def bar(self, row: ModelRow) -> float:
+        """Return the change of a row as -1 to 1 of the largest one of a module."""
+        one, largest = self.change(row), 0.0 if self.changes is None else self.changes.largest
+        return one.change_ns / largest if one is not None and largest else 0.0
+
+    def _sets(self, module: int) -> Sequence[CostRow]:
+        return () if self.changes is None else self.changes.shared[module]
+
+    def name(self, row: ModelRow) -> str:
+        if row.kind is RowKind.SET and self.changes is not None:
+            return self.changes.found.rows[self.call_of(row)][0].label
+        return super().name(row)
+
+    def full_name(self, row: ModelRow) -> str:
+        return self.name(row) if row.kind is RowKind.SET else super().full_name(row)
+
+    def hint(self, row: ModelRow) -> str:
+        hint = super().hint(row)
+        if row.kind is not RowKind.OPERATOR or self.call_of(row) >= 0 or self.changes is None:
+            return hint
+        why = "shared" if row.number in self.changes.in_sets else "no slice"
+        return f"{why} · {hint}" if hint else why
+
+    def explained(self, row: ModelRow) -> str:
+        one, lines = self.change(row), [self.full_name(row)]
+        if self.changes is None or one is None:
+            if row.kind is RowKind.MODULE:
+                lines.append("Its time is shared: it counts in a module around this one.")
+            return "\n".join(lines)
+        call = self.call_of(row)
+        if call >= 0:
+            lines.append(row_sentence(self.changes.found.rows[call][0], one))
+        else:
+            lines.append(f"{verdict_text(one)}.")
+        return "\n".join(lines)
+
+    def _record_key(self, row: ModelRow, cell: ModelColumn) -> float | str | None:
+        one = self.change(row)
+        if one is None:
+            return None
+        if cell is ModelColumn.A:
+            return one.a_ns
+        if cell is ModelColumn.B:
+            return one.b_ns
+        return one.change_ns if cell is ModelColumn.CHANGE else one.change
+
+    def _record_text(self, row: ModelRow, cell: ModelColumn) -> str:
+        one = self.change(row)
+        if one is None:
+            return MISSING
+        if cell is ModelColumn.CHANGE:
+            return difference_text(round(one.change_ns))
+        if cell is ModelColumn.RATIO:
+            return change_text(one) or MISSING
+        ns = one.a_ns if cell is ModelColumn.A else one.b_ns
+        return MISSING if ns is None else format_time(round(ns))
+
+    def _plain(self, row: ModelRow, cell: ModelColumn) -> str:
+        value = self._record_key(row, cell) if cell.is_time else None
+        if isinstance(value, float):
+            return plain_ns(round(value))
+        return plain_number(self.text(row, cell))
