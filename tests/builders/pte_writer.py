@@ -159,7 +159,11 @@ def _chain(b: _Builder, instructions: Sequence[tuple[int, object, object]]) -> i
 
 
 def xnnpack_graph(
-    nodes: Sequence[tuple[int, int]], identifier: bytes = b"XN01", *, header: bool = True
+    nodes: Sequence[tuple[int, int]],
+    identifier: bytes = b"XN01",
+    *,
+    header: bool = True,
+    outputs: int = 1,
 ) -> bytes:
     """What XNNPACK's export prepares for nodes of (type, debug handle), constants of 64 bytes."""
     b = _Builder(256)
@@ -169,7 +173,9 @@ def xnnpack_graph(
         inner = b.table(s0=b.number(0, 1))
         made.append(b.table(s0=b.number(0, kind, 1), s1=b.offset(1, inner), s2=b.number(2, handle)))
     listed = b.tables(made)
-    b.Finish(b.table(s1=b.offset(1, listed)), file_identifier=identifier)
+    results = b.numbers(range(outputs), np.uint32)
+    graph_table = b.table(s1=b.offset(1, listed), s5=b.offset(5, results))
+    b.Finish(graph_table, file_identifier=identifier)
     graph = bytes(b.Output())
     if not header:
         return graph

@@ -22,3 +22,16 @@ def column_lines(columns: Sequence[tuple[str, list[str]]], right: int) -> list[s
         pad = str.rjust if number < right else str.ljust
         padded.append([pad(text, width) for text in (title, *texts)])
     return ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
+
+
+def row_lines(table: Sequence[tuple[str, ...]], left: int) -> list[str]:
+    """Return rows, the titles among them, indented; the first `left` columns are texts."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  "
+        + "  ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]

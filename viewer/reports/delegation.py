@@ -35,6 +35,7 @@ from viewer.model.text import one_line
 from viewer.model.times import counted, format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
+from viewer.reports.columns import row_lines
 from viewer.reports.info import Facts, clock_facts
 from viewer.workspace.workspace import Workspace
 
@@ -217,7 +218,8 @@ def _file_lines(file: Facts) -> list[str]:
     if note := LeftOut(file["unfinished"], file["warm_up"]).text:
         lines.append(f"  {note}")
     if file["delegates"]:
-        lines += ["", "delegates", *_aligned([_DELEGATE, *map(_instance_cells, file["delegates"])])]
+        rows = [_DELEGATE, *map(_instance_cells, file["delegates"])]
+        lines += ["", "delegates", *row_lines(rows, left=2)]
     if file["delegates"] and ran:
         columns = ("operators", "unattributed")
         unknown = [(of, row[f"{of}_unknown"]) for of in columns for row in file["delegates"]]
@@ -225,7 +227,7 @@ def _file_lines(file: Facts) -> list[str]:
     if file["stayed_outside"] and file["has_delegate_calls"]:
         note = f" ({UPPER_BOUND})" if ran else ""
         not_delegated = [_NOT_DELEGATED, *map(_not_delegated_cells, file["stayed_outside"])]
-        lines += ["", f"not delegated{note}", *_aligned(not_delegated, left=1)]
+        lines += ["", f"not delegated{note}", *row_lines(not_delegated, left=1)]
     if ran:
         lines += ["", *_link_lines(file)]
     if file["handle_map"]:
@@ -246,7 +248,7 @@ def _map_lines(rows: Sequence[Facts]) -> list[str]:
         row for row in mapped if row["standing"] != IdentifierStatus.LOGGED.value or row["note"]
     ]
     if unexpected:
-        lines += _aligned([_IDENTIFIER, *map(_map_cells, unexpected)], left=5)
+        lines += row_lines([_IDENTIFIER, *map(_map_cells, unexpected)], left=5)
     else:
         lines.append("  every identifier is registered and logged")
     return lines
@@ -315,16 +317,3 @@ def _share(file: Facts, key: str) -> str:
 
 def _number(value: int | None) -> str:
     return "-" if value is None else str(value)
-
-
-def _aligned(table: Sequence[tuple[str, ...]], left: int = 2) -> list[str]:
-    """Format rows as text: the first `left` columns are left-aligned, the others right-aligned."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  "
-        + "  ".join(
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]

@@ -13,6 +13,7 @@ from viewer import SCHEMA, __version__
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.model.text import one_line
 from viewer.model.times import format_rate, format_time, group_digits, plain_spaces
+from viewer.reports.columns import row_lines
 from viewer.reports.info import Facts, clock_text
 
 _COLUMNS = ("estimate", "measured", "p50", "min", "max", "runs", "ratio")
@@ -96,7 +97,7 @@ def estimate_text(made: Estimates) -> str:
             )
             for row in rows
         ]
-        blocks += ["", one_line(dispatch or "dispatch not named"), *_aligned(table, left=4)]
+        blocks += ["", one_line(dispatch or "dispatch not named"), *row_lines(table, left=4)]
     if made.operators:
         table = [("operators", "on", "actions", *_COLUMNS)]
         table += [
@@ -108,7 +109,7 @@ def estimate_text(made: Estimates) -> str:
             )
             for row in made.operators
         ]
-        blocks += ["", "operators", *_aligned(table, left=2)]
+        blocks += ["", "operators", *row_lines(table, left=2)]
     everything: list[ComparedAction] = [*made.actions, *made.operators]
     reasons = Counter(row.reason for row in everything if row.reason)
     if reasons:
@@ -145,16 +146,3 @@ def _time(ns: float | None) -> str:
 
 def _text(value: int | None) -> str:
     return "-" if value is None else str(value)
-
-
-def _aligned(table: Sequence[tuple[str, ...]], left: int) -> list[str]:
-    """Format rows as text: the first `left` columns are left-aligned, the others right-aligned."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  "
-        + "  ".join(
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]

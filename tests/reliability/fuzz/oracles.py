@@ -26,6 +26,7 @@ from tests.reliability.fuzz.totals import check_totals
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.memory.plan import memory_plan
 from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.reading import UnreadableFile
 from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
@@ -40,6 +41,7 @@ from viewer.model.untimed import value_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.info import info, info_text
+from viewer.reports.memory import memory_facts, memory_text
 from viewer.view.open_trace import views_of
 from viewer.view.sessions.saved_view import shown_view
 from viewer.view.sessions.session_file import find_inputs, is_session, with_inputs
@@ -234,6 +236,9 @@ def use(item: Item, kind: Kind, path: Path) -> None:
     workspace.add(_partner(kind))
     workspace.add(item)
     said = [info_text(workspace), json.dumps(info(workspace))]
+    if isinstance(item, Executable):
+        said.append(memory_text(memory_facts(workspace)))
+        check_memory(item)
     for trace in workspace.traces:
         said += workspace.warnings(trace)
         table = workspace.links(trace)
@@ -249,6 +254,17 @@ def use(item: Item, kind: Kind, path: Path) -> None:
     if isinstance(item, Trace):
         check_perfetto(item, path)
         check_csv(item, path)
+
+
+def check_memory(executable: Executable) -> None:
+    """Check the memory plans of a program file: bytes in use are those of the storages then."""
+    for method in executable.methods:
+        plan = memory_plan(method)
+        must((plan.live >= 0).all(), "a negative number of bytes in use")
+        must(len(plan.live) == len(method.instructions), "bytes in use of other instructions")
+        if len(plan.storages):
+            held = plan.storages.live_at(plan.peak_instruction)
+            must(int(plan.storages.size[held].sum()) >= plan.peak > 0, "a peak without tensors")
 
 
 def _check_links(table: LinkTable) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 
 COMMANDS = (
-    "info", "stats", "calls", "export", "estimates", "delegation", "findings", "compare",
+    "info", "stats", "calls", "export", "estimates", "delegation", "memory", "findings", "compare",
     "inspect", "screenshot",
 )  # fmt: skip
 

@@ -68,13 +68,15 @@ class Delegate:
     """A part of a method that a backend runs.
 
     size: bytes of what the backend prepared. nodes: of XNNPACK in the order in which they run;
-    empty for other backends. unread: why the nodes could not be read, "" otherwise.
+    empty for other backends. unread: why the nodes could not be read, "" otherwise. outputs: how
+    many of the last arguments of a call are its results; -1 if the file does not state it.
     """
 
     backend: str
     size: int
     nodes: tuple[XnnpackNode, ...] = ()
     unread: str = ""
+    outputs: int = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

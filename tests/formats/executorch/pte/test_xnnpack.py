@@ -5,14 +5,14 @@ import pytest
 
 from tests.builders.pte_writer import Method, write_program, xnnpack_graph
 from viewer.formats import open_file
-from viewer.formats.executorch.pte.xnnpack import Unread, read_nodes
+from viewer.formats.executorch.pte.xnnpack import Unread, read_graph
 from viewer.program.executable.executable import INSERTED
 
 NODES = [(5, INSERTED), (7, 3), (47, 8)]
 
 
 def read(data: bytes) -> list[tuple[str, int]]:
-    return [(n.type, n.debug_handle) for n in read_nodes(np.frombuffer(data, np.uint8))]
+    return [(n.type, n.debug_handle) for n in read_graph(np.frombuffer(data, np.uint8)).nodes]
 
 
 @pytest.mark.parametrize("identifier", [b"XN00", b"XN01"])
@@ -20,6 +20,11 @@ def read(data: bytes) -> list[tuple[str, int]]:
 def test_nodes_of_both_schemas_with_and_without_a_header(identifier, header):
     found = read(xnnpack_graph(NODES, identifier, header=header))
     assert found == [("XNNStaticTranspose", INSERTED), ("XNNConv2d", 3), ("XNNCos", 8)]
+
+
+def test_a_graph_states_how_many_results_its_calls_have():
+    data = np.frombuffer(xnnpack_graph(NODES, outputs=2), np.uint8)
+    assert read_graph(data).outputs == 2
 
 
 def test_a_type_of_a_later_release_keeps_its_number():

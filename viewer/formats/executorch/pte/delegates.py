@@ -14,11 +14,12 @@ from viewer.arrays import Ints
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.container import Container
 from viewer.formats.executorch.pte.program_tables import MOST_DELEGATES, ProgramTables
-from viewer.formats.executorch.pte.xnnpack import Unread, read_nodes
-from viewer.program.executable.executable import XNNPACK, Delegate, XnnpackNode
+from viewer.formats.executorch.pte.xnnpack import Unread, XnnpackGraph, read_graph
+from viewer.program.executable.executable import XNNPACK, Delegate
 
 _INLINE_DATA, _SEGMENTS, _DELEGATES = 3, 4, 7  # slots of the program; the last, of a method
 _IN_SEGMENT = 1
+_UNKNOWN = XnnpackGraph((), -1)
 _MOST_GRAPHS = 4096  # XNNPACK graphs; a large language model has some hundred
 
 
@@ -116,16 +117,15 @@ def read_delegates(
     read = []
     for i in range(count):
         backend = names[codes[i]]
-        nodes: tuple[XnnpackNode, ...] = ()
-        unread = ""
+        graph, unread = _UNKNOWN, ""
         if backend == XNNPACK:
-            nodes, unread = graphs.read(int(start[i]), int(size[i]), int(present[i]))
+            graph, unread = graphs.read(int(start[i]), int(size[i]), int(present[i]))
             tables.problems.count(
                 "nodes of an XNNPACK delegate could not be read",
                 int(bool(unread)),
                 f"{place(i)}: {unread}",
             )
-        read.append(Delegate(backend, int(size[i]), nodes, unread))
+        read.append(Delegate(backend, int(size[i]), graph.nodes, unread, graph.outputs))
     return Delegates(tuple(read), found.bounds, segment)
 
 
@@ -134,25 +134,25 @@ class _Graphs:
 
     def __init__(self, container: Container) -> None:
         self._container = container
-        self._read: dict[tuple[int, int], tuple[tuple[XnnpackNode, ...], str]] = {}
+        self._read: dict[tuple[int, int], tuple[XnnpackGraph, str]] = {}
         self._claimed = 0
 
-    def read(self, start: int, size: int, present: int) -> tuple[tuple[XnnpackNode, ...], str]:
-        """The nodes, and why there are none."""
+    def read(self, start: int, size: int, present: int) -> tuple[XnnpackGraph, str]:
+        """The graph, and why it is not known."""
         if (start, present) not in self._read:
-            self._read[start, present] = self._nodes(start, size, present)
+            self._read[start, present] = self._graph(start, size, present)
         return self._read[start, present]
 
-    def _nodes(self, start: int, size: int, present: int) -> tuple[tuple[XnnpackNode, ...], str]:
+    def _graph(self, start: int, size: int, present: int) -> tuple[XnnpackGraph, str]:
         self._claimed += present
         if self._claimed > self._container.size:
-            return (), "delegates overlap: they claim more bytes than the file has"
+            return _UNKNOWN, "delegates overlap: they claim more bytes than the file has"
         if len(self._read) >= _MOST_GRAPHS:
-            return (), f"only the nodes of the first {_MOST_GRAPHS} delegates are read"
+            return _UNKNOWN, f"only the nodes of the first {_MOST_GRAPHS} delegates are read"
         if not size:
-            return (), "the file has no data for this delegate"
+            return _UNKNOWN, "the file has no data for this delegate"
         try:
-            return read_nodes(self._container.content[start : start + present]), ""
+            return read_graph(self._container.content[start : start + present]), ""
         except Unread as error:
             cut = f"; {present} of its {size} bytes are present" if present < size else ""
-            return (), f"{error}{cut}"
+            return _UNKNOWN, f"{error}{cut}"

@@ -1,4 +1,4 @@
-"""Reads XNNPACK's own graph from what its export prepared: the nodes with their debug handles.
+"""Reads XNNPACK's own graph from what its export prepared: nodes with debug handles, and outputs.
 
 What was prepared starts with a header (magic "XH00" at byte 4) that states where its flatbuffer is;
 constants follow it. The oldest exports wrote only the flatbuffer. Its identifier is "XN01"
@@ -7,6 +7,8 @@ In both, the nodes have the same slots; types were only ever added at the end.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from viewer.program.executable.executable import XnnpackNode
 
 _HEADER, _LEAST_HEADER = b"XH00", 30
 _IDENTIFIERS = (b"XN00", b"XN01")
+_NODES, _OUTPUTS = 1, 5  # slots of the graph
 _LEAST = 16  # bytes of the smallest flatbuffer with an identifier and a root table
 
 # The types of nodes, numbered from 1.
@@ -37,21 +40,32 @@ class Unread(Exception):
     """The nodes of a delegate cannot be read; the text is the reason."""
 
 
-def read_nodes(prepared: NDArray[np.uint8]) -> tuple[XnnpackNode, ...]:
-    """The nodes in the order in which XNNPACK runs them. Raises `Unread`."""
+@dataclass(frozen=True, slots=True)
+class XnnpackGraph:
+    """The nodes in the order in which XNNPACK runs them, and the number of results of a call."""
+
+    nodes: tuple[XnnpackNode, ...]
+    outputs: int
+
+
+def read_graph(prepared: NDArray[np.uint8]) -> XnnpackGraph:
+    """Read the graph of a delegate. Raises `Unread`."""
     graph = _flatbuffer(prepared)
     if len(graph) < _LEAST or graph[4:8].tobytes() not in _IDENTIFIERS:
         raise Unread("its data is not an XNNPACK graph (neither XN00 nor XN01)")
     try:
         tables = ProgramTables(Buffer(graph), Problems())
-        nodes = tables.children(tables.root(), 1, "list of XNNPACK nodes").tables
+        root = tables.root()
+        nodes = tables.children(root, _NODES, "list of XNNPACK nodes").tables
+        outputs = tables.numbers(root, _OUTPUTS, "outputs of XNNPACK").values
         types, handles = nodes.numbers(0, np.uint8, 0), nodes.numbers(2, np.uint32, 0)
     except Malformed as error:
         raise Unread(f"{error.reason} (byte {error.byte} of its XNNPACK graph)") from error
-    return tuple(
+    found = tuple(
         XnnpackNode(_TYPES[kind] if 0 < kind < len(_TYPES) else f"XNN type {kind}", handle)
         for kind, handle in zip(types.tolist(), handles.tolist(), strict=True)
     )
+    return XnnpackGraph(found, len(outputs))
 
 
 def _flatbuffer(prepared: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -1,0 +1,78 @@
+"""Bytes in use at each instruction, the peak and what holds it."""
+
+import numpy as np
+import pytest
+
+from tests.builders.planned_methods import kernel, planned_method
+from tests.paths import DATA
+from viewer.analysis.memory.plan import memory_plan
+from viewer.formats import open_file
+
+
+def test_live_bytes_the_peak_and_what_holds_it():
+    method = planned_method([(0, 8), (8, 16), (24, 4)], kernel(0, 1), kernel(1, 2), kernel(2, 2),
+                            inputs=[0], arena=32)  # fmt: skip
+    plan = memory_plan(method)
+    assert plan.live.tolist() == [24, 20, 4]
+    assert (plan.peak, plan.peak_instruction, plan.arena) == (24, 0, 32)
+    assert plan.fragmentation == 0.25
+    assert plan.storages.tensor[plan.at_peak].tolist() == [1, 0]
+
+
+def test_bytes_of_several_memories_add_up():
+    method = planned_method([(0, 8), (0, 16)], kernel(0, 1), inputs=[0], memories=[1, 3])
+    plan = memory_plan(method)
+    assert plan.live.tolist() == [24]
+    assert {memory: live.tolist() for memory, live in plan.live_of.items()} == {1: [8], 3: [16]}
+
+
+def test_bytes_that_two_tensors_share_count_once():
+    # Value 2 overlaps the end of value 1, so it is no view of it.
+    method = planned_method([(0, 8), (8, 8), (12, 8)], kernel(0, 1), kernel(1, 2), inputs=[0])
+    assert memory_plan(method).live.tolist() == [16, 12]
+
+
+def test_a_method_without_planned_memory_has_no_peak():
+    for method in (planned_method([]), planned_method([None], kernel(0))):
+        plan = memory_plan(method)
+        assert (plan.peak, plan.peak_instruction) == (0, -1)
+        assert len(plan.at_peak) == 0
+
+
+def test_a_tensor_beyond_its_memory_is_reported():
+    plan = memory_plan(planned_method([(0, 8), (28, 8)], kernel(0, 1), inputs=[0], arena=32))
+    assert plan.outside.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("name", "peak", "instruction", "arena"),
+    [
+        # executorch's own planning data, made by exporting the models again (tests/peers)
+        ("dyn_x", 868, 5, 944),
+        ("part_x", 1156, 2, 1232),
+        ("mobile_x", 3092, 0, 3168),
+    ],
+)
+def test_real_programs_have_the_peak_that_export_planned(name, peak, instruction, arena):
+    (method,) = open_file(str(DATA / "pte" / f"{name}.pte")).methods
+    plan = memory_plan(method)
+    assert (plan.peak, plan.peak_instruction, plan.arena) == (peak, instruction, arena)
+
+
+def test_live_bytes_equal_those_of_a_map_of_all_bytes():
+    dice = np.random.default_rng(5)
+    for _ in range(40):
+        places = [
+            (int(low), int(size))
+            for low, size in zip(dice.integers(0, 60, 12), dice.integers(1, 20, 12), strict=True)
+        ]
+        instructions = [kernel(*dice.integers(0, 12, 3).tolist()) for _ in range(10)]
+        plan = memory_plan(planned_method(places, *instructions, arena=80))
+        wanted = []
+        for at in range(len(instructions)):
+            used = np.zeros(80, np.bool_)
+            for one in plan.storages.live_at(at):
+                low = plan.storages.offset[one]
+                used[low : low + plan.storages.size[one]] = True
+            wanted.append(int(used.sum()))
+        assert plan.live.tolist() == wanted
