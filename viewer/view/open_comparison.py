@@ -16,7 +16,7 @@ from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.sessions import Session
 from viewer.analysis.comparison.slice_rows import rows_of_slices
-from viewer.analysis.comparison.steps import steps_of
+from viewer.analysis.comparison.typical import typical_run
 from viewer.arrays import Ints
 from viewer.model.queries import starts_in_run, tree
 from viewer.model.trace import KeyKind, Run
@@ -139,20 +139,15 @@ class OpenComparison:
     def typical(self, side: int) -> tuple[str, Run] | None:
         """The profile and the inference that shows an arm best, None without inferences.
 
-        Its time is nearest to the sum of the medians of all rows. The median inference is no good
-        choice: where processes are interrupted, it has one call that takes much too long.
+        Both arms show the same method if they have one in common.
         """
-        steps, arm = steps_of(self.calls), self.arms[side]
-        wanted = (steps.b_ns if side else steps.a_ns) or float(np.nanmedian(arm.inference))
-        best = min(
-            (
-                (abs((run.end - run.start) * session.ns_per_tick - wanted), i, j)
-                for i, session in enumerate(arm.sessions)
-                for j, run in enumerate(session.runs)
-            ),
-            default=None,
+        return self._typical[side]
+
+    @cached_property
+    def _typical(self) -> tuple[tuple[str, Run] | None, ...]:
+        of_a = typical_run(self.arms[0])
+        method = "" if of_a is None or of_a[0].is_whole else of_a[0].method_of(of_a[1].scope)[0]
+        both = of_a, typical_run(self.arms[1], method)
+        return tuple(
+            None if found is None else (found[0].table.trace.path, found[1]) for found in both
         )
-        if best is None:
-            return None
-        session = arm.sessions[best[1]]
-        return session.table.trace.path, session.runs[best[2]]

@@ -1,0 +1,67 @@
+"""The inference that shows an arm best: the one whose parts all take about as long as usual.
+
+The inference of median duration is no good choice. Where processes are interrupted, most inferences
+have one call that takes much too long, and the median one has such a call too.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.sessions import Session
+from viewer.arrays import Floats
+from viewer.model.trace import Run
+
+
+def typical_run(arm: Arm, method: str = "") -> tuple[Session, Run] | None:
+    """Return the session and the run; None for an arm without runs.
+
+    Its parts differ least from the medians of the arm, in sum. method: only runs of it, if it has
+    any; else of the method that takes longest. An arm of files without methods has the run whose
+    duration is nearest to the median.
+    """
+    usual = _usual(arm)
+    of_methods: dict[str, float] = {}
+    for session in arm.sessions:
+        for times in session.methods:
+            own = float(np.nansum(usual[[arm.number[part.id] for part in times.parts]]))
+            of_methods[times.method] = max(of_methods.get(times.method, 0.0), own)
+    if not of_methods:
+        return _of_median_duration(arm)
+    chosen = method if method in of_methods else max(of_methods, key=lambda name: of_methods[name])
+    best: tuple[float, Session, Run] | None = None
+    for session in arm.sessions:
+        for times in session.methods:
+            if times.method != chosen or not times.runs:
+                continue
+            wanted = usual[[arm.number[part.id] for part in times.parts]]
+            ran = np.nan_to_num(times.ticks * session.ns_per_tick)
+            distance = np.abs(ran - np.nan_to_num(wanted)).sum(axis=1)
+            nearest = int(np.argmin(distance))
+            if best is None or distance[nearest] < best[0]:
+                best = float(distance[nearest]), session, times.runs[nearest]
+    return None if best is None else best[1:]
+
+
+def _usual(arm: Arm) -> Floats:
+    """The median time of every part, in ns; NaN for one that never ran."""
+    times = arm.medians([[i] for i in range(len(arm.parts))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # parts that never ran
+        found: Floats = np.nanmedian(times, axis=0) if times.size else np.zeros(times.shape[1])
+    return found
+
+
+def _of_median_duration(arm: Arm) -> tuple[Session, Run] | None:
+    every = [
+        ((run.end - run.start) * session.ns_per_tick, session, run)
+        for session in arm.sessions
+        for run in session.runs
+    ]
+    if not every:
+        return None
+    median = float(np.median([took for took, _, _ in every]))
+    return min(every, key=lambda one: abs(one[0] - median))[1:]
