@@ -27,6 +27,7 @@ MOST_HOPS = 6
 MOST_SHOWN = 200
 # A graph with more edges is unreadable: 100 operators that all use 100 others have 10,000.
 MOST_EDGES = 1000
+MOST_EXPENSIVE = "most expensive"
 
 
 class Direction(Enum):
@@ -45,8 +46,9 @@ class Neighborhood:
     0 for a seed. producer, consumer (m): the edges among them, as positions in `operators`.
     hidden_inputs, hidden_outputs (n): how many producers and consumers of an operator are not
     shown. seeds: how many there are, shown or not. within: how many operators are within the hops,
-    including the seeds. by_cost: whether costs were available for the selection. reason: why the
-    inputs of some seed are unknown, "" if all are known.
+    including the seeds. best: which operators were selected first, such as "most expensive"; "" if
+    there was nothing to rank them by. reason: why the inputs of some seed are unknown, "" if all
+    are known.
     """
 
     operators: Ints
@@ -57,7 +59,7 @@ class Neighborhood:
     hidden_outputs: Ints
     seeds: int
     within: int
-    by_cost: bool = True
+    best: str = MOST_EXPENSIVE
     reason: str = ""
 
     def __len__(self) -> int:
@@ -82,10 +84,10 @@ class Neighborhood:
         if len(self) == self.within:
             return ""
         of_all = f"{group_digits(len(self))} of {counted(self.within, 'operator')} are shown"
-        best = "most expensive" if self.by_cost else "first of the model"
+        best = self.best or "first of the model"
         if self.seeds > len(self):
             of_all = f"{group_digits(len(self))} of {counted(self.seeds, 'operator')} are shown"
-            return f"{of_all}, the {best}{' first' if self.by_cost else ''}."
+            return f"{of_all}, the {best}{' first' if self.best else ''}."
         return f"{of_all}, the nearest first and of those the {best}."
 
 
@@ -97,12 +99,13 @@ def neighborhood(
     cost_order: Ints | None = None,
     most: int = MOST_SHOWN,
     most_edges: int = MOST_EDGES,
+    best: str = MOST_EXPENSIVE,
 ) -> Neighborhood:
     """Return the operators within some hops of the seeds, up to `most` and `most_edges`.
 
     seeds: indexes into `Program.operators`; invalid ones are ignored. hops: clipped to
-    0..`MOST_HOPS`. cost_order: the cost of every operator; ties, and all without it, are in program
-    order.
+    0..`MOST_HOPS`. cost_order: the cost of every operator, or another rank; ties, and all without
+    it, are in program order. best: what the rank means.
     """
     count = len(flow.input_ptr) - 1
     valid_seeds = np.unique(np.asarray(seeds, np.int64))
@@ -127,7 +130,7 @@ def neighborhood(
         np.diff(flow.output_ptr)[shown] - np.bincount(producer, minlength=len(shown)),
         len(valid_seeds),
         len(found),
-        cost_order is not None,
+        "" if cost_order is None else best,
         _reason(flow, valid_seeds),
     )
 

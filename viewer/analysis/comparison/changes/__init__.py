@@ -1,0 +1,1 @@
+"""What changed by operator and in delegation, for panels."""
