@@ -113,7 +113,7 @@ def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
 
     took = {}
     for hops in (1, 2, 6):
-        panel.hops.setValue(hops)
+        panel.controls.hops.setValue(hops)
         qtbot.waitUntil(is_done, timeout=10_000)
         asked = iter(range(100, OPERATORS, 379))
         took[hops] = told(f"{hops} hops, asked, laid out and painted", lambda a=asked: ask(next(a)))

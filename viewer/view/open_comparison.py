@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.changes.operators import OperatorChanges, operator_changes
 from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.sessions import Session
@@ -78,6 +79,11 @@ class OpenComparison:
     @cached_property
     def _pairs(self) -> tuple[tuple[Row, Compared], ...]:
         return tuple(zip(self.calls.rows, self.calls.compared, strict=True))
+
+    @cached_property
+    def operators(self) -> OperatorChanges:
+        """The changes of the operators of A by `calls`."""
+        return operator_changes(self.calls)
 
     def program(self, side: int) -> Program | None:
         """The program that the sessions of an arm are linked to."""

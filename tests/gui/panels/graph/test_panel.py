@@ -41,11 +41,11 @@ def test_without_a_selection_a_sentence_says_what_to_do(panel):
 def test_it_is_about_the_selected_operator(about_qkv):
     assert not about_qkv.is_empty
     assert operators(about_qkv) == neighbors(about_qkv, QKV, 2)
-    assert about_qkv.summary.text() == (
+    assert about_qkv.foot.summary.text() == (
         f"blocks.0.qkv · linear: 1 producer, 1 consumer · {len(operators(about_qkv))} "
         "operators shown"
     )
-    assert about_qkv.view.accessibleDescription() == about_qkv.summary.text()
+    assert about_qkv.view.accessibleDescription() == about_qkv.foot.summary.text()
     assert about_qkv.view.marked == {QKV}
 
 
@@ -67,7 +67,7 @@ def test_it_follows_the_call_of_a_delegate_to_all_its_operators(panel, qtbot):
     members = set(session.traces[0].link(shared).operators)
     picture = panel.view.picture
     assert {picture.nodes[at].operator for at in picture.seeds} == members
-    assert panel.summary.text().startswith("XnnpackBackend ")
+    assert panel.foot.summary.text().startswith("XnnpackBackend ")
 
 
 def test_what_is_linked_to_nothing_is_said_to_be(panel):
@@ -193,17 +193,19 @@ def test_arrow_keys_go_along_the_lines_and_enter_walks(about_qkv, qtbot):
 
 
 def test_hops_and_direction_change_what_is_shown(about_qkv, qtbot):
-    about_qkv.hops.setValue(1)
+    about_qkv.controls.hops.setValue(1)
     settle(qtbot, about_qkv)
     assert operators(about_qkv) == neighbors(about_qkv, QKV, 1)
-    about_qkv.direction.setCurrentIndex(about_qkv.direction.findData(Direction.CONSUMERS))
+    about_qkv.controls.direction.setCurrentIndex(
+        about_qkv.controls.direction.findData(Direction.CONSUMERS)
+    )
     settle(qtbot, about_qkv)
     assert operators(about_qkv) == {QKV, CHUNK}
 
 
 def test_the_delegate_of_an_operator_is_shown_as_a_whole(about_qkv, qtbot):
     about_qkv.session.select_operators(0, (3,))
-    about_qkv.delegate.setChecked(True)
+    about_qkv.controls.delegate.setChecked(True)
     settle(qtbot, about_qkv)
     program = about_qkv.session.traces[0].table.program
     method = program.methods[0]
@@ -222,19 +224,19 @@ def test_the_delegate_of_an_operator_is_shown_as_a_whole(about_qkv, qtbot):
 def test_an_operator_in_no_delegate_says_so(about_qkv):
     outside = next(o for o in range(38) if not any(o in i.operators for i in about_qkv.instances))
     about_qkv.session.select_operators(0, (outside,))
-    assert not about_qkv.delegate.isEnabled()
-    assert about_qkv.delegate.toolTip() == "This operator is not delegated"
+    assert not about_qkv.controls.delegate.isEnabled()
+    assert about_qkv.controls.delegate.toolTip() == "This operator is not delegated"
 
 
 def test_the_whole_model_needs_no_selection(panel, qtbot):
     panel.empty.pressed.emit()
     settle(qtbot, panel)
-    assert panel.whole.isChecked()
+    assert panel.controls.whole.isChecked()
     assert operators(panel) == set(range(38))
     click(panel, CHUNK) if panel.view.rect().contains(middle(panel, CHUNK)) else None
     panel.session.select_operators(0, (QKV,))
     settle(qtbot, panel)
-    assert not panel.whole.isChecked()
+    assert not panel.controls.whole.isChecked()
     assert operators(panel) == neighbors(panel, QKV, 2)
 
 
@@ -260,16 +262,18 @@ def test_of_a_record_alone_the_model_is_shown_and_walked(
 
 def test_what_does_not_fit_is_said(panel, qtbot, monkeypatch):
     few = graph_question.neighborhood
-    monkeypatch.setattr(graph_question, "neighborhood", lambda *of: few(*of, most=5))
+    monkeypatch.setattr(
+        graph_question, "neighborhood", lambda *of, best: few(*of, most=5, best=best)
+    )
     panel.show_whole()
     settle(qtbot, panel)
-    assert panel.note.text() == "5 of 38 operators are shown, the most expensive first."
+    assert panel.foot.note.text() == "5 of 38 operators are shown, the most expensive first."
 
 
 def test_a_record_that_does_not_say_the_edges_says_so(show_graph, qtbot, opened, data):
     panel = show_graph(opened(data / "etrecord" / "broken_partial_save.etrecord"))
     settle(qtbot, panel)
-    assert "The ETRecord has no graph of this method" in panel.note.text()
+    assert "The ETRecord has no graph of this method" in panel.foot.note.text()
 
 
 # -- costs --------------------------------------------------------------------------------------
@@ -286,7 +290,7 @@ def test_costs_are_those_of_the_operators_panel(about_qkv, qtbot):
                   if program.operators[n.operator].op == "transpose"]  # fmt: skip
     assert {n.fill for n in transposes} == {SLAB}
     assert {n.cost.replace(THIN, " ") for n in transposes} >= {"2.774 µs shared by 5"}
-    assert about_qkv.scale.accessibleName().replace(THIN, " ") == (
+    assert about_qkv.foot.costs.accessibleName().replace(THIN, " ") == (
         "Color by self time, 0 to 8.544 µs, shared"
     )
 
@@ -305,7 +309,7 @@ def test_no_time_there_and_never_linked_are_told_apart(show_graph, qtbot, opened
     panel = show_graph(opened(corpus[0], corpus[1] / "cond_toedge_portable.etrecord"))
     panel.show_whole()
     settle(qtbot, panel)
-    costs = panel.answer.question.costs
+    costs = panel.answer.question.figures.costs
     for each in panel.view.picture.nodes:
         own, shared = costs.self_ticks[each.operator], costs.shared[each.operator]
         if own < 0 and shared < 0:

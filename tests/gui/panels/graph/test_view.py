@@ -121,8 +121,8 @@ def test_without_a_graph_there_is_nothing_to_save(panel):
 
 
 def test_every_control_has_a_name(panel):
-    controls = (panel.hops, panel.direction, panel.delegate, panel.whole, panel.copy_button,
-                panel.save_button, panel.fit_button, panel.view)  # fmt: skip
+    of = panel.controls
+    controls = (of.hops, of.direction, of.delegate, of.whole, of.copy, of.save, of.fit, panel.view)
     assert all(control.accessibleName() for control in controls)
 
 

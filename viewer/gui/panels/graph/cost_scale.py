@@ -6,7 +6,8 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from viewer.gui.panels.graph.facts import Fill, NoCostFill
+from viewer.gui.panels.graph.fill_colors import colors_of
+from viewer.gui.panels.graph.fills import Fill, NoCostFill
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, fills
@@ -68,15 +69,16 @@ class CostScale(QWidget):
             x = self._text(painter, x + theme.px(6), self._most) + theme.px(12)
         for fill, name in self._others:
             box = QRectF(x + 0.5, top + 0.5, side - 1, side - 1)
+            colors = colors_of(fill, theme)
             if isinstance(fill, NoCostFill):
-                pen = QPen(theme.color("text3"), 1)
-                if fill is NoCostFill.UNLINKED:
+                pen = QPen(colors.outline, 1)
+                if colors.is_dashed:
                     pen.setStyle(Qt.PenStyle.DashLine)
                 painter.setPen(pen)
-                painter.setBrush(theme.color("panel"))
+                painter.setBrush(colors.fill)
                 painter.drawRect(box)
             else:
-                painter.fillRect(box, QColor.fromRgb(fills(theme.dark)[fill]))
+                painter.fillRect(box, colors.fill)
             x = self._text(painter, x + theme.px(18), name) + theme.px(12)
         painter.end()
 

@@ -9,15 +9,19 @@ from PySide6.QtCore import QBuffer, QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPixmap, QPolygonF
 from PySide6.QtSvg import QSvgGenerator
 
-from viewer.gui.panels.graph.facts import Fill, NoCostFill, NodeFacts
+from viewer.analysis.comparison.comparison import Verdict
+from viewer.gui.panels.graph.facts import NodeFacts
+from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
+from viewer.gui.panels.graph.fills import ChangeFill
 from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, GraphPicture
 from viewer.gui.qt.svg_text import well_formed
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.render.palette import fills, label_colors
+from viewer.gui.qt.widgets.verdict_marks import SIDE, paint_mark
 
 _READABLE = 0.62  # the scale from which all text is drawn; 12 px text is 7.4 px there
 _NAMES = 0.42  # the scale from which names are drawn
+_MARK_ROOM = SIDE + 5  # px from the mark of a verdict to its text
 _LARGE = 8000  # px; larger pictures are copied at 1 pixel per point
 
 
@@ -92,34 +96,29 @@ class GraphPainter:
         rect = QRectF(x - width / 2, y - height / 2, width, height)
         if not rect.adjusted(-40, -24, 40, 24).intersects(seen):
             return
-        fill, text, dashed = self._colors(node.fill)
-        pen = QPen(theme.color("text3" if isinstance(node.fill, NoCostFill) else "line"), 1.0)
-        if dashed:
+        colors = colors_of(node.fill, theme)
+        pen = QPen(colors.outline, 1.0)
+        if colors.is_dashed:
             pen.setStyle(Qt.PenStyle.DashLine)
         if position in picture.seeds:
             pen = QPen(theme.color("text1"), 3.0)
         painter.setPen(pen)
-        painter.setBrush(fill)
+        painter.setBrush(colors.fill)
         painter.drawRoundedRect(rect, 5, 5)
+        if isinstance(node.fill, ChangeFill) and node.fill.only_in:
+            paint_hatch(painter, rect, theme)
         if marked:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(theme.color("accent"), max(2.5, 2.0 / self._scale)))
             painter.drawRoundedRect(rect.adjusted(-4, -4, 4, 4), 7, 7)
         if node.tag:
-            self._paint_tag(painter, rect, node.tag, text)
+            self._paint_tag(painter, rect, node.tag, colors.text)
         if self._scale >= _NAMES:
-            self._paint_texts(painter, rect, node, text)
+            self._paint_texts(painter, rect, node, colors.text)
+        if node.verdict is not None:
+            self._paint_verdict(painter, rect, node.verdict, colors.text)
         if self._scale >= _READABLE:
             self._paint_hidden(painter, rect, node, picture.across)
-
-    def _colors(self, fill: Fill) -> tuple[QColor, QColor, bool]:
-        """Return the fill, the text color, and whether the outline is dashed."""
-        theme = self._theme
-        if isinstance(fill, NoCostFill):
-            ground = "raised" if fill is NoCostFill.PLAIN else "panel"
-            return theme.color(ground), theme.color("text1"), fill is NoCostFill.UNLINKED
-        label = QColor.fromRgb(label_colors(theme.dark)[fill])
-        return QColor.fromRgb(fills(theme.dark)[fill]), label, False
 
     def _paint_texts(self, painter: QPainter, rect: QRectF, node: NodeFacts, color: QColor) -> None:
         theme = self._theme
@@ -135,11 +134,28 @@ class GraphPainter:
             metrics = QFontMetricsF(painter.font())
             # The end of a module path is more telling than its start.
             side = Qt.TextElideMode.ElideLeft if text is node.place else Qt.TextElideMode.ElideRight
-            shown = elided_text(metrics, text, side, rect.width() - 2 * inset)
-            at = QRectF(
-                rect.left() + inset, lines.top() + number * step, rect.width() - 2 * inset, step
-            )
+            mark = theme.px(_MARK_ROOM) if text is node.cost and node.verdict is not None else 0
+            width = rect.width() - 2 * inset - mark
+            shown = elided_text(metrics, text, side, width)
+            at = QRectF(rect.left() + inset + mark, lines.top() + number * step, width, step)
             painter.drawText(at, int(Qt.AlignmentFlag.AlignVCenter), shown)
+
+    def _paint_verdict(
+        self, painter: QPainter, rect: QRectF, verdict: Verdict, color: QColor
+    ) -> None:
+        """Paint the mark before the figure; in small pictures, larger at the end of the node."""
+        theme = self._theme
+        painter.save()
+        if self._scale >= _READABLE:
+            step = (rect.height() - 2 * theme.px(3)) / 3
+            x, y = rect.left() + theme.px(9 + SIDE / 2), rect.bottom() - theme.px(3) - step / 2
+            painter.translate(x, y)
+        else:
+            large = min(1 / self._scale, rect.height() / theme.px(SIDE) - 1)
+            painter.translate(rect.right() - theme.px(SIDE) * large, rect.center().y())
+            painter.scale(large, large)
+        paint_mark(painter, QPointF(0, 0), verdict.value, theme, color)
+        painter.restore()
 
     def _paint_tag(self, painter: QPainter, rect: QRectF, tag: str, stripe: QColor) -> None:
         """Paint a double left edge, and the delegate call's name above the node."""

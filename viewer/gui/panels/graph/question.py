@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
-from viewer.analysis.cost.operators import OperatorCosts
 from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.neighborhood import Direction, Neighborhood, neighborhood
-from viewer.gui.panels.graph.facts import NodeFacts, nodes_of, tags_of
-from viewer.gui.session.feeds.costs import CostAnswer
+from viewer.gui.panels.graph.facts import NodeFacts, nodes_of
+from viewer.gui.panels.graph.names import tags_of
+from viewer.gui.panels.graph.node_figures import NodeFigures
 from viewer.program.program import Program
 from viewer.render.graph.layout import GraphLayout, layered
 
@@ -22,11 +21,10 @@ OPERATORS_AT_ONCE, LINES_AT_ONCE = 2000, 300
 
 @dataclass(frozen=True, eq=False)
 class GraphQuestion:
-    """The inputs of a graph: program and costs, seeds and hops, and the settings of the layout."""
+    """The inputs of a graph: program and figures, seeds and hops, and settings of the layout."""
 
     program: Program
-    given: CostAnswer | None
-    costs: OperatorCosts | None
+    figures: NodeFigures | None
     seeds: tuple[int, ...]
     what: str
     hops: int
@@ -40,7 +38,7 @@ class GraphQuestion:
         """Whether another question has the same answer."""
         return (
             self.program is other.program
-            and self.given is other.given
+            and self.figures is other.figures
             and self.seeds == other.seeds
             and self.hops == other.hops
             and self.direction is other.direction
@@ -66,23 +64,24 @@ def has_edges_at_once(program: Program) -> bool:
     return len(program.operators) <= OPERATORS_AT_ONCE and len(program.text_lines) <= LINES_AT_ONCE
 
 
-def most_expensive_seed(around: Neighborhood, costs: OperatorCosts | None) -> int:
-    """Return the position of the most expensive seed; without costs, of the first one."""
+def highest_seed(around: Neighborhood, figures: NodeFigures | None) -> int:
+    """Return the position of the seed of the highest rank; without figures, of the first one."""
     seeds = np.flatnonzero(around.hop == 0)
-    if not len(seeds) or costs is None:
+    if not len(seeds) or figures is None:
         return int(seeds[0]) if len(seeds) else 0
-    return int(seeds[np.argmax(costs.cost_order[around.operators[seeds]])])
+    return int(seeds[np.argmax(figures.order[around.operators[seeds]])])
 
 
 def around_of(question: GraphQuestion) -> Neighborhood:
     """Return the operators and edges to show. Pure."""
-    costs = question.costs
+    figures = question.figures
     return neighborhood(
         dataflow_of(question.program),
         question.seeds,
         question.hops,
         question.direction,
-        None if costs is None else costs.cost_order,
+        None if figures is None else figures.order,
+        best="" if figures is None else figures.best,
     )
 
 
@@ -100,13 +99,12 @@ def work_out(question: GraphQuestion, around: Neighborhood | None) -> GraphAnswe
         layer_gap=layers,
         node_gap=nodes,
     )
-    rate = question.given.shown.axis.ns_per_tick if question.given else Fraction(1)
-    drawn = nodes_of(question.program, around, question.costs, rate, tags_of(question.instances))
+    drawn = nodes_of(question.program, around, question.figures, tags_of(question.instances))
     return GraphAnswer(question, around, layout, drawn)
 
 
 def have_same_layout(one: GraphAnswer, other: GraphAnswer) -> bool:
-    """Whether two pictures differ in costs alone."""
+    """Whether two pictures differ in figures alone."""
     return (
         one.question.program is other.question.program
         and one.question.across == other.question.across

@@ -41,6 +41,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.qt.widgets.labels import tip
+from viewer.reports.compare_text import WORDS
 
 LAYER_GAP, NODE_GAP = 40, 24
 _FITS_FROM, _SHOWN_AT = 0.7, 0.85  # graphs that need a smaller scale are shown in part, at 0.85
@@ -131,9 +132,10 @@ class GraphView(QWidget):
     def accessible_value(self) -> str:
         """Return the text for screen readers: the focused operator and its cost."""
         node = self.current
-        return (
-            ", ".join(text for text in (node.name, node.place, node.cost) if text) if node else ""
-        )
+        if node is None:
+            return ""
+        verdict = "" if node.verdict is None else WORDS[node.verdict]
+        return ", ".join(filter(None, (node.name, node.place, node.cost, verdict)))
 
     def _announce_current(self) -> None:
         if self.hasFocus() and QAccessible.isActive():

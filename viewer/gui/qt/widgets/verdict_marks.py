@@ -22,11 +22,17 @@ def change_color(verdict: str, theme: Theme) -> QColor:
     return theme.color(verdict if verdict in (SLOWER, FASTER) else "text3")
 
 
-def paint_mark(painter: QPainter, center: QPointF, verdict: str, theme: Theme) -> None:
-    """Paint the mark of a verdict around a point."""
+def paint_mark(
+    painter: QPainter,
+    center: QPointF,
+    verdict: str,
+    theme: Theme,
+    own_color: QColor | None = None,
+) -> None:
+    """Paint the mark of a verdict around a point. own_color: on a fill with that of the verdict."""
     side = theme.px(SIDE)
     box = QRectF(center.x() - side / 2, center.y() - side / 2, side, side)
-    color = change_color(verdict, theme)
+    color = own_color or change_color(verdict, theme)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)

@@ -1,0 +1,119 @@
+"""The changes of operators as texts and fills of nodes."""
+
+import numpy as np
+import pytest
+
+from viewer.analysis.comparison.comparison import Verdict
+from viewer.gui.panels.graph.change_figures import NO_SLICE, ChangeFigures
+from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, NoCostFill
+from viewer.gui.session.comparison import compare_files, compare_inferences
+from viewer.gui.session.feeds.comparison import ComparisonFeed
+
+
+def figures_of(session):
+    return ChangeFigures(ComparisonFeed.of(session).in_tables)
+
+
+@pytest.fixture
+def slower(compared):
+    return figures_of(compared({"blocks.1.dw": 2.0}))
+
+
+@pytest.fixture
+def files(opened, data):
+    """The changes of an edit of `tests/data/compare`, one session each."""
+
+    def make(edit, *ends, swapped=False):
+        source = data / "compare" / edit
+        ends = ends or ("etrecord", "etdp")
+        session = opened(*(source / f"{side}.{end}" for side in "ab" for end in ends))
+        assert not compare_files(session, [str(source / f"{'a' if swapped else 'b'}.etdp")])
+        return figures_of(session)
+
+    return make
+
+
+def cell(figures, label):
+    operators = figures.found.program(0).operators
+    number = next(one.index for one in operators if one.label == label)
+    (found,) = figures.cells(np.array([number]))
+    return number, found
+
+
+def test_a_proven_change_has_its_color_and_number(slower):
+    number, found = cell(slower, "blocks.1.dw · convolution")
+    assert found.fill == ChangeFill(Verdict.SLOWER, CHANGE_STEPS)
+    assert found.text.startswith("+")
+    assert found.text.endswith("2.00 x")
+    lines = slower.lines(number)
+    assert lines[0].startswith("A ")
+    assert ", B " in lines[0]
+    assert "per inference, 2.00 x" in lines[0]
+    assert lines[1].startswith("Slower. 95 % interval of the change: ")
+    assert lines[2] == "Same record."
+    assert slower.summary((number,)).startswith("blocks.1.dw · convolution: A ")
+
+
+def test_what_did_not_change_is_gray(slower):
+    _, found = cell(slower, "blocks.0.dw · convolution")
+    assert found.fill == ChangeFill(Verdict.NO_CHANGE)
+    assert found.verdict is Verdict.NO_CHANGE
+
+
+def test_the_color_has_a_step_for_the_size_of_the_change(compared):
+    figures = figures_of(compared({"blocks.1.dw": 2.0, "blocks.0.dw": 1.2}))
+    _, large = cell(figures, "blocks.1.dw · convolution")
+    _, small = cell(figures, "blocks.0.dw · convolution")
+    assert (large.fill.step, small.fill.step) == (CHANGE_STEPS, 1)
+
+
+def test_operators_of_a_group_show_its_change_and_that_it_is_shared(files):
+    figures = files("06_portable_vs_xnnpack")
+    row = next(n for n, own in enumerate(figures.changes.operators) if len(own) > 2)
+    members = figures.changes.operators[row]
+    cells = figures.cells(np.array(members))
+    assert len({one.text for one in cells}) == 1
+    assert cells[0].text.endswith(f" shared by {len(members)}")
+    assert "not divided: " in figures.lines(members[0])[0]
+    assert figures.found.rows[row][0].label in figures.lines(members[0])[0]
+
+
+def test_a_node_names_the_delegate_call_that_b_runs_it_in(files):
+    figures = files("06_portable_vs_xnnpack")
+    tags = {figures.tag(one.index) for one in figures.found.program(0).operators}
+    assert any(tag.startswith("Xnnpack ") and tag.endswith(" in B") for tag in tags)
+
+
+def test_an_operator_without_a_slice_has_no_figure(opened, data):
+    profile = data / "etdump/cond_portable_x5.etdp"  # operators in a branch have no link
+    session = opened(profile, data / "etrecord/cond_toedge_portable.etrecord")
+    compare_inferences(session, str(profile), 2, (3, 4))
+    figures = figures_of(session)
+    bare = [i for i in range(len(figures.changes.own)) if figures.changes.row_of(i) < 0]
+    assert bare
+    for number in bare:
+        (found,) = figures.cells(np.array([number]))
+        assert (found.text, found.fill) == (NO_SLICE, NoCostFill.UNLINKED)
+        assert figures.lines(number) == [NO_SLICE]
+        assert figures.summary((number,)) == ""
+
+
+def test_what_only_one_arm_has_is_said(files):
+    inserted = files("10_blocks_6_to_8")
+    count = inserted.changes.only_b
+    assert inserted.title == f"{count} rows only in B · medians of 1 + 1 sessions"
+    removed = files("10_blocks_6_to_8", swapped=True)
+    alone = [
+        found
+        for found in removed.cells(np.arange(len(removed.changes.own)))
+        if isinstance(found.fill, ChangeFill) and found.fill.only_in == "A"
+    ]
+    assert len(alone) >= count
+    assert all("only in A" in found.text for found in alone)
+
+
+def test_without_verdicts_nothing_has_a_color(files):
+    figures = files("02_module_renamed")
+    fills = {found.fill for found in figures.cells(np.arange(len(figures.changes.own)))}
+    assert all(fill.step == 0 for fill in fills if isinstance(fill, ChangeFill))
+    assert figures.most == ""

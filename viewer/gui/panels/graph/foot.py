@@ -1,0 +1,53 @@
+"""The lines below the graph: what is shown, and the legend of its colors."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from viewer.gui.panels.graph.change_figures import ChangeFigures
+from viewer.gui.panels.graph.change_scale import ChangeScale
+from viewer.gui.panels.graph.cost_figures import CostFigures
+from viewer.gui.panels.graph.cost_scale import CostScale
+from viewer.gui.panels.graph.fills import Fill
+from viewer.gui.panels.graph.node_figures import NodeFigures
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel
+
+
+class GraphFoot(QWidget):
+    """A summary, the legend of costs or of changes, and a note about what is not shown."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.summary = ElidedLabel("", theme, "caption", "text1")
+        self.note = ElidedLabel("", theme, "caption", "text2")
+        self.costs = CostScale(theme)
+        self.changes = ChangeScale(theme)
+        self.changes.hide()
+        legend = QHBoxLayout()
+        legend.setSpacing(theme.px(12))
+        legend.addWidget(self.costs)
+        legend.addWidget(self.changes)
+        legend.addWidget(self.note, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(6))
+        column.setSpacing(theme.px(2))
+        column.addWidget(self.summary)
+        column.addLayout(legend)
+        theme.changed.connect(self._repaint)
+
+    def show_legend(self, figures: NodeFigures | None, fills_used: set[Fill]) -> None:
+        """Show the legend of the figures of some nodes. fills_used: the fills of the nodes."""
+        if isinstance(figures, ChangeFigures):
+            self.costs.hide()
+            self.changes.show_scale(figures.most, fills_used)
+        else:
+            self.changes.hide()
+            most = figures.most if isinstance(figures, CostFigures) else ""
+            self.costs.show_scale(most, fills_used)
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.costs.update()
+        self.changes.update()
