@@ -70,8 +70,17 @@ class DelegationLine(Enum):
     SECTION = "section"
     INSTANCE = "instance"
     NOT_DELEGATED = "outside"
+    CHANGE = "change"
     REASON = "reason"
     MORE = "more"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """A row of a comparison at a level, by its number."""
+
+    level: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +89,7 @@ class DelegationItem:
 
     line: DelegationLine
     section: str
-    of: Instance | NotDelegated | Unlinked | None = None
+    of: Instance | NotDelegated | Unlinked | ComparedRow | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 It follows the current profile and its current inference or selected range. A click selects the
 calls of a delegate, the slices of an operator, or those without a link for one reason; a double
-click zooms to them. Without a profile the panel shows how an ETRecord was lowered.
+click zooms to them. Without a profile the panel shows how an ETRecord was lowered. While two arms
+are compared, it shows what changed between them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtWidgets import QWidget
 
+from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.delegates.delegation import (
     DelegationReport,
     Instance,
@@ -25,10 +27,19 @@ from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.operator_trace_panel import OperatorTracePanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.delegation.page import DelegationLine, DelegationPage, page_of, record_page
+from viewer.gui.panels.delegation.compared import ComparedDelegation, compare_delegation
+from viewer.gui.panels.delegation.page import (
+    ComparedRow,
+    DelegationLine,
+    DelegationPage,
+    page_of,
+    record_page,
+)
 from viewer.gui.panels.delegation.table import DelegationModel
 from viewer.gui.panels.delegation.view import DelegationView
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.comparison import row_of_selection, select_row
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.scope import TimeScope, left_out
@@ -55,7 +66,10 @@ class DelegationAnswer:
     page: DelegationPage
 
 
-class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
+Shown = DelegationAnswer | ComparedDelegation
+
+
+class DelegationPanel(OperatorTracePanel[Shown]):
     """The report, with a footer that shows how its times add up."""
 
     # With up to this many slices, each with its own identifier, the answer takes less than 40 ms:
@@ -78,22 +92,43 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
             fading=(self.footer,),
         )
         self.column.addWidget(self.footer)
+        self._choosing = False
+        self._comparison = ComparisonFeed.of(session)
+        self.refresh_on(self._comparison.changed)
+        self._comparison.late.connect(self.show_stale)
         self.refresh()
 
     @property
     def shown_trace(self) -> OpenTrace | None:
-        return None if self.answer is None else self.answer.shown
+        return self.answer.shown if isinstance(self.answer, DelegationAnswer) else None
 
     def question(self) -> Question | None:
-        """Return the question for the report in the current scope."""
+        """Return the question for the report in the current scope, or of the comparison."""
         self._of = shown, scope = self.current_scope()
+        found = self._comparison.in_tables
+        if found is not None:
+            return Question(compare_delegation, (found,), found.size, about=found, stays=True)
         if shown is None:
             return None
-        stays = self.answer is not None and self.answer.shown is shown
+        stays = self.shown_trace is shown
         return Question(_answer, (shown, scope), len(shown.trace.slices), stays=stays)
 
-    def show_answer(self, answer: DelegationAnswer) -> None:
-        """Show the report of a profile."""
+    @Slot()
+    def _follow(self) -> None:
+        if isinstance(self.answer, ComparedDelegation) and self._comparison.in_tables is not None:
+            self._mark(self.answer)
+            return
+        super()._follow()
+
+    def show_answer(self, answer: Shown) -> None:
+        """Show the report of a profile or of a comparison."""
+        if isinstance(answer, ComparedDelegation):
+            self._color()
+            self._fill(answer.page)
+            self.footer.clear()
+            self._show_table(answer.subtitle)
+            self._mark(answer)
+            return
         if not len(answer.shown.trace.slices):
             self.show_sentence(NO_METHODS)
             return
@@ -135,6 +170,32 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         self.view.show_contents(page.contents, sorted_by=-1)
         self.table.fit_columns()
 
+    @Slot()
+    def _color(self) -> None:
+        if not isinstance(self.answer, ComparedDelegation):
+            super()._color()
+            return
+        paths = self.answer.found.chosen.a.paths
+        shown = next((t for t in self._session.traces if t.file.path in paths), None)
+        scheme = self._session.state.scheme
+        self.view.color_operators(None if shown is None else shown.operator_colors(scheme))
+
+    def _mark(self, answer: ComparedDelegation) -> None:
+        """Highlight the row by call of the selected slice, and tint those with its operators."""
+        number = row_of_selection(self._session, answer.found)
+        operators = answer.found.operators.operators[number] if number >= 0 else ()
+        self.model.set_selected(operators)
+        if self._choosing:
+            return
+        wanted = ComparedRow(CALLS, number)
+        rows = (i for i in range(len(self.model.rows)) if self.model.item(i).of == wanted)
+        self.view.mark(next(rows, -1))
+
+    @Slot()
+    def _tint(self) -> None:
+        if not isinstance(self.answer, ComparedDelegation):
+            super()._tint()
+
     # -- selecting ---------------------------------------------------------------------------------
 
     @Slot(int)
@@ -143,7 +204,12 @@ class DelegationPanel(OperatorTracePanel[DelegationAnswer]):
         item = self.model.item(row)
         if item.line is DelegationLine.MORE:
             self.model.expand(item.section)
-        elif self.answer is not None:
+        elif isinstance(item.of, ComparedRow):
+            if isinstance(self.answer, ComparedDelegation):
+                self._choosing = True  # the row stays marked, which may share its slices
+                select_row(self._session, self.answer.found, item.of.number, item.of.level)
+                self._choosing = False
+        elif isinstance(self.answer, DelegationAnswer):
             self._select_of(self.answer, item.of)
         elif isinstance(item.of, Instance | NotDelegated):
             self._ask_for_source(item.of.operators)

@@ -86,7 +86,8 @@ class DelegationModel(OperatorModel):
         ]
         lines = super().tsv(copied).splitlines()
         columns = len(self.contents.headings)
-        text = [f"Section\t{lines[0]}\tWhat to do"]
+        has_links = any(item.line is DelegationLine.REASON for item in self.page.items)
+        text = [f"Section\t{lines[0]}" + ("\tWhat to do" if has_links else "")]
         for row, line in zip(copied, lines[1:], strict=True):
             item = self.item(row)
             if isinstance(item.of, Unlinked):

@@ -22,6 +22,8 @@ from viewer.model.text import visible_controls
 _TEXT_LEFT = 30  # px; left margin of the lines below a reason
 _DOT = 8
 _LEFT, _GAP, _BELOW = 12, 8, 4  # px left of a section, above it, and below it
+# Rows with a cell in each column.
+_CELLS = (DelegationLine.INSTANCE, DelegationLine.NOT_DELEGATED, DelegationLine.CHANGE)
 _TOP, _BOTTOM = 4, 8  # px above and below the lines of a reason
 
 
@@ -45,10 +47,7 @@ class DelegationView(OperatorView):
         self.clearSpans()
         header = self.verticalHeader()
         for row in range(len(model.rows)):
-            spans = model.item(row).line not in (
-                DelegationLine.INSTANCE,
-                DelegationLine.NOT_DELEGATED,
-            )
+            spans = model.item(row).line not in _CELLS
             if spans and columns > 1:
                 self.setSpan(row, 0, 1, columns)
             height = self._painter.height_of(row, self.viewport().width())
@@ -91,7 +90,7 @@ class _Painter(OperatorDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         item = self._page_model.item(index.row())
         row: TableRow = index.data(ROW_ROLE)
-        if item.line in (DelegationLine.INSTANCE, DelegationLine.NOT_DELEGATED):
+        if item.line in _CELLS:
             super().paint(painter, option, index)
             return
         rect: QRect = option.rect

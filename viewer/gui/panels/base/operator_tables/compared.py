@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from viewer.analysis.comparison.arms import Arm
@@ -38,17 +39,38 @@ _DOTS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeScale:
+    """What the bars and dots of all rows of a table are relative to.
+
+    most: the largest change, in ns. reach: the change at the edges of the column of dots.
+    """
+
+    most: float
+    reach: float
+
+
+def scale_of(figures: Iterable[Compared]) -> ChangeScale:
+    """Return the scale of some rows."""
+    most, changed = 0.0, []
+    for one in figures:
+        most = max(most, abs(one.change_ns))
+        if one.verdict in CHANGED:
+            changed.append((one.verdict, _dots(one)))
+    return ChangeScale(most, reach_of(changed))
+
+
 def compared_contents(comparison: Comparison, title: str) -> OperatorContents:
     """Return the rows of a comparison, the largest change first. title: of the first column."""
-    rows = list(zip(comparison.rows, comparison.compared, strict=True))
-    rows.sort(key=lambda both: -abs(both[1].change_ns))
-    dots = [dots_of(one.sessions_a, one.sessions_b, one.a_ns, one.interval) for _, one in rows]
-    reach = reach_of((one.verdict, own) for (_, one), own in zip(rows, dots, strict=True))
-    most = max((abs(one.change_ns) for _, one in rows), default=0.0)
-    number = {id(row): i for i, row in enumerate(comparison.rows)}
-    has_lines = comparison.a.program is not None
-    percent = round(100 * reach)
-    headings = (
+    scale, has_lines = scale_of(comparison.compared), comparison.a.program is not None
+    rows = change_rows(comparison, range(len(comparison.rows)), scale, has_lines=has_lines)
+    return OperatorContents(change_headings(title, scale, has_lines=has_lines), tuple(rows))
+
+
+def change_headings(title: str, scale: ChangeScale, *, has_lines: bool) -> tuple[Heading, ...]:
+    """Return the columns of changes. title: of the first one."""
+    percent = round(100 * scale.reach)
+    return (
         Heading(title, ColumnKind.NAME, 0),
         Heading("A", ColumnKind.TIME, 84, _MEDIAN),
         Heading("B", ColumnKind.TIME, 84, _MEDIAN),
@@ -57,11 +79,15 @@ def compared_contents(comparison: Comparison, title: str) -> OperatorContents:
         Heading(f"Sessions, ±{percent} %", ColumnKind.DOTS, 128, _DOTS),
         *((Heading(LINE, ColumnKind.NUMBER, 48),) if has_lines else ()),
     )
-    found = tuple(
-        _table_row(comparison, row, one, own, number[id(row)], most, reach, has_lines)
-        for (row, one), own in zip(rows, dots, strict=True)
-    )
-    return OperatorContents(headings, found)
+
+
+def change_rows(
+    comparison: Comparison, numbers: Iterable[int], scale: ChangeScale, *, has_lines: bool
+) -> list[TableRow]:
+    """Return some rows of a comparison, given by number, the largest change first."""
+    compared = comparison.compared
+    numbers = sorted(numbers, key=lambda number: -abs(compared[number].change_ns))
+    return [_table_row(comparison, number, scale, has_lines) for number in numbers]
 
 
 def reach_of(rows: Iterable[tuple[Verdict, Dots]]) -> float:
@@ -72,19 +98,17 @@ def reach_of(rows: Iterable[tuple[Verdict, Dots]]) -> float:
     return min(max(-(-farthest * 1.05 // 0.05) * 0.05, _LEAST_REACH), _MOST_REACH)
 
 
+def _dots(one: Compared) -> Dots:
+    return dots_of(one.sessions_a, one.sessions_b, one.a_ns, one.interval)
+
+
 def _table_row(
-    comparison: Comparison,
-    row: Row,
-    one: Compared,
-    dots: Dots,
-    number: int,
-    most: float,
-    reach: float,
-    has_lines: bool,
+    comparison: Comparison, number: int, scale: ChangeScale, has_lines: bool
 ) -> TableRow:
+    row, one = comparison.rows[number], comparison.compared[number]
     operators = _operators(comparison.a, row.a) or _operators(comparison.b, row.b)
     module, op = name_parts(row.label)
-    share = one.change_ns / most if most else 0.0
+    share = one.change_ns / scale.most if scale.most else 0.0
     times = [MISSING if ns is None else format_time(round(ns)) for ns in (one.a_ns, one.b_ns)]
     texts = ("", *times, difference_text(round(one.change_ns)), change_text(one) or MISSING, "")
     change = one.change or 0.0
@@ -104,13 +128,20 @@ def _table_row(
         tuple(own),
         module,
         op,
-        "" if row.grade is Grade.SAME else row.grade.value.replace("_", " "),
+        _hint(row),
         texts,
         keys,
         group=number,
         detail=row_sentence(row, one),
-        compared=ComparedCell(one.verdict.value, share, dots, reach, THRESHOLD),
+        compared=ComparedCell(one.verdict.value, share, _dots(one), scale.reach, THRESHOLD),
     )
+
+
+def _hint(row: Row) -> str:
+    """How surely its sides belong together, if that is not certain; or that it has one side."""
+    if row.grade in (Grade.ONLY_A, Grade.ONLY_B):
+        return row.why
+    return "" if row.grade is Grade.SAME else row.grade.value.replace("_", " ")
 
 
 def _operators(arm: Arm, parts: Sequence[int]) -> list[Operator]:

@@ -68,8 +68,9 @@ def term_heading(term: FigureTerm, kind: ColumnKind, width: int, more: str = "")
 class ComparedCell:
     """What a row of a comparison shows besides its texts.
 
-    verdict: the value of a `Verdict`. share: the change as -1 to 1 of the largest one. dots: the
-    sessions. reach: the change at the edges of the column of dots. band: the threshold.
+    verdict: the value of a `Verdict`, "" for a row that is not compared. share: the change as -1 to
+    1 of the largest one. dots: the sessions. reach: the change at the edges of the column of dots.
+    band: the threshold.
     """
 
     verdict: str

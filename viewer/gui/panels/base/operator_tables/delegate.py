@@ -125,7 +125,7 @@ class OperatorDelegate(QStyledItemDelegate):
 
     def _dots(self, painter: QPainter, rect: QRect, row: TableRow) -> None:
         cell = row.compared
-        if cell is not None:
+        if cell is not None and cell.verdict:
             paint_dots(
                 painter,
                 QRectF(rect),
@@ -146,7 +146,7 @@ class OperatorDelegate(QStyledItemDelegate):
             change_color(verdict, theme) if verdict in (SLOWER, FASTER) else theme.color("text2")
         )
         paint_time(painter, number, text, fractions=self._model.has_fractions(column))
-        if row.compared is not None:
+        if row.compared is not None and row.compared.verdict:
             inset = theme.px(2)
             room = QRectF(rect).adjusted(inset, 0, -width - inset, 0)
             paint_change_bar(painter, room, row.compared.share, verdict, theme)
@@ -168,7 +168,8 @@ class OperatorDelegate(QStyledItemDelegate):
         if row.compared is not None:
             mark = theme.px(self.MARK_WIDTH)
             center = QPointF(rect.left() + theme.px(16), rect.center().y() + 1)
-            paint_mark(painter, center, row.compared.verdict, theme)
+            if row.compared.verdict:
+                paint_mark(painter, center, row.compared.verdict, theme)
             left += mark
         if row.operators:
             palette_indices = colors_of(row.operators, self.colors)

@@ -1,0 +1,259 @@
+"""Contents of the delegation report of a comparison: delegates, their calls, and what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from viewer.analysis.comparison.arms import CALLS, DELEGATE, Arm
+from viewer.analysis.comparison.changes.delegation import (
+    ArmCoverage,
+    DelegationChanges,
+    MovedCall,
+    delegation_changes,
+)
+from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.rows import NOT_DELEGATED as NOT_DELEGATED_ROW
+from viewer.analysis.comparison.session_test import THRESHOLD
+from viewer.analysis.cost.lines import source_place
+from viewer.gui.panels.base.operator_tables.compared import (
+    change_headings,
+    change_rows,
+    scale_of,
+)
+from viewer.gui.panels.base.operator_tables.contents import (
+    ComparedCell,
+    OperatorContents,
+    TableRow,
+    first_line,
+    line_of,
+    name_parts,
+)
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.delegation.page import (
+    DELEGATES,
+    NOT_DELEGATED,
+    ComparedRow,
+    DelegationItem,
+    DelegationLine,
+    DelegationPage,
+)
+from viewer.gui.qt.widgets.change_cells import Dots
+from viewer.model.times import counted, format_share, format_time, group_digits
+from viewer.view.open_comparison import OpenComparison
+
+SHARED = "shared"  # instead of a time that is not divided
+CALLED, OUTSIDE_BOTH = "Delegate calls", "Not delegated in A and B"
+NO_CALLS = (
+    "The profiles have no delegate calls and no operators of a runtime that supports delegates."
+)
+NONE_CALLED = "No delegate was called in A or B. All operators ran outside delegates."
+NONE_MOVED = "A and B delegate the same operators."
+UNKNOWN = "Without an ETRecord of A and B, the operators in delegate calls are unknown."
+NOT_DIVIDED = (
+    "A call shares its time among its operators: it is compared with all that runs them in the "
+    "other arm."
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ComparedDelegation:
+    """The delegation report of a comparison."""
+
+    found: OpenComparison
+    changes: DelegationChanges
+    page: DelegationPage
+
+    @property
+    def subtitle(self) -> str:
+        """What the figures are."""
+        a, b = (len(arm.sessions) for arm in self.found.arms)
+        return f"medians of {a} + {b} sessions"
+
+
+def compare_delegation(found: OpenComparison) -> ComparedDelegation:
+    """Return the report of a comparison."""
+    changes = delegation_changes(found.calls, found.at(DELEGATE))
+    return ComparedDelegation(found, changes, _Page(found, changes).made())
+
+
+def only_in(arm: int) -> str:
+    """Return the title of what is delegated in one arm only. arm: 0 for A, 1 for B."""
+    return f"Delegated only in {'AB'[arm]}"
+
+
+class _Page:
+    """Builds the rows with their items, section by section."""
+
+    def __init__(self, found: OpenComparison, changes: DelegationChanges) -> None:
+        self._found, self._changes = found, changes
+        self._calls = changes.calls
+        self._has_lines = self._calls.a.program is not None
+        own = [self._calls.compared[number] for number in changes.rows]
+        self._scale = scale_of([*own, *changes.by_delegate.compared])
+        self._items: list[DelegationItem] = []
+        self._rows: list[TableRow] = []
+
+    def made(self) -> DelegationPage:
+        """Return the page."""
+        changes = self._changes
+        if not changes.has_calls:
+            self._section(DELEGATES, "", NO_CALLS)
+            return self._page()
+        self._section(DELEGATES, *_coverage_texts(changes))
+        by_delegate = changes.by_delegate
+        self._compared(DELEGATES, by_delegate, range(len(by_delegate.rows)), DELEGATE)
+        if changes.rows:
+            counts = " and ".join(
+                f"{group_digits(own.calls)} in {name}"
+                for name, own in zip("AB", changes.coverage, strict=True)
+            )
+            self._section(CALLED, counts, NOT_DIVIDED)
+            self._compared(CALLED, self._calls, changes.rows, CALLS)
+        for arm in (1, 0):
+            if changes.only_in[arm]:
+                self._moved(arm, changes.only_in[arm])
+        self._outside()
+        return self._page()
+
+    def _page(self) -> DelegationPage:
+        headings = change_headings(
+            "Delegate or operator", self._scale, has_lines=self._has_lines
+        )  # fmt: skip
+        contents = OperatorContents(headings, tuple(self._rows))
+        program = self._calls.a.program
+        if program is not None:
+            contents = replace(contents, place=lambda i: source_place(program, i))
+        return DelegationPage(contents, tuple(self._items))
+
+    def _section(self, title: str, hint: str, below: str) -> None:
+        item = DelegationItem(DelegationLine.SECTION, title)
+        self._add(item, TableRow((), "", title, hint, ("",), (title,), detail=below))
+
+    def _add(self, item: DelegationItem, row: TableRow) -> None:
+        self._rows.append(replace(row, group=len(self._items)))
+        self._items.append(item)
+
+    def _compared(
+        self, section: str, comparison: Comparison, numbers: Iterable[int], level: str
+    ) -> None:
+        rows = change_rows(comparison, numbers, self._scale, has_lines=self._has_lines)
+        for row in rows:
+            item = DelegationItem(
+                DelegationLine.CHANGE, section, ComparedRow(level, row.group)
+            )  # fmt: skip
+            if level == DELEGATE:  # all of its operators say nothing
+                name = NOT_DELEGATED if row.op == NOT_DELEGATED_ROW else row.op
+                row = replace(
+                    row, operators=(), op=name, texts=(*row.texts[:6], "")[: len(row.texts)]
+                )
+            self._add(item, row)
+
+    def _moved(self, arm: int, moved: Sequence[MovedCall]) -> None:
+        """Add the section of what is delegated in an arm, and not in the other one."""
+        other = "BA"[arm]
+        operators = {i for one in moved for i in one.operators}
+        ns = sum(one.ns or 0.0 for one in moved)
+        time = format_time(round(ns))
+        hint = f"{counted(len(operators), 'operator')} · medians add up to {time} in {other}"
+        below = (
+            f"The times are those outside delegates, in {other}. In {'AB'[arm]}, the operators "
+            "share their delegate calls, which are compared above."
+        )
+        section = only_in(arm)
+        self._section(section, hint, below)
+        for one in moved:
+            of = ComparedRow(CALLS, one.row)
+            item = DelegationItem(DelegationLine.CHANGE, section, of)
+            self._add(item, self._moved_row(arm, one))
+
+    def _moved_row(self, arm: int, one: MovedCall) -> TableRow:
+        outside, inside = (self._calls.a, self._calls.b) if arm else (self._calls.b, self._calls.a)
+        assert outside.program is not None
+        own = [outside.program.operators[i] for i in one.operators]
+        module, op = name_parts(own[0].label)
+        if len(own) > 1:
+            op += f" and {len(own) - 1} more"
+        ns = one.ns or 0.0
+        time = MISSING if one.ns is None else format_time(round(ns))
+        shared = SHARED if one.members > 1 else MISSING
+        times = (time, shared) if arm else (shared, time)
+        both = (ns, 0.0) if arm else (0.0, ns)
+        instructions = dict.fromkeys(inside.parts[n].id.instruction for n in one.into)
+        where = f"instr. {', '.join(map(str, instructions))}"
+        texts: tuple[str, ...] = ("", *times, "", "", "")
+        keys: tuple[float | str, ...] = (own[0].label.lower(), *both, ns, 0.0, 0.0)
+        if self._has_lines:
+            texts, keys = (*texts, line_of(own)), (*keys, first_line(own))
+        return TableRow(
+            self._in_a(one.operators) if arm == 0 else one.operators,
+            module,
+            op,
+            f"partly in {where}" if one.is_partly else f"in {where}",
+            texts,
+            keys,
+            detail=_moved_sentence(inside, arm, one),
+            compared=ComparedCell("", 0.0, Dots((), ()), self._scale.reach, THRESHOLD),
+        )
+
+    def _in_a(self, operators: Sequence[int]) -> tuple[int, ...]:
+        """The operators of A that belong to some of B, whose colors the table does not know."""
+        pairs = self._calls.pairs.pairs
+        return tuple(sorted({pair.a for pair in pairs if pair.b in operators}))
+
+    def _outside(self) -> None:
+        inside = set(self._changes.rows)
+        rows = [
+            number
+            for number, row in enumerate(self._calls.rows)
+            if row.level == CALLS and number not in inside
+        ]
+        if not rows or not self._changes.rows:
+            return
+        one = [self._calls.compared[number] for number in rows]
+        a, b = sum(each.a_ns or 0.0 for each in one), sum(each.b_ns or 0.0 for each in one)
+        hint = f"medians add up to {format_time(round(a))} in A, {format_time(round(b))} in B"
+        self._section(OUTSIDE_BOTH, hint, "")
+        self._compared(OUTSIDE_BOTH, self._calls, rows, CALLS)
+
+
+def _moved_sentence(inside: Arm, arm: int, one: MovedCall) -> str:
+    """Return where the other arm runs what moved."""
+    calls = " and ".join(
+        f"{inside.parts[n].backend} instr. {inside.parts[n].id.instruction}" for n in one.into
+    )
+    shared = f", shared by {counted(one.members, 'operator')}" if one.members > 1 else ""
+    partly = " A part ran outside delegates." if one.is_partly else ""
+    return f"In {calls} of {'AB'[arm]}{shared}.{partly}"
+
+
+def _coverage_texts(changes: DelegationChanges) -> tuple[str, str]:
+    """Return the text next to the title of the delegates, and the text below it."""
+    arms = list(zip("AB", changes.coverage, strict=True))
+    if not any(own.calls for _, own in arms):
+        return "", NONE_CALLED
+    sentences = [_time_sentence(name, own) for name, own in arms]
+    if not changes.is_linked:
+        return "", " ".join([*sentences, UNKNOWN])
+    hint = ", ".join(
+        f"{group_digits(own.delegated)} of {counted(own.operators, 'operator')} in {name}"
+        for name, own in arms
+    )
+    partly = [f"{counted(own.partly, 'operator')} in {name}" for name, own in arms if own.partly]
+    if partly:
+        sentences.append(f"Partly delegated: {' and '.join(partly)}.")
+    if not any(changes.only_in):
+        sentences.append(NONE_MOVED)
+    return hint, " ".join(sentences)
+
+
+def _time_sentence(name: str, own: ArmCoverage) -> str:
+    if not own.calls:
+        return f"No delegate call in {name}."
+    calls = counted(own.calls, "delegate call")
+    if own.ns is None:
+        return f"{calls} in {name}."
+    of = ""
+    if own.inference_ns:
+        of = f", {format_share(own.ns, own.inference_ns)} of an inference"
+    return f"{name}: {format_time(round(own.ns))} in {calls}{of}."
