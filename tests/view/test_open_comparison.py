@@ -7,6 +7,7 @@ import pytest
 
 from tests.builders.compare_sessions import INFERENCES, write_session
 from tests.builders.compared_windows import arms_of, write_arms
+from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.model.queries import parent_of
 from viewer.view.compared_arms import ChosenArm, ComparedArms
@@ -64,6 +65,11 @@ def test_slices_of_several_rows_do_not_contain_one_another(found):
     apart = [found.slices_of_row(path, row, run) for row in rows]
     both = found.slices_of_rows(path, rows, run, "operator")
     assert both.tolist() == sorted(np.concatenate(apart).tolist())
+
+
+def test_no_rows_have_no_slices(found):
+    path, run = found.typical(0)
+    assert len(found.slices_of_rows(path, (), run, CALLS)) == 0
 
 
 def test_of_nested_slices_only_the_outermost_are_those_of_a_row(data):

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.arms import CALLS, Arm
 from viewer.analysis.comparison.changes.operators import OperatorChanges, operator_changes
 from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
@@ -20,7 +20,7 @@ from viewer.analysis.comparison.slice_rows import rows_of_slices
 from viewer.analysis.comparison.typical import typical_run
 from viewer.arrays import Ints
 from viewer.model.queries import starts_in_run, tree
-from viewer.model.trace import KeyKind, Run
+from viewer.model.trace import KeyKind, Run, Trace
 from viewer.program.program import Program
 from viewer.view.compared_arms import ComparedArms
 from viewer.workspace.comparison_arms import arm_of, arm_problem
@@ -50,6 +50,7 @@ class OpenComparison:
         )
         self._levels: dict[str, Comparison] = {}
         self._rows_of_slices: dict[tuple[str, str], Ints] = {}
+        self._parents_of: dict[str, Ints] = {}
 
     @property
     def calls(self) -> Comparison:
@@ -125,18 +126,30 @@ class OpenComparison:
         if row_of is None or session is None:
             return np.empty(0, np.int64)
         trace = session.table.trace
-        wanted = np.isin(row_of, np.fromiter(rows, np.int64))
+        is_wanted = np.zeros(len(self.at(level).rows) + 1, np.bool_)  # the last one is for no row
+        is_wanted[list(rows)] = True
+        wanted = is_wanted[row_of]
         own = np.flatnonzero(wanted)
         kinds = trace.keys.kind[trace.slices.key[own]]
         if (kinds != KeyKind.KERNEL).any():
             own = own[kinds != KeyKind.KERNEL]  # that of a call may be as long as the call
         own = starts_in_run(trace, run, own)
-        shape = tree(trace.slices)
-        parent = np.full(len(shape.index), -1)
-        parent[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
+        parent = self._parents(trace)
         inside = (parent[own] >= 0) & wanted[parent[own]]
         outermost: Ints = own[~inside]
         return outermost
+
+    def _parents(self, trace: Trace) -> Ints:
+        """The slice that contains each slice of a profile, -1 for none; kept for the last two."""
+        known = self._parents_of.get(trace.path)
+        if known is None:
+            shape = tree(trace.slices)
+            known = np.full(len(shape.index), -1)
+            known[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
+            while len(self._parents_of) > 1:  # one per arm
+                del self._parents_of[next(iter(self._parents_of))]
+            self._parents_of[trace.path] = known
+        return known
 
     def _session_of(self, path: str) -> Session | None:
         every = (session for arm in self.arms for session in arm.sessions)

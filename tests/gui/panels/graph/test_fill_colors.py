@@ -1,9 +1,11 @@
 """The colors of nodes can be told apart, and their texts can be read."""
 
 import pytest
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor, QImage, QPainter
 
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.panels.graph.fill_colors import colors_of
+from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
 from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill
 from viewer.gui.qt.theme.theme import DARK, LIGHT
 from viewer.render.palette import contrast
@@ -61,3 +63,20 @@ def test_what_did_not_change_is_fainter_than_what_is_unknown(look):
         for verdict in (Verdict.NO_CHANGE, Verdict.CANNOT_TELL)
     )
     assert 1 < unchanged < unknown
+
+
+@pytest.mark.parametrize(("width", "height"), [(196, 52), (12, 12), (20, 60)])
+def test_the_hatch_ends_inside_its_rectangle(theme, width, height):
+    image = QImage(width + 20, height + 20, QImage.Format.Format_RGB32)
+    image.fill(QColor("white"))
+    painter = QPainter(image)
+    paint_hatch(painter, QRectF(10, 10, width, height), theme)
+    painter.end()
+    painted = {
+        (x, y)
+        for x in range(image.width())
+        for y in range(image.height())
+        if image.pixelColor(x, y) != QColor("white")
+    }
+    assert painted
+    assert all(10 <= x <= 10 + width and 10 <= y <= 10 + height for x, y in painted)

@@ -74,6 +74,10 @@ class ComparedDelegation:
 def compare_delegation(found: OpenComparison) -> ComparedDelegation:
     """Return the report of a comparison."""
     changes = delegation_changes(found.calls, found.at(DELEGATE))
+    for side in (0, 1):
+        typical = found.typical(side)
+        if typical is not None:
+            found.rows_of_slices(typical[0], DELEGATE)  # cached: a row selects slices
     return ComparedDelegation(found, changes, _Page(found, changes).made())
 
 

@@ -16,7 +16,7 @@ from viewer.render.palette import fills, label_colors, label_rgb, mix
 _OF_COLOR = (0.32, 0.6, 1.0)
 # How much of the slab a gray has: what did not change is dimmed.
 _UNCHANGED, _UNKNOWN = 0.28, 0.6
-_HATCH_STEP = 10  # px
+_HATCH_STEP, _HATCH_ALPHA = 8, 0.5  # px, and faint behind texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,9 @@ def paint_hatch(painter: QPainter, rect: QRectF, theme: Theme) -> None:
 
     They end inside the rectangle: SVG files ignore clipping.
     """
-    painter.setPen(QPen(theme.color("text3" if theme.dark else "slab"), 1.0))
+    color = QColor(theme.color("text3"))
+    color.setAlphaF(_HATCH_ALPHA)
+    painter.setPen(QPen(color, 1.0))
     bottom, height, step = rect.bottom(), rect.height(), theme.px(_HATCH_STEP)
     inset = theme.px(2)
     offset = float(step)
