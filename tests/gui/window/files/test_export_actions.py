@@ -106,6 +106,6 @@ def test_the_graph_is_saved_as_a_picture_beside_the_profile(
     attention.session.select_operators(0, (1,))
     qtbot.waitUntil(lambda: attention.graph.view.picture is not None)
     with qtbot.waitSignal(attention.saver.saved):
-        attention.graph.save_button.click()
+        attention.graph.controls.save.click()
     assert proposed == ["attn_xnnpack_x5.graph.png"]
     assert b"<svg" in (tmp_path / "graph.svg").read_bytes()
