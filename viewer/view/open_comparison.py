@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS, Arm
+from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.changes.operators import OperatorChanges, operator_changes
 from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
