@@ -79,6 +79,8 @@ class DelegationPanel(OperatorTracePanel[Shown]):
     model: DelegationModel
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        # First, as making it may change what the signals that the base connects report.
+        self._comparison = ComparisonFeed.of(session)
         model = DelegationModel()
         self.footer = CostFooter(theme)
         super().__init__(
@@ -93,7 +95,6 @@ class DelegationPanel(OperatorTracePanel[Shown]):
         )
         self.column.addWidget(self.footer)
         self._choosing = False
-        self._comparison = ComparisonFeed.of(session)
         self.refresh_on(self._comparison.changed)
         self._comparison.late.connect(self.show_stale)
         self.refresh()

@@ -62,13 +62,14 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
     operators_requested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        # First, as making it may change what the signals that the base connects report.
+        self._comparison = ComparisonFeed.of(session)
         self.model = ModuleModel()
         self.view = ModuleView(self.model, theme)
         super().__init__(session, self.view, theme, "Filter modules", parent)
         self.model.setParent(self)
         self._tree: ModuleTree | None = None
         self._choosing = False
-        self._comparison = ComparisonFeed.of(session)
         self._picked: tuple[SliceSet, int] | None = None  # slices selected by a module
         self._open_before: list[Key] | None = None  # the rows that were open before filtering
         self._latest.failed.connect(self.show_sentence)

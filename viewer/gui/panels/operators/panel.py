@@ -66,12 +66,13 @@ class OperatorsPanel(CostPanel[Listed]):
     SYNC_LIMIT = 500
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        # First, as making it may change what the signals that the base connects report.
+        self._comparison = ComparisonFeed.of(session)
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme)
         super().__init__(session, self.table, theme, "Filter operators", parent)
         self.model.setParent(self)
         self.table.chosen.connect(self._choose)
-        self._comparison = ComparisonFeed.of(session)
         self.refresh_on(self._comparison.changed)
         self._comparison.late.connect(self.show_stale)
         self.refresh()

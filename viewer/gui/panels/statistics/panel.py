@@ -69,6 +69,8 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
     export_requested = Signal(object)  # Callable[[str], Job]
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        # First, as making it may change what the signals that the base connects report.
+        self._comparison = ComparisonFeed.of(session)
         self.footer = CostFooter(theme)
         super().__init__(session, theme, "Statistics", "Filter", self.footer, parent)
         self._offered: OpenTrace | None = None  # whose keys are offered
@@ -83,7 +85,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self.by.activated.connect(self._pick)
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
-        self._comparison = ComparisonFeed.of(session)
         self.refresh_on(session.workspace_changed, theme.changed, self._comparison.changed)
         for signal in (session.selection_changed, session.run_picked):
             signal.connect(self._follow)

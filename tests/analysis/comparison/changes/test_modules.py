@@ -6,8 +6,8 @@ from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm
 from tests.builders.stretched_dumps import write_arm
 from tests.paths import DATA
+from viewer.analysis.comparison.changes.modules import module_changes
 from viewer.analysis.comparison.comparison import Comparison, Verdict
-from viewer.analysis.comparison.module_changes import module_changes
 from viewer.analysis.comparison.rollups import MODULE
 from viewer.program.module_tree import module_tree
 
