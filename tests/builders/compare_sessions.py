@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.builders.etdump_writer import Event, Run, framework, operator, write_dump
 from viewer.analysis.comparison.arms import Arm
@@ -14,8 +15,15 @@ INFERENCES = 12  # of which 3 warm up
 GAP = 1_000  # ns around every call
 
 
-def write_session(path: Path, kernels: Mapping[str, Sequence[int]]) -> Path:
-    """Write a dump. kernels: name -> its ns in every inference, in the order of instructions."""
+def write_session(
+    path: Path,
+    kernels: Mapping[str, Sequence[int]],
+    gaps: Mapping[int, int] = MappingProxyType({}),
+) -> Path:
+    """Write a dump. kernels: name -> its ns in every inference, in the order of instructions.
+
+    gaps: number of an inference, from 0 -> ns in which it waits at its end.
+    """
     runs, now = [], 1_000_000
     for number in range(INFERENCES):
         began, events = now, list[Event]()
@@ -24,6 +32,7 @@ def write_session(path: Path, kernels: Mapping[str, Sequence[int]]) -> Path:
             events.append(operator(f"native_call_{name}", instruction, start, end, chain=0))
             events.append(operator("OPERATOR_CALL", instruction, start, end, chain=0))
             now = end + GAP
+        now += gaps.get(number, 0)
         runs.append(Run("Execute", [*events, framework("Method::execute", began, now)]))
         now += 10 * GAP
     return write_dump(path, runs)

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.sessions import Session
+from viewer.analysis.comparison.sessions import MethodTimes, Session
 from viewer.arrays import Floats
 from viewer.model.trace import Run
 
@@ -19,11 +19,11 @@ from viewer.model.trace import Run
 def typical_run(arm: Arm, method: str = "") -> tuple[Session, Run] | None:
     """Return the session and the run; None for an arm without runs.
 
-    Its parts differ least from the medians of the arm, in sum. method: only runs of it, if it has
-    any; else of the method that takes longest. An arm of files without methods has the run whose
-    duration is nearest to the median.
+    Its parts, and the time between its calls, differ least from the medians of the arm, in sum.
+    method: only runs of it, if it has any; else of the method that takes longest. An arm of files
+    without methods has the run whose duration is nearest to the median.
     """
-    usual = _usual(arm)
+    usual, gap = _usual(arm), _usual_gap(arm)
     of_methods: dict[str, float] = {}
     for session in arm.sessions:
         for times in session.methods:
@@ -40,6 +40,7 @@ def typical_run(arm: Arm, method: str = "") -> tuple[Session, Run] | None:
             wanted = usual[[arm.number[part.id] for part in times.parts]]
             ran = np.nan_to_num(times.ticks * session.ns_per_tick)
             distance = np.abs(ran - np.nan_to_num(wanted)).sum(axis=1)
+            distance += np.abs(_gaps(session, times) - gap[chosen])
             nearest = int(np.argmin(distance))
             if best is None or distance[nearest] < best[0]:
                 best = float(distance[nearest]), session, times.runs[nearest]
@@ -52,6 +53,24 @@ def _usual(arm: Arm) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # parts that never ran
         found: Floats = np.nanmedian(times, axis=0) if times.size else np.zeros(times.shape[1])
+    return found
+
+
+def _usual_gap(arm: Arm) -> dict[str, float]:
+    """Method -> the median time of a run, in ns, in which no call runs."""
+    gaps: dict[str, list[Floats]] = {}
+    for session in arm.sessions:
+        for times in session.methods:
+            gaps.setdefault(times.method, []).append(_gaps(session, times))
+    return {method: float(np.median(np.concatenate(own))) for method, own in gaps.items()}
+
+
+def _gaps(session: Session, times: MethodTimes) -> Floats:
+    """The time of each run in which no call runs, in ns."""
+    is_call = np.array([part.id.event is None for part in times.parts], np.bool_)
+    in_calls = np.nan_to_num(times.ticks[:, is_call]).sum(axis=1)
+    durations = np.array([run.end - run.start for run in times.runs], np.float64)
+    found: Floats = (durations - in_calls) * session.ns_per_tick
     return found
 
 
