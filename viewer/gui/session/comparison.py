@@ -11,6 +11,7 @@ from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.hand_pairs import keys_of_parts
 from viewer.arrays import Ints
 from viewer.gui.session.session import Session
+from viewer.gui.session.tracks import shown_clocks
 from viewer.model.inference_views import Inferences
 from viewer.model.warm_up import counted_inferences
 from viewer.view.clock_groups import ClockGroup
@@ -18,6 +19,7 @@ from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.compared_view import without_comparison
 from viewer.view.open_comparison import OpenComparison
 from viewer.view.state import SliceRef, SliceSet
+from viewer.view.ties import aligned_keys
 
 
 def compare_files(session: Session, paths: Collection[str]) -> str:
@@ -72,6 +74,26 @@ def letter_of(session: Session, group: ClockGroup) -> str:
     paths = {session.traces[number].file.path for number in group.traces}
     in_a, in_b = paths <= set(chosen.a.paths), paths <= set(chosen.b.paths)
     return "" if in_a == in_b else "A" if in_a else "B"
+
+
+def joined_clocks(session: Session) -> tuple[str, str] | None:
+    """Return the clock groups of A and B if their strips are one picture, else None.
+
+    They are while only these two are shown, expanded, and aligned at one scale.
+    """
+    state, groups = session.state, session.groups
+    keys = shown_clocks(session)
+    if state.compared is None or not state.compared.in_tables or len(keys) != 2:
+        return None
+    if state.inferences is not Inferences.AS_RUN or state.strips.collapsed & set(keys):
+        return None
+    if (
+        not set(keys) <= set(aligned_keys(state.ties))
+        or len({state.ties[k].scale for k in keys}) > 1
+    ):
+        return None
+    letters = [letter_of(session, groups.by_key(key)) for key in keys]
+    return (keys[0], keys[1]) if letters == ["A", "B"] else None
 
 
 def swap_arms(session: Session) -> None:

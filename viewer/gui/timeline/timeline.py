@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.session.comparison import joined_clocks
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
 from viewer.gui.timeline.bookmarks_bar import BookmarksBar
@@ -66,6 +68,7 @@ class Timeline(QWidget):
         self.setMinimumHeight(ABOVE + 60 + LEGEND_HEIGHT)
         self.drawings.reopened.connect(self._follow)
         session.strips_changed.connect(self._follow)
+        session.compared.connect(self._follow_arms)
         session.clock_activated.connect(self._show_needed)
         session.selection_changed.connect(self._show_needed)
         session.clock_activated.connect(self._focus_active)
@@ -116,8 +119,8 @@ class Timeline(QWidget):
 
     @property
     def corner(self) -> Corner:
-        """The corner of the active clock."""
-        return self.strip.corner
+        """The corner of the active clock, or that of the strip above if it has none."""
+        return (self.strips[0] if self.strip.is_joined else self.strip).corner
 
     def scene_of(self, trace: int) -> Scene:
         """The scene that shows an open trace, which has a strip."""
@@ -172,6 +175,7 @@ class Timeline(QWidget):
         had_focus = any(strip.has_focus for strip in spare)
         for strip in spare:
             strip.discard()
+        self._join(strips)
         for strip in strips:
             strip.fit()
             strip.view.show_cursor(None)  # it may no longer be aligned
@@ -179,6 +183,21 @@ class Timeline(QWidget):
         if had_focus:
             self.strip.take_focus()  # otherwise Qt gives it to the next button
         self._cover()
+
+    def _join(self, strips: Sequence[ClockStrip]) -> None:
+        """Join the strips of two compared arms, and no others."""
+        joined = joined_clocks(self._session)
+        for strip in strips:
+            above = joined is not None and strip is strips[1]
+            below = joined is not None and strip is strips[0]
+            strip.join(strips[0] if above else None, strips[1] if below else None)
+
+    @Slot()
+    def _follow_arms(self) -> None:
+        """Follow whether the strips are joined."""
+        is_joined = any(strip.is_joined for strip in self.strips)
+        if is_joined != (joined_clocks(self._session) is not None):
+            self._follow()
 
     @Slot()
     def _show_needed(self) -> None:

@@ -16,10 +16,12 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPen
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.bookmarks import paint_marks
+from viewer.gui.timeline.painting.compared_marks import stamp_compared
 from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
 from viewer.gui.timeline.painting.plans import PlanPainter
+from viewer.gui.timeline.painting.ribbons import paint_tails
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.selection import stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
@@ -65,6 +67,8 @@ class FramePainter:
         self.scene = scene
         self.theme = theme
         self.title_indent = 0
+        # Whether ribbons end in this strip, which is then arm B, or start here; None without any.
+        self.ribbons_end: bool | None = None
         self.labels = LabelPainter(scene, theme)
         self.flows = FlowPainter(scene, theme)
         self.plans = PlanPainter(scene, theme)
@@ -122,6 +126,7 @@ class FramePainter:
             )
             plans, start = self._bands(BandKind.PLAN), scene.scroll + top
             self.plans.stamp(part, plans, start, canvas, xmap, sources)
+            stamp_compared(part, scene, (top, bottom), canvas, xmap, theme)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
         drawn = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
@@ -138,6 +143,8 @@ class FramePainter:
                 if (missing := scene.missing_text)
                 else NOTHING_TO_DRAW,
             )
+        if self.ribbons_end is not None:
+            paint_tails(painter, scene, canvas, theme, is_b=self.ribbons_end)
         self.labels.start()
         for top, bottom in scene.sections(height):
             self._enter(top, bottom)

@@ -94,8 +94,7 @@ class LabelPainter:
         rows = [int(layout.row[b]) for b in bands]
         found = drawn.raster.labels(rows, trace_xmap, canvas.device(LABEL_WIDTH))
         native = shown.trace.slices.columns.get(NATIVE_DURATION)
-        behind = Emphasis.UNMATCHED if scene.search.dims else Emphasis.DIMMED
-        inks = _inks(self.theme.dark, self.theme.tokens.text2, behind)
+        inks = _inks(self.theme.dark, self.theme.tokens.text2, scene.drawings.behind)
         tops = [int(layout.y[band]) - scene.scroll + SLICE_TOP for band in bands]
         talls = layout.slice_height[bands].tolist()
         ratio = canvas.ratio

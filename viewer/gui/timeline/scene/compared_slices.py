@@ -1,8 +1,8 @@
 """Which slices stand out while two arms are compared: what changed, or the selected pair.
 
 Everything else is dimmed. With nothing selected, these are the slices of the rows that are proven
-to have changed; if there are none, nothing is dimmed. A selected slice makes those of its row stand
-out in both arms. Only traces whose strips are shown count.
+to have changed, and those that only one arm has; if nothing changed, nothing is dimmed. A selected
+slice makes those of its row stand out in both arms. Only traces whose strips are shown count.
 
 Up to 20,000 slices, they are found immediately; above that, in a thread. Until then, what stood out
 before does.
@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.analysis.comparison.steps import CHANGED
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.comparison import row_of_selection
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
+from viewer.gui.timeline.scene.changed_pairs import changed_rows, rows_of_one_arm
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.inference_views import Inferences
 from viewer.render.palette import Palette
@@ -92,7 +92,8 @@ class ComparedSlices(QObject):
             return () if row < 0 else (row,)
         if session.state.operators is not None:
             return ()
-        return tuple(i for i, (_, one) in enumerate(found.rows) if one.verdict in CHANGED)
+        changed = changed_rows(found)
+        return (*changed, *rows_of_one_arm(found)) if changed else ()
 
     def _shown(self) -> list[tuple[int, OpenTrace, Palette]]:
         """The traces that have strips, with their palettes."""

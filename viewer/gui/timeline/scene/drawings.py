@@ -15,6 +15,7 @@ from viewer.arrays import Bools, Ints
 from viewer.gui.session.clocks import shared_clocks
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
+from viewer.gui.timeline.scene.compared_marks import ComparedMarks
 from viewer.gui.timeline.scene.compared_slices import ComparedSlices
 from viewer.gui.timeline.scene.highlighting import Highlighting
 from viewer.gui.timeline.scene.job_plans import JobPlans
@@ -51,6 +52,8 @@ class Drawings(QObject):
         self._highlighting.changed.connect(self.changed)
         self._compared = ComparedSlices(session)
         self._compared.changed.connect(self.changed)
+        self.compared_marks = ComparedMarks(session)
+        self.compared_marks.changed.connect(self.changed)
         session.query_changed.connect(self.changed)
         session.also.append(prepare)
         session.workspace_changed.connect(self._reopen)
@@ -60,10 +63,13 @@ class Drawings(QObject):
         """The rasters and colors for a frame, dimmed while something is found or highlighted."""
         compared = self._compared.of
         dimmed = bool(compared) or self.session.state.operators is not None or self.has_lit_class
-        emphasis = Emphasis.DIMMED if dimmed else Emphasis.FULL
+        emphasis = self.behind if dimmed else Emphasis.FULL
+        if self.search.dims and self.search.shows_only_hits:
+            emphasis = Emphasis.HIDDEN
+        elif self.search.dims:
+            emphasis = Emphasis.UNMATCHED
         if self.search.dims:
-            only = self.search.shows_only_hits
-            emphasis = Emphasis.HIDDEN if only else Emphasis.UNMATCHED
+            compared = {}
         return [
             drawn.source(
                 dark=dark,
@@ -72,6 +78,12 @@ class Drawings(QObject):
             )
             for number, drawn in enumerate(self.rasters)
         ]
+
+    @property
+    def behind(self) -> Emphasis:
+        """How slices that do not stand out are drawn: faintest if they are found or unchanged."""
+        faintest = self.search.dims or self._compared.of
+        return Emphasis.UNMATCHED if faintest else Emphasis.DIMMED
 
     def _reopen(self) -> None:
         before = {id(p.shown.trace): p for p in self.rasters}
@@ -103,7 +115,8 @@ class Drawings(QObject):
     @property
     def is_highlighting(self) -> bool:
         """Whether highlighted slices are still being computed, with all slices dimmed."""
-        return self._highlighting.pending or self._compared.pending
+        tasks = self._highlighting, self._compared, self.compared_marks
+        return any(task.pending for task in tasks)
 
     @property
     def has_lit_class(self) -> bool:

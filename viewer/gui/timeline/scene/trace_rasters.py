@@ -52,14 +52,14 @@ class TraceRasters:
     ) -> RasterSource:
         """What a frame needs of the trace; highlighted slices, if any, stay in full color.
 
-        above: other slices that do, instead of those of the operators or the class. With
-        Emphasis.UNMATCHED and HIDDEN, these are the search hits.
+        above: other slices that do, instead of those of the operators or the class, or of the
+        search hits with Emphasis.UNMATCHED and HIDDEN.
         """
         colors = cell_colors(dark, emphasis)
-        if above is None:
-            above = self.hits if self.hits is not None else self.lit_slices
-        if emphasis in (Emphasis.HIDDEN, Emphasis.UNMATCHED):
+        if above is None and emphasis in (Emphasis.HIDDEN, Emphasis.UNMATCHED):
             above = self.found
+        elif above is None:
+            above = self.hits if self.hits is not None else self.lit_slices
         return RasterSource(
             self.raster, self.shown.axis, colors, above, cell_colors(dark, Emphasis.FULL)
         )

@@ -10,7 +10,9 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.timeline.painting.ribbons import paint_tails
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.render.canvas import Canvas
 from viewer.view.strip_view import StripView
 
 HEIGHT = 5  # px
@@ -28,14 +30,34 @@ class StripEdge(QWidget):
         self.setFixedHeight(HEIGHT)
         self.setCursor(Qt.CursorShape.SizeVerCursor)
         self.setToolTip("Drag to resize; double-click to show all rows")
+        self._is_joined = False  # with the strip below
         theme.changed.connect(self.update)
+
+    def set_joined(self, joined: bool) -> None:
+        """Set whether ribbons cross it on their way to the strip below."""
+        if joined != self._is_joined:
+            self._is_joined = joined
+            for signal in (self._scene.changed, self._scene.moved):
+                if joined:
+                    signal.connect(self.update)
+                else:
+                    signal.disconnect(self.update)
+            self.update()
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the edge."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.color("panel"))
-        painter.fillRect(0, HEIGHT - 1, self.width(), 1, self._theme.color("line"))
+        """Paint the edge, and the ribbons that cross it."""
+        painter, theme, left = QPainter(self), self._theme, self._rows.x()
+        painter.fillRect(self.rect(), theme.color("panel"))
+        if self._is_joined:
+            canvas = Canvas(self._rows.width(), HEIGHT, self.devicePixelRatioF())
+            painter.fillRect(left, 0, canvas.width, HEIGHT, theme.color("canvas"))
+            painter.setClipRect(left, 0, canvas.width, HEIGHT)
+            painter.translate(left, 0)
+            above = -self._rows.height()
+            paint_tails(painter, self._scene, canvas, theme, is_b=False, top=above)
+        else:
+            painter.fillRect(0, HEIGHT - 1, self.width(), 1, theme.color("line"))
         painter.end()
 
     @guard

@@ -26,8 +26,10 @@ from viewer.model.times import format_span
 from viewer.view.clock_groups import group_caption, group_title
 
 HEIGHT = 26
+BAND_HEIGHT = 36  # of the header next to a band of ribbons
 _INDENT = 28  # px, of the title, as of the headers below
 _AIR = 12
+_NARROW_AIR = 4
 _ACTIVE = 3  # px, width of the bar of the active clock
 _DRAG_THRESHOLD = 5
 _RANGE_WIDTH = 190
@@ -60,6 +62,7 @@ class StripHeader(QWidget):
         self._drag = _Drag.NONE
         self._before = scene.session.state  # when the current drag began
         self._shifted: float | None = None  # px, by the current drag once it shifted anything
+        self._is_narrow = False
         self.setFixedHeight(HEIGHT)
         self.fold = self._button()
         self.fold.clicked.connect(self.toggle)
@@ -127,6 +130,12 @@ class StripHeader(QWidget):
         """Whether only the header of the strip is shown."""
         return self._scene.group.key in self._scene.session.state.strips.collapsed
 
+    def set_narrow(self, narrow: bool) -> None:
+        """Set whether there is only the column of the names, next to a band of ribbons."""
+        self._is_narrow = narrow
+        self.setFixedHeight(BAND_HEIGHT if narrow else HEIGHT)
+        self.align.setVisible(not narrow)
+
     def refresh(self) -> None:
         """Follow the arrangement of the strips, and the theme."""
         folded = self.is_collapsed
@@ -138,7 +147,9 @@ class StripHeader(QWidget):
         self.align.setFont(self._theme.font("caption"))
         self.align.setAccessibleName(f"Align {self.title}")
         parts = (self.title, self.caption, self.alignment)
-        self.setAccessibleName(", ".join(part for part in parts if part))
+        told = ", ".join(part for part in parts if part)
+        self.setAccessibleName(told)
+        self.setToolTip(tip(told) if self._is_narrow else "")
         self._place()
         self.update()
 
@@ -168,10 +179,14 @@ class StripHeader(QWidget):
         painter, theme = QPainter(self), self._theme
         painter.fillRect(event.rect(), theme.color("chrome"))
         if self.is_active:
-            painter.fillRect(0, 0, _ACTIVE, HEIGHT, theme.color("accent"))
+            painter.fillRect(0, 0, _ACTIVE, self.height(), theme.color("accent"))
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, 0, self.width(), 0)
-        painter.drawLine(0, HEIGHT - 1, self.width(), HEIGHT - 1)
+        painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
+        if self._is_narrow:
+            self._paint_narrow(painter)
+            painter.end()
+            return
         painter.setFont(theme.font("caption"))
         painter.setPen(theme.color("text2"))
         room = self._range_room()
@@ -201,6 +216,17 @@ class StripHeader(QWidget):
         self._text(painter, QRect(left, 0, right - left, HEIGHT), self.caption)
         painter.end()
 
+    def _paint_narrow(self, painter: QPainter) -> None:
+        """Paint the title above the caption, in the column of the names."""
+        theme, wide, half = self._theme, self.width() - _INDENT - _NARROW_AIR, self.height() // 2
+        painter.drawLine(self.width() - 1, 0, self.width() - 1, self.height())
+        painter.setFont(theme.font("process"))
+        painter.setPen(theme.color("text1" if self.is_active else "text2"))
+        self._text(painter, QRect(_INDENT, 2, wide, half - 2), self.title)
+        painter.setFont(theme.font("caption"))
+        painter.setPen(theme.color("text2"))
+        self._text(painter, QRect(_INDENT, half, wide, half - 2), self.caption)
+
     def _range_room(self) -> QRect:
         """The place of the visible range, which is as wide as the longest one needs."""
         wide = self._theme.px(_RANGE_WIDTH)
@@ -212,7 +238,8 @@ class StripHeader(QWidget):
 
     def _show_range(self) -> None:
         # The other texts stay while the view moves.
-        self.update(self._range_room())
+        if not self._is_narrow:
+            self.update(self._range_room())
 
     @staticmethod
     def _text(painter: QPainter, room: QRect, text: str) -> None:

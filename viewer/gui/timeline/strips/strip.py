@@ -2,7 +2,8 @@
 
 A single strip is the whole timeline. If there are several, each has a header with the name of its
 clock, a low overview, and an edge that can be dragged to resize it; it can be collapsed to its
-header.
+header. The strip of arm B in a comparison is joined to that of arm A: its rows follow directly,
+with a band of ribbons between, because both have the overview and the ruler of A.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.strips.edge import StripEdge
 from viewer.gui.timeline.strips.header import StripHeader
+from viewer.gui.timeline.strips.ribbon_band import RibbonBand
 from viewer.gui.timeline.view import TimelineView
 
 ABOVE = FULL_SIZES.height + RULER_HEIGHT
@@ -51,10 +53,12 @@ class ClockStrip(QWidget):
         self.edge = StripEdge(self.scene, self.view, theme)
         self._bar = QScrollBar(Qt.Orientation.Vertical)
         self._bar.setSingleStep(SCROLL_PER_NOTCH)
-        grid = QGridLayout(self)
+        self.band = RibbonBand(self.scene, theme)
+        grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(0)
         grid.addWidget(self.header, 0, 0, 1, 3)
+        grid.addWidget(self.band, 0, 1)
         grid.addWidget(self.corner, 1, 0, 2, 1)
         grid.addWidget(self.overview, 1, 1)
         grid.addLayout(_stacked(self.ruler, self.marks), 2, 1)
@@ -93,6 +97,7 @@ class ClockStrip(QWidget):
         """The parts that paint their entire area."""
         return (
             self.header,
+            self.band,
             self.view.viewport(),
             self.headers,
             self.ruler,
@@ -117,6 +122,21 @@ class ClockStrip(QWidget):
         """Give the keyboard to the canvas, or to the chevron while the strip is collapsed."""
         (self.header.fold if self.is_collapsed else self.view).setFocus()
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether it continues the strip above, without an overview and a ruler of its own."""
+        return self.band.is_joined
+
+    def join(self, above: ClockStrip | None, below: ClockStrip | None) -> None:
+        """Join it to the strip of the other arm, which is above or below; None: to none."""
+        self.band.join(None if above is None else above.scene)
+        self.header.set_narrow(above is not None)
+        self._grid.addWidget(self.header, 0, 0, 1, 3 if above is None else 1)
+        self.band.setVisible(above is not None)
+        joined = above is not None or below is not None
+        self.view.frames.ribbons_end = above is not None if joined else None
+        self.edge.set_joined(below is not None)
+
     # -- heights -----------------------------------------------------------------------------
 
     @property
@@ -138,8 +158,10 @@ class ClockStrip(QWidget):
         shown = not self.is_collapsed
         if not shown and self.has_focus:
             self.header.fold.setFocus()  # otherwise Qt gives the focus to the next strip
-        for part in (self.corner, self.overview, self.ruler, self.headers, self.view):
+        for part in (self.headers, self.view):
             part.setVisible(shown)
+        for above in (self.corner, self.overview, self.ruler):
+            above.setVisible(shown and not self.is_joined)
         self.marks.follow(shown=shown)
         for named, name in self._names.items():
             # A screen reader tells the strips apart by their clocks.

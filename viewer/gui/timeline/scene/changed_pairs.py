@@ -1,0 +1,145 @@
+"""The pairs of slices that changed between two arms, and the slices that carry marks of it.
+
+Pure functions of a comparison: columns in, columns out. Only the outermost slices of a row count,
+because the kernel of a call changed as much as its call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.steps import CHANGED
+from viewer.arrays import Bools, Ints
+from viewer.model.queries import tree
+from viewer.model.trace import KeyKind, Trace
+from viewer.view.open_comparison import OpenComparison
+
+MOST_PAIRS = 200
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PairedSpans:
+    """One arm of some pairs, as parallel columns.
+
+    trace: the number of its open trace. start, end: int64 ticks. slice: the longest of each span.
+    """
+
+    trace: int
+    start: Ints
+    end: Ints
+    slice: Ints
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ChangedPairs:
+    """Pairs of spans in the typical inferences of A and B, largest changes first.
+
+    row: of the comparison, for each pair. is_named: whether it stands for its row; of several calls
+    of one row, one does. arms: A, then B.
+    """
+
+    row: Ints
+    is_named: Bools
+    arms: tuple[PairedSpans, PairedSpans]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+def changed_rows(found: OpenComparison) -> tuple[int, ...]:
+    """Return the rows that are proven to have changed, ascending."""
+    return tuple(i for i, (_, one) in enumerate(found.rows) if one.verdict in CHANGED)
+
+
+def rows_of_one_arm(found: OpenComparison) -> tuple[int, ...]:
+    """Return the rows that only one arm has, ascending."""
+    return tuple(i for i, (row, _) in enumerate(found.rows) if not row.a or not row.b)
+
+
+def outermost(trace: Trace, row_of_slice: Ints, rows: Sequence[int]) -> Ints:
+    """Return the slices of some rows that are not inside others of their own row, ascending."""
+    own: Ints = np.flatnonzero(np.isin(row_of_slice, np.array(rows, np.int64)))
+    own = own[trace.keys.kind[trace.slices.key[own]] != KeyKind.KERNEL]
+    if not len(own):
+        return own
+    shape = tree(trace.slices)
+    parent = np.full(len(shape.index), -1)
+    parent[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
+    inside = np.zeros(len(own), np.bool_)
+    above = parent[own]
+    while (above >= 0).any():
+        inside |= (above >= 0) & (row_of_slice[above] == row_of_slice[own])
+        above = np.where(above >= 0, parent[above], -1)
+    found: Ints = own[~inside]
+    return found
+
+
+def changed_pairs(
+    found: OpenComparison, traces: Mapping[str, tuple[int, Trace]], most: int = MOST_PAIRS
+) -> ChangedPairs | None:
+    """Return the pairs of the changed rows, the largest changes; None without any.
+
+    traces: the number of each open trace and the trace, by path. The calls of a row are paired in
+    order. If the arms have different numbers of them, as with a delegate call for several
+    operators, one pair extends from the first to the last.
+    """
+    rows = changed_rows(found)
+    sides = []
+    for side in (0, 1):
+        typical = found.typical(side)
+        if typical is None or typical[0] not in traces:
+            return None
+        path, run = typical
+        row_of, (number, trace) = found.rows_of_slices(path), traces[path]
+        if row_of is None or len(row_of) != len(trace.slices):
+            return None
+        own = found.slices_of_rows(path, rows, run, CALLS)
+        sides.append((number, trace, own, row_of[own]))
+    if sides[0][0] == sides[1][0]:
+        return None  # both are in one strip
+    by_change = sorted(rows, key=lambda i: -abs(found.rows[i][1].change_ns))
+    spans: list[list[tuple[Ints, Ints, Ints]]] = [[], []]
+    of_row: list[Ints] = []
+    named: list[Bools] = []
+    room = most
+    for row in by_change:
+        calls = [_in_time(trace, slices[rows_of == row]) for _, trace, slices, rows_of in sides]
+        if room <= 0 or not all(map(len, calls)):
+            continue
+        in_order = len(calls[0]) == len(calls[1])
+        count = min(len(calls[0]) if in_order else 1, room)
+        ends = [
+            _spans(trace, one[:count] if in_order else one, whole=not in_order)
+            for (_, trace, _, _), one in zip(sides, calls, strict=True)
+        ]
+        for side in (0, 1):
+            spans[side].append(ends[side])
+        widest = np.argmax(ends[0][1] - ends[0][0])
+        of_row.append(np.full(count, row))
+        named.append(np.arange(count) == widest)
+        room -= count
+    if not of_row:
+        return None
+    arms = [
+        PairedSpans(sides[side][0], *map(np.concatenate, zip(*spans[side], strict=True)))
+        for side in (0, 1)
+    ]
+    return ChangedPairs(np.concatenate(of_row), np.concatenate(named), (arms[0], arms[1]))
+
+
+def _in_time(trace: Trace, slices: Ints) -> Ints:
+    in_time: Ints = slices[np.argsort(trace.slices.start[slices], kind="stable")]
+    return in_time
+
+
+def _spans(trace: Trace, slices: Ints, *, whole: bool) -> tuple[Ints, Ints, Ints]:
+    """The start, end and slice of each of some slices, or of all of them as one."""
+    start, end = trace.slices.start[slices], trace.slices.end[slices]
+    if not whole:
+        return start, end, slices
+    longest = slices[[int(np.argmax(end - start))]]
+    return start.min(keepdims=True), end.max(keepdims=True), longest

@@ -1,0 +1,131 @@
+"""The marks of a comparison on slices: bars where a row changed, and what only one arm has.
+
+They follow the comparison, not the selection. Up to 20,000 slices they are found immediately; above
+that, in a thread. `pairs` connects the typical inferences of both arms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal, Slot
+
+from viewer.analysis.comparison.comparison import Verdict
+from viewer.gui.qt.background import Latest
+from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.session import Session
+from viewer.gui.session.tracks import shown_clocks
+from viewer.gui.timeline.scene.changed_pairs import (
+    ChangedPairs,
+    changed_pairs,
+    changed_rows,
+    outermost,
+    rows_of_one_arm,
+)
+from viewer.model.inference_views import Inferences
+from viewer.render.raster import RowRaster
+from viewer.view.open_comparison import OpenComparison
+from viewer.view.open_trace import AT_ONCE, OpenTrace
+
+SLOWER, FASTER = 1, 2  # palette indexes of the bars
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TraceMarks:
+    """The marks on one trace.
+
+    is_b: whether it belongs to arm B, where bars are above their slices. bars: the changed slices,
+    colored SLOWER or FASTER. alone: those that only its arm has. None if there are none.
+    """
+
+    is_b: bool
+    bars: RowRaster | None
+    alone: RowRaster | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FoundMarks:
+    """The marks of traces, by their number, and the changed pairs."""
+
+    of: Mapping[int, TraceMarks]
+    pairs: ChangedPairs | None
+
+
+NO_MARKS = FoundMarks({}, None)
+
+
+class ComparedMarks(QObject):
+    """Finds the marks whenever the comparison or the strips change."""
+
+    changed = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self._feed = ComparisonFeed.of(session)
+        self.found = NO_MARKS
+        self._asked: object = None
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        for signal in (self._feed.changed, session.strips_changed, session.workspace_changed):
+            signal.connect(self._follow)
+
+    @property
+    def comparison(self) -> OpenComparison | None:
+        """The comparison whose marks are shown, None without one."""
+        as_run = self._session.state.inferences is Inferences.AS_RUN
+        return self._feed.in_tables if as_run else None
+
+    @property
+    def pending(self) -> bool:
+        """Whether the marks are still being found."""
+        return self._latest.pending
+
+    @Slot()
+    def _follow(self) -> None:
+        found, session = self.comparison, self._session
+        keys = set(shown_clocks(session))
+        shown = [
+            (number, one)
+            for number, one in enumerate(session.traces)
+            if session.groups.of(number).key in keys
+        ]
+        question = found, tuple((number, id(one.trace)) for number, one in shown)
+        if found is None:
+            self._asked = None
+            self._latest.cancel()
+            self._take(NO_MARKS)
+        elif question != self._asked:
+            self._asked = question
+            size = sum(len(one.trace.slices) for _, one in shown)
+            self._latest.ask(size <= AT_ONCE, found_marks, found, shown)
+
+    @Slot(object)
+    def _take(self, found: FoundMarks) -> None:
+        if found is not self.found:
+            self.found = found
+            self.changed.emit()
+
+
+def found_marks(found: OpenComparison, shown: Sequence[tuple[int, OpenTrace]]) -> FoundMarks:
+    """Return the marks on some traces, given with their numbers; a pure function."""
+    traces = {one.file.path: (number, one.trace) for number, one in shown}
+    of: dict[int, TraceMarks] = {}
+    color = np.zeros(len(found.rows), np.uint8)
+    for row in changed_rows(found):
+        is_slower = found.rows[row][1].verdict is Verdict.SLOWER
+        color[row] = SLOWER if is_slower else FASTER
+    changed, alone = changed_rows(found), rows_of_one_arm(found)
+    for number, one in shown:
+        row_of, side = found.rows_of_slices(one.file.path), found.side_of(one.file.path)
+        if row_of is None or len(row_of) != len(one.trace.slices):
+            continue
+        rasters = []
+        for rows in (changed, alone):
+            own = outermost(one.trace, row_of, rows)
+            colors = np.append(color, 0)[row_of].astype(np.uint8)
+            rasters.append(RowRaster.subset(one.trace.slices, colors, own) if len(own) else None)
+        of[number] = TraceMarks(side == 1, *rasters)
+    return FoundMarks(of, changed_pairs(found, traces))
