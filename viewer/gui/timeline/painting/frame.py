@@ -21,7 +21,7 @@ from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
 from viewer.gui.timeline.painting.plans import PlanPainter
-from viewer.gui.timeline.painting.ribbons import paint_tails
+from viewer.gui.timeline.painting.ribbons import stamp_tails
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.selection import stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
@@ -128,6 +128,8 @@ class FramePainter:
             self.plans.stamp(part, plans, start, canvas, xmap, sources)
             stamp_compared(part, scene, (top, bottom), canvas, xmap, theme)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
+        if self.ribbons_end is not None:
+            stamp_tails(image, scene, canvas, theme, is_b=self.ribbons_end)
         drawn = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
         )
@@ -143,8 +145,6 @@ class FramePainter:
                 if (missing := scene.missing_text)
                 else NOTHING_TO_DRAW,
             )
-        if self.ribbons_end is not None:
-            paint_tails(painter, scene, canvas, theme, is_b=self.ribbons_end)
         self.labels.start()
         for top, bottom in scene.sections(height):
             self._enter(top, bottom)

@@ -1,32 +1,42 @@
 """Ribbons from the changed slices of arm A to those of arm B, and labels with the changes on them.
 
 A ribbon leaves a slice of A at its lower edge, crosses the band between the strips, and ends at the
-upper edge of its slice of B. Each widget paints the part of it that crosses the widget. There are
-at most 200, and only those in view are painted.
+upper edge of its slice of B. Each widget paints the part that crosses it, as pixels: at most 200
+ribbons cost little more than one. Of several narrow ones of a row, only one is painted, because the
+slices have bars anyway.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QImage, QPainter, QPen
 
-from viewer.analysis.comparison.comparison import Compared, Verdict
+from viewer.analysis.comparison.comparison import Compared
+from viewer.arrays import Bools, Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.verdict_marks import SIDE, change_color, paint_mark
-from viewer.gui.timeline.scene.changed_pairs import PairedSpans
+from viewer.gui.timeline.scene.changed_pairs import ChangedPairs, PairedSpans
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import MINUS, format_briefly
 from viewer.render.canvas import Canvas
-from viewer.view.state import SliceRef
+from viewer.render.layout import XMap
+from viewer.render.palette import Pixels, mix
 
 _FILL = 0.2
 _LABEL = 18  # px, height
 _INSET, _GAP = 7, 5
-_FAR = 16_000.0  # px; Qt draws lines from farther away slowly
+_WIDE = 3  # px; narrower ribbons are lines
+_FAR = 30_000  # columns, that far out of view all are alike
+_OPAQUE = 0xFF000000
+_EVEN = 0x00FF00FF  # two of the three channels of a pixel
+_VERDICTS = ((False, "faster"), (True, "slower"))
+
+Columns = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +56,44 @@ class RibbonPainter:
         self.labels: list[RibbonLabel] = []  # as painted last, largest changes first
 
     def paint_band(self, painter: QPainter, canvas: Canvas) -> None:
-        """Paint all ribbons across a band as high as the canvas, and their labels."""
+        """Paint a band as high as the canvas: its ground, all ribbons across it, and labels."""
         self.labels = []
-        marks = self._scenes[0].drawings.compared_marks
+        marks, theme = self._scenes[0].drawings.compared_marks, self._theme
         pairs, found = marks.found.pairs, marks.comparison
+        ground = theme.color("canvas").rgb()
+        image = np.full((canvas.lines, canvas.columns), ground, np.uint32)
         if pairs is None or found is None:
+            draw_pixels(painter, image, canvas)
             return
         both = zip(pairs.arms, self._scenes, strict=True)
         ends = [edges_of(arm, scene, canvas) for arm, scene in both]
         left, right = np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
-        in_view = np.flatnonzero((right >= 0) & (left < canvas.width))
+        drawn = _are_drawn(pairs, self._scenes[0], canvas)
+        drawn &= (right >= 0) & (left < canvas.columns)
+        sides: dict[str, list[QLineF]] = {}
+        for is_slower, token in _VERDICTS:
+            own = drawn & (pairs.is_slower == is_slower)
+            (a0, a1), (b0, b1) = ((x0[own], x1[own]) for x0, x1 in ends)
+            is_wide = np.maximum(a1 - a0, b1 - b0) >= canvas.device(_WIDE)
+            fill = mix(ground & ~_OPAQUE, theme.color(token).rgb() & ~_OPAQUE, _FILL) | _OPAQUE
+            image[_between((a0, b0), (a1, b1), is_wide, canvas)] = fill
+            top, bottom = (np.append(x0, (x1 - 1)[is_wide]) for x0, x1 in ((a0, a1), (b0, b1)))
+            sides[token] = [
+                QLineF(x0, 0, x1, canvas.height)
+                for x0, x1 in np.unique(
+                    np.column_stack([top, bottom]) / canvas.ratio + 0.5, axis=0
+                ).tolist()
+            ]
+        draw_pixels(painter, image, canvas)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for i in in_view[::-1].tolist():
-            verdict = found.rows[int(pairs.row[i])][1].verdict
-            (a0, a1), (b0, b1) = ((float(x0[i]), float(x1[i])) for x0, x1 in ends)
-            sides = QLineF(a0, 0, b0, canvas.height), QLineF(a1, 0, b1, canvas.height)
-            paint_ribbon(painter, sides, verdict, self._theme)
-        named = in_view[pairs.is_named[in_view]]
-        sides_half_way = [(a + b)[named] / 2 for a, b in zip(*ends, strict=True)]
-        middle = np.clip(sides_half_way, 0, canvas.width).mean(axis=0)
-        for row, x in zip(pairs.row[named].tolist(), middle.tolist(), strict=True):
+        for token, lines in sides.items():
+            painter.setPen(QPen(theme.color(token), 1))
+            painter.drawLines(lines)
+        in_view = _widest_of_rows(pairs, np.flatnonzero(drawn))
+        half_way = [(a + b)[in_view] / 2 / canvas.ratio for a, b in zip(*ends, strict=True)]
+        middle = np.clip(half_way, 0, canvas.width).mean(axis=0)
+        for row, x in zip(pairs.row[in_view].tolist(), middle.tolist(), strict=True):
             self._add_label(row, found.rows[row][1], x, canvas)
         for label in self.labels:
             self._paint_label(painter, label, found.rows[label.row][1])
@@ -80,7 +107,7 @@ class RibbonPainter:
         """Place the label of a row in the middle of its ribbon, unless another one is there."""
         theme = self._theme
         tall, side = min(theme.px(_LABEL), canvas.height - 2), theme.px(SIDE)
-        wide = theme.texts("caption").width(_change(one)) + side + _GAP + 2 * _INSET
+        wide = theme.texts("caption").width(_change(one.change_ns)) + side + _GAP + 2 * _INSET
         left = min(max(middle - wide / 2, 1.0), canvas.width - wide - 1.0)
         room = QRectF(round(left), (canvas.height - tall) // 2, wide, tall)
         if left >= 0 and not any(room.intersects(other.room) for other in self.labels):
@@ -91,76 +118,118 @@ class RibbonPainter:
         color = change_color(one.verdict.value, theme)
         painter.setPen(QPen(color, 1))
         painter.setBrush(theme.color(f"{one.verdict.value}_row"))
-        round_ = room.height() / 2
-        painter.drawRoundedRect(room.adjusted(0.5, 0.5, -0.5, -0.5), round_, round_)
+        radius = room.height() / 2
+        painter.drawRoundedRect(room.adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
         side = theme.px(SIDE)
         center = QPointF(room.left() + _INSET + side / 2, room.center().y())
         paint_mark(painter, center, one.verdict.value, theme)
         painter.setFont(theme.font("caption"))
         painter.setPen(color)
-        texts, text = theme.texts("caption"), _change(one)
+        texts, text = theme.texts("caption"), _change(one.change_ns)
         x = room.left() + _INSET + side + _GAP
         texts.draw(painter, x, room.top(), room.height(), text)
 
 
-def paint_tails(
-    painter: QPainter, scene: Scene, canvas: Canvas, theme: Theme, *, is_b: bool, top: float = 0.0
+def stamp_tails(
+    image: Pixels, scene: Scene, canvas: Canvas, theme: Theme, *, is_b: bool, top: int = 0
 ) -> None:
-    """Paint the parts of the ribbons between their slices in a strip and the edge of a canvas.
+    """Draw the parts of ribbons between their slices in a strip and the edge of an image.
 
-    top: the y of the rows of the strip on that canvas, which is not 0 below the rows.
+    is_b: whether they end in this strip, and come from the upper edge. top: the line of the image,
+    in logical px, at which the canvas of the strip begins; not 0 for what is below the canvas.
     """
-    marks = scene.drawings.compared_marks
-    pairs, found = marks.found.pairs, marks.comparison
-    if pairs is None or found is None:
+    pairs = scene.drawings.compared_marks.found.pairs
+    if pairs is None:
         return
-    arm = pairs.arms[is_b]
+    arm, layout = pairs.arms[is_b], scene.layout
     x0, x1 = edges_of(arm, scene, canvas)
-    in_view = np.flatnonzero((x1 >= 0) & (x0 < canvas.width))
-    for i in in_view[::-1].tolist():
-        band = scene.band_of(SliceRef(arm.trace, int(arm.slice[i])))
+    in_view = _are_drawn(pairs, scene, canvas) & (x1 > 0) & (x0 < canvas.columns)
+    for row in np.unique(arm.row[in_view]).tolist():
+        band = layout.band_of(arm.trace, row)
         if band < 0:
             continue
-        y = top + int(scene.layout.y[band]) - scene.scroll
-        if is_b:
-            y0, y1 = 0.0, y
-        else:
-            y0, y1 = max(y + int(scene.layout.height[band]), 0), canvas.height
-        if y1 > y0:
-            left, right = float(x0[i]), float(x1[i])
-            sides = QLineF(left, y0, left, y1), QLineF(right, y0, right, y1)
-            paint_ribbon(painter, sides, found.rows[int(pairs.row[i])][1].verdict, theme)
+        y = top + int(layout.y[band]) - scene.scroll
+        ends = (0, y) if is_b else (max(y + int(layout.height[band]), 0), canvas.height)
+        lines = image[canvas.device(ends[0]) : max(canvas.device(ends[1]), 0)]
+        if not len(lines):
+            continue
+        of_row = in_view & (arm.row == row)
+        for is_slower, token in _VERDICTS:
+            own = of_row & (pairs.is_slower == is_slower)
+            left, right, color = x0[own], x1[own], theme.color(token).rgb()
+            is_wide = right - left >= canvas.device(_WIDE)
+            inside = _between((left,), (right,), is_wide, Canvas(canvas.columns, 1))[0]
+            lines[:, inside] = _mixed(lines[:, inside], color)
+            sides = np.append(left, right[is_wide] - 1)
+            lines[:, sides[(sides >= 0) & (sides < canvas.columns)]] = color
 
 
-def paint_ribbon(
-    painter: QPainter, sides: tuple[QLineF, QLineF], verdict: Verdict, theme: Theme
-) -> None:
-    """Fill the area between two lines, and draw the lines."""
-    left, right = sides
-    path = QPainterPath(left.p1())
-    for corner in (left.p2(), right.p2(), right.p1()):
-        path.lineTo(corner)
-    color = change_color(verdict.value, theme)
-    fill = QColor(color)
-    fill.setAlphaF(_FILL)
-    painter.fillPath(path, fill)
-    painter.setPen(QPen(color, 1))
-    painter.drawLine(left)
-    painter.drawLine(right)
+def _between(
+    left: tuple[Ints, ...], right: tuple[Ints, ...], is_wide: Bools, canvas: Canvas
+) -> Bools:
+    """Return the pixels inside of ribbons, given the columns of their sides at top and bottom."""
+    count, width = canvas.lines, canvas.columns
+    down = (np.arange(count) + 0.5) / count
+    changes = np.zeros((count, width + 1), np.int16)
+    line = np.arange(count)[:, None]
+    for side, step in ((left, 1), (right, -1)):
+        first, last = side[0][is_wide], side[-1][is_wide]
+        x = np.clip(first + np.outer(down, last - first), 0, width).astype(np.int64)
+        np.add.at(changes, (line, x), step)
+    inside: Bools = np.cumsum(changes[:, :-1], axis=1, dtype=np.int16) > 0
+    return inside
 
 
-def edges_of(
-    arm: PairedSpans, scene: Scene, canvas: Canvas
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the left and right x of the spans of an arm in logical px, far ones clipped."""
+def _mixed(pixels: Pixels, color: int) -> Pixels:
+    """Return pixels mixed with a color by the opacity of a ribbon."""
+    part, even = round(_FILL * 256), np.uint32(_EVEN)
+    low, high = (
+        (pixels >> np.uint32(shift) & even) * np.uint32(256 - part)
+        + np.uint32((color >> shift & _EVEN) * part)
+        for shift in (0, 8)
+    )
+    mixed: Pixels = low >> np.uint32(8) & even | high & ~even
+    return mixed
+
+
+def _widest_of_rows(pairs: ChangedPairs, which: Ints) -> Ints:
+    """Return the longest of some pairs for each row, in their order: these have the labels."""
+    longest_first = which[np.argsort(-pairs.longest_ns[which], kind="stable")]
+    _, first = np.unique(pairs.row[longest_first], return_index=True)
+    found: Ints = np.sort(longest_first[first])
+    return found
+
+
+def draw_pixels(painter: QPainter, image: Pixels, canvas: Canvas) -> None:
+    """Draw pixels of a canvas at its upper left corner."""
+    drawn = QImage(
+        image.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
+    )
+    drawn.setDevicePixelRatio(canvas.ratio)
+    painter.drawImage(0, 0, drawn)
+
+
+def _are_drawn(pairs: ChangedPairs, scene: Scene, canvas: Canvas) -> Bools:
+    """Which pairs have ribbons: wide ones, and one of each row."""
+    are_wide: Bools = pairs.longest_ns >= _WIDE * scene.ns_per_pixel(canvas.width)
+    return are_wide | pairs.is_named
+
+
+def edges_of(arm: PairedSpans, scene: Scene, canvas: Canvas) -> tuple[Columns, Columns]:
+    """Return the first column of the spans of an arm, and the one after the last, unclipped."""
     here = scene.xmap(canvas.columns).on(scene.rasters[arm.trace].shown.axis)
-    ends = [
-        np.clip(np.floor(here.x_of(ticks)) / canvas.ratio, -_FAR, _FAR)
+    return _edges(arm, here)
+
+
+@lru_cache(maxsize=4)  # each strip and the band between need them in every frame
+def _edges(arm: PairedSpans, here: XMap) -> tuple[Columns, Columns]:
+    x0, x1 = (
+        np.floor(np.clip(here.x_of(ticks), -_FAR, _FAR)).astype(np.int64)
         for ticks in (arm.start, arm.end)
-    ]
-    return ends[0], np.maximum(ends[1], ends[0] + 1)
+    )
+    return x0, np.maximum(x1, x0 + 1)
 
 
-def _change(one: Compared) -> str:
-    sign = "+" if one.change_ns >= 0 else MINUS
-    return f"{sign}{format_briefly(abs(one.change_ns))}"
+@lru_cache(maxsize=1024)  # the same in each frame
+def _change(ns: float) -> str:
+    return f"{'+' if ns >= 0 else MINUS}{format_briefly(abs(ns))}"

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.comparison.steps import CHANGED
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Floats, Ints
 from viewer.model.queries import tree
 from viewer.model.trace import KeyKind, Trace
 from viewer.view.open_comparison import OpenComparison
+from viewer.view.open_trace import OpenTrace
 
 MOST_PAIRS = 200
 
@@ -25,25 +27,29 @@ MOST_PAIRS = 200
 class PairedSpans:
     """One arm of some pairs, as parallel columns.
 
-    trace: the number of its open trace. start, end: int64 ticks. slice: the longest of each span.
+    trace: the number of its open trace. start, end: int64 ticks. row: of the longest slice of each
+    span, in the trace.
     """
 
     trace: int
     start: Ints
     end: Ints
-    slice: Ints
+    row: Ints
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ChangedPairs:
     """Pairs of spans in the typical inferences of A and B, largest changes first.
 
-    row: of the comparison, for each pair. is_named: whether it stands for its row; of several calls
-    of one row, one does. arms: A, then B.
+    row: of the comparison, for each pair. is_slower: else it is faster. is_named: whether it stands
+    for its row; of several calls of one row, one does. longest_ns: the duration of the longer span.
+    arms: A, then B.
     """
 
     row: Ints
+    is_slower: Bools
     is_named: Bools
+    longest_ns: Floats
     arms: tuple[PairedSpans, PairedSpans]
 
     def __len__(self) -> int:
@@ -79,26 +85,27 @@ def outermost(trace: Trace, row_of_slice: Ints, rows: Sequence[int]) -> Ints:
 
 
 def changed_pairs(
-    found: OpenComparison, traces: Mapping[str, tuple[int, Trace]], most: int = MOST_PAIRS
+    found: OpenComparison, traces: Mapping[str, tuple[int, OpenTrace]], most: int = MOST_PAIRS
 ) -> ChangedPairs | None:
     """Return the pairs of the changed rows, the largest changes; None without any.
 
-    traces: the number of each open trace and the trace, by path. The calls of a row are paired in
+    traces: each open trace with its number, by path. The calls of a row are paired in
     order. If the arms have different numbers of them, as with a delegate call for several
     operators, one pair extends from the first to the last.
     """
     rows = changed_rows(found)
-    sides = []
+    sides, ns_per_tick = [], list[float]()
     for side in (0, 1):
         typical = found.typical(side)
         if typical is None or typical[0] not in traces:
             return None
         path, run = typical
-        row_of, (number, trace) = found.rows_of_slices(path), traces[path]
-        if row_of is None or len(row_of) != len(trace.slices):
+        row_of, (number, shown) = found.rows_of_slices(path), traces[path]
+        if row_of is None or len(row_of) != len(shown.trace.slices):
             return None
         own = found.slices_of_rows(path, rows, run, CALLS)
-        sides.append((number, trace, own, row_of[own]))
+        sides.append((number, shown.trace, own, row_of[own]))
+        ns_per_tick.append(float(shown.axis.ns_per_tick))
     if sides[0][0] == sides[1][0]:
         return None  # both are in one strip
     by_change = sorted(rows, key=lambda i: -abs(found.rows[i][1].change_ns))
@@ -128,7 +135,12 @@ def changed_pairs(
         PairedSpans(sides[side][0], *map(np.concatenate, zip(*spans[side], strict=True)))
         for side in (0, 1)
     ]
-    return ChangedPairs(np.concatenate(of_row), np.concatenate(named), (arms[0], arms[1]))
+    row_of_pair = np.concatenate(of_row)
+    slower = [i for i in rows if found.rows[i][1].verdict is Verdict.SLOWER]
+    is_slower: Bools = np.isin(row_of_pair, slower)
+    ns = [(arm.end - arm.start) * rate for arm, rate in zip(arms, ns_per_tick, strict=True)]
+    is_named = np.concatenate(named)
+    return ChangedPairs(row_of_pair, is_slower, is_named, np.maximum(*ns), (arms[0], arms[1]))
 
 
 def _in_time(trace: Trace, slices: Ints) -> Ints:
@@ -137,9 +149,10 @@ def _in_time(trace: Trace, slices: Ints) -> Ints:
 
 
 def _spans(trace: Trace, slices: Ints, *, whole: bool) -> tuple[Ints, Ints, Ints]:
-    """The start, end and slice of each of some slices, or of all of them as one."""
+    """The start, end and row of each of some slices, or of all of them as one."""
     start, end = trace.slices.start[slices], trace.slices.end[slices]
+    row = np.searchsorted(trace.slices.row_ptr, slices, side="right") - 1
     if not whole:
-        return start, end, slices
-    longest = slices[[int(np.argmax(end - start))]]
-    return start.min(keepdims=True), end.max(keepdims=True), longest
+        return start, end, row
+    longest = [int(np.argmax(end - start))]
+    return start.min(keepdims=True), end.max(keepdims=True), row[longest]

@@ -111,7 +111,7 @@ class ComparedMarks(QObject):
 
 def found_marks(found: OpenComparison, shown: Sequence[tuple[int, OpenTrace]]) -> FoundMarks:
     """Return the marks on some traces, given with their numbers; a pure function."""
-    traces = {one.file.path: (number, one.trace) for number, one in shown}
+    traces = {one.file.path: (number, one) for number, one in shown}
     of: dict[int, TraceMarks] = {}
     color = np.zeros(len(found.rows), np.uint8)
     for row in changed_rows(found):

@@ -82,7 +82,6 @@ class RibbonBand(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the ribbons and their labels."""
         painter, theme = QPainter(self), self._theme
-        painter.fillRect(self.rect(), theme.color("canvas"))
         if self.ribbons is not None:
             canvas = Canvas(self.width(), self.height(), self.devicePixelRatioF())
             self.ribbons.paint_band(painter, canvas)
