@@ -1,5 +1,7 @@
 """Choosing arms, and selecting a row in both of them."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.builders.compare_sessions import write_sessions
@@ -9,6 +11,7 @@ from viewer.gui.session.comparison import (
     compare_files,
     compare_inferences,
     compare_with_others,
+    joined_clocks,
     letter_of,
     other_inferences,
     pair_selected,
@@ -18,6 +21,7 @@ from viewer.gui.session.comparison import (
 )
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import pick_run
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.view.state import SliceRef, SliceSet
 
@@ -114,3 +118,25 @@ def test_a_clock_group_has_the_letter_of_its_arm(opened, arms):
     assert letters == ["A"] * 4 + ["B"] * 4
     compare_inferences(session, arms[0][0], 1, (4,))
     assert letter_of(session, session.groups[0]) == ""
+
+
+def test_strips_are_joined_while_they_show_both_arms_at_one_scale(opened, arms):
+    session = opened(*arms[0], *arms[1])
+    assert joined_clocks(session) is None
+    compare(session, arms_of(*arms))
+    found = ComparisonFeed.of(session).answer
+    keys = joined_clocks(session)
+    paths = [session.traces[session.groups.by_key(key).traces[0]].file.path for key in keys]
+    assert paths == [found.typical(side)[0] for side in (0, 1)]
+    state = session.state
+    for apart in (
+        replace(state, compared=replace(state.compared, in_tables=False)),
+        replace(state, ties={}),
+        replace(state, strips=state.strips.toggled(keys[1])),
+        replace(state, strips=state.strips.with_only(())),
+    ):
+        session.change(apart)
+        assert joined_clocks(session) is None
+        session.change(state)
+    session.show_inferences(Inferences.ALIGNED)
+    assert joined_clocks(session) is None

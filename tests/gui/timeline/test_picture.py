@@ -8,6 +8,8 @@ import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QImage
 
+from tests.builders.compared_windows import arms_of, write_arms
+from viewer.gui.session.comparison import compare
 from viewer.gui.timeline.picture import DPI, SHARP, ViewPicture
 
 TITLE = 26  # px, above the ruler
@@ -85,3 +87,20 @@ def test_without_a_legend_it_ends_with_the_rows(picture, timeline):
     with_legend = picture.size.height()
     timeline.legend.hide()
     assert ViewPicture(timeline).size.height() == with_legend - timeline.legend.height()
+
+
+def test_two_compared_arms_have_ribbons_and_one_ruler(harness, tmp_path):
+    a, b = write_arms(tmp_path)
+    harness.open(*a, *b)
+    compare(harness.session, arms_of(a, b))
+    harness.settle()
+    above, below = harness.timeline.strips
+    assert below.is_joined
+    rows = sum(strip.scene.layout.total_height for strip in (above, below))
+    image = ViewPicture(harness.timeline).image(1)
+    parts = (above.header, above.ruler, below.band, harness.timeline.legend)
+    assert image.height() == TITLE + rows + sum(part.height() for part in parts)
+    slower = harness.theme.color("slower").rgb()
+    top = TITLE + above.header.height() + above.ruler.height() + above.scene.layout.total_height
+    line = [image.pixel(x, top + 2) for x in range(below.headers.width(), image.width())]
+    assert slower in line  # a side of the ribbon, in the band

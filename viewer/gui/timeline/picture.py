@@ -33,7 +33,10 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 
 class StripPicture:
-    """The image of one strip: its header if there are several, ruler, bookmarks and rows."""
+    """The image of one strip: its header if there are several, ruler, bookmarks and rows.
+
+    A strip that is joined to the one above has a band of ribbons instead of a ruler.
+    """
 
     def __init__(self, strip: ClockStrip, theme: Theme) -> None:
         self._strip, self._theme = strip, theme
@@ -61,6 +64,7 @@ class StripPicture:
             painter.translate(self._left, top)
             frames = FramePainter(strip.scene, theme)
             frames.title_indent = strip.view.frames.title_indent
+            frames.ribbons_end = strip.view.frames.ribbons_end
             frames.paint(painter, Canvas(self._rows.width(), self._rows.height(), ratio), Overlay())
             painter.restore()
             names = QSize(self._left, self._rows.height())
@@ -68,9 +72,13 @@ class StripPicture:
         # An SVG generator does not clip, so whatever exceeds the upper edge is painted over.
         painter.fillRect(0, at.y(), self.size.width(), self._top, theme.color("panel"))
         y = at.y()
+        if strip.is_joined:
+            room = QSize(self._rows.width(), strip.band.height())
+            _render(strip.band, painter, QPoint(self._left, y), room)
         for part in self._above:
             x = 0 if part is strip.header else self._left
-            room = QSize(self.size.width() - x, part.height())
+            wide = self._left if strip.is_joined and not x else self.size.width() - x
+            room = QSize(wide, part.height())
             _render(part, painter, QPoint(x, y), room, buttons=part is not strip.header)
             if part is strip.ruler:
                 self._caption(painter, y)
