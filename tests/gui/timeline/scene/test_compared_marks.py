@@ -1,5 +1,7 @@
 """The bars and hatches on the slices of two compared arms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,17 @@ def test_marks_on_large_traces_are_found_in_a_thread(tmp_path, monkeypatch, qtbo
     assert drawings.compared_marks.pending
     qtbot.waitUntil(lambda: not drawings.compared_marks.pending)
     assert marked(session, drawings, "bars")[True] == {"OPERATOR_CALL"}
+
+
+def test_marks_of_other_traces_are_not_kept_while_new_ones_are_found(slower, monkeypatch):
+    session, drawings = slower
+    asked = []
+    monkeypatch.setattr(
+        drawings.compared_marks._latest, "ask", lambda *question: asked.append(question)
+    )
+    every = session.state.strips.with_only(())
+    session.change(replace(session.state, strips=every))
+    (question,) = asked
+    assert [number for number, _ in question[3]] == list(range(len(session.traces)))
+    assert not drawings.compared_marks.found.of
+    assert drawings.compared_marks.comparison is None

@@ -47,12 +47,15 @@ class TraceMarks:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FoundMarks:
-    """The marks of traces, by their number, and the changed pairs."""
+    """The marks of traces, by their number, and the changed pairs of rows of a comparison."""
 
     of: Mapping[int, TraceMarks]
     pairs: ChangedPairs | None
+    comparison: OpenComparison | None = None
 
 
+# The comparison, and the traces that are shown: numbers and identities.
+_Question = tuple[OpenComparison | None, tuple[tuple[int, int], ...]]
 NO_MARKS = FoundMarks({}, None)
 
 
@@ -66,7 +69,7 @@ class ComparedMarks(QObject):
         self._session = session
         self._feed = ComparisonFeed.of(session)
         self.found = NO_MARKS
-        self._asked: object = None
+        self._asked: _Question | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
         for signal in (self._feed.changed, session.strips_changed, session.workspace_changed):
@@ -75,8 +78,7 @@ class ComparedMarks(QObject):
     @property
     def comparison(self) -> OpenComparison | None:
         """The comparison whose marks are shown, None without one."""
-        as_run = self._session.state.inferences is Inferences.AS_RUN
-        return self._feed.in_tables if as_run else None
+        return self.found.comparison
 
     @property
     def pending(self) -> bool:
@@ -85,19 +87,23 @@ class ComparedMarks(QObject):
 
     @Slot()
     def _follow(self) -> None:
-        found, session = self.comparison, self._session
+        session = self._session
+        as_run = session.state.inferences is Inferences.AS_RUN
+        found = self._feed.in_tables if as_run else None
         keys = set(shown_clocks(session))
         shown = [
             (number, one)
             for number, one in enumerate(session.traces)
             if session.groups.of(number).key in keys
         ]
-        question = found, tuple((number, id(one.trace)) for number, one in shown)
+        question: _Question = found, tuple((number, id(one.trace)) for number, one in shown)
         if found is None:
             self._asked = None
             self._latest.cancel()
             self._take(NO_MARKS)
         elif question != self._asked:
+            if self._asked is None or question[1] != self._asked[1]:
+                self._take(NO_MARKS)  # traces may have other numbers now
             self._asked = question
             size = sum(len(one.trace.slices) for _, one in shown)
             self._latest.ask(size <= AT_ONCE, found_marks, found, shown)
@@ -128,4 +134,4 @@ def found_marks(found: OpenComparison, shown: Sequence[tuple[int, OpenTrace]]) -
             colors = np.append(color, 0)[row_of].astype(np.uint8)
             rasters.append(RowRaster.subset(one.trace.slices, colors, own) if len(own) else None)
         of[number] = TraceMarks(side == 1, *rasters)
-    return FoundMarks(of, changed_pairs(found, traces))
+    return FoundMarks(of, changed_pairs(found, traces), found)
