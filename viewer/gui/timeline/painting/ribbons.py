@@ -155,17 +155,26 @@ def stamp_tails(
             continue
         of_row = in_view & (arm.row == row)
         for is_slower, token in _VERDICTS:
-            own = of_row & (pairs.is_slower == is_slower)
+            own = np.flatnonzero(of_row & (pairs.is_slower == is_slower))
+            if not len(own):
+                continue
             left, right, color = x0[own], x1[own], theme.color(token).rgb()
             is_wide = right - left >= canvas.device(_WIDE)
-            inside = _between((left,), (right,), is_wide, Canvas(canvas.columns, 1))[0]
-            lines[:, inside] = _mixed(lines[:, inside], color)
+            inside = _covered(left[is_wide], right[is_wide], canvas.columns)
+            if len(inside):
+                lines[:, inside] = _mixed(lines[:, inside], color)
             sides = np.append(left, right[is_wide] - 1)
             lines[:, sides[(sides >= 0) & (sides < canvas.columns)]] = color
 
 
+def _covered(left: Columns, right: Columns, width: int) -> Ints:
+    """Return the columns in view that some spans cover."""
+    starts, ends = (np.bincount(np.clip(x, 0, width), minlength=width + 1) for x in (left, right))
+    return np.flatnonzero(np.cumsum(starts - ends)[:width])
+
+
 def _between(
-    left: tuple[Ints, ...], right: tuple[Ints, ...], is_wide: Bools, canvas: Canvas
+    left: tuple[Ints, Ints], right: tuple[Ints, Ints], is_wide: Bools, canvas: Canvas
 ) -> Bools:
     """Return the pixels inside of ribbons, given the columns of their sides at top and bottom."""
     count, width = canvas.lines, canvas.columns
@@ -173,7 +182,7 @@ def _between(
     changes = np.zeros((count, width + 1), np.int16)
     line = np.arange(count)[:, None]
     for side, step in ((left, 1), (right, -1)):
-        first, last = side[0][is_wide], side[-1][is_wide]
+        first, last = side[0][is_wide], side[1][is_wide]
         x = np.clip(first + np.outer(down, last - first), 0, width).astype(np.int64)
         np.add.at(changes, (line, x), step)
     inside: Bools = np.cumsum(changes[:, :-1], axis=1, dtype=np.int16) > 0
