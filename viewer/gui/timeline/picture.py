@@ -65,6 +65,7 @@ class StripPicture:
             frames = FramePainter(strip.scene, theme)
             frames.title_indent = strip.view.frames.title_indent
             frames.ribbons_end = strip.view.frames.ribbons_end
+            frames.ruler_scene = strip.view.frames.ruler_scene
             frames.paint(painter, Canvas(self._rows.width(), self._rows.height(), ratio), Overlay())
             painter.restore()
             names = QSize(self._left, self._rows.height())

@@ -52,6 +52,18 @@ def test_the_strip_of_b_follows_the_rows_of_a(compared):
     assert a.header.height() == HEIGHT
 
 
+def test_lines_of_the_grid_go_on_below_the_only_ruler(compared):
+    a, b = compared.timeline.strips
+    columns = []
+    for strip in (a, b):
+        image = strip.view.grab().toImage()
+        y = image.height() - 2  # below all rows
+        grid = compared.theme.color("grid").rgb()
+        columns.append([x for x in range(image.width()) if image.pixel(x, y) == grid])
+    assert len(columns[0]) > 1
+    assert set(columns[0]) <= set(columns[1])  # in A, ribbons cover some
+
+
 def test_the_changed_pair_has_a_label_with_its_change(compared):
     found = ComparisonFeed.of(compared.session).answer
     (label,) = labels(compared)

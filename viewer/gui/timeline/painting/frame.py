@@ -69,6 +69,7 @@ class FramePainter:
         self.title_indent = 0
         # Whether ribbons end in this strip, which is then arm B, or start here; None without any.
         self.ribbons_end: bool | None = None
+        self.ruler_scene = scene  # whose ruler the lines of the grid continue
         self.labels = LabelPainter(scene, theme)
         self.flows = FlowPainter(scene, theme)
         self.plans = PlanPainter(scene, theme)
@@ -89,7 +90,7 @@ class FramePainter:
         self._canvas = canvas
         width, height = canvas.width, canvas.height
         xmap = scene.xmap(canvas.columns)
-        columns = scene.ruler(canvas).major
+        columns = self.ruler_scene.ruler(canvas).major
         grid = columns[(columns >= 0) & (columns < canvas.columns)]
         if self._buffer.shape != (canvas.lines, canvas.columns):
             self._buffer = np.empty((canvas.lines, canvas.columns), np.uint32)

@@ -135,6 +135,7 @@ class ClockStrip(QWidget):
         self.band.setVisible(above is not None)
         joined = above is not None or below is not None
         self.view.frames.ribbons_end = above is not None if joined else None
+        self.view.frames.ruler_scene = self.scene if above is None else above.scene
         self.edge.set_joined(below is not None)
 
     # -- heights -----------------------------------------------------------------------------
