@@ -5,6 +5,8 @@ import pytest
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm
+from tests.builders.path_arms import arm_of_traces, nested
+from viewer.analysis.comparison.changes.paths.path_rows import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.reports.compare_text import compare_markdown, compare_text, sentence
 
@@ -48,6 +50,14 @@ def test_markdown_is_a_table_whose_cells_cannot_end_it(slower):
     assert len({line.replace("\\|", "").count("|") for line in table}) == 1
     assert len(table) == 2 + 4
     assert "> B: x | y" in text
+
+
+def test_of_a_deep_path_the_last_calls_are_shown():
+    calls = {"a": {"b": {"c": {"d": {"e": 500}}}}}
+    a, b = (arm_of_traces(nested(name, calls)) for name in "ab")
+    lines = compare_text(PathComparison(a, b), everything=True).splitlines()
+    found = [line.split("by name")[1].strip() for line in lines if "by name" in line]
+    assert found == ["a", "a > b", "a > b > c", "a > b > c > d", "… > b > c > d > e"]
 
 
 def test_sentences(tmp_path, slower):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.arms import PATH, Arm
+from viewer.analysis.comparison.changes.paths.path_changes import BETWEEN
 from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
@@ -21,6 +22,8 @@ WORDS = {
     Verdict.NO_CHANGE: "no change",
     Verdict.CANNOT_TELL: "inconclusive",
 }
+# Calls of a path that are shown, the innermost.
+_MOST_CALLS = 4
 # Rows without a proven change that are shown by default, largest change first.
 _MOST = 10
 
@@ -102,7 +105,7 @@ def difference_text(ns: float) -> str:
 
 def row_sentence(row: Row, one: Compared) -> str:
     """Return the verdict on a row with its reason, and why its sides belong together."""
-    return f"{verdict_text(one)}. {row.why.capitalize()}."
+    return f"{verdict_text(one)}. {row.why[:1].upper()}{row.why[1:]}."
 
 
 def verdict_text(one: Compared) -> str:
@@ -170,8 +173,14 @@ def _cells(row: Row, one: Compared) -> list[str]:
         "" if one.b_ns is None else format_time(one.b_ns),
         verdict,
         "" if row.grade is Grade.SAME else row.grade.value.replace("_", " "),
-        one_line(row.label),
+        one_line(_what(row)),
     ]
+
+
+def _what(row: Row) -> str:
+    """The label of a row; of a deep path its last calls."""
+    names = row.label.split(BETWEEN) if row.level == PATH else [row.label]
+    return BETWEEN.join(["…", *names[-_MOST_CALLS:]] if len(names) > _MOST_CALLS else names)
 
 
 def _tail(comparison: Comparison, left: Sequence[tuple[Row, Compared]]) -> list[str]:

@@ -7,8 +7,16 @@ import pytest
 
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm
+from tests.builders.path_arms import arm_of_traces, nested
 from tests.paths import DATA
-from viewer.analysis.comparison.rollups import LEVELS, MODULE, NAME, TYPE, rolled_times
+from viewer.analysis.comparison.rollups import (
+    LEVELS,
+    MODULE,
+    NAME,
+    TYPE,
+    group_of_slices,
+    rolled_times,
+)
 from viewer.analysis.cost.costs import Costs
 from viewer.program.program import type_of
 
@@ -29,6 +37,13 @@ def test_the_groups_of_a_level_have_all_the_time_of_operators(edit, level):
         medians = [np.median(own[own > 0]) for own in of_sets.T if (own > 0).any()]
         of_one = sum(totals(one, level).values()) / len(session.runs)
         assert of_one == pytest.approx(sum(medians))
+
+
+def test_names_are_those_of_all_processes():
+    names = ("<method items at 0x7f0e4703d0c0>", "<method items at 0x55d0c0aa>")
+    a, b = (arm_of_traces(nested(name, {name: 100})) for name in names)
+    assert [totals(one, NAME) for one in (a, b)] == [{"<method items>": 100}] * 2
+    assert group_of_slices(a.sessions[0], NAME)[0] == [("<method items>",)]
 
 
 def test_types_are_those_of_the_operators():

@@ -38,7 +38,7 @@ from viewer.arrays import Bools, Ints
 from viewer.model.names.profilers import ANNOTATION, CATEGORY, PROFILER_SPAN
 from viewer.model.queries import counted_slices, foreign, parent_of, starts_between, tree
 from viewer.model.scope import WHOLE, TimeScope, counted_in
-from viewer.model.trace import KeyKind, Trace
+from viewer.model.trace import KeyKind
 
 KEYS = ("name", "operator", "module", "type")
 
@@ -65,22 +65,12 @@ class CallTree:
     @cached_property
     def left_out(self) -> Bools | None:
         """Which slices are in no node, because others or another clock account for their time."""
-        trace = self._trace
-        found = made_of_others(trace).copy()
-        found[foreign(trace.slices)] = True
-        gaps = trace.keys.kind == KeyKind.UNATTRIBUTED
-        if gaps.any():
-            found |= gaps[trace.slices.key]
-        found[self.annotations] = True
-        return found if found.any() else None
+        return left_out(self._table)
 
     @cached_property
     def annotations(self) -> Ints:
         """The annotations among `left_out`, ascending."""
-        trace = self._trace
-        if not self._table.is_recorded or trace.calls is None:
-            return np.empty(0, np.int64)
-        return np.flatnonzero(_annotations(trace))
+        return _annotations(self._table)
 
     def table(self, scope: TimeScope = WHOLE) -> CallTable:
         """Return the nodes with any time or slice in a scope, and those around them."""
@@ -204,10 +194,26 @@ class CallTree:
         return call_paths(self._trace, threads, groups, self.left_out, merges=self._key != "name")
 
 
-def _annotations(trace: Trace) -> Bools:
-    """Return which slices of a PyTorch profile only repeat the time of others."""
+def left_out(table: LinkTable) -> Bools | None:
+    """Return which slices of a trace are in no node of its call trees; None if all are in one."""
+    trace = table.trace
+    found = made_of_others(trace).copy()
+    found[foreign(trace.slices)] = True
+    gaps = trace.keys.kind == KeyKind.UNATTRIBUTED
+    if gaps.any():
+        found |= gaps[trace.slices.key]
+    found[_annotations(table)] = True
+    return found if found.any() else None
+
+
+def _annotations(table: LinkTable) -> Ints:
+    """Return which slices of a PyTorch profile only repeat the time of others, ascending."""
+    trace = table.trace
+    if not table.is_recorded or trace.calls is None:
+        return np.empty(0, np.int64)
     slices = trace.slices
     category = slices.columns[CATEGORY]
     alone = (slices.row_lane > 0)[slices.rows()]
-    found: Bools = category.is_any((PROFILER_SPAN,)) | (category.is_any((ANNOTATION,)) & alone)
-    return found
+    return np.flatnonzero(
+        category.is_any((PROFILER_SPAN,)) | (category.is_any((ANNOTATION,)) & alone)
+    )

@@ -18,6 +18,8 @@ from viewer.program.program import Program
 CALLS = "operator"
 # Levels whose rows are sums of calls: those of each delegate, and none but the whole inference.
 DELEGATE, INFERENCE = "delegate", "inference"
+# A level whose rows are call paths (`changes.paths.path_rows`).
+PATH = "path"
 LEVELS_OF_CALLS = (CALLS, DELEGATE, INFERENCE)
 
 

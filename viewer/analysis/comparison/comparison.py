@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS, DELEGATE, LEVELS_OF_CALLS, Arm
+from viewer.analysis.comparison.arms import CALLS, DELEGATE, LEVELS_OF_CALLS, PATH, Arm
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise, type_of_parts
@@ -21,7 +21,7 @@ from viewer.analysis.comparison.operator_pairs import OperatorPairs
 from viewer.analysis.comparison.rollups import NAME, SET
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
-from viewer.arrays import Bools, Floats
+from viewer.arrays import Bools, Floats, Ints
 
 # A time within so many steps of its clock says nothing about a change of a few percent.
 _GRAINS = 2
@@ -34,6 +34,9 @@ class Verdict(Enum):
     FASTER = "faster"
     NO_CHANGE = "no_change"
     CANNOT_TELL = "cannot_tell"
+
+
+VERDICTS = tuple(Verdict)
 
 
 class Doubt(Enum):
@@ -143,34 +146,29 @@ class Comparison:
         false alarm in up to 5 % of comparisons.
         """
         rows = self.rows
-        of_a, of_b = self._methods
-        inference_a, inference_b = self.a.inference_of(of_a), self.b.inference_of(of_b)
+        inference_a, inference_b = self.inference_times
         a = np.column_stack([self.a.medians([row.a for row in rows]), inference_a])
         b = np.column_stack([self.b.medians([row.b for row in rows]), inference_b])
         grain = np.array([*map(self._grain, rows), 0.0])
         is_measured = [self._is_measured(row) for row in rows]
         measured = np.array([*is_measured, all(is_measured)], np.bool_)
-        is_fine = _is_above(a, b, grain) & measured & self._is_of_time
-        changes = compared(a, b, is_fine)
+        noise = None
         if self._noise is not None:
-            changes = self._with_noise(self._noise, changes, a, b)
-        return _figures(a, b, changes, self._is_of_time, grain, measured)
+            own = [self.deviation(self._noise, row) for row in rows]
+            noise = self._noise, np.array([*own, self._noise.inference])
+        figures = figures_of(a, b, grain, measured, self.is_of_time, noise)
+        return tuple(map(figures.of, range(len(figures))))
 
-    def _with_noise(self, noise: Noise, changes: Changes, a: Floats, b: Floats) -> Changes:
-        """The changes, with intervals from known noise where there are too few sessions."""
-        deviations = np.array([
-            *(noise.of(type_of_parts(self.a, row.a) if row.a else type_of_parts(self.b, row.b))
-              for row in self.rows),
-            noise.inference,
-        ])  # fmt: skip
-        count_a, count_b = (np.isfinite(times).sum(axis=0).astype(np.float64) for times in (a, b))
-        half = noise.half_widths(deviations, count_a, count_b)
-        few = np.minimum(count_a, count_b) < LEAST_SESSIONS
-        return replace(
-            changes,
-            low=np.where(few, changes.log_ratio - half, changes.low),
-            high=np.where(few, changes.log_ratio + half, changes.high),
-        )
+    def deviation(self, noise: Noise, row: Row) -> float:
+        """The known deviation of the times of a row."""
+        arm, parts = (self.a, row.a) if row.a else (self.b, row.b)
+        return noise.of(type_of_parts(arm, parts))
+
+    @property
+    def inference_times(self) -> tuple[Floats, Floats]:
+        """The medians of the whole inference per session, of A and of B, in ns."""
+        of_a, of_b = self._methods
+        return self.a.inference_of(of_a), self.b.inference_of(of_b)
 
     @cached_property
     def _methods(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
@@ -201,7 +199,7 @@ class Comparison:
                 "session ran the others."
             )
         is_linked = self.a.program is not None and self.b.program is not None
-        if self.a.level not in (*LEVELS_OF_CALLS, NAME) and not is_linked:
+        if self.a.level not in (*LEVELS_OF_CALLS, NAME, PATH) and not is_linked:
             found.append("Rows of an arm without an ETRecord are names of slices.")
         return tuple(found)
 
@@ -232,7 +230,7 @@ class Comparison:
         return Waterfall(a, sums[True], only_a, only_b, rest, b)
 
     @property
-    def _is_of_time(self) -> bool:
+    def is_of_time(self) -> bool:
         """Whether both arms are timed in ns; cycles of an unknown clock compare with nothing."""
         units = self.a.units | self.b.units
         return len(units) == 1
@@ -251,78 +249,124 @@ class Comparison:
         return bool(self.a.is_measured[list(row.a)].all() and self.b.is_measured[list(row.b)].all())
 
 
-def figures_of(
-    a: Floats, b: Floats, grain: Floats, measured: Bools, is_of_time: bool
-) -> tuple[Compared, ...]:
-    """Return the figures of sums of rows, as one family of tests.
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """The figures of rows as columns, as one family of tests.
 
-    a, b: in ns, of shape (sessions, sums); NaN if a session has none. grain: per sum, the ns by
-    which its times differ at least. measured: per sum, whether all of its times are. is_of_time:
+    a, b: in ns, of shape (sessions, rows); NaN if a session has none. grain: per row, the ns by
+    which its times differ at least. measured: per row, whether all of its times are. is_of_time:
     whether both arms are timed in ns.
     """
+
+    a: Floats
+    b: Floats
+    changes: Changes
+    grain: Floats
+    measured: Bools
+    is_of_time: bool
+
+    def __len__(self) -> int:
+        return len(self.grain)
+
+    @cached_property
+    def medians(self) -> tuple[Floats, Floats]:
+        """Per arm, the median over the sessions that have a row; NaN if none has."""
+        return median_of_sessions(self.a), median_of_sessions(self.b)
+
+    @cached_property
+    def verdict(self) -> Ints:
+        """Per row its verdict, as an index into `VERDICTS`."""
+        (x, y), changes = self.medians, self.changes
+        # The medians are what is shown, so they must show what the test of the means says: a change
+        # of the same sign beyond the threshold, and by more than one step of the clock.
+        limit = np.log1p(THRESHOLD)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shown = np.log(y / x)
+            beyond = (np.abs(shown) > limit) & (shown * changes.log_ratio > 0)
+            beyond &= np.abs(y - x) > self.grain
+            within = np.abs(shown) <= limit
+            is_slower = changes.log_ratio > 0
+        found = np.full(len(self), VERDICTS.index(Verdict.CANNOT_TELL))
+        found[changes.is_unchanged & within] = VERDICTS.index(Verdict.NO_CHANGE)
+        changed = changes.is_changed & beyond
+        found[changed & is_slower] = VERDICTS.index(Verdict.SLOWER)
+        found[changed & ~is_slower] = VERDICTS.index(Verdict.FASTER)
+        return found
+
+    @cached_property
+    def _above(self) -> Bools:
+        return _is_above(self.a, self.b, self.grain)
+
+    def of(self, row: int) -> Compared:
+        """Return the figures of one row."""
+        changes, (x, y) = self.changes, (float(own[row]) for own in self.medians)
+        own_a, own_b = (tuple(m[np.isfinite(m[:, row]), row].tolist()) for m in (self.a, self.b))
+        verdict, doubt = VERDICTS[int(self.verdict[row])], None
+        if verdict is Verdict.CANNOT_TELL:
+            is_measured, is_above = bool(self.measured[row]), bool(self._above[row])
+            doubt = _doubt(len(own_a), len(own_b), self.is_of_time, is_measured, is_above)
+        low, high = _ratio(changes.low[row]), _ratio(changes.high[row])
+        return Compared(
+            _known(x),
+            _known(y),
+            own_a,
+            own_b,
+            _known(y / x - 1) if x > 0 and y > 0 else None,
+            (low, high) if low is not None and high is not None else None,
+            _known(changes.p[row]),
+            _known(changes.q[row]),
+            _known(changes.detectable[row]),
+            verdict,
+            doubt,
+        )
+
+
+def figures_of(
+    a: Floats,
+    b: Floats,
+    grain: Floats,
+    measured: Bools,
+    is_of_time: bool,
+    noise: tuple[Noise, Floats] | None = None,
+) -> Figures:
+    """Return the figures of rows, or of sums of rows; the arguments are those of `Figures`.
+
+    noise: of the device, with the deviation of every row.
+    """
     changes = compared(a, b, _is_above(a, b, grain) & measured & is_of_time)
-    return _figures(a, b, changes, is_of_time, grain, measured)
+    if noise is not None:
+        changes = _with_noise(*noise, changes, a, b)
+    return Figures(a, b, changes, grain, measured, is_of_time)
+
+
+def _with_noise(
+    noise: Noise, deviations: Floats, changes: Changes, a: Floats, b: Floats
+) -> Changes:
+    """The changes, with intervals from known noise where there are too few sessions."""
+    count_a, count_b = (np.isfinite(times).sum(axis=0).astype(np.float64) for times in (a, b))
+    half = noise.half_widths(deviations, count_a, count_b)
+    few = np.minimum(count_a, count_b) < LEAST_SESSIONS
+    return replace(
+        changes,
+        low=np.where(few, changes.log_ratio - half, changes.low),
+        high=np.where(few, changes.log_ratio + half, changes.high),
+    )
 
 
 def _is_above(a: Floats, b: Floats, grain: Floats) -> Bools:
     """Whether the times of a row, or their change, are more than steps of their clock."""
-    x, y = _median(a), _median(b)
+    x, y = median_of_sessions(a), median_of_sessions(b)
     with np.errstate(invalid="ignore"):
         found: Bools = (np.fmin(x, y) > _GRAINS * grain) | (np.abs(y - x) > _GRAINS * grain)
     return found
 
 
-def _median(times: Floats) -> Floats:
+def median_of_sessions(times: Floats) -> Floats:
     """The median over the sessions that have a row; NaN if none has."""
     found = np.full(times.shape[1], np.nan)
     has = np.isfinite(times).any(axis=0)
     found[has] = np.nanmedian(times[:, has], axis=0)
     return found
-
-
-def _figures(
-    a: Floats, b: Floats, changes: Changes, of_time: bool, grain: Floats, measured: Bools
-) -> tuple[Compared, ...]:
-    x, y = _median(a), _median(b)
-    above = _is_above(a, b, grain)
-    changed, unchanged = changes.is_changed, changes.is_unchanged
-    # The medians are what is shown, so they must show what the test of the means says: a change of
-    # the same sign beyond the threshold, and by more than one step of the clock.
-    limit = np.log1p(THRESHOLD)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shown = np.log(y / x)
-        beyond = (np.abs(shown) > limit) & (shown * changes.log_ratio > 0)
-        beyond &= np.abs(y - x) > grain
-        within = np.abs(shown) <= limit
-    found = []
-    for i in range(a.shape[1]):
-        own_a, own_b = (tuple(m[np.isfinite(m[:, i]), i].tolist()) for m in (a, b))
-        doubt = None
-        change = _known(y[i] / x[i] - 1) if x[i] > 0 and y[i] > 0 else None
-        if changed[i] and beyond[i]:
-            verdict = Verdict.SLOWER if changes.log_ratio[i] > 0 else Verdict.FASTER
-        elif unchanged[i] and within[i]:
-            verdict = Verdict.NO_CHANGE
-        else:
-            verdict = Verdict.CANNOT_TELL
-            doubt = _doubt(len(own_a), len(own_b), of_time, bool(measured[i]), bool(above[i]))
-        low, high = _ratio(changes.low[i]), _ratio(changes.high[i])
-        found.append(
-            Compared(
-                _known(x[i]),
-                _known(y[i]),
-                own_a,
-                own_b,
-                change,
-                (low, high) if low is not None and high is not None else None,
-                _known(changes.p[i]),
-                _known(changes.q[i]),
-                _known(changes.detectable[i]),
-                verdict,
-                doubt,
-            )
-        )
-    return tuple(found)
 
 
 def _doubt(count_a: int, count_b: int, of_time: bool, measured: bool, above: bool) -> Doubt:

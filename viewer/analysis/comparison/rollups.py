@@ -7,6 +7,7 @@ Traces without an ETRecord are grouped by the names of their slices, with their 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -15,16 +16,18 @@ from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Sessi
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import place_of
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Floats, Ints
-from viewer.model.queries import foreign, run_of_slices, self_time
+from viewer.arrays import Codes, Floats, Ints
+from viewer.model.queries import foreign, self_time
 from viewer.model.text import display_name
 from viewer.model.timing import Timing, timings
+from viewer.model.trace import Trace
 from viewer.program.program import GraphNode, Operator, type_of
 
 NODE, LINE, MODULE, TYPE, SET, NAME = "node", "line", "module", "type", "operator_set", "name"
 LEVELS = (NODE, LINE, MODULE, TYPE)
 OUTERMOST = "(outermost module)"
 _NO_LINE = "(no line)"
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Between the groups that share their time.
 AND = " + "
 
@@ -42,12 +45,18 @@ def group_of_slices(session: Session, level: str) -> tuple[list[tuple[str, ...]]
     """Return the groups of a level, and the index of that of every slice; -1 for none (int64)."""
     if session.program is None or level == NAME:
         slices = session.table.trace.slices
-        names, group = np.unique(slices.name, return_inverse=True)
-        group = group.reshape(-1)
+        texts, group = plain_names(session.table.trace, slices.name)
         group[foreign(slices)] = -1
-        return [(session.table.trace.strings[name],) for name in names.tolist()], group
-    groups, of_set = _groups_of_sets(session.table, level)
-    return list(groups), _groups_by_set(session.table, of_set)
+        return [(text,) for text in texts], group
+    groups, of_key = groups_of_keys(session.table, level)
+    return groups, of_key[session.table.trace.slices.key]
+
+
+def groups_of_keys(table: LinkTable, level: str) -> tuple[list[tuple[str, ...]], Ints]:
+    """Return the groups of a level of a linked trace, and that of every key; -1 for none."""
+    groups, of_set = _groups_of_sets(table, level)
+    own_set = table.node_set_of_key
+    return list(groups), np.where(own_set >= 0, of_set[own_set], -1) if len(of_set) else own_set
 
 
 def _groups_of_sets(table: LinkTable, level: str) -> tuple[dict[tuple[str, ...], set[int]], Ints]:
@@ -62,11 +71,6 @@ def _groups_of_sets(table: LinkTable, level: str) -> tuple[dict[tuple[str, ...],
         of_set[i] = numbers.setdefault(key, len(numbers))
         groups.setdefault(key, set()).update(operators[i])
     return groups, of_set
-
-
-def _groups_by_set(table: LinkTable, of_set: Ints) -> Ints:
-    own_set = table.node_set_of_key[table.trace.slices.key]
-    return np.where(own_set >= 0, of_set[own_set], -1) if len(of_set) else own_set
 
 
 def _by_nodes(session: Session, level: str) -> MethodTimes:
@@ -84,29 +88,40 @@ def _by_nodes(session: Session, level: str) -> MethodTimes:
     summed = np.zeros(len(groups))
     np.add.at(summed, of_set, medians)
     every = np.broadcast_to(summed, (len(session.runs), len(groups)))
-    return _times(session, level, list(groups.items()), every, _groups_by_set(table, of_set))
+    of_slice = groups_of_keys(table, level)[1][table.trace.slices.key]
+    return _times(session, level, list(groups.items()), every, of_slice)
 
 
 def _by_name(session: Session) -> MethodTimes:
     trace = session.table.trace
     slices = trace.slices
-    if session.is_whole:
-        row = np.zeros(len(slices), np.int64)
-    else:
-        number = {id(run): i for i, run in enumerate(trace.runs)}
-        row_of_run = np.full(len(trace.runs) + 1, -1)
-        row_of_run[[number[id(run)] for run in session.runs]] = np.arange(len(session.runs))
-        row = row_of_run[run_of_slices(trace)]
+    row = session.row_of_slices.copy()
     row[foreign(slices)] = -1
     at = np.flatnonzero(row >= 0)
-    names, group = np.unique(slices.name[at], return_inverse=True)
-    shape = len(session.runs), len(names)
-    place = row[at] * len(names) + group.reshape(-1)
+    texts, group = plain_names(trace, slices.name[at])
+    shape = len(session.runs), len(texts)
+    place = row[at] * len(texts) + group
     ticks = np.bincount(place, self_time(slices)[at], shape[0] * shape[1]).reshape(shape)
-    groups = [((trace.strings[name],), set[int]()) for name in names.tolist()]
+    groups = [((text,), set[int]()) for text in texts]
     of_slice = np.full(len(slices), -1)
-    of_slice[at] = group.reshape(-1)
+    of_slice[at] = group
     return _times(session, NAME, groups, ticks.astype(np.float64), of_slice)
+
+
+def plain_names(trace: Trace, name: Codes) -> tuple[tuple[str, ...], Ints]:
+    """Return distinct names without what differs between processes, and the number of each.
+
+    That are the addresses of objects, and the numbers of steps. name: indexes into the strings.
+    """
+    step = {run.name: run.series for run in trace.runs if run.series != run.name}
+    names, of_name = np.unique(name, return_inverse=True)
+    numbers: dict[str, int] = {}
+    place = []
+    for own in names.tolist():
+        text = trace.strings[own]
+        text = step.get(text) or _ADDRESS.sub("", text)
+        place.append(numbers.setdefault(text, len(numbers)))
+    return tuple(numbers), np.array(place, np.int64)[of_name.reshape(-1)]
 
 
 def _times(

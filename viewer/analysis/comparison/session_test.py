@@ -24,7 +24,7 @@ from math import log
 import numpy as np
 
 from viewer.analysis.comparison.student_t import two_sided, two_sided_quantile
-from viewer.arrays import Bools, Floats
+from viewer.arrays import Bools, Floats, Ints
 
 ALPHA = 0.05
 THRESHOLD = 0.05  # a change below 1.05 times is none, in either direction
@@ -106,6 +106,26 @@ def compared(a: Floats, b: Floats, is_testable: Bools) -> Changes:
         _corrected(p),
         _detectable(error, freedom, tested),
     )
+
+
+def distinct_times(a: Floats, b: Floats) -> tuple[Ints, Ints]:
+    """Return sums with distinct times, ascending, and per sum the place of its equal among these.
+
+    Sums that contain the same time, such as a module and the only one in it, are one test. a, b: of
+    shape (sessions, sums); sums without any time in both arms have no place (-1).
+    """
+    times = np.ascontiguousarray(np.concatenate([a, b]).T)
+    known = np.flatnonzero(np.isfinite(times).any(axis=1))
+    found = np.full(len(times), -1)
+    if not len(known):
+        return known, found
+    rows = times[known].view(np.dtype((np.void, times.dtype.itemsize * times.shape[1])))
+    _, first, place = np.unique(rows.reshape(-1), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    found[known] = rank[place.reshape(-1)]
+    return known[first[order]], found
 
 
 def _moments(times: Floats) -> tuple[Floats, Floats, Floats]:

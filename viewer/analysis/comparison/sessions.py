@@ -139,9 +139,7 @@ class Session:
         trace = self.table.trace
         slices, keys = trace.slices, trace.keys
         runs = tuple(run for run in self.runs if run.scope in scopes)
-        row_of_run = np.full(len(trace.runs) + 1, -1)
-        number = {id(run): i for i, run in enumerate(trace.runs)}
-        row_of_run[[number[id(run)] for run in runs]] = np.arange(len(runs))
+        row_of_run = self._rows_of_runs(runs)
         is_compared = np.isin(keys.kind, _COMPARED) & (keys.instruction >= 0)
         is_compared &= np.isin(keys.scope, scopes)
         at = np.flatnonzero(is_compared[slices.key])
@@ -165,6 +163,22 @@ class Session:
             calls.sum(axis=0) / ran,
             self._grains(count, part_of, at),
         )
+
+    @cached_property
+    def row_of_slices(self) -> Ints:
+        """The index in `runs` of the run in which each slice starts, -1 for none (int64)."""
+        trace = self.table.trace
+        if self.is_whole:
+            return np.zeros(len(trace.slices), np.int64)
+        return self._rows_of_runs(self.runs)[self._run_of_slices]
+
+    def _rows_of_runs(self, runs: Sequence[Run]) -> Ints:
+        """Per run of the trace its index among some runs, -1 for none; at last for no run."""
+        trace = self.table.trace
+        row_of_run = np.full(len(trace.runs) + 1, -1)
+        number = {id(run): i for i, run in enumerate(trace.runs)}
+        row_of_run[[number[id(run)] for run in runs]] = np.arange(len(runs))
+        return row_of_run
 
     @cached_property
     def _run_of_slices(self) -> Ints:

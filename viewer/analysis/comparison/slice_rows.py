@@ -38,14 +38,10 @@ def _part_of_groups(arm: Arm, session: Session) -> Ints:
 def _part_of_calls(arm: Arm, session: Session) -> Ints:
     trace = session.table.trace
     slices, keys = trace.slices, trace.keys
-    method = [session.method_of(scope)[0] for scope in range(len(trace.scopes))]
+    method = _methods(session)
     scopes, instructions = keys.scope.tolist(), keys.instruction.tolist()
     is_event = keys.kind == KeyKind.DELEGATE_EVENT
-    part_of_key = np.full(len(is_event), -1)
-    for key in np.flatnonzero((keys.instruction >= 0) & ~is_event).tolist():
-        part_id = PartId(method[scopes[key]], instructions[key])
-        part_of_key[key] = arm.number.get(part_id, -1)
-    part = part_of_key[slices.key]
+    part = calls_of_keys(arm, session)[slices.key]
     at = np.flatnonzero(is_event[slices.key] & (keys.instruction[slices.key] >= 0))
     key_of_slice = slices.key[at].astype(np.int64)
     nth = session.numbers_of_events(at, run_of_slices(trace)[at])
@@ -59,3 +55,21 @@ def _part_of_calls(arm: Arm, session: Session) -> Ints:
         part_of_event[i] = arm.number.get(part_id, -1)
     part[at] = part_of_event[event_of.reshape(-1)]
     return part
+
+
+def calls_of_keys(arm: Arm, session: Session) -> Ints:
+    """Return the part of the call that every key of a session's trace is of, -1 for none (int64).
+
+    Events inside delegate calls have none.
+    """
+    keys, method = session.table.trace.keys, _methods(session)
+    scopes, instructions = keys.scope.tolist(), keys.instruction.tolist()
+    is_event = keys.kind == KeyKind.DELEGATE_EVENT
+    found = np.full(len(is_event), -1)
+    for key in np.flatnonzero((keys.instruction >= 0) & ~is_event).tolist():
+        found[key] = arm.number.get(PartId(method[scopes[key]], instructions[key]), -1)
+    return found
+
+
+def _methods(session: Session) -> list[str]:
+    return [session.method_of(scope)[0] for scope in range(len(session.table.trace.scopes))]

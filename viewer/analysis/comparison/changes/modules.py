@@ -21,6 +21,7 @@ import numpy as np
 
 from viewer.analysis.comparison.comparison import Compared, Comparison, figures_of
 from viewer.analysis.comparison.rollups import OUTERMOST, module_key
+from viewer.analysis.comparison.session_test import distinct_times
 from viewer.arrays import Floats
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import GraphNode, Operator
@@ -65,20 +66,7 @@ def module_changes(comparison: Comparison, tree: ModuleTree) -> ModuleChanges:
         for row in rows
     ]
     unmeasured = _rolled(np.array([estimated]), place, tree)[0]
-    # Modules with the same times are one test.
-    first: dict[bytes, int] = {}
-    used: list[int] = []
-    test_of = []
-    for n in range(len(tree.modules)):
-        own = times_a[:, n], times_b[:, n]
-        if not any(np.isfinite(times).any() for times in own):
-            test_of.append(-1)
-            continue
-        key = np.concatenate(own).tobytes()
-        if key not in first:
-            first[key] = len(used)
-            used.append(n)
-        test_of.append(first[key])
+    used, test_of = distinct_times(times_a, times_b)
     figures = figures_of(
         times_a[:, used],
         times_b[:, used],
@@ -86,7 +74,7 @@ def module_changes(comparison: Comparison, tree: ModuleTree) -> ModuleChanges:
         ~(unmeasured[used] > 0),
         len(a.units | b.units) == 1,
     )
-    compared = tuple(None if test < 0 else figures[test] for test in test_of)
+    compared = tuple(None if test < 0 else figures.of(test) for test in test_of.tolist())
     return ModuleChanges(comparison, tree, place, compared)
 
 

@@ -1,0 +1,59 @@
+"""Call paths as the rows of a comparison."""
+
+import pytest
+
+from tests.analysis.comparison.changes.paths.test_path_changes import BASE, SLOW, sessions
+from tests.analysis.comparison.test_rows import arms
+from tests.builders.path_arms import arm_of_traces, nested
+from viewer.analysis.comparison.arms import CALLS, PATH
+from viewer.analysis.comparison.changes.paths.path_rows import PathComparison, comparison_by
+from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.operator_pairs import Grade
+
+
+def test_only_the_level_of_paths_has_rows_of_paths():
+    a, b = sessions("a", BASE), sessions("b", SLOW)
+    assert type(comparison_by(a, b, CALLS)) is Comparison
+    compared = comparison_by(a, b, PATH)
+    assert [row.label for row in compared.rows] == [
+        "main", "main > load", "main > run", "main > run > conv", "main > run > add"
+    ]  # fmt: skip
+    assert {row.level for row in compared.rows} == {PATH}
+    assert {row.grade for row in compared.rows} == {Grade.BY_NAME}
+
+
+def test_the_waterfall_counts_every_call_once():
+    a = arm_of_traces(nested("a", {"main": {"old": {"deep": 300}, "same": {"x": 500}}}))
+    b = arm_of_traces(nested("b", {"main": {"new": 200, "same": {"x": 600}}}))
+    fall = PathComparison(a, b).waterfall
+    assert (fall.pairs, fall.only_a, fall.only_b) == (100, -300, 200)
+    assert fall.a + fall.pairs + fall.only_a + fall.only_b + fall.rest == fall.b
+
+
+def test_the_inference_is_that_of_the_other_levels():
+    a, b = sessions("a", BASE), sessions("b", SLOW)
+    by_path, by_call = PathComparison(a, b).inference, Comparison(a, b).inference
+    assert (by_path.a_ns, by_path.b_ns) == (by_call.a_ns, by_call.b_ns)
+
+
+def test_a_side_has_the_operators_of_its_row():
+    compared = PathComparison(*arms("02_module_renamed"))
+    row = next(row for row in compared.rows if row.label.endswith("blocks.0.dw · convolution"))
+    for arm, parts in ((compared.a, row.a), (compared.b, row.b)):
+        (part,) = (arm.parts[number] for number in parts)
+        (operator,) = part.operators
+        assert arm.program.operators[operator].op == "convolution"
+
+
+def test_rows_of_one_arm_have_no_other_side():
+    a = arm_of_traces(nested("a", {"main": {"old": 300}}))
+    b = arm_of_traces(nested("b", {"main": {"new": 200}}))
+    sides = {row.label: (len(row.a), len(row.b)) for row in PathComparison(a, b).rows}
+    assert sides == {"main": (1, 1), "main > old": (1, 0), "main > new": (0, 1)}
+
+
+@pytest.mark.parametrize("edit", ["06_portable_vs_xnnpack", "16_methods_swapped"])
+def test_all_levels_can_be_compared_of_recorded_edits(edit):
+    compared = PathComparison(*arms(edit))
+    assert len(compared.compared) == len(compared.rows)
+    assert len({row.label for row in compared.rows}) == len(compared.rows)

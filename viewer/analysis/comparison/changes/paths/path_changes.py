@@ -1,0 +1,206 @@
+"""The changes of call paths between two arms: the call trees of both, joined by path.
+
+A path is the names of the calls from the outermost to the innermost (`path_names`), over all
+processes and threads. Its self time is what is in no other path below it, and its total is the sum
+of the self times of its subtree (`path_times`). So totals add up, and time is never divided. Paths
+that only one arm runs are kept.
+
+Totals are tested as one family, with the whole inference. Paths with the same times, such as a call
+and the only one in it, count once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.comparison.changes.paths.joined_paths import (
+    JoinedPaths,
+    PathOfSlice,
+    joined_paths,
+)
+from viewer.analysis.comparison.changes.paths.path_names import PathNames
+from viewer.analysis.comparison.changes.paths.path_times import PathTimes, times_of_paths
+from viewer.analysis.comparison.comparison import (
+    Compared,
+    Comparison,
+    Figures,
+    figures_of,
+    median_of_sessions,
+)
+from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.noise import Noise
+from viewer.analysis.comparison.operator_pairs import Grade
+from viewer.analysis.comparison.session_test import distinct_times
+from viewer.analysis.comparison.sessions import Session
+from viewer.arrays import Bools, Floats, Ints
+
+BETWEEN = " > "
+
+
+@dataclass(frozen=True, eq=False)
+class PathChanges:
+    """The paths of both arms, as columns with one value per path.
+
+    calls: the comparison by call. names: of the calls. total, own: per arm, the session medians of
+    total and self time in ns, of shape (sessions, paths); NaN if a session does not have a path.
+    figures: one per test, at last that of the whole inference. test: per path its number there.
+    of_file: by the path of a profile, the call path of every slice; `len(paths)` for none.
+    """
+
+    calls: Comparison
+    names: PathNames
+    paths: JoinedPaths
+    total: tuple[Floats, Floats]
+    own: tuple[Floats, Floats]
+    figures: Figures
+    test: Ints
+    of_file: dict[str, PathOfSlice]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @property
+    def inference(self) -> Compared:
+        """The figures of the whole inference."""
+        return self._test(len(self.figures) - 1)
+
+    def compared(self, path: int) -> Compared:
+        """Return the figures of a path."""
+        return self._test(int(self.test[path]))
+
+    @cached_property
+    def _made(self) -> dict[int, Compared]:
+        return {}
+
+    def _test(self, number: int) -> Compared:
+        if number not in self._made:
+            self._made[number] = self.figures.of(number)
+        return self._made[number]
+
+    @cached_property
+    def total_ns(self) -> tuple[Floats, Floats]:
+        """Per arm, the total of every path in ns; NaN if the arm does not have it."""
+        return median_of_sessions(self.total[0]), median_of_sessions(self.total[1])
+
+    @cached_property
+    def own_ns(self) -> tuple[Floats, Floats]:
+        """Per arm, the self time of every path in ns; NaN if the arm does not have it."""
+        return median_of_sessions(self.own[0]), median_of_sessions(self.own[1])
+
+    @cached_property
+    def change_ns(self) -> Floats:
+        """How much longer B takes, in ns; an arm that does not have the path counts as 0."""
+        a, b = self.total_ns
+        return np.nan_to_num(b) - np.nan_to_num(a)
+
+    @cached_property
+    def verdict(self) -> Ints:
+        """Per path its verdict, as an index into `VERDICTS`."""
+        return self.figures.verdict[self.test]
+
+    @cached_property
+    def only(self) -> tuple[Bools, Bools]:
+        """Which paths only A has, and which only B."""
+        a, b = (np.isnan(ns) for ns in self.total_ns)
+        return b, a
+
+    def names_of(self, path: int) -> list[str]:
+        """Return the names of the calls from the outermost to that of a path."""
+        found = list[str]()
+        while path >= 0:
+            found.append(self.paths.labels[int(self.paths.name[path])])
+            path = int(self.paths.parent[path])
+        return found[::-1]
+
+    @cached_property
+    def _row_of_label(self) -> dict[int, int]:
+        number = {text: row for row, text in enumerate(self.names.labels)}
+        return {i: number[text] for i, text in enumerate(self.paths.labels) if text in number}
+
+    def row_of(self, path: int) -> Row | None:
+        """Return the row of the comparison that the call of a path is, None for a plain name."""
+        row = self._row_of_label.get(int(self.paths.name[path]))
+        return None if row is None or self.names.rows is None else self.names.rows.rows[row]
+
+    def grade(self, path: int) -> tuple[Grade, str]:
+        """Return how surely both arms have the same path, and why."""
+        only_a, only_b = self.only
+        if only_a[path] or only_b[path]:
+            side = "A" if only_a[path] else "B"
+            return Grade.ONLY_A if only_a[path] else Grade.ONLY_B, f"only in {side}"
+        row = self.row_of(path)
+        if row is not None and row.a and row.b:
+            return row.grade, row.why
+        return Grade.SAME if self.names.rows else Grade.BY_NAME, "same names of calls"
+
+
+def has_records(calls: Comparison) -> bool:
+    """Return whether both arms have an ETRecord, whose operators are better names of calls."""
+    programs = calls.a.program, calls.b.program
+    return all(program is not None and not program.is_recorded for program in programs)
+
+
+def path_changes(
+    calls: Comparison, rows: Comparison | None, noise: Noise | None = None
+) -> PathChanges:
+    """Return the changes of all paths.
+
+    calls: the comparison by call. rows: what calls are named by: `calls`, the comparison by module,
+    or None for the names of slices. noise: of the device.
+    """
+    names = PathNames(calls, rows)
+    arms = calls.a, calls.b
+    # Sessions of one file, such as those between restarts of its clock, have one column of paths.
+    number: dict[int, int] = {}
+    traces: list[tuple[Session, int]] = []
+    for side, arm in enumerate(arms):
+        for session in arm.sessions:
+            if number.setdefault(id(session.table), len(traces)) == len(traces):
+                traces.append((session, side))
+    paths = joined_paths(traces, names)
+    times = [
+        [times_of_paths(one, paths, paths.of_slice[number[id(one.table)]]) for one in arm.sessions]
+        for arm in arms
+    ]
+    own = _stacked(times[0], paths), _stacked(times[1], paths)
+    total = paths.rolled(own[0]), paths.rolled(own[1])
+    used, test = distinct_times(*total)
+    kept = np.flatnonzero(test >= 0)  # the others ran in no inference that counts
+    every = [one for sessions in times for one in sessions]
+    grain = paths.rolled(np.max([one.grain for one in every], axis=0))[used]
+    is_estimated = ~np.all([one.measured for one in every], axis=0)
+    measured = paths.rolled(is_estimated.astype(np.float64))[used] == 0
+    inference = calls.inference_times
+    figures = figures_of(
+        np.column_stack([total[0][:, used], inference[0]]),
+        np.column_stack([total[1][:, used], inference[1]]),
+        np.append(grain, 0.0),
+        np.append(measured, measured.all()),
+        calls.is_of_time,
+        None if noise is None else (noise, _deviations(noise, names, paths, used)),
+    )
+    paths = paths.only(kept)
+    of_file = {
+        one.table.trace.path: own for (one, _), own in zip(traces, paths.of_slice, strict=True)
+    }
+    total, own = ((a[:, kept], b[:, kept]) for a, b in (total, own))
+    return PathChanges(calls, names, paths, total, own, figures, test[kept], of_file)
+
+
+def _stacked(times: Sequence[PathTimes], paths: JoinedPaths) -> Floats:
+    return np.array([one.own for one in times]).reshape(len(times), len(paths))
+
+
+def _deviations(noise: Noise, names: PathNames, paths: JoinedPaths, used: Ints) -> Floats:
+    """The known deviations of some paths, and at last that of the inference."""
+    found = [noise.typical] * len(paths.labels)
+    if names.rows is not None:
+        number = {text: i for i, text in enumerate(paths.labels)}
+        for label, row in zip(names.labels, names.rows.rows, strict=True):
+            if label in number:
+                found[number[label]] = names.rows.deviation(noise, row)
+    return np.append(np.array(found)[paths.name[used]], noise.inference)
