@@ -7,6 +7,7 @@ import pytest
 from tests.builders.color_vision import EYES, difference, lab
 from viewer.render.color_schemes import _NEAR, _NONE, _ONE, _SEVERAL
 from viewer.render.palette import (
+    FASTER,
     HEAT_FILLS,
     HEAT_STEPS,
     KERNELS,
@@ -17,6 +18,7 @@ from viewer.render.palette import (
     RAMP_FILLS,
     RAMP_STEPS,
     SLAB,
+    SLOWER,
     canvas_rgb,
     contrast,
     fills,
@@ -95,6 +97,13 @@ def test_no_step_of_heat_has_the_color_of_a_class(dark):
 
 
 @pytest.mark.parametrize("eye", EYES)
+@pytest.mark.parametrize("dark", [True, False])
+def test_slower_faster_and_no_change_are_apart_for_every_eye(dark, eye):
+    found = [fills(dark)[index] for index in (SLOWER, FASTER, SLAB)]
+    assert least(found, eye) >= 15
+
+
+@pytest.mark.parametrize("eye", EYES)
 def test_what_is_linked_and_what_is_not_are_far_apart(eye):
     states = [OPERATOR_FILLS[i] for i in (_ONE, _SEVERAL, _NONE, _NEAR)]
     assert least(states, eye) >= 15
@@ -104,4 +113,4 @@ def test_what_is_linked_and_what_is_not_are_far_apart(eye):
 def test_every_label_can_be_read_on_its_fill(dark):
     for fill, label in zip(fills(dark), label_colors(dark), strict=True):
         assert contrast(fill, label) >= 4.5
-    assert len(fills(dark)) == KERNELS + OPERATORS + 1 + RAMP_STEPS + HEAT_STEPS
+    assert len(fills(dark)) == KERNELS + OPERATORS + 1 + RAMP_STEPS + HEAT_STEPS + 2

@@ -6,6 +6,7 @@ A scheme (`viewer.render.color_schemes`) gives every slice a palette index (uint
     13      frame: a runtime scope                        16..27  kernel variants of 0..11
     28      unattributed: hatched on a faint fill
     29..35  the ramp, from low to high       36..40  heat: cost in the graph
+    41, 42  slower and faster: changes between two arms
 
 The raster draws *cells*, not colors: uint16 = shade << 8 | part << 6 | palette index. Shade 0 is
 empty, 255 is full, and values between are the covered share of a shared pixel's time. `cell_colors`
@@ -48,6 +49,9 @@ HEAT_FILLS = {
     False: (0xFDEEE0, 0xFBD9BC, 0xFEAD5E, 0xEE8C45, 0xDB6420),
 }
 HEAT, HEAT_STEPS = RAMP + RAMP_STEPS, 5
+# Slower and faster, by dark theme or not: the colors of changes in all views.
+CHANGE_FILLS = {True: (0xEA8B54, 0xAEFDCC), False: (0xA84C09, 0x0A7466)}
+SLOWER, FASTER = HEAT + HEAT_STEPS, HEAT + HEAT_STEPS + 1
 PALETTE_SIZE = 64
 
 # Units that are adjacent in every Torq profile must not share a color: the actions of a host use
@@ -138,6 +142,7 @@ def fills(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> tuple[int, ...]:
         mix(_GRAYS[dark][PLAIN - SLAB], canvas, _UNATTRIBUTED_MIX),
         *(RAMP_FILLS if dark else reversed(RAMP_FILLS)),
         *HEAT_FILLS[dark],
+        *CHANGE_FILLS[dark],
     )
     if emphasis is Emphasis.HIDDEN:
         # One faint gray, so that only the hits are colored.

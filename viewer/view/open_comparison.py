@@ -13,13 +13,15 @@ import numpy as np
 
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.changes.operators import OperatorChanges, operator_changes
+from viewer.analysis.comparison.changes.paths.path_changes import PathChanges, path_changes
 from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.rollups import NAME
 from viewer.analysis.comparison.sessions import Session
 from viewer.analysis.comparison.slice_rows import rows_of_slices
 from viewer.analysis.comparison.typical import typical_run
 from viewer.arrays import Ints
-from viewer.model.queries import starts_in_run, tree
+from viewer.model.queries import parent_of, starts_in_run, tree
 from viewer.model.trace import KeyKind, Run, Trace
 from viewer.program.program import Program
 from viewer.view.compared_arms import ComparedArms
@@ -51,6 +53,7 @@ class OpenComparison:
         self._levels: dict[str, Comparison] = {}
         self._rows_of_slices: dict[tuple[str, str], Ints] = {}
         self._parents_of: dict[str, Ints] = {}
+        self._paths: dict[str, PathChanges] = {}
 
     @property
     def calls(self) -> Comparison:
@@ -65,6 +68,13 @@ class OpenComparison:
                 self.arms[0], self.arms[1], level, by_hand=self.chosen.by_hand
             )
         return known
+
+    def paths(self, by: str) -> PathChanges:
+        """The changes of call paths; by: what calls are named by, "name", `CALLS` or `MODULE`."""
+        if by not in self._paths:
+            rows = None if by == NAME else self.at(by)
+            self._paths[by] = path_changes(self.calls, rows)
+        return self._paths[by]
 
     @property
     def size(self) -> int:
@@ -150,6 +160,33 @@ class OpenComparison:
                 del self._parents_of[next(iter(self._parents_of))]
             self._parents_of[trace.path] = known
         return known
+
+    def slices_of_path(self, file: str, path: int, run: Run, by: str) -> Ints:
+        """The slices of a call path in an inference of a profile, ascending (int64).
+
+        They start in it, or else are around it. path: a number of `paths(by)`.
+        """
+        of_slice, session = self.paths(by).of_file.get(file), self._session_of(file)
+        if of_slice is None or session is None:
+            return np.empty(0, np.int64)
+        trace = session.table.trace
+        own = np.flatnonzero(of_slice == path)
+        inside = starts_in_run(trace, run, own)
+        slices = trace.slices
+        around = own[(slices.start[own] <= run.start) & (slices.end[own] >= run.end)]
+        return inside if len(inside) else around
+
+    def path_of_slice(self, file: str, index: int, by: str) -> int:
+        """The call path that a slice of a profile is an occurrence or a part of, -1 for none."""
+        changes, session = self.paths(by), self._session_of(file)
+        of_slice = changes.of_file.get(file)
+        if of_slice is None or session is None:
+            return -1
+        while 0 <= index < len(of_slice):
+            if of_slice[index] < len(changes):
+                return int(of_slice[index])
+            index = parent_of(session.table.trace.slices, index)
+        return -1
 
     def _session_of(self, path: str) -> Session | None:
         every = (session for arm in self.arms for session in arm.sessions)

@@ -26,7 +26,7 @@ def test_two_arms_are_compared(slower, capsys):
     assert "slower" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("level", ["module", "line", "type", "node"])
+@pytest.mark.parametrize("level", ["module", "line", "type", "node", "path"])
 def test_rows_of_every_level(level, capsys):
     files = [str(EDIT / f"{side}.{end}") for side in "ab" for end in ("etdp", "etrecord")]
     assert main(["compare", *files[:2], "--with", *files[2:], "--by", level, "--json"]) == 0
@@ -34,6 +34,31 @@ def test_rows_of_every_level(level, capsys):
     assert {row["level"] for row in rows} == {level}
     sides = [row[side] for row in rows for side in "ab" if row[side]]
     assert all(side["instructions"] == [] for side in sides)
+
+
+@pytest.mark.parametrize("form", ["--markdown", "--all"])
+def test_call_paths_are_compared(slower, capsys, form):
+    assert main(["compare", *slower, "--by", "path", form]) == 0
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "add.out" in line]
+    assert "Method::execute > OPERATOR_CALL > native_call_add.out" in row
+    assert "slower" in row
+
+
+def test_call_paths_are_saved_as_a_flame_graph(slower, tmp_path, capsys):
+    svg = tmp_path / "changes.svg"
+    assert main(["compare", *slower, "--by", "path", "-o", str(svg)]) == 0
+    assert "▲ native_call_add.out" in svg.read_text("utf-8")
+    missing = str(tmp_path / "none" / "x.svg")
+    assert main(["compare", *slower, "--by", "path", "-o", missing]) == 1
+    with pytest.raises(SystemExit) as usage:
+        main(["compare", *slower, "-o", str(svg)])
+    assert usage.value.code == 2
+    assert "--by path" in capsys.readouterr().err
+
+
+def test_a_call_path_can_fail_a_rule(slower, capsys):
+    assert main(["compare", *slower, "--by", "path", "--fail-if", "slower > 25%"]) == 3
+    assert "native_call_add.out" in capsys.readouterr().err
 
 
 def test_inferences_of_one_file_are_compared_without_a_verdict(capsys):

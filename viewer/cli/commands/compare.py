@@ -7,7 +7,8 @@ import json
 import os
 from collections.abc import Sequence
 
-from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE
+from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE, PATH
+from viewer.analysis.comparison.changes.paths.path_rows import PathComparison, comparison_by
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import LEVELS
@@ -18,6 +19,9 @@ from viewer.codecs.reading import UnreadableFile
 from viewer.formats.folders import look_through
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
+from viewer.render.flame_graph.changed_calls import changed_calls
+from viewer.render.flame_graph.svg import write_svg
+from viewer.reports.changed_calls import picture_of
 from viewer.reports.compare import compare_facts
 from viewer.reports.compare_text import compare_markdown, compare_text
 from viewer.reports.noise_files import noise_facts, read_noise
@@ -60,11 +64,11 @@ def run(arguments: list[str]) -> int:
         )
     parser.add_argument(
         "--by",
-        choices=(CALLS, *LEVELS, DELEGATE, INFERENCE),
+        choices=(CALLS, *LEVELS, DELEGATE, PATH, INFERENCE),
         default=CALLS,
         help="what a row is: operators with their calls and events of delegates (default), or all "
-        "slices of a graph node, source line, module or operator type, all calls of a delegate, or "
-        "only the whole inference",
+        "slices of a graph node, source line, module or operator type, all calls of a delegate, "
+        "call paths, or only the whole inference",
     )
     parser.add_argument(
         "--fail-if",
@@ -92,7 +96,11 @@ def run(arguments: list[str]) -> int:
     form.add_argument("--json", action="store_true", help="print JSON for scripts")
     form.add_argument("--markdown", action="store_true", help="print Markdown")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write to a file: .json, .md or any other for text"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to a file: .json, .md, .svg (a flame graph, needs --by path) or any other for "
+        "text",
     )
     chosen = parser.parse_args(arguments)
     if chosen.null:
@@ -101,6 +109,8 @@ def run(arguments: list[str]) -> int:
         if not (chosen.inferences and chosen.with_inferences):
             parser.error("give the other arm: --with FILES, or --inferences and --with-inferences")
         chosen.others = chosen.files
+    if _end(chosen) == ".svg" and chosen.by != PATH:
+        parser.error("a flame graph needs --by path")
     rule = _rule(parser, chosen)
     try:
         noise = read_noise(chosen.noise) if chosen.noise else None
@@ -110,7 +120,10 @@ def run(arguments: list[str]) -> int:
     comparison, problems, failed = _opened(parser, chosen, noise)
     if comparison is None:
         return 1
-    if not _write(chosen, _text(chosen, comparison, problems)):
+    if _end(chosen) == ".svg" and isinstance(comparison, PathComparison):
+        if not _write_picture(chosen.output, comparison):
+            return 1
+    elif not _write(chosen, _text(chosen, comparison, problems)):
         return 1
     if failed:
         return 1
@@ -128,6 +141,22 @@ def _write(chosen: argparse.Namespace, text: str) -> bool:
         complain(f"{chosen.output}: {error.strerror or error}")
         return False
     return True
+
+
+def _write_picture(output: str, comparison: PathComparison) -> bool:
+    """Write the flame graph of call paths; returns whether that was possible."""
+    names = [arm.sessions[0].name for arm in (comparison.a, comparison.b)]
+    try:
+        write_svg(output, [picture_of(changed_calls(comparison.changes), " → ".join(names))])
+    except OSError as error:
+        complain(f"{output}: {error.strerror or error}")
+        return False
+    return True
+
+
+def _end(chosen: argparse.Namespace) -> str:
+    """The suffix of the output, in lower case."""
+    return os.path.splitext(chosen.output or "")[1].lower()
 
 
 def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
@@ -189,7 +218,7 @@ def _opened(
         if problem:
             complain(f"arm {name}: {problem}")
             return None, [], True
-    comparison = Comparison(arm_a, arm_b, chosen.by, noise)
+    comparison = comparison_by(arm_a, arm_b, chosen.by, noise)
     return comparison, [*problems, *comparison.notes], failed
 
 
@@ -248,7 +277,7 @@ def _of_arm(
 
 
 def _text(chosen: argparse.Namespace, comparison: Comparison, problems: Sequence[str]) -> str:
-    end = os.path.splitext(chosen.output or "")[1].lower()
+    end = _end(chosen)
     if chosen.json or (end == ".json" and not chosen.markdown):
         return json.dumps(compare_facts(comparison, problems), indent=1, allow_nan=False)
     if chosen.markdown or end == ".md":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from viewer.arrays import Ints
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
 from viewer.model.inference_views import Inferences
+from viewer.model.trace import Run
 from viewer.model.warm_up import counted_inferences
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.compared_arms import ChosenArm, ComparedArms
@@ -109,21 +110,42 @@ def select_row(session: Session, found: OpenComparison, row: int, level: str = C
 
 def select_rows(session: Session, found: OpenComparison, rows: Collection[int], level: str) -> None:
     """Select the slices of some rows of a level in the typical inference of each arm."""
+    _select_in_both(session, found, lambda path, run: found.slices_of_rows(path, rows, run, level))
+
+
+def select_path(session: Session, found: OpenComparison, path: int, by: str) -> bool:
+    """Select the slices of a call path in the typical inference of each arm.
+
+    path: a number of `OpenComparison.paths(by)`. Returns whether these inferences have any.
+    """
+    return _select_in_both(
+        session, found, lambda file, run: found.slices_of_path(file, path, run, by)
+    )
+
+
+def _select_in_both(
+    session: Session, found: OpenComparison, slices_in: Callable[[str, Run], Ints]
+) -> bool:
+    """Select slices in the typical inference of each arm; returns whether there are any.
+
+    slices_in: of a profile, in a run.
+    """
     slices: dict[int, Ints] = {}
     for side in (0, 1):
         typical = found.typical(side)
         number = -1 if typical is None else _number_of(session, typical[0])
         if typical is not None and number >= 0:
-            own = found.slices_of_rows(typical[0], rows, typical[1], level)
+            own = slices_in(*typical)
             if len(own):
                 slices[number] = np.union1d(slices.get(number, own), own)
     if not slices:
-        return
+        return False
     session.show_inferences(Inferences.AS_RUN)
     first, own = next(iter(slices.items()))
     columns = session.as_run(first).trace.slices
     longest = int(own[np.argmax(columns.end[own] - columns.start[own])])
     session.select_slices(SliceSet(slices), SliceRef(first, longest), reveal=True)
+    return True
 
 
 def _number_of(session: Session, path: str) -> int:
@@ -137,6 +159,14 @@ def row_of_selection(session: Session, found: OpenComparison, level: str = CALLS
         return -1
     rows = found.rows_of_slices(session.traces[ref.trace].file.path, level)
     return -1 if rows is None or ref.index >= len(rows) else int(rows[ref.index])
+
+
+def path_of_selection(session: Session, found: OpenComparison, by: str) -> int:
+    """Return the call path of the selected slice, -1 if it has none."""
+    ref, state = session.state.slice, session.state
+    if ref is None or state.inferences is not Inferences.AS_RUN or ref.trace >= len(session.traces):
+        return -1
+    return found.path_of_slice(session.traces[ref.trace].file.path, ref.index, by)
 
 
 def pair_selected(session: Session, found: OpenComparison) -> str:

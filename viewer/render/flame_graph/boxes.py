@@ -8,7 +8,7 @@ whatever the size of the tree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -37,7 +37,9 @@ class FlameGraph:
     whole_ns: the time that `WIDTH` is. start, width: in px from the left edge. color: index in the
     palette. narrow: how many boxes are left out as too narrow, each with all below it; beyond: as
     too many; is_cut: whether boxes are left out because they are too deep. first_frame: the depth
-    of the outermost calls.
+    of the outermost calls. nodes: of the table, per box. details: per box the lines of its tooltip,
+    and behind: the text behind its name; () for those of its figures. hatched: whether boxes of the
+    color `UNLINKED` are hatched. width_of: what the width of a box is.
     """
 
     title: str
@@ -57,6 +59,11 @@ class FlameGraph:
     beyond: int
     is_cut: bool
     first_frame: int = FRAMES
+    nodes: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    details: tuple[tuple[str, ...], ...] = ()
+    behind: tuple[str, ...] = ()
+    hatched: bool = False
+    width_of: str = "its time"
 
     @property
     def level_count(self) -> int:
@@ -79,12 +86,14 @@ def flame_graph(
     bottom_up: bool = False,
     whole: int | None = None,
     first_frame: int = FRAMES,
+    colors: Palette | None = None,
 ) -> FlameGraph:
     """Return the flame graph of a table, whose siblings are drawn in their order.
 
     bottom_up: whether the table is one of `viewer.analysis.calls.bottom_up`. whole: the ticks of
     the full width, by default those of all roots; more if the table leaves out some of the tree.
-    first_frame: the depth of the outermost calls; above are processes and threads.
+    first_frame: the depth of the outermost calls; above are processes and threads. colors: the
+    palette index of every node, by default those of the names.
     """
     ticks = table.self_ticks if bottom_up else table.total
     if whole is None:
@@ -101,8 +110,8 @@ def flame_graph(
     pixels: Pixels = drawn_ticks.astype(np.float64) * scale
     distinct, number = np.unique(shown.name, return_inverse=True)
     texts = [shown.labels[label] for label in distinct.tolist()]
-    color = by_name(texts)[number]
-    if not bottom_up:
+    color = by_name(texts)[number] if colors is None else colors[drawn]
+    if colors is None and not bottom_up:
         color[shown.depth < first_frame] = FRAME
     total, own, whole_ns = (
         ticks_to_ns(one, ns_per_tick)
@@ -126,6 +135,7 @@ def flame_graph(
         beyond,
         is_cut,
         first_frame,
+        np.flatnonzero(drawn),
     )
 
 

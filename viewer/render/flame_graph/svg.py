@@ -19,7 +19,15 @@ from viewer.codecs.atomic_file import replacing
 from viewer.model.text import one_line
 from viewer.model.times import counted, format_share, format_time, group_digits, plain_spaces
 from viewer.render.flame_graph.boxes import BOXES_PER_PX, MOST_BOXES, MOST_LEVELS, WIDTH, FlameGraph
-from viewer.render.palette import FRAME, SLAB, canvas_rgb, edge_rgb, fills, label_colors
+from viewer.render.palette import (
+    FRAME,
+    SLAB,
+    UNLINKED,
+    canvas_rgb,
+    edge_rgb,
+    fills,
+    label_colors,
+)
 
 _MARGIN = 10
 _ROW = 18  # px from one level to the next
@@ -57,7 +65,8 @@ def svg_lines(graphs: Sequence[FlameGraph]) -> Iterator[str]:
         f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="{_SIZE}">'
     )
     yield f"<title>{_text('Flame graph: ' + ', '.join(graph.title for graph in graphs))}</title>"
-    yield f"<desc>Opscope {__version__}. The width of a box is its time.</desc>"
+    width_of = " or ".join(dict.fromkeys(graph.width_of for graph in graphs))
+    yield f"<desc>Opscope {__version__}. The width of a box is {escape(width_of)}.</desc>"
     yield from _style(graphs)
     yield f'<rect width="100%" height="100%" fill="{_rgb(canvas_rgb(False))}"/>'
     top = 0
@@ -111,6 +120,13 @@ def _style(graphs: Sequence[FlameGraph]) -> Iterator[str]:
     for color in used:
         yield f".c{color}{{stroke:{_rgb(edge_rgb(fill[color]))}}}"
     yield "</style>"
+    if any(graph.hatched for graph in graphs):
+        yield (
+            '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse">'
+            f'<rect width="6" height="6" fill="{_rgb(fill[UNLINKED])}"/>'
+            f'<path d="M-1 1l2-2M0 6l6-6M5 7l2-2" stroke="{_rgb(edge_rgb(fill[UNLINKED]))}"/>'
+            "</pattern></defs>"
+        )
 
 
 def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
@@ -129,9 +145,10 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
     columns = zip(
         graph.names, graph.depth.tolist(), graph.start.tolist(), graph.width.tolist(),
         graph.total_ns.tolist(), graph.self_ns.tolist(), graph.count.tolist(),
-        graph.color.tolist(), strict=True,
+        graph.color.tolist(), graph.details or [()] * len(graph.names),
+        graph.behind or [""] * len(graph.names), strict=True,
     )  # fmt: skip
-    for name, depth, start, width, total, own, count, color in columns:
+    for name, depth, start, width, total, own, count, color, details, behind in columns:
         text = _name(name)
         share = format_share(own if graph.bottom_up else total, whole)
         figures = [
@@ -142,15 +159,21 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
         ]
         if depth < graph.first_frame and not graph.bottom_up:
             del figures[2]  # processes and threads are not called
+        if details:
+            figures = [one_line(line) for line in details]
         tip = escape("\n".join([text, *map(plain_spaces, figures)]))
         wide = " wide" if width >= _EDGE_FROM else ""
         y = first + depth * _ROW
+        paint = "url(#hatch)" if graph.hatched and color == UNLINKED else fill[color]
         yield (
-            f'<rect class="c{color}{wide}" fill="{fill[color]}" x="{_px(_MARGIN + start)}" y="{y}" '
+            f'<rect class="c{color}{wide}" fill="{paint}" x="{_px(_MARGIN + start)}" y="{y}" '
             f'width="{_px(width)}" height="{_BOX}">'
             f"<title>{tip}</title></rect>"
         )
-        label = _cut(text, width - 2 * _PADDING)
+        room = width - 2 * _PADDING
+        label = _cut(text, room)
+        if behind and _cut(f"{text} {behind}", room) == f"{text} {behind}":
+            label = f"{text} {behind}"
         if label:
             yield (
                 f'<text fill="{ink[color]}" x="{_px(_MARGIN + start + _PADDING)}" '

@@ -19,6 +19,7 @@ from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.calls.rows import CallRows
+from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.render.color_schemes import LengthRange
@@ -26,7 +27,6 @@ from viewer.render.flame_graph.boxes import FlameGraph, flame_graph
 from viewer.render.flame_graph.layout import FlameLayout, colors_of_weights, group_weights
 from viewer.render.lod import weights_of
 from viewer.render.palette import Palette
-from viewer.render.raster import RowRaster
 from viewer.view.open_trace import OpenTrace
 from viewer.view.slice_colors import palette_of
 
@@ -101,32 +101,22 @@ class CallsQuestion:
 
 
 @dataclass(frozen=True, eq=False)
-class CallsAnswer:
-    """The nodes of a tree, siblings by descending width in the flame graph.
+class CallsAnswer(ShownCalls):
+    """The nodes of a tree with their costs, siblings by descending width in the flame graph.
 
-    calls: all nodes of the scope, top-down, from the processes on. table: those shown. width: the
-    time of each in the graph: its total, or bottom-up its self time. uncut: the durations of its
-    counted slices together. is_call: whether it is no process or thread. color: palette indices.
-    focus: the names of the node shown alone, () if that node is not in the scope. levels: how many
-    levels are shown bottom-up, 0 for all.
+    A width is the total of a node, or bottom-up its self time. calls: all nodes of the scope,
+    top-down, from the processes on. uncut: the durations of the counted slices of each node
+    together. focus: () also if its node is not in the scope. levels: how many levels are shown
+    bottom-up, 0 for all.
     """
 
     question: CallsQuestion
-    tree: CallTree
+    tree_of_calls: CallTree
     calls: CallTable
-    table: CallTable
-    width: Ints
     uncut: Ints
-    is_call: Bools
-    color: Palette
-    layout: FlameLayout
-    raster: RowRaster
-    rows: CallRows
-    focus: tuple[str, ...]
     levels: int
 
     def picture(self, scope: str) -> FlameGraph:
-        """Return the whole graph for a file; scope: what it covers, as in the panel's header."""
         inverted = self.question.mode.is_inverted
         first_frame = 0 if inverted or self.focus else FRAMES - _levels_of_one(self.calls)
         return flame_graph(
@@ -144,9 +134,13 @@ class CallsAnswer:
         return self.question.trees.shown
 
     @property
-    def whole(self) -> int:
-        """The ticks that shares are of: all roots together."""
-        return self.layout.whole
+    def tree(self) -> CallTree:
+        """The call tree of the trace."""
+        return self.tree_of_calls
+
+    @property
+    def is_inverted(self) -> bool:
+        return self.question.mode.is_inverted
 
     @cached_property
     def count(self) -> int:
@@ -154,17 +148,6 @@ class CallsAnswer:
         table = self.table
         counts = table.depth == 0 if self.question.mode.is_inverted else slice(None)
         return int(table.count[counts].sum())
-
-    @cached_property
-    def name_rank(self) -> Ints:
-        """Per node the place of its name among all, in alphabetical order without case."""
-        table = self.table
-        used = np.unique(table.name)
-        texts = [table.labels[label].casefold() for label in used.tolist()]
-        rank = np.zeros(len(table.labels), np.int64)
-        rank[used[sorted(range(len(used)), key=texts.__getitem__)]] = np.arange(len(used))
-        found: Ints = rank[table.name]
-        return found
 
     def numbers(self, node: int) -> Ints:
         """Return the numbers in `tree` of the paths that a node stands for."""
@@ -185,11 +168,6 @@ class CallsAnswer:
         name = self.calls.name[found[0]]
         roots = np.flatnonzero((self.table.depth == 0) & (self.table.name == name))
         return int(roots[0]) if len(roots) else -1
-
-    def node_numbered(self, number: int) -> int:
-        """Return the node with a number of `tree`, -1 if it is not shown or `number` is -1."""
-        found = np.flatnonzero(self.table.number == number)
-        return int(found[0]) if number >= 0 and len(found) else -1
 
 
 def _timed(calls: CallTable) -> CallTable:
@@ -230,40 +208,22 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
     layout = FlameLayout.of(table.parent, table.depth, width)
     _ = table.size  # cached here, as is the order of names: the GUI thread needs them
     answer = CallsAnswer(
-        question,
-        tree,
-        calls,
         table,
         width,
-        sums[order],
         ~np.isin(table.name, calls.name[calls.depth < FRAMES]),
         color,
         layout,
         layout.raster(color),
         CallRows(table),
         focus,
+        question,
+        tree,
+        calls,
+        sums[order],
         levels,
     )
     _ = answer.name_rank
     return answer
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Matches:
-    """What a search finds: the nodes with the text in their name, and their figures.
-
-    found: per shown node. around: these and the nodes around them. boxes: those of the found ones.
-    calls: how many calls they are. ticks: their total, in which a call inside another one of them
-    counts once. whole: what its share is of.
-    """
-
-    answer: CallsAnswer
-    found: Bools
-    around: Bools
-    boxes: RowRaster
-    calls: int
-    ticks: int
-    whole: int
 
 
 def matches_of(answer: CallsAnswer, text: str) -> Matches:

@@ -14,7 +14,10 @@ from viewer.gui.panels.base.swatches import (
     share_color,
     slice_color,
 )
-from viewer.gui.panels.calls.texts import COLUMNS, CallColumn
+from viewer.gui.panels.calls.change_cells import paint_change_cell
+from viewer.gui.panels.calls.change_texts import ChangeTexts
+from viewer.gui.panels.calls.columns import CallColumn
+from viewer.gui.panels.calls.texts import CallTexts
 from viewer.gui.panels.calls.tree_model import CallModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -22,6 +25,8 @@ from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.gui.qt.widgets.time_cells import paint_time
+
+_OF_CHANGES = (CallColumn.CHANGE, CallColumn.RATIO)
 
 
 class CallDelegate(QStyledItemDelegate):
@@ -43,7 +48,7 @@ class CallDelegate(QStyledItemDelegate):
         texts, node = self._model.texts, self._model.node(index)
         if texts is None:
             return
-        column, text = COLUMNS[index.column()], str(index.data())
+        column, text = self._model.columns[index.column()], str(index.data())
         painter.save()
         painter.setClipRect(rect)
         selected = option.state & QStyle.StateFlag.State_Selected
@@ -56,6 +61,8 @@ class CallDelegate(QStyledItemDelegate):
         painter.setPen(theme.color("text2" if quiet else "text1"))
         if column is CallColumn.CALL:
             self._name(painter, rect, node, text)
+        elif node >= 0 and isinstance(texts, ChangeTexts) and column in _OF_CHANGES:
+            paint_change_cell(painter, rect, texts, node, column, theme)
         else:
             inside = rect.adjusted(theme.px(6), 0, -theme.px(6), 0)
             if column.is_time:
@@ -67,7 +74,7 @@ class CallDelegate(QStyledItemDelegate):
     def _share(self, painter: QPainter, rect: QRect, node: int, column: CallColumn) -> None:
         """Paint a share as a bar: of the total in gray, of self time in the color of the node."""
         theme, texts = self._theme, self._model.texts
-        assert texts is not None
+        assert isinstance(texts, CallTexts)
         answer = texts.answer
         if column is CallColumn.TOTAL:
             share = texts.share(int(answer.table.total[node]))

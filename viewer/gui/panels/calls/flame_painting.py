@@ -13,18 +13,20 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPixmap
 
 from viewer.arrays import Bools, Ints
-from viewer.gui.panels.calls.texts import CallTexts
+from viewer.gui.panels.calls.legend import paint_hatching
+from viewer.gui.panels.calls.node_texts import NodeTexts
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.render.canvas import Canvas
 from viewer.render.flame_graph.layout import flame_bands
 from viewer.render.layout import SLICE_TOP, Axis, XMap
-from viewer.render.palette import Emphasis, canvas_rgb, cell_colors, label_colors
+from viewer.render.palette import UNLINKED, Emphasis, canvas_rgb, cell_colors, label_colors
 from viewer.render.raster import LABEL_WIDTH, Backdrop, RasterSource, RowRaster, draw_frame
 
 ROW = 18  # px
 _INSET = 5  # px, from the side of a box to its label
 _TIME_GAP = 6  # px, from the name to the time behind it
+_MARK_GAP = 3  # px, from the mark of a change to the name
 _LEAST_RING = 4  # px; a ring around a narrower box is this wide
 _NO_GRID = np.empty(0, np.int64)
 
@@ -38,7 +40,7 @@ class FlameFrame:
     found, None without a search.
     """
 
-    texts: CallTexts
+    texts: NodeTexts
     t0: int
     t1: int
     scroll: int
@@ -129,36 +131,46 @@ class FlamePainter:
         rows = list(range(first, last))
         found = answer.raster.labels(rows, frame.xmap(canvas), canvas.device(LABEL_WIDTH))
         nodes = answer.layout.order[found.slice]
-        colors, own = answer.color[nodes], answer.table.self_ticks
+        colors = answer.color[nodes]
         inks = self._inks(frame)
         lit = self._is_lit(frame, found.slice)
         painter.setFont(labels.font)
         ink = None
         left, right = found.x0 / canvas.ratio, (found.x1 - 1) / canvas.ratio
-        inverted = answer.question.mode.is_inverted
         for position, node, x0, x1, color, bright in zip(
             found.position.tolist(), nodes.tolist(), left.tolist(), right.tolist(),
             colors.tolist(), lit.tolist(), strict=True,
         ):  # fmt: skip
-            room = x1 - x0 - 2 * _INSET
-            text = labels.fit(texts.name(node), room)
-            if text is None:
-                continue
             row = rows[position]
+            top = row * row_height - frame.scroll + SLICE_TOP
+            if texts.hatches and color == UNLINKED:
+                box = QRectF(x0, top, x1 - x0, row_height - SLICE_TOP)
+                paint_hatching(painter, box, self._theme)
             kind = 2 if bright else 0 if row < frame.inside_from else 1
             if inks[kind][color] is not ink:
                 ink = inks[kind][color]
                 painter.setPen(ink)
-            top = row * row_height - frame.scroll + SLICE_TOP
             y = top + (row_height - SLICE_TOP - labels.line_height) / 2
-            painter.drawStaticText(QPointF(x0 + _INSET, y), text)
-            used = labels.width(text.text()) + _TIME_GAP
-            ticks = int(own[node] if inverted else answer.table.total[node])
-            time = texts.time(ticks)
-            if labels.width(time) <= room - used:
-                whole = labels.fit(time, room)
-                if whole is not None:
-                    painter.drawStaticText(QPointF(x0 + _INSET + used, y), whole)
+            self._paint_label(painter, texts, node, QRectF(x0, y, x1 - x0, 0))
+
+    def _paint_label(self, painter: QPainter, texts: NodeTexts, node: int, place: QRectF) -> None:
+        """Paint as much of mark, name and time of a node as fits into the width of a place."""
+        labels, x = self._labels, place.left() + _INSET
+        room = place.width() - 2 * _INSET
+        mark = texts.mark(node)
+        if mark and labels.width(mark) <= room:
+            painter.drawText(QPointF(x, place.top() + labels.ascent), mark)
+            x, room = x + labels.width(mark) + _MARK_GAP, room - labels.width(mark) - _MARK_GAP
+        name = labels.fit(texts.name(node), room)
+        if name is None:
+            return
+        painter.drawStaticText(QPointF(x, place.top()), name)
+        used = labels.width(name.text()) + _TIME_GAP
+        time = texts.box(node)
+        if labels.width(time) <= room - used:
+            whole = labels.fit(time, room)
+            if whole is not None:
+                painter.drawStaticText(QPointF(x + used, place.top()), whole)
 
     def _is_lit(self, frame: FlameFrame, places: Ints) -> Bools:
         """Return per place whether a search found its box."""

@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QMenu
 
 from viewer.gui.panels.calls.flame_painting import FlameFrame, FlamePainter
-from viewer.gui.panels.calls.texts import CallTexts
+from viewer.gui.panels.calls.node_texts import NodeTexts
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -69,7 +69,7 @@ class FlameView(QAbstractScrollArea):
         self.marked = -1  # the selected node
         self._hovered = -1
         self._zoomed = -1  # the node that fills the width
-        self._texts: CallTexts | None = None
+        self._texts: NodeTexts | None = None
         self._hits: RowRaster | None = None
         self._range = (0, 1)
         self._pressed: QPointF | None = None
@@ -84,7 +84,7 @@ class FlameView(QAbstractScrollArea):
 
     # -- contents --------------------------------------------------------------------------------
 
-    def show_texts(self, texts: CallTexts | None, zoomed: int = -1) -> None:
+    def show_texts(self, texts: NodeTexts | None, zoomed: int = -1) -> None:
         """Show the nodes of another answer. zoomed: the node to zoom to, -1 for all of them."""
         self._texts, self._hits = texts, None
         self.marked = self._hovered = -1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QToolButton
@@ -50,10 +51,20 @@ class ModeBar(QFrame):
             row.addWidget(button)
         self._group.idClicked.connect(self._pick)
 
-    def offer(self, modes: Collection[CallMode], mode: CallMode) -> None:
-        """Show the buttons of some kinds, with one of them pressed."""
+    def offer(
+        self,
+        modes: Collection[CallMode],
+        mode: CallMode,
+        disabled: Mapping[CallMode, str] = MappingProxyType({}),
+    ) -> None:
+        """Show the buttons of some kinds, with one of them pressed.
+
+        disabled: more kinds, each with the reason why it cannot be chosen now.
+        """
         for own, button in self.buttons.items():
-            button.setVisible(own in modes)
+            button.setVisible(own in modes or own in disabled)
+            button.setEnabled(own not in disabled)
+            button.setToolTip(disabled.get(own, _TIPS[own]))
         self.buttons[mode].setChecked(True)
 
     @Slot(int)

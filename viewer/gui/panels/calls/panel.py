@@ -2,33 +2,46 @@
 
 It follows the selected range, the current inference or the whole trace, like Statistics. A click on
 a call selects its slices on the timeline, and a slice that is selected there is highlighted in both
-views. A call can be zoomed to, shown alone, or turned into the tree of its callers.
+views. A call can be zoomed to, shown alone, or turned into the tree of its callers. While two arms
+are compared, it shows the call paths of both with their changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QMenu, QSplitter, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QWidget
 
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
-from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.panels.base.trace_panel import TraceScope, current_scope
 from viewer.gui.panels.calls.answer import (
     CallMode,
     CallsAnswer,
     CallsQuestion,
     CallTrees,
-    Matches,
     matches_of,
     work_out,
 )
+from viewer.gui.panels.calls.change_texts import ChangeTexts
+from viewer.gui.panels.calls.changes import (
+    NOT_INVERTED,
+    ChangesAnswer,
+    ChangesQuestion,
+    matches_of_changes,
+    modes_of,
+    work_out_changes,
+)
 from viewer.gui.panels.calls.flame_view import FlameView
+from viewer.gui.panels.calls.legend import ChangeLegend
 from viewer.gui.panels.calls.mode_bar import ModeBar
+from viewer.gui.panels.calls.selecting import (
+    Picked,
+    node_of_selection,
+    select_calls,
+    select_changes,
+)
+from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
 from viewer.gui.panels.calls.texts import CallTexts
 from viewer.gui.panels.calls.tree_model import CallModel
 from viewer.gui.panels.calls.tree_view import CallView
@@ -37,38 +50,24 @@ from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, offer_markdown
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
 from viewer.render.flame_graph.svg import write_svg
+from viewer.view.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE
 from viewer.view.slice_colors import ramp_of
-from viewer.view.state import SliceRef, SliceSet
 from viewer.workspace.exports import ExportJob, NothingToExport
 
 NOTHING = "Open a profile to see its calls as a tree."
 NOTHING_RAN = "Nothing ran in this range."
+NOTHING_COMPARED = "No call of the compared inferences can be shown."
 _SEARCHED_AT_ONCE = 10_000  # nodes; searching so many takes 10 ms
 _FIELD_WIDTH = 190  # px
 _MOST_FLAME = 0.45  # of the height of the page
+_MOST_OPENED = 12  # rows with the largest changes that are in view at first
 
 
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """The slices that were selected here, and their node: its number, or -1, and its names."""
-
-    slices: SliceSet
-    number: int
-    path: Sequence[str]
-
-    def node_in(self, answer: CallsAnswer) -> int:
-        """Return the node in an answer, which may be another one for the same tree; -1 for none."""
-        if self.number >= 0:
-            return answer.node_numbered(self.number)
-        found = answer.table.find(self.path)
-        return -1 if found is None else found
-
-
-class CallsPanel(AnswerPanel[CallsAnswer]):
+class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
     """The kind of tree and a search above a flame graph and a table, with a line below.
 
     `save_requested(job_of)`: save the flame graph; `job_of(path)` creates the export job.
@@ -79,11 +78,15 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        # First, as making it may change what the signals that the base connects report.
+        self._comparison = ComparisonFeed.of(session)
         super().__init__(session, theme, parent)
         self._trees: CallTrees | None = None
         self._of: TraceScope | None = None
         self._mode = CallMode.TOP_DOWN
         self._is_mode_chosen = False  # whether the user chose it
+        self._compared: OpenComparison | None = None  # whose kinds of trees are offered
+        self._changes_by: CallMode | None = None  # the kind that the user chose for changes
         self._focus: tuple[str, ...] = ()
         self._picked: Picked | None = None
         self._choosing = False
@@ -105,7 +108,10 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         self.flame.left.connect(self.show_all_calls)
         self.flame.takes_escape = lambda: bool(self._focus)
         self.flame.range_changed.connect(self._show_ways_back)
-        self.refresh_on(session.workspace_changed, session.coloring_changed)
+        self.refresh_on(
+            session.workspace_changed, session.coloring_changed, self._comparison.changed
+        )
+        self._comparison.late.connect(self.show_stale)
         for signal in (session.selection_changed, session.run_picked):
             signal.connect(self._follow)
         theme.changed.connect(self._retheme)
@@ -145,11 +151,16 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         self.splitter.splitterMoved.connect(self._keep_split)
         self.footer = ElidedLabel("", theme, "caption", "text2")
         self.footer.setContentsMargins(theme.px(12), theme.px(5), theme.px(12), theme.px(7))
+        self.legend = ChangeLegend(theme)
+        below = QHBoxLayout()
+        below.setContentsMargins(0, 0, theme.px(12), 0)
+        below.addWidget(self.footer, 1)
+        below.addWidget(self.legend)
         page = QWidget()
         column = plain_column(page)
         column.addLayout(head)
         column.addWidget(self.splitter, 1)
-        column.addWidget(self.footer)
+        column.addLayout(below)
         return page
 
     def _way_back(self, text: str, name: str, tooltip: str) -> QToolButton:
@@ -163,6 +174,8 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
     @property
     def mode(self) -> CallMode:
         """The kind of tree that is shown."""
+        if isinstance(self.answer, ChangesAnswer):
+            return self.answer.question.mode
         return self._mode
 
     # -- question --------------------------------------------------------------------------------
@@ -170,7 +183,9 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
     @Slot()
     def _follow(self) -> None:
         """Compute again if the trace or scope changed; otherwise only highlight the selection."""
-        if current_scope(self._session, ranges=True, by_inference=True) != self._of:
+        if self._comparison.in_tables is not None:
+            self._mark()
+        elif current_scope(self._session, ranges=True, by_inference=True) != self._of:
             self.refresh()
         else:
             self._mark()
@@ -180,12 +195,22 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         """Compute the tree of the current trace in its current scope, once the panel is visible."""
         self._of = None
         shown, _ = current_scope(self._session, ranges=True, by_inference=True)
-        stays = self.answer is not None and self.answer.shown is shown
+        if isinstance(self.answer, CallsAnswer):
+            stays = self._comparison.in_tables is None and self.answer.shown is shown
+        else:
+            stays = self.answer is not None and self._comparison.in_tables is not None
         if not self.defer(stays=stays):
             super().refresh()
 
     def question(self) -> Question | None:
-        """Return the question for the nodes of the current trace."""
+        """Return the question for the nodes of the current trace, or for changes."""
+        found = self._comparison.in_tables
+        if found is not None:
+            return self._question_for_changes(found)
+        if self._problem:
+            return None
+        if self._compared is not None:
+            self._compared, self._trees, self._focus = None, None, ()
         # As it ran: views of aligned or averaged inferences contain only the tracks with
         # inferences.
         shown, scope = current_scope(self._session, ranges=True, by_inference=True)
@@ -203,6 +228,27 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
             size *= int(shown.trace.slices.row_depth.max()) + 1  # each call has so many callers
         return Question(work_out, (question,), size, stays=True)
 
+    def _question_for_changes(self, found: OpenComparison) -> Question:
+        modes = modes_of(found)
+        if self._compared is not found:
+            if self._compared is None:
+                self._focus = ()
+            self._compared, self._trees = found, None
+        if self._changes_by not in modes:
+            self._changes_by = None
+        mode = self._changes_by or modes[0]
+        shown = [one for one in CallMode if one in modes]
+        self.modes.offer(shown, mode, {CallMode.BOTTOM_UP: NOT_INVERTED})
+        question = ChangesQuestion(found, mode, self._focus)
+        # Joining the trees of both arms takes twice as long as one tree of all their slices.
+        return Question(work_out_changes, (question,), 2 * found.size, stays=True)
+
+    @property
+    def _problem(self) -> str:
+        """Why the chosen arms cannot be compared, "" if they can or none are chosen."""
+        chosen, found = self._session.state.compared, self._comparison.answer
+        return found.problem if chosen is not None and chosen.in_tables and found else ""
+
     def _offer(self, trees: CallTrees) -> None:
         """Show the kinds of trees that a trace has; stay with the current one if possible."""
         modes = [mode for mode in CallMode if not trees.missing(mode)]
@@ -211,54 +257,58 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         self.modes.offer(modes, self._mode)
 
     def empty_state(self) -> Sentence:
-        """Return the sentence shown without a profile."""
-        return Sentence(NOTHING)
+        """Return the sentence shown without a profile, or with arms that cannot be compared."""
+        return Sentence(self._problem or NOTHING)
 
     def clear_page(self) -> None:
         """Release the trace: this panel may have the last reference to it."""
         self._searching.cancel()
         self._trees, self._picked, self._focus = None, None, ()
+        self._compared = None
         self.table.show_texts(None)
         self.flame.show_texts(None)
 
     # -- contents --------------------------------------------------------------------------------
 
-    def show_answer(self, answer: CallsAnswer) -> None:
+    def show_answer(self, answer: CallsAnswer | ChangesAnswer) -> None:
         """Show the nodes; what was open and zoomed to stays if it is in the same tree."""
         before = self.model.texts.answer if self.model.texts is not None else None
         if not len(answer.table):
             trees = self._trees
-            self.show_sentence(NOTHING_RAN)
+            is_cost = isinstance(answer, CallsAnswer)
+            self.show_sentence(NOTHING_RAN if is_cost else NOTHING_COMPARED)
             self._trees = trees  # its paths serve the next range
             return
         opened, zoomed = self._kept(before, answer)
         self._focus = answer.focus
-        texts = CallTexts(answer)
+        is_changes = isinstance(answer, ChangesAnswer)
+        texts = ChangeTexts(answer) if isinstance(answer, ChangesAnswer) else CallTexts(answer)
         self.modes.buttons[answer.question.mode].setChecked(True)
         self.flame.show_texts(texts, zoomed)
         self.table.show_texts(texts)
         if opened is None:
             self.table.open_first()
+            if isinstance(answer, ChangesAnswer):
+                self.table.open_rows(answer.largest_changes(_MOST_OPENED))
             self.table.scrollToTop()
         else:
             self.table.open_rows(opened)
         self._say_found("")
         self.footer.setText(texts.footer())
+        self.legend.setVisible(is_changes)
         self.show_page()
         self._split()
         self._search(self.filter.text())
         self._show_ways_back()
         self._mark()
 
-    def _kept(
-        self, before: CallsAnswer | None, answer: CallsAnswer
-    ) -> tuple[list[int] | None, int]:
+    def _kept(self, before: ShownCalls | None, answer: ShownCalls) -> tuple[list[int] | None, int]:
         """Return the nodes that were open, None for another tree, and the one zoomed to."""
         is_same = (
             before is not None
             and before.tree is answer.tree
             and before.focus == answer.focus
-            and not (before.question.mode.is_inverted or answer.question.mode.is_inverted)
+            and not (before.is_inverted or answer.is_inverted)
         )
         if before is None or not is_same:
             return None, -1
@@ -296,8 +346,10 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
                 self.table.open_first()
                 self._mark()
             return
-        at_once = len(texts.answer.table) <= _SEARCHED_AT_ONCE
-        self._searching.ask(at_once, matches_of, texts.answer, words)
+        answer = texts.answer
+        at_once = len(answer.table) <= _SEARCHED_AT_ONCE
+        search = matches_of_changes if isinstance(answer, ChangesAnswer) else matches_of
+        self._searching.ask(at_once, search, answer, words)
 
     @Slot(object)
     def _show_matches(self, matches: Matches) -> None:
@@ -324,6 +376,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
     @Slot()
     def _retheme(self) -> None:
         self.flame.retheme()
+        self.legend.update()
         self.table.viewport().update()
 
     # -- selection -------------------------------------------------------------------------------
@@ -334,14 +387,7 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         answer = self.answer
         if answer is None or self._choosing or self.is_empty or self.model.texts is None:
             return
-        state = self._session.state
-        ref, node = state.slice, -1
-        is_as_run = state.inferences is Inferences.AS_RUN
-        if ref is not None and is_as_run and self._session.as_run(ref.trace) is answer.shown:
-            if self._picked is not None and self._picked.slices == state.slices:
-                node = self._picked.node_in(answer)
-            elif not len(state.others):
-                node = answer.node_of(ref.index)
+        node = node_of_selection(self._session, answer, self._picked)
         self.flame.mark(node)
         self.table.mark(node)
 
@@ -353,7 +399,12 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
             return
         self._choosing = True
         try:
-            self._select(answer, node)
+            picked = (
+                select_changes(self._session, answer, node)
+                if isinstance(answer, ChangesAnswer)
+                else select_calls(self._session, answer, node)
+            )
+            self._picked = picked or self._picked
         finally:
             self._choosing = False
         if self.answer is answer:
@@ -362,28 +413,6 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         else:
             self._mark()  # the slices are in another scope
 
-    def _select(self, answer: CallsAnswer, node: int) -> None:
-        session, shown = self._session, answer.shown
-        session.show_inferences(Inferences.AS_RUN)
-        number = session.number_of(shown)
-        if number is None:
-            return
-        numbers, scope = answer.numbers(node), answer.question.scope
-        indices = answer.tree.slices_of(numbers, scope)
-        if not len(indices):
-            indices = answer.tree.slices_of(numbers)
-            first, last, _ = scope.span
-            if first is not None and last is not None:
-                slices = shown.trace.slices
-                reaches = (slices.end[indices] >= first) & (slices.start[indices] <= last)
-                indices = indices[reaches]
-        if not len(indices):
-            return  # a process or a thread
-        chosen = SliceSet({number: indices})
-        self._picked = Picked(chosen, int(answer.table.number[node]), answer.table.path(node))
-        longest = SliceRef(number, longest_slice(shown, indices))
-        session.select_slices(chosen, longest, reveal=True, keep_area=True)
-
     # -- kinds of trees --------------------------------------------------------------------------
 
     @Slot(object)
@@ -391,20 +420,23 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         self._show(mode, ())
 
     def _show(self, mode: CallMode, focus: tuple[str, ...]) -> None:
-        self._mode, self._focus, self._picked = mode, focus, None
-        self._is_mode_chosen = True
+        self._focus, self._picked = focus, None
+        if self._compared is not None:
+            self._changes_by = mode
+        else:
+            self._mode, self._is_mode_chosen = mode, True
         self.modes.buttons[mode].setChecked(True)
         self.refresh()
 
     @Slot()
     def show_all_calls(self) -> None:
         """Show all calls again, not only those below one."""
-        self._show(self._mode, ())
+        self._show(self.mode, ())
 
     def focus_on(self, node: int) -> None:
         """Show one node and what is below it alone."""
         if self.answer is not None:
-            self._show(self._mode, (*self._focus[:-1], *self.answer.table.path(node)))
+            self._show(self.mode, (*self._focus[:-1], *self.answer.table.path(node)))
 
     def show_callers(self, node: int) -> None:
         """Show the callers of the name of a node, bottom-up."""
@@ -426,7 +458,9 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
         focus = menu.addAction("Focus on this call", lambda: self.focus_on(node))
         focus.setEnabled(int(answer.table.size[node]) < len(answer.table))
         callers = menu.addAction("Show callers", lambda: self.show_callers(node))
-        callers.setEnabled(bool(answer.is_call[node]) and answer.question.mode.key == "name")
+        is_cost = isinstance(answer, CallsAnswer)
+        is_named = bool(answer.is_call[node]) and answer.question.mode.key == "name"
+        callers.setEnabled(is_cost and is_named)
         if self._focus:
             menu.addAction("Show all calls", self.show_all_calls)
         menu.addSeparator()
@@ -458,5 +492,4 @@ class CallsPanel(AnswerPanel[CallsAnswer]):
 
     def _copy_path(self, node: int) -> None:
         if self.answer is not None:
-            path = [*self._focus[:-1], *self.answer.table.path(node)]
-            copy_text(self, " > ".join(path), "the path of the call")
+            copy_text(self, " > ".join(self.answer.path(node)), "the path of the call")

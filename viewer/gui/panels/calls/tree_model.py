@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
 from viewer.arrays import Bools
-from viewer.gui.panels.calls.answer import Matches
+from viewer.gui.panels.calls.columns import CALL, COSTS, CallColumn
+from viewer.gui.panels.calls.node_texts import NodeTexts
 from viewer.gui.panels.calls.rows import CallRows
-from viewer.gui.panels.calls.texts import COLUMNS, CallColumn, CallTexts
+from viewer.gui.panels.calls.shown_calls import Matches
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
@@ -25,7 +26,6 @@ AT_FIRST = 500  # rows below one node; Qt asks for each of them before it paints
 # Qt takes 1 µs and our model 2 for each row, so more rows than this would be felt.
 _MOST = 5000
 _NONE = -2  # no node; -1 is the parent of the roots
-CALL = "The name of a slice, below the names of those around it."
 
 
 class CallModel(QAbstractItemModel):
@@ -33,7 +33,7 @@ class CallModel(QAbstractItemModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.texts: CallTexts | None = None
+        self.texts: NodeTexts | None = None
         self._rows: CallRows | None = None
         self._matches: Matches | None = None
         self._keep: Bools | None = None  # those with a row, None for all
@@ -41,7 +41,7 @@ class CallModel(QAbstractItemModel):
         self._limits: dict[int, int] = {}  # by parent: rows below it, if more than at first
         self._without_rest = _NONE  # the node whose row for several nodes is being replaced
 
-    def show(self, texts: CallTexts | None, matches: Matches | None = None) -> None:
+    def show(self, texts: NodeTexts | None, matches: Matches | None = None) -> None:
         """Replace all rows. matches: what a search found; only this and what is around has rows."""
         self.beginResetModel()
         self.texts, self._matches = texts, matches
@@ -50,12 +50,19 @@ class CallModel(QAbstractItemModel):
         self._rows = self._arranged()
         self.endResetModel()
 
+    @property
+    def columns(self) -> tuple[CallColumn, ...]:
+        """The columns: those of costs, or of changes."""
+        return COSTS if self.texts is None else self.texts.columns
+
     def _arranged(self) -> CallRows | None:
         if self.texts is None:
             return None
         answer = self.texts.answer
-        if self._sort is None:
-            return answer.rows if self._keep is None else CallRows(answer.table, keep=self._keep)
+        if self._sort is None or self._sort[0] not in self.columns:
+            if self._keep is None:
+                return answer.rows
+            return CallRows(answer.table, self.texts.first_rank, self._keep)
         column, descending = self._sort
         rank: NDArray[Any] = self.texts.keys(column)
         return CallRows(answer.table, -rank if descending else rank, self._keep)
@@ -127,8 +134,8 @@ class CallModel(QAbstractItemModel):
     @guard
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         sort = None
-        if 0 <= column < len(COLUMNS):
-            sort = COLUMNS[column], order == Qt.SortOrder.DescendingOrder
+        if 0 <= column < len(self.columns):
+            sort = self.columns[column], order == Qt.SortOrder.DescendingOrder
         if sort == self._sort:
             return  # Qt calls this twice if the program sets the order
         self._sort = sort
@@ -159,7 +166,7 @@ class CallModel(QAbstractItemModel):
     @guard(QModelIndex())
     def index(self, row: int, column: int, parent: Index = QModelIndex()) -> QModelIndex:  # noqa: B008
         node, count = self._below(parent)
-        if not (0 <= row < count and 0 <= column < len(COLUMNS)):
+        if not (0 <= row < count and 0 <= column < len(self.columns)):
             return QModelIndex()
         assert self._rows is not None
         if row >= self._limits.get(node, AT_FIRST):
@@ -187,7 +194,7 @@ class CallModel(QAbstractItemModel):
 
     @guard(0)
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return len(COLUMNS)
+        return len(self.columns)
 
     @guard(False)
     def hasChildren(self, parent: Index = QModelIndex()) -> bool:  # noqa: B008
@@ -197,9 +204,9 @@ class CallModel(QAbstractItemModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
             return None
-        column = COLUMNS[section]
+        column = self.columns[section]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return column.term.title
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -215,7 +222,7 @@ class CallModel(QAbstractItemModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if self.texts is None or not index.isValid():
             return None
-        column = COLUMNS[index.column()]
+        column = self.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
             return visible_controls(self._text(index, column))
         if role == Qt.ItemDataRole.AccessibleTextRole:

@@ -9,9 +9,10 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QMenu, QStyleOptionViewItem
 
-from viewer.gui.panels.calls.answer import Matches
+from viewer.gui.panels.calls.columns import CallColumn
 from viewer.gui.panels.calls.delegate import CallDelegate
-from viewer.gui.panels.calls.texts import COLUMNS, CallColumn, CallTexts
+from viewer.gui.panels.calls.node_texts import NodeTexts
+from viewer.gui.panels.calls.shown_calls import Matches
 from viewer.gui.panels.calls.tree_model import CallModel
 from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.crash_report import guard
@@ -34,7 +35,13 @@ _MOST_OPENED = 1000  # rows that one command or search opens: opening so many ta
 _LEAST_NAME = 220  # px; the minimum width of the names
 _INDENT = 12  # px per level; call trees are deep
 # Columns that are hidden if room is short, in this order.
-_DISPENSABLE = (CallColumn.MEAN, CallColumn.COUNT, CallColumn.SELF)
+_DISPENSABLE = (
+    CallColumn.MEAN,
+    CallColumn.COUNT,
+    CallColumn.SELF,
+    CallColumn.B,
+    CallColumn.A,
+)
 
 
 class CallView(QuietTree):
@@ -61,11 +68,8 @@ class CallView(QuietTree):
         self.setUniformRowHeights(True)
         self.setMouseTracking(True)
         self.setExpandsOnDoubleClick(False)
-        header, mode = self.header(), QHeaderView.ResizeMode
-        for i, column in enumerate(COLUMNS):
-            header.setSectionResizeMode(i, mode.Interactive if column.width else mode.Stretch)
-            if column.width:
-                header.resizeSection(i, theme.px(column.width))
+        self._columns: tuple[CallColumn, ...] = ()
+        self._size_columns()
         set_up_sorting(self, theme)
         self.clicked.connect(self.choose)
         self.doubleClicked.connect(self._enter)
@@ -75,12 +79,25 @@ class CallView(QuietTree):
 
     # -- contents --------------------------------------------------------------------------------
 
-    def show_texts(self, texts: CallTexts | None) -> None:
+    def show_texts(self, texts: NodeTexts | None) -> None:
         """Replace the rows, all closed."""
         self._open.clear()
         self._model.show(texts)
         if texts is not None:
-            self._delegate.fractions = frozenset(c for c in COLUMNS if texts.has_fractions(c))
+            self._delegate.fractions = frozenset(filter(texts.has_fractions, texts.columns))
+        if self._columns != self._model.columns:
+            self._size_columns()
+            self.fit_columns()
+
+    def _size_columns(self) -> None:
+        """Give the columns their widths; those of changes differ from those of costs."""
+        self._columns = self._model.columns
+        header, mode = self.header(), QHeaderView.ResizeMode
+        for i, column in enumerate(self._columns):
+            header.setSectionResizeMode(i, mode.Interactive if column.width else mode.Stretch)
+            if column.width:
+                header.resizeSection(i, self._theme.px(column.width))
+        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
 
     @property
     def open_nodes(self) -> frozenset[int]:
@@ -102,7 +119,7 @@ class CallView(QuietTree):
             nodes.append(around)
         self.open_rows(nodes)
 
-    def show_matches(self, texts: CallTexts, matches: Matches) -> None:
+    def show_matches(self, texts: NodeTexts, matches: Matches) -> None:
         """Show only what a search found and what is around it, opened up to a limit."""
         self._open.clear()
         self._model.show(texts, matches)
@@ -132,19 +149,19 @@ class CallView(QuietTree):
 
     def fit_columns(self) -> None:
         """Show the columns as far as there is room."""
-        width = _LEAST_NAME + sum(column.width for column in COLUMNS)
+        width = _LEAST_NAME + sum(column.width for column in self._columns)
         hidden = set[CallColumn]()
-        for column in _DISPENSABLE:
+        for column in (one for one in _DISPENSABLE if one in self._columns):
             if self._theme.px(width) > self.viewport().width():
                 hidden.add(column)
                 width -= column.width
-        for i, column in enumerate(COLUMNS):
+        for i, column in enumerate(self._columns):
             self.setColumnHidden(i, column in hidden)
 
     @property
     def shown_columns(self) -> list[CallColumn]:
         """The visible columns."""
-        return [column for i, column in enumerate(COLUMNS) if not self.isColumnHidden(i)]
+        return [column for i, column in enumerate(self._columns) if not self.isColumnHidden(i)]
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:

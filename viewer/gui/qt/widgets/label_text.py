@@ -106,6 +106,7 @@ class LabelCache:
         self.font = font
         self._metrics = QFontMetricsF(font)
         self.line_height = self._metrics.height()  # px
+        self.ascent = self._metrics.ascent()  # px
         self._limit = limit
         self._fitted: OrderedDict[tuple[str, int], QStaticText | None] = OrderedDict()
         self._widths: dict[str, float] = {}

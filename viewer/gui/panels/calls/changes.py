@@ -1,0 +1,143 @@
+"""The changes of call paths between two arms, as the Calls panel shows them. No Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.changes.paths.path_changes import PathChanges, has_records
+from viewer.analysis.comparison.comparison import Compared
+from viewer.analysis.comparison.rollups import MODULE, NAME
+from viewer.arrays import Floats
+from viewer.gui.panels.calls.answer import CallMode
+from viewer.gui.panels.calls.rows import CallRows
+from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
+from viewer.render.flame_graph.boxes import FlameGraph
+from viewer.render.flame_graph.changed_calls import ChangedCalls, changed_calls
+from viewer.render.flame_graph.layout import FlameLayout
+from viewer.reports.changed_calls import picture_of
+from viewer.view.open_comparison import OpenComparison
+
+# What calls are named by in each kind of tree that changes have.
+NAMED_BY = {CallMode.TOP_DOWN: NAME, CallMode.OPERATOR: CALLS, CallMode.MODULE: MODULE}
+NOT_INVERTED = "Changes are shown top-down: what calls a name may differ between A and B"
+
+
+def modes_of(found: OpenComparison) -> tuple[CallMode, ...]:
+    """Return the kinds of trees that a comparison has, the one to start with first."""
+    programs = found.program(0), found.program(1)
+    modes = [CallMode.TOP_DOWN]
+    if all(program is not None and program.operators for program in programs):
+        modes.append(CallMode.MODULE)
+    if has_records(found.calls):
+        modes.insert(0, CallMode.OPERATOR)
+    return tuple(modes)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesQuestion:
+    """What to show. focus: the names from the root to the node that is shown alone, () for all."""
+
+    found: OpenComparison
+    mode: CallMode
+    focus: tuple[str, ...]
+
+    @property
+    def by(self) -> str:
+        """What calls are named by."""
+        return NAMED_BY[self.mode]
+
+
+@dataclass(frozen=True, eq=False)
+class ChangesAnswer(ShownCalls):
+    """The paths of both arms. calls: all of them; those shown have the same numbers.
+
+    largest: the largest change, in ns.
+    """
+
+    question: ChangesQuestion
+    calls: ChangedCalls
+    largest: float
+
+    @property
+    def changes(self) -> PathChanges:
+        """The changes of all paths."""
+        return self.calls.changes
+
+    @property
+    def tree(self) -> object:
+        return self.calls.changes
+
+    def compared(self, node: int) -> Compared | None:
+        """Return the change of a node; None for the group of the paths that only A has."""
+        path = int(self.table.number[node])
+        return self.changes.compared(path) if path >= 0 else None
+
+    def path(self, node: int) -> list[str]:
+        number = int(self.table.number[node])
+        return self.changes.names_of(number) if number >= 0 else self.table.path(node)
+
+    @property
+    def first_rank(self) -> Floats:
+        """Per node what rows are sorted by at first, ascending."""
+        return _first_rank(self.calls)
+
+    def picture(self, scope: str) -> FlameGraph:
+        arms = self.changes.calls.a, self.changes.calls.b
+        return picture_of(self.calls, " → ".join(arm.sessions[0].name for arm in arms))
+
+    def largest_changes(self, most: int) -> list[int]:
+        """Return the nodes with the largest proven changes, and those around them, ascending."""
+        change = np.abs(self.calls.change_ns)
+        some = np.flatnonzero(self.calls.is_proven)
+        some = some[np.argsort(-change[some], kind="stable")[:most]]
+        wanted = np.zeros(len(self.table), np.bool_)
+        wanted[some] = True
+        return np.flatnonzero(self.table.with_parents(wanted)).tolist()
+
+
+def work_out_changes(question: ChangesQuestion) -> ChangesAnswer:
+    """Answer a question; a pure function."""
+    calls, focus = changed_calls(question.found.paths(question.by)), question.focus
+    at = calls.table.find(focus) if focus else None
+    if at is None:
+        focus = ()
+    else:
+        calls = calls.part(at)
+    table, color, change = calls.table, calls.color, np.abs(calls.change_ns)
+    rank = _first_rank(calls)
+    layout = FlameLayout.of(table.parent, table.depth, table.total)
+    is_call = table.number >= 0
+    _ = table.size  # cached here, as is the order of names: the GUI thread needs them
+    answer = ChangesAnswer(
+        table,
+        table.total,
+        is_call,
+        color,
+        layout,
+        layout.raster(color),
+        CallRows(table, rank),
+        focus,
+        question,
+        calls,
+        float(change[is_call].max(initial=0.0)),
+    )
+    _ = answer.name_rank
+    return answer
+
+
+def _first_rank(calls: ChangedCalls) -> Floats:
+    """The largest changes first; what only A has is a group at the end."""
+    return np.where(calls.number >= 0, -np.abs(calls.change_ns), np.inf)
+
+
+def matches_of_changes(answer: ChangesAnswer, text: str) -> Matches:
+    """Search the names of calls for a text; case is ignored. A pure function."""
+    table = answer.table
+    found = table.matching(text) & answer.is_call
+    ticks = int(table.total[table.outermost(found)].sum())
+    boxes = answer.layout.raster_of(found, answer.color)
+    around = table.with_parents(found)
+    return Matches(answer, found, around, boxes, int(found.sum()), ticks, answer.whole)

@@ -1,0 +1,95 @@
+"""What both views of the Calls panel show: the nodes of a tree, with their boxes and colors. No Qt.
+
+The nodes are those of one trace with their costs, or the call paths of two arms with their changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.calls.call_table import CallTable
+from viewer.arrays import Bools, Ints
+from viewer.gui.panels.calls.rows import CallRows
+from viewer.render.flame_graph.boxes import FlameGraph
+from viewer.render.flame_graph.layout import FlameLayout
+from viewer.render.palette import Palette
+from viewer.render.raster import RowRaster
+
+
+@dataclass(frozen=True, eq=False)
+class ShownCalls:
+    """The nodes of a tree, siblings by descending width in the flame graph.
+
+    table: the nodes. width: the time of each in the graph. is_call: whether it is no process,
+    thread or other group. color: palette indices. rows: those of the table view, as they are before
+    the user sorts them. focus: the names of the node shown alone, () if all are shown.
+    """
+
+    table: CallTable
+    width: Ints
+    is_call: Bools
+    color: Palette
+    layout: FlameLayout
+    raster: RowRaster
+    rows: CallRows
+    focus: tuple[str, ...]
+
+    @property
+    def whole(self) -> int:
+        """The width of all roots together, which shares are of."""
+        return self.layout.whole
+
+    @cached_property
+    def name_rank(self) -> Ints:
+        """Per node the place of its name among all, in alphabetical order without case."""
+        table = self.table
+        used = np.unique(table.name)
+        texts = [table.labels[label].casefold() for label in used.tolist()]
+        rank = np.zeros(len(table.labels), np.int64)
+        rank[used[sorted(range(len(used)), key=texts.__getitem__)]] = np.arange(len(used))
+        found: Ints = rank[table.name]
+        return found
+
+    @property
+    def tree(self) -> object:
+        """What the numbers of nodes are of; two answers of one tree can be compared by them."""
+        raise NotImplementedError
+
+    @property
+    def is_inverted(self) -> bool:
+        """Whether the callers of a name are below it."""
+        return False
+
+    def node_numbered(self, number: int) -> int:
+        """Return the node with a number of `tree`, -1 if it is not shown or `number` is -1."""
+        found = np.flatnonzero(self.table.number == number)
+        return int(found[0]) if number >= 0 and len(found) else -1
+
+    def picture(self, scope: str) -> FlameGraph:
+        """Return the whole graph for a file; scope: what it covers, as in the panel's header."""
+        raise NotImplementedError
+
+    def path(self, node: int) -> list[str]:
+        """Return the names of the calls from the outermost one to a node."""
+        return [*self.focus[:-1], *self.table.path(node)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matches:
+    """What a search finds: the nodes with the text in their name, and their figures.
+
+    found: per shown node. around: these and the nodes around them. boxes: those of the found ones.
+    calls: how many calls they are. ticks: their total, in which a call inside another one of them
+    counts once. whole: what its share is of.
+    """
+
+    answer: ShownCalls
+    found: Bools
+    around: Bools
+    boxes: RowRaster
+    calls: int
+    ticks: int
+    whole: int
