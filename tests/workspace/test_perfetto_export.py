@@ -10,6 +10,8 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.builders.clocked_traces import CYCLES, HOST, NS, clocked_trace, space_of
+from tests.paths import DATA
+from viewer.analysis.memory.run_times import planned_counters
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
 from viewer.codecs.file_stamps import CHANGED
 from viewer.export.perfetto.source import PerfettoBookmark
@@ -306,3 +308,27 @@ def test_shifts_that_no_file_can_hold_are_refused():
     job = PerfettoJob(Snapshot.of(space_of(CLOCKS)), PerfettoOptions(shifts=far))
     with pytest.raises(NothingToExport, match="292 years"):
         job.size()
+
+
+def test_planned_memory_is_written_as_derived_from_the_plan(tmp_path):
+    workspace = Workspace()
+    for name in ("llama.etdp", "llama.pte"):
+        workspace.open(str(DATA / "pte" / name))
+    path = tmp_path / "a.pftrace"
+    written(PerfettoJob(Snapshot.of(workspace), PerfettoOptions()), path)
+    packets = pb.Trace.FromString(path.read_bytes()).packet
+    (track,) = (one.track_descriptor for one in packets if one.track_descriptor.HasField("counter"))
+    assert track.name == "Planned memory in use"
+    assert track.description.startswith("derived from the memory plan of the program file")
+    values = [
+        one.track_event.double_counter_value
+        for one in packets
+        if one.HasField("track_event") and one.track_event.track_uuid == track.uuid
+    ]
+    assert values[:5] == [1280, 1536, 1792, 768, 0]
+    # What was exported is not derived again.
+    again = Workspace()
+    again.open(str(path))
+    again.open(str(DATA / "pte/llama.pte"))
+    trace = again.traces[0]
+    assert planned_counters(trace, again.links(trace).ran) == ()

@@ -23,7 +23,8 @@ class Counter:
     It is 0 before the first tick, and the last one, normally 0, holds to the end. Neighboring
     values differ. unit: "" for a count, "B", "%" or "GB/s". per_tick: the values are per tick and
     must be divided by the ns of a tick (see `scale`); they are stored this way because the clock
-    rate may be assumed and change. note: what the counter leaves out, or "".
+    rate may be assumed and change. note: what the counter leaves out or is derived from, or "".
+    limit: what its values cannot exceed, such as a capacity; 0 if nothing is known.
     """
 
     process: str
@@ -33,6 +34,7 @@ class Counter:
     value: NDArray[Any]
     per_tick: bool = False
     note: str = ""
+    limit: int = 0
 
     def scale(self, ns_per_tick: Fraction) -> float:
         """The factor that converts values to `unit`: one byte per ns is 1 GB/s."""

@@ -37,7 +37,8 @@ class CounterColors:
 class CounterRaster:
     """One counter, ready to be drawn. Immutable: safe to share between threads.
 
-    top, bottom: the maximum and minimum of all values and 0. maxima[k]: the maxima of complete
+    top, bottom: the maximum and minimum of all values and 0; the limit of the counter is at the top
+    too, if it has one. most: the maximum of all values and 0. maxima[k]: the maxima of complete
     groups of 2**(k + 1) neighbors. area: the integral of the values from the first tick to each
     tick.
     """
@@ -45,6 +46,7 @@ class CounterRaster:
     counter: Counter
     top: float
     bottom: float
+    most: float
     maxima: tuple[NDArray[Any], ...]
     area: Floats
 
@@ -60,8 +62,9 @@ class CounterRaster:
             maxima.append(level)
         area = np.zeros(len(value))
         np.cumsum(value[:-1] * durations(counter.tick[:-1], counter.tick[1:]), out=area[1:])
-        top, bottom = float(value.max(initial=0)), float(value.min(initial=0))
-        return CounterRaster(counter, top, bottom, tuple(maxima), area)
+        most, bottom = float(value.max(initial=0)), float(value.min(initial=0))
+        top = max(most, float(counter.limit))
+        return CounterRaster(counter, top, bottom, most, tuple(maxima), area)
 
     def columns(self, xmap: XMap) -> tuple[Floats, Floats]:
         """Return maximum and mean of each column; `xmap` is on the axis of the trace."""

@@ -74,7 +74,7 @@ class OpenTrace:
 
     @property
     def counters(self) -> tuple[CounterRaster, ...]:
-        """The counters of its NPU units."""
+        """The counters of its NPU units and of its planned memory."""
         return self.facts.counters
 
     @property

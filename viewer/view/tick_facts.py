@@ -7,6 +7,7 @@ from functools import cached_property
 from viewer.analysis.links.delegate_clocks import clock_names
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.memory.run_times import planned_counters
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.render.color_schemes import SCHEMES, LengthRange, lengths_of, why_not
 from viewer.render.counter_raster import CounterRaster
@@ -26,8 +27,10 @@ class TickFacts:
 
     @cached_property
     def counters(self) -> tuple[CounterRaster, ...]:
-        """The counters of its NPU units: 0.2 s for a million slices."""
-        return tuple(CounterRaster.of(counter) for counter in unit_counters(self._trace))
+        """The counters of its NPU units and planned memory: 0.2 s for a million slices."""
+        planned = planned_counters(self._trace, self._table.ran)
+        counters = (*unit_counters(self._trace), *planned)
+        return tuple(CounterRaster.of(counter) for counter in counters)
 
     @cached_property
     def tracks(self) -> TrackTable:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from viewer.analysis.links.executable_match import decided_by
-from viewer.analysis.links.executable_runs import methods_that_ran
+from viewer.analysis.links.executable_runs import methods_of_scopes, methods_that_ran
 from viewer.analysis.links.identifier_columns import ColumnMatch, identifier_columns
+from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.logged_identities import Signature, signatures
 from viewer.analysis.links.match import TraceMatch, match_trace
 from viewer.model.trace import Trace
@@ -66,6 +68,13 @@ class MatchCache:
         if executable not in ran:
             ran[executable] = methods_that_ran(trace, executable, self._logged(trace))
         return ran[executable]
+
+    def with_ran(self, table: LinkTable, executable: Executable | None) -> LinkTable:
+        """Return links that state which method of a program file each scope ran."""
+        names = executable and self.methods_that_ran(table.trace, executable)
+        if executable is None or not names:
+            return table
+        return replace(table, ran=methods_of_scopes(table, executable, names))
 
     def _logged(self, trace: Trace) -> list[Signature]:
         logged = self._signatures.get(trace)

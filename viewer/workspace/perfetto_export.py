@@ -262,6 +262,7 @@ def perfetto_source(opened: Snapshot, number: int) -> PerfettoSource:
         label_strings=strings,
         facts=_key_facts(table, job_estimates(opened, one.trace)),
         counters=True,
+        ran=table.ran,
     )
 
 

@@ -416,7 +416,7 @@ class Workspace:
         made_for = self.choices.chosen_links(trace.path), self.identifiers.column(trace)
         known = self._links.get(trace)
         if known is None or known.made_for != made_for:
-            table = self._link(trace)
+            table = self._matches.with_ran(self._link(trace), self.what_ran(trace))
         elif known.rates != rates:
             table = known.without_rates
         else:

@@ -202,3 +202,16 @@ def test_the_header_has_the_name_and_the_greatest_value(compiled):
     # Strokes of small letters are thinner than a pixel, so the color is only approached.
     gray = compiled.theme.color("text3")
     assert any(abs(QColor(p).lightness() - gray.lightness()) <= 24 for p in lower)
+
+
+def test_the_planned_memory_of_a_program_file_comes_with_the_file(harness, data):
+    harness.open(data / "pte/llama.etdp")
+    assert bands(harness) == {}
+    harness.open(data / "pte/llama.pte")
+    scene = harness.timeline.scene
+    band = bands(harness)["Planned memory in use"]
+    assert counter_title(scene, band)[1] == "max 1\u2009792\u202fB of 1\u2009792\u202fB"
+    harness.session.close_all()
+    harness.settle()
+    harness.open(data / "pte/llama.etdp")
+    assert bands(harness) == {}

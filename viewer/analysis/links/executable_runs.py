@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature
 from viewer.analysis.nodes.executable_calls import delegate_of, kernel_name, kind_at
 from viewer.analysis.nodes.xnnpack_events import align, call_events, may_have_logged
@@ -67,6 +68,21 @@ def methods_that_ran(
         )
         found.append(names)
     return found if evidence else None
+
+
+def methods_of_scopes(
+    table: LinkTable, executable: Executable, ran: Sequence[Sequence[str]]
+) -> tuple[ExecutableMethod | None, ...]:
+    """Return per scope of a linked trace the method that its runs executed, None if unknown.
+
+    ran: per scope the methods that they may have executed. Of several, the links decide.
+    """
+    found = []
+    for scope, names in enumerate(ran):
+        linked = table.method_of_scope(scope)
+        name = linked if linked in names else names[0] if len(names) == 1 else None
+        found.append(None if name is None else executable.method(name))
+    return tuple(found)
 
 
 _Counts = tuple[int, int, bool]  # kernel calls, delegate calls, and whether there is any jump

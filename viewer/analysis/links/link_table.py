@@ -18,7 +18,7 @@ import numpy as np
 from viewer.analysis.links.match import TraceMatch
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import Executable
+from viewer.program.executable.executable import Executable, ExecutableMethod
 from viewer.program.program import GraphNode, Operator, Program
 
 
@@ -123,7 +123,8 @@ class LinkTable:
     """The links of one trace to one program (or to none), one `Link` per key of the trace.
 
     clock_rates: the stated ns per cycle or tick of delegates' clocks, by key and unit. executable:
-    the open program file that ran, None without one.
+    the open program file that ran, None without one. ran: per scope of the trace its method that
+    ran, None if that is not known; () without a program file. Also known without a program.
     """
 
     trace: Trace
@@ -132,6 +133,7 @@ class LinkTable:
     links: tuple[Link, ...]
     clock_rates: Mapping[tuple[int, str], Fraction] = field(default_factory=dict)
     executable: Executable | None = None
+    ran: tuple[ExecutableMethod | None, ...] = ()
 
     @property
     def is_recorded(self) -> bool:

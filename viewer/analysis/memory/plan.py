@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from viewer.analysis.memory.storages import Storages, storages_of
 from viewer.arrays import Bools, Ints
+from viewer.model import intervals
 from viewer.program.executable.executable import ExecutableMethod
 
 
@@ -57,6 +59,16 @@ class MemoryPlan:
         return held[np.argsort(-self.storages.size[held], kind="stable")]
 
     @cached_property
+    def kept(self) -> int:
+        """The bytes that keep their contents between inferences; what overlaps counts once."""
+        own = self.storages
+        return sum(
+            intervals.length(own.offset[some], own.offset[some] + own.size[some])
+            for memory in self.live_of
+            for some in (np.flatnonzero(own.is_state & (own.memory == memory)),)
+        )
+
+    @cached_property
     def outside(self) -> Bools:
         """Per storage, whether it ends beyond its memory: then the file is damaged."""
         sizes = np.array(self.method.buffer_sizes, np.int64)
@@ -71,6 +83,19 @@ class MemoryPlan:
     def unknown_tensors(self) -> int:
         """How many planned tensors are in no storage: never used, or without a sane size."""
         return int(((self.method.tensors.memory >= 0) & (self.storages.of_tensor < 0)).sum())
+
+
+_Figures = tuple[Storages, Ints, dict[int, Ints]]
+_KNOWN: WeakKeyDictionary[ExecutableMethod, _Figures] = WeakKeyDictionary()
+
+
+def known_plan(method: ExecutableMethod) -> MemoryPlan:
+    """Return the plan of a method, computed once for as long as the method is open."""
+    # A plan itself would keep its method, and so the cache would keep both.
+    if method not in _KNOWN:
+        plan = memory_plan(method)
+        _KNOWN[method] = plan.storages, plan.live, plan.live_of
+    return MemoryPlan(method, *_KNOWN[method])
 
 
 def memory_plan(method: ExecutableMethod, cancelled: Callable[[], bool] = bool) -> MemoryPlan:

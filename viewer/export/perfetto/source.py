@@ -15,6 +15,7 @@ import numpy as np
 from viewer.arrays import Codes, Ints
 from viewer.model.times import RateOrigin, tick_to_ns
 from viewer.model.trace import Trace
+from viewer.program.executable.executable import ExecutableMethod
 
 Facts = Mapping[str, int | str]
 
@@ -77,7 +78,8 @@ class PerfettoSource:
     A time is floor(tick * ns_per_tick) + offset_ns. `tracks` is parallel to `trace.tracks`.
     `labels` (one per slice) indexes `label_strings`: the name to write instead of the file's own,
     which then becomes the argument `event`. `rate_origin`: the origin of the tick's length.
-    `counters`: whether to add the counters of NPU units, computed while writing. `only`: the
+    `counters`: whether to add the counters of NPU units and of planned memory, computed while
+    writing. `ran`: as in `planned_counters`. `only`: the
     numbers of the slices to write, ascending, regardless of the range; None for all. `flows`:
     called once, while writing, with the numbers of the written slices (ascending, None for all);
     returns the flows among them. `annotations`: whether slices have arguments. `input`: facts about
@@ -94,6 +96,7 @@ class PerfettoSource:
     label_strings: Sequence[str] = ()
     facts: KeyFacts | None = None
     counters: bool = False
+    ran: Sequence[ExecutableMethod | None] = ()
     only: Ints | None = None
     flows: Callable[[Ints | None], FlowEdges] | None = None
     annotations: bool = True

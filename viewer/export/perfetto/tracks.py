@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
+from viewer.analysis.memory.run_times import planned_counters
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.export.perfetto.counters import counter_descriptor
 from viewer.export.perfetto.packets import clean
@@ -62,7 +63,12 @@ class TrackDescriptors:
         self._tid = 0
         self._groups = 0
         self._parents: dict[tuple[int, int], int] = {}  # (source, track) -> uuid of its process
-        plotted = [unit_counters(source.trace) if source.counters else () for source in sources]
+        plotted = [
+            (*unit_counters(source.trace), *planned_counters(source.trace, source.ran))
+            if source.counters
+            else ()
+            for source in sources
+        ]
         lanes = [_lanes(source) for source in sources]
         for number, process, members in _in_order(sources, order):
             self._place(number, process, members, lanes[number], plotted[number])

@@ -79,7 +79,7 @@ class Delegate:
     outputs: int = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ExecutableMethod:
     """One method. value_count: the number of its values. inputs, outputs: values of the method.
 

@@ -82,12 +82,14 @@ def full_title(scene: Scene, part: HeaderPart) -> str:
 
 
 def counter_title(scene: Scene, band: int) -> tuple[str, str]:
-    """The name of the counter in a band, and its windows and maximum; below 0 also its minimum."""
+    """The name of a band's counter, its windows, maximum and limit; below 0 also its minimum."""
     shown, number = _counter(scene, band)
     plot = shown.counters[number]
     name, _, windows = plot.counter.name.partition(" · ")
     rate = shown.axis.ns_per_tick
-    extremes = f"max {plot.counter.text(plot.top, rate)}"
+    extremes = f"max {plot.counter.text(plot.most, rate)}"
+    if plot.counter.limit:
+        extremes = f"{extremes} of {plot.counter.text(plot.counter.limit, rate)}"
     if plot.bottom < 0:
         extremes = f"min {plot.counter.text(plot.bottom, rate)}, {extremes}"
     return name, f"{windows} · {extremes}" if windows else extremes

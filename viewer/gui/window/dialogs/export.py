@@ -160,7 +160,7 @@ class ExportDialog(FramedDialog):
             (
                 "counters",
                 EXPORT_COUNTERS,
-                "NPU unit counters",
+                "Counters: NPU units, planned memory",
                 "" if plotted else "none in these files",
             ),
             (
