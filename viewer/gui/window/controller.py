@@ -23,6 +23,7 @@ from viewer.gui.panels.findings.panel import FindingsPanel
 from viewer.gui.panels.graph.panel import GraphPanel
 from viewer.gui.panels.handle_map.panel import HandleMapPanel
 from viewer.gui.panels.links.panel import LinksPanel
+from viewer.gui.panels.memory.panel import MemoryPanel
 from viewer.gui.panels.model.panel import ModelPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.problems.panel import ProblemsPanel
@@ -118,6 +119,7 @@ class WindowController(QObject):
         self.selection = panels.of(SelectionPanel)
         self.marks = panels.of(BookmarksPanel)
         self.hits = panels.of(HitsPanel)
+        self.memory = panels.of(MemoryPanel)
         self.program = panels.of(ProgramPanel)
         self.commands = CommandTable(window, (), self.settings.keys())
         self.view_settings = ViewSettings(session, self.timeline, window)
@@ -254,7 +256,8 @@ class WindowController(QObject):
             asking.open_dialog_requested.connect(open_dialog)
             asking.links_requested.connect(show_links)
         self.links.open_dialog_requested.connect(open_dialog)
-        self.program.open_dialog_requested.connect(open_dialog)
+        for of_program in (self.program, self.memory):
+            of_program.open_dialog_requested.connect(open_dialog)
         for note in (self.layout.note, self.layout.program_note):
             note.open_requested.connect(open_dialog)
         self.model.operators_requested.connect(partial(docks.show_panel, "operators"))

@@ -55,6 +55,7 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
         "delegation": _open_if(any(not p.text_lines for p in programs), in_profile),
         "estimates": _open_if(has_estimates and any(not is_compiled(t) for t in traces)),
         "handle_map": _open_if(any(map(_has_maps, programs)), _if_available(has_identifiers)),
+        "memory": _open_if(bool(space.executables)),
         "program": _open_if(bool(space.executables)),
         "events": in_profile,
         "untimed": _open_if(any(len(trace.untimed) for trace in traces)),

@@ -95,6 +95,10 @@ PANELS = (
         "handle_map", "Handle map", "handle_map.panel:HandleMapPanel", LEFT, MODEL,
         (*_CHOSEN, "panel.source"),
     ),
+    PanelSpec(
+        "memory", "Memory", "memory.panel:MemoryPanel", LEFT, MODEL,
+        (*_CHOSEN, "panel.source", "panel.graph", "panel.program"),
+    ),
     PanelSpec("program", "Program", "program.panel:ProgramPanel", LEFT, MODEL),
     PanelSpec(
         "events", "Events", "events.panel:EventsPanel", LEFT, TIME,

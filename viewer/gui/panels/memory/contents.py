@@ -1,0 +1,309 @@
+"""The rows and texts of the Memory panel: tensors, operators and modules. No Qt.
+
+The swatch of a row is that of its color: a row has the number of its color in `operators`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from viewer.analysis.links.labels import run_label
+from viewer.analysis.memory.usage import held_by_groups
+from viewer.arrays import Ints
+from viewer.gui.panels.base.operator_tables.contents import (
+    ColumnKind,
+    Heading,
+    OperatorContents,
+    TableRow,
+)
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.memory.answer import MemoryAnswer
+from viewer.model.text import bytes_text
+from viewer.model.times import (
+    counted,
+    format_share,
+    format_time,
+    group_digits,
+    percent_digits,
+    tick_to_ns,
+)
+from viewer.program.executable.executable import InstructionKind
+from viewer.render.palette import SLAB, Palette
+
+AT_PEAK = "✓"
+NO_MODULE = "(no module)"
+_MOST_HOLDERS = 8  # of the peak, in the line below the table
+
+
+class MemoryMode(Enum):
+    """What a row is; its value is the title of its button."""
+
+    TENSORS = "Tensors"
+    OPERATOR = "By operator"
+    MODULE = "By module"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryRows:
+    """The rows of one mode. group: per storage the number of its row in `contents`."""
+
+    contents: OperatorContents
+    group: Ints
+
+    def storages(self, number: int) -> Ints:
+        """Return the storages of a row, given by its number."""
+        return np.flatnonzero(self.group == number)
+
+    def colors(self, colors: Palette) -> Palette:
+        """Return the color of each row: that of its storages, or `SLAB` if theirs differ."""
+        count = len(self.contents.rows)
+        found = np.zeros(count, np.uint8)
+        found[self.group] = colors
+        mixed = np.zeros(count, np.bool_)
+        mixed[self.group[colors != found[self.group]]] = True
+        found[mixed] = SLAB
+        return found
+
+
+def rows_of(answer: MemoryAnswer, mode: MemoryMode) -> MemoryRows:
+    """Return the rows of a mode, the largest first."""
+    if mode is MemoryMode.TENSORS:
+        return _tensors(answer)
+    if mode is MemoryMode.OPERATOR:
+        return _groups(answer, "Operator", lambda i: _operator_key(answer, i))
+    return _groups(answer, "Module", lambda i: ("", _module(answer, i), ""))
+
+
+def _tensors(answer: MemoryAnswer) -> MemoryRows:
+    plan, times = answer.plan, answer.time
+    own, several = plan.storages, len(answer.bands) > 1
+    headings = (
+        Heading("Written by", ColumnKind.NAME, 0),
+        Heading("Shape", ColumnKind.CODE, 150),
+        Heading("Size", ColumnKind.SHARE, 104, "Bytes of the tensor with its views."),
+        Heading("Offset", ColumnKind.NUMBER, 84, "First byte in the memory."),
+        Heading(
+            "Instructions", ColumnKind.NUMBER, 92,
+            "From the first instruction that uses it to the last, both included.",
+        ),
+        *(
+            (Heading("Live", ColumnKind.TIME, 92, "From the start of the first to the end of the "
+             "last of these, in the inference below the table."),)
+            if times is not None
+            else ()
+        ),
+        *((Heading("Memory", ColumnKind.NUMBER, 64, "The id of the memory."),) if several else ()),
+        Heading("At peak", ColumnKind.TEXT, 60, "Whether it is in use at the peak."),
+    )  # fmt: skip
+    most = int(own.size.max(initial=1))
+    order = np.lexsort((own.offset, own.first, -own.size))
+    rows = []
+    for number, i in enumerate(order.tolist()):
+        writer, size, offset = answer.writers[i], int(own.size[i]), int(own.offset[i])
+        before = str(writer.instruction) if writer.instruction >= 0 else ""
+        texts = [
+            "", shape_text(answer, i), bytes_text(size), group_digits(offset), span_text(answer, i),
+        ]  # fmt: skip
+        keys: list[float | str] = [
+            float(writer.instruction), texts[1], float(size), float(offset), float(own.first[i]),
+        ]  # fmt: skip
+        if times is not None:
+            ns = _ns(answer, answer.live_ticks(i))
+            texts.append(format_time(ns))
+            keys.append(float(ns))
+        if several:
+            texts.append(str(int(own.memory[i])))
+            keys.append(float(own.memory[i]))
+        at_peak = bool(answer.is_at_peak[i])
+        rows.append(
+            TableRow(
+                (number,),
+                " · ".join(filter(None, (before, writer.module))),
+                writer.name,
+                writer.kernel if writer.kernel != writer.name else "",
+                (*texts, AT_PEAK if at_peak else ""),
+                (*keys, float(at_peak)),
+                size / most,
+            )
+        )
+    group = np.zeros(len(order), np.int64)
+    group[order] = np.arange(len(order))
+    return MemoryRows(OperatorContents(headings, tuple(rows)), group)
+
+
+def _operator_key(answer: MemoryAnswer, storage: int) -> tuple[str, str, str]:
+    writer = answer.writers[storage]
+    hint = ""
+    if not writer.operators and writer.instruction >= 0:
+        return "", writer.name, ""  # kernels of one name
+    if len(writer.operators) != 1:
+        hint = writer.kernel if writer.module == "" else ""
+    return writer.module, writer.name, hint
+
+
+def _module(answer: MemoryAnswer, storage: int) -> str:
+    writer = answer.writers[storage]
+    if writer.instruction < 0:
+        return writer.name.split(" ")[0]
+    return writer.module or NO_MODULE
+
+
+def _groups(
+    answer: MemoryAnswer, title: str, key_of: Callable[[int], tuple[str, str, str]]
+) -> MemoryRows:
+    plan = answer.plan
+    numbers: dict[object, int] = {}
+    names: list[tuple[str, str, str]] = []
+    group = np.zeros(len(plan.storages), np.int64)
+    for i, writer in enumerate(answer.writers):
+        key = key_of(i)
+        # Operators with the same label are different rows.
+        same = (key, writer.operators if title == "Operator" else ())
+        if same not in numbers:
+            numbers[same] = len(names)
+            names.append(key)
+        group[i] = numbers[same]
+    held = held_by_groups(plan, group, len(names))
+    headings = (
+        Heading(title, ColumnKind.NAME, 0),
+        Heading("At peak", ColumnKind.SHARE, 104, "Bytes in use at the peak."),
+        Heading("Of peak", ColumnKind.NUMBER, 72, "Share of the bytes in use at the peak."),
+        Heading("Most", ColumnKind.NUMBER, 84, "The most bytes in use at one instruction."),
+        Heading("Tensors", ColumnKind.NUMBER, 64),
+        Heading("Instructions", ColumnKind.NUMBER, 92, "In which it has any bytes in use."),
+    )
+    largest = int(held.at_peak.max(initial=0)) or 1
+    order = np.lexsort((held.first, -held.most, -held.at_peak))
+    rows = []
+    for number, i in enumerate(order.tolist()):
+        module, name, hint = names[i]
+        at_peak, most, count = int(held.at_peak[i]), int(held.most[i]), int(held.count[i])
+        share = at_peak / plan.peak if plan.peak else 0.0
+        first, last = int(held.first[i]), int(held.last[i])
+        texts = (
+            "",
+            bytes_text(at_peak) if at_peak else MISSING,
+            percent_digits(share) if at_peak else MISSING,
+            bytes_text(most),
+            group_digits(count),
+            _span(first, last),
+        )
+        keys = (f"{module} {name}", float(at_peak), share, float(most), float(count), float(first))
+        rows.append(TableRow((number,), module, name, hint, texts, keys, at_peak / largest))
+    place = np.zeros(len(names), np.int64)
+    place[order] = np.arange(len(order))
+    return MemoryRows(OperatorContents(headings, tuple(rows)), place[group])
+
+
+# -- texts ---------------------------------------------------------------------------------------
+
+
+def shape_text(answer: MemoryAnswer, storage: int) -> str:
+    """Return the dtype and the shape of a storage: "f32 1 × 256"."""
+    return answer.plan.method.tensors.text(int(answer.plan.storages.tensor[storage]))
+
+
+def span_text(answer: MemoryAnswer, storage: int) -> str:
+    """Return the instructions that use a storage: "39 – 41"."""
+    own = answer.plan.storages
+    return _span(int(own.first[storage]), int(own.last[storage]))
+
+
+def _span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} – {last}"
+
+
+def _ns(answer: MemoryAnswer, ticks: int) -> int:
+    shown = answer.question.shown
+    return 0 if shown is None else tick_to_ns(ticks, shown.axis.ns_per_tick)
+
+
+def size_text(answer: MemoryAnswer, storage: int) -> str:
+    """Return the size of a storage: "262 kB"."""
+    return bytes_text(int(answer.plan.storages.size[storage]))
+
+
+def tip_lines(answer: MemoryAnswer, storage: int) -> tuple[str, ...]:
+    """Return the lines about a storage below the mouse, the first one as a title."""
+    plan, writer = answer.plan, answer.writers[storage]
+    own = plan.storages
+    number = f"{writer.instruction} · " if writer.instruction >= 0 else ""
+    kernel = f" ({writer.kernel})" if writer.kernel and writer.kernel != writer.name else ""
+    size = int(own.size[storage])
+    exact = f" ({group_digits(size)} B)" if size >= 1000 else ""
+    memory = f"memory {int(own.memory[storage])}, " if len(answer.bands) > 1 else ""
+    lines = [
+        f"{number}{writer.label}{kernel}",
+        f"{shape_text(answer, storage)} · {bytes_text(size)}{exact}",
+        f"{memory}offset {group_digits(int(own.offset[storage]))} · "
+        f"instructions {span_text(answer, storage)}",
+    ]
+    if answer.time is not None:
+        lines.append(f"live for {format_time(_ns(answer, answer.live_ticks(storage)))}")
+    if answer.is_at_peak[storage]:
+        lines.append(f"in use at the peak: {format_share(size, plan.peak)} of it")
+    views = int((own.of_tensor == storage).sum()) - 1
+    if views > 0:
+        lines.append(counted(views, "view"))
+    return tuple(lines)
+
+
+def instruction_text(answer: MemoryAnswer, instruction: int) -> str:
+    """Return an instruction with its operator: "instruction 45, matmul"."""
+    own, program = answer.operators.get(instruction, ()), answer.program
+    name = ""
+    if program is not None and len(own) == 1:
+        name = program.operators[own[0]].label
+    elif 0 <= instruction < len(answer.plan.method.instructions):
+        name = answer.plan.method.instructions[instruction].name
+    return f"instruction {instruction}{f', {name}' if name else ''}"
+
+
+def figures(answer: MemoryAnswer) -> Sequence[tuple[str, str]]:
+    """Return the key figures, as number and caption."""
+    plan = answer.plan
+    unused = "0 %" if plan.fragmentation is None else percent_digits(plan.fragmentation)
+    return (
+        (bytes_text(plan.peak), "peak live"),
+        (bytes_text(plan.arena), "planned arena"),
+        (unused if unused.endswith("%") else f"{unused} %", "unused at the peak"),
+    )
+
+
+def holders_text(answer: MemoryAnswer) -> str:
+    """Return who holds the peak, the largest first."""
+    plan = answer.plan
+    if plan.peak_instruction < 0:
+        return "No planned memory"
+    parts = []
+    for storage in plan.at_peak[:_MOST_HOLDERS].tolist():
+        size = int(plan.storages.size[storage])
+        share = format_share(size, plan.peak)
+        parts.append(f"{answer.writers[storage].label} {bytes_text(size)} ({share})")
+    rest = len(plan.at_peak) - _MOST_HOLDERS
+    parts += [f"{group_digits(rest)} more"] if rest > 0 else []
+    return f"Peak at {instruction_text(answer, plan.peak_instruction)}: {', '.join(parts)}"
+
+
+def beside_text(answer: MemoryAnswer) -> str:
+    """Return what is not in the plan, what is unusual, and which inference the times are of."""
+    plan = answer.plan
+    backends = [
+        one.name for one in plan.method.instructions if one.kind is InstructionKind.DELEGATE_CALL
+    ]
+    names = ", ".join(dict.fromkeys(backends))
+    parts = [f"Not in the plan: what {names} allocates"] if names else ["No delegates"]
+    outside, unknown = int(plan.outside.sum()), plan.unknown_tensors
+    if outside:
+        parts.append(f"{counted(outside, 'tensor')} beyond the end of their memory")
+    if unknown:
+        parts.append(f"{counted(unknown, 'planned tensor')} unused, or of unknown size")
+    shown = answer.question.shown
+    if answer.time is not None and answer.time.times is not None and shown is not None:
+        label = run_label(shown.table, answer.time.times.run)
+        parts.append(f"Times of {label}{' (typical)' if answer.is_typical else ''}")
+    return " · ".join(parts)

@@ -1,0 +1,521 @@
+"""The Memory panel: the memory plan of a program file, as a picture above a table.
+
+It shows one method of one open program file, with the operators of its ETRecord, and the times of
+an inference of a profile that ran it. A click on a tensor selects the operator that writes it, and
+what is selected elsewhere is marked here with what it reads and writes.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, Qt, Signal, Slot
+from PySide6.QtWidgets import QSplitter, QToolButton, QWidget
+
+from viewer.analysis.memory.run_times import slices_of_instruction
+from viewer.analysis.memory.usage import used_by, written_by
+from viewer.arrays import Ints
+from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.operator_tables.view import OperatorView
+from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.slice_facts import longest_slice
+from viewer.gui.panels.memory.answer import MemoryAnswer, MemoryQuestion, work_out
+from viewer.gui.panels.memory.arena_view import ArenaView
+from viewer.gui.panels.memory.contents import (
+    MemoryMode,
+    MemoryRows,
+    beside_text,
+    figures,
+    holders_text,
+    rows_of,
+)
+from viewer.gui.panels.memory.segments import SegmentBar
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.labels import ElidedLabel, label, span
+from viewer.gui.qt.widgets.tables import FilterLine, NoRows
+from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
+from viewer.model.text import display_name, one_line
+from viewer.model.times import counted
+from viewer.model.trace import Run
+from viewer.program.executable.executable import Executable, ExecutableMethod
+from viewer.render.palette import Palette
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import SliceRef, SliceSet
+
+NOTHING = "Open the program file (.pte) to see which tensors its memory is planned for, and when."
+_FIELD_WIDTH = 170  # px
+_PICTURE_PART = 50  # percent of the height
+_MOST_MARKED = 2000  # slices or storages that are looked up for marks
+
+
+_About = tuple[Executable, ExecutableMethod, OpenTrace | None, Run | None, bool]
+
+
+class ArenaAxisKind(Enum):
+    """What is across the picture; its value is the title of its button."""
+
+    INSTRUCTIONS = "Over instructions"
+    TIME = "Over time"
+
+
+_AXIS_TIPS = {
+    ArenaAxisKind.INSTRUCTIONS: "Every instruction is equally wide",
+    ArenaAxisKind.TIME: "As the inference below the table ran",
+}
+_MODE_TIPS = {
+    MemoryMode.TENSORS: "Planned tensors, each with its views",
+    MemoryMode.OPERATOR: "What the tensors that an operator writes hold",
+    MemoryMode.MODULE: "What the tensors that the operators of a module write hold",
+}
+
+
+@dataclass(eq=False)
+class _Page:
+    """An answer, and the rows of the modes that were shown."""
+
+    answer: MemoryAnswer
+    rows: dict[MemoryMode, MemoryRows] = field(default_factory=dict)
+
+    def rows_in(self, mode: MemoryMode) -> MemoryRows:
+        if mode not in self.rows:
+            self.rows[mode] = rows_of(self.answer, mode)
+        return self.rows[mode]
+
+
+def _answer(question: MemoryQuestion, mode: MemoryMode) -> _Page:
+    page = _Page(work_out(question))
+    page.rows_in(mode)
+    return page
+
+
+class MemoryPanel(AnswerPanel[_Page]):
+    """The plan of one method. `open_dialog_requested` is emitted to open a program file."""
+
+    SYNC_LIMIT = 500  # instructions: 20 ms
+
+    open_dialog_requested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.mode = MemoryMode.TENSORS
+        self.axis_kind = ArenaAxisKind.INSTRUCTIONS
+        self._is_axis_chosen = False  # whether the user chose it
+        self._chosen: tuple[str, str] | None = None  # path and method
+        self._asked: _About | None = None
+        self._storages: Ints = np.empty(0, np.int64)  # chosen here
+        self._choosing = False
+        self.model = OperatorModel()
+        self.table = OperatorView(self.model, theme, "Planned memory")
+        self.arena = ArenaView(theme)
+        self.set_page(self._make_page(), fading=(self.table, self.arena))
+        self.model.setParent(self)
+        self.chooser.activated.connect(self._choose_method)
+        self.axes.picked.connect(self._pick_axis)
+        self.modes.picked.connect(self._pick_mode)
+        self.filter.textChanged.connect(self._filter)
+        self.table.chosen.connect(self._choose_row)
+        self.arena.chosen.connect(self._choose_storage)
+        self.arena.range_changed.connect(self._show_way_back)
+        self.refresh_on(session.workspace_changed)
+        session.selection_changed.connect(self._follow)
+        session.run_picked.connect(self._follow)
+        session.coloring_changed.connect(self._color)
+        theme.changed.connect(self._retheme)
+        self.refresh()
+
+    def _make_page(self) -> QWidget:
+        theme = self._theme
+        self.chooser = ComboBox(theme)
+        self.chooser.setAccessibleName("Method")
+        self.figures = label("", theme, html=True)
+        self.figures.setMinimumWidth(0)
+        self.zoom_button = QToolButton()
+        self.zoom_button.setText("Fit")
+        self.zoom_button.setAccessibleName("Reset zoom")
+        self.zoom_button.setToolTip("Show the whole picture (Escape)")
+        self.zoom_button.clicked.connect(self.arena.show_all)
+        self.axes = SegmentBar("Across the picture", _AXIS_TIPS)
+        above = head_row(theme, 12)
+        above.addWidget(self.chooser)
+        above.addWidget(self.figures, 1)
+        above.addWidget(self.zoom_button)
+        above.addWidget(self.axes)
+        self.modes = SegmentBar("Rows", _MODE_TIPS)
+        self.filter = FilterLine("Filter", "Filter planned memory", self.table, theme)
+        self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
+        self.subtitle = subtitle_label(theme)
+        head = head_row(theme, 8)
+        head.addWidget(self.modes)
+        head.addWidget(self.filter)
+        head.addWidget(self.subtitle, 1)
+        picture = QWidget()
+        around = plain_column(picture)
+        around.setContentsMargins(theme.px(12), 0, theme.px(12), 0)
+        around.addWidget(self.arena)
+        rows = QWidget()
+        below = plain_column(rows)
+        below.addLayout(head)
+        below.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setHandleWidth(1)
+        self.splitter.addWidget(picture)
+        self.splitter.addWidget(rows)
+        self.splitter.setSizes([_PICTURE_PART, 100 - _PICTURE_PART])
+        self.splitter.setStretchFactor(0, _PICTURE_PART)
+        self.splitter.setStretchFactor(1, 100 - _PICTURE_PART)
+        self.holders = ElidedLabel("", theme, "caption", "text1")
+        self.footer = ElidedLabel("", theme, "caption", "text2")
+        self.holders.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), 0)
+        self.footer.setContentsMargins(theme.px(12), theme.px(2), theme.px(12), theme.px(6))
+        page = QWidget()
+        column = plain_column(page)
+        column.addLayout(above)
+        column.addWidget(self.splitter, 1)
+        column.addWidget(self.holders)
+        column.addWidget(self.footer)
+        return page
+
+    # -- question --------------------------------------------------------------------------------
+
+    def _methods(self) -> list[tuple[Executable, ExecutableMethod]]:
+        """Return all methods of the open program files."""
+        files = self._session.workspace.executables
+        return [(file, method) for file in files for method in file.methods]
+
+    def _current(self) -> tuple[Executable, ExecutableMethod] | None:
+        """Return the method to show: the chosen one, else the largest that a profile ran."""
+        methods = self._methods()
+        for file, method in methods:
+            if (file.path, method.name) == self._chosen:
+                return file, method
+        ran = {id(method) for shown in self._session.traces for method in shown.table.ran}
+        by_rank = sorted(methods, key=lambda one: (id(one[1]) not in ran, -one[1].planned_bytes))
+        return by_rank[0] if by_rank else None
+
+    def _profile_of(self, method: ExecutableMethod) -> tuple[OpenTrace | None, Run | None]:
+        """Return the profile that ran a method, the current one if it did, and its chosen run."""
+        session = self._session
+        numbers = [i for i, shown in enumerate(session.traces) if method in shown.table.ran]
+        if not numbers:
+            return None, None
+        number = session.current_trace
+        number = number if number in numbers and number is not None else numbers[0]
+        shown, picked = session.as_run(number), session.state.run
+        if (
+            picked is None
+            or picked[0] != number
+            or session.state.inferences is not (Inferences.AS_RUN)
+        ):
+            return shown, None
+        run = shown.trace.runs[picked[1]]
+        return shown, run if shown.table.ran[run.scope] is method else None
+
+    def _about(self, file: Executable, method: ExecutableMethod) -> _About:
+        """Return what the question about a method depends on."""
+        return file, method, *self._profile_of(method), self._session.state.warm_up
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the plan of the current method anew."""
+        self._asked = None
+        super().refresh()
+
+    def question(self) -> Question | None:
+        """Return the question about the current method."""
+        self._offer()
+        current = self._current()
+        if current is None:
+            return None
+        self._asked = about = self._about(*current)
+        question = MemoryQuestion(copy(self._session.workspace), *about)
+        stays = self.answer is not None and self.answer.answer.question.method is current[1]
+        size = len(current[1].instructions)
+        return Question(_answer, (question, self.mode), size, stays=stays)
+
+    @Slot()
+    def _follow(self) -> None:
+        """Compute again for another inference or method; else only mark what is selected."""
+        self._follow_method()
+        current = self._current()
+        if current is not None and self._asked and self._asked != self._about(*current):
+            self.refresh()
+            return
+        self._mark()
+
+    def _follow_method(self) -> None:
+        """Show the method that the selected slice ran in."""
+        ref = self._session.state.slice
+        if ref is None or self._choosing:
+            return
+        table = self._session.traces[ref.trace].table
+        scope = int(table.trace.keys.scope[table.trace.slices.key[ref.index]])
+        method = table.ran[scope] if scope < len(table.ran) else None
+        for file, own in self._methods():
+            if own is method:
+                self._chosen = file.path, own.name
+
+    def _offer(self) -> None:
+        """List the methods of all program files, if there are several."""
+        methods = self._methods()
+        several = len({file.path for file, _ in methods}) > 1
+        self.chooser.blockSignals(True)
+        self.chooser.clear()
+        for file, method in methods:
+            name = one_line(method.name)
+            self.chooser.addItem(f"{display_name(file.path)} · {name}" if several else name)
+        current = self._current()
+        if current is not None:
+            at = next(i for i, one in enumerate(methods) if one[1] is current[1])
+            self.chooser.setCurrentIndex(at)
+        self.chooser.blockSignals(False)
+        self.chooser.setVisible(len(methods) > 1)
+
+    def empty_state(self) -> Sentence:
+        """Explain what to open."""
+        return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
+
+    def clear_page(self) -> None:
+        self.model.clear()
+        self.arena.show_answer(None, None, np.empty(0, np.uint8))
+
+    # -- contents --------------------------------------------------------------------------------
+
+    @property
+    def shown_answer(self) -> MemoryAnswer | None:
+        """The plan that is shown, None without one."""
+        return None if self.answer is None or self.is_empty else self.answer.answer
+
+    @property
+    def rows(self) -> MemoryRows | None:
+        """The rows of the current mode, None without a plan."""
+        return None if self.answer is None else self.answer.rows_in(self.mode)
+
+    def show_answer(self, page: _Page) -> None:
+        """Show a plan."""
+        answer = page.answer
+        has_modules = any(writer.module for writer in answer.writers)
+        if self.mode is MemoryMode.MODULE and not has_modules:
+            self.mode = MemoryMode.TENSORS
+        self.modes.press(self.mode)
+        self.modes.buttons[MemoryMode.MODULE].setVisible(has_modules)
+        if answer.time is None or not self._is_axis_chosen:
+            has_time = answer.time is not None
+            self.axis_kind = ArenaAxisKind.TIME if has_time else ArenaAxisKind.INSTRUCTIONS
+        self.axes.setVisible(answer.time is not None)
+        self.axes.press(self.axis_kind)
+        self._storages = np.empty(0, np.int64)
+        self.show_page()
+        self._show_figures()
+        self.holders.setText(holders_text(answer))
+        self.footer.setText(beside_text(answer))
+        self._show_rows()
+        self._show_picture()
+        self._show_way_back()
+        self._mark()
+
+    def _show_figures(self) -> None:
+        answer = self.shown_answer
+        if answer is None:
+            return
+        tokens = self._theme.tokens
+        parts = [
+            f"{span(number, tokens.text1, bold=True)} {span(caption, tokens.text2)}"
+            for number, caption in figures(answer)
+        ]
+        self.figures.setText("&nbsp;&nbsp;&nbsp;".join(parts))
+
+    def _show_rows(self) -> None:
+        answer, rows = self.shown_answer, self.rows
+        if answer is None or rows is None:
+            return
+        self.table.show_contents(rows.contents, sorted_by=-1)
+        self.model.set_selected(self._rows_at_peak(answer, rows))
+        self._color_rows()
+        self._say_count()
+
+    def _rows_at_peak(self, answer: MemoryAnswer, rows: MemoryRows) -> list[int]:
+        if self.mode is not MemoryMode.TENSORS:
+            return []
+        return list(map(int, np.unique(rows.group[answer.plan.at_peak])))
+
+    def _say_count(self) -> None:
+        answer = self.shown_answer
+        if answer is None:
+            return
+        whole = counted(len(answer.plan.storages), "planned tensor")
+        instructions = counted(len(answer.plan.method.instructions), "instruction")
+        self.subtitle.setText(f"{whole} · {instructions}")
+
+    def _show_picture(self) -> None:
+        answer = self.shown_answer
+        if answer is not None:
+            is_time = self.axis_kind is ArenaAxisKind.TIME and answer.time is not None
+            axis = answer.time if is_time else answer.instructions
+            self.arena.show_answer(answer, axis, answer.colors(self._palette(answer)))
+
+    def _palette(self, answer: MemoryAnswer) -> Palette | None:
+        """Return the color of every operator, as on the timeline."""
+        traces = [s for s in self._session.traces if s.table.program is answer.program]
+        if answer.program is None or not traces:
+            return None
+        return traces[0].operator_colors(self._session.state.scheme)
+
+    @Slot()
+    def _color(self) -> None:
+        """Paint tensors in the current colors of their operators."""
+        marked, related = self.arena.marked, self.arena.related
+        self._show_picture()
+        self.arena.mark(marked, related)
+        self._color_rows()
+
+    def _color_rows(self) -> None:
+        answer, rows = self.shown_answer, self.rows
+        if answer is not None and rows is not None:
+            self.table.color_operators(rows.colors(answer.colors(self._palette(answer))))
+
+    @Slot()
+    def _retheme(self) -> None:
+        self.arena.retheme()
+        self._show_figures()
+        self.table.viewport().update()
+
+    @Slot()
+    def _show_way_back(self) -> None:
+        self.zoom_button.setVisible(not self.arena.shows_all)
+
+    @Slot(str)
+    def _filter(self, text: str) -> None:
+        self.model.set_filter(text)
+        self._mark_rows(self.arena.marked)
+
+    # -- choices ---------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose_method(self, index: int) -> None:
+        methods = self._methods()
+        if 0 <= index < len(methods):
+            file, method = methods[index]
+            self._chosen = file.path, method.name
+            self.refresh()
+
+    @Slot(object)
+    def _pick_axis(self, kind: ArenaAxisKind) -> None:
+        self.axis_kind, self._is_axis_chosen = kind, True
+        marked, related = self.arena.marked, self.arena.related
+        self._show_picture()
+        self.arena.mark(marked, related)
+        self._show_way_back()
+
+    @Slot(object)
+    def _pick_mode(self, mode: MemoryMode) -> None:
+        self.mode = mode
+        self._show_rows()
+        self._mark_rows(self.arena.marked)
+
+    # -- selection -------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose_row(self, row: int) -> None:
+        rows = self.rows
+        if rows is not None and 0 <= row < len(self.model.rows):
+            self._choose(rows.storages(self.model.rows[row].operators[0]))
+
+    @Slot(int)
+    def _choose_storage(self, storage: int) -> None:
+        self._choose(np.array([storage], np.int64))
+
+    def _choose(self, storages: Ints) -> None:
+        """Mark some storages, and select the operators that write them with their slices."""
+        answer = self.shown_answer
+        if answer is None:
+            return
+        self._storages = storages
+        self._choosing = True
+        try:
+            self._select_writers(answer, storages)
+        finally:
+            self._choosing = False
+        if self.shown_answer is answer:
+            self.arena.mark(storages)
+            self._mark_rows(storages)
+
+    def _select_writers(self, answer: MemoryAnswer, storages: Ints) -> None:
+        session, shown = self._session, answer.question.shown
+        writers = [answer.writers[i] for i in storages[:_MOST_MARKED].tolist()]
+        operators = tuple(sorted({i for writer in writers for i in writer.operators}))
+        program = answer.program
+        linked = [i for i, s in enumerate(session.traces) if s.table.program is program]
+        own = [i for i in linked if session.as_run(i) is shown]
+        if operators and program is not None and linked:
+            session.select_operators((own or linked)[0], operators)
+            return
+        if shown is None:
+            return
+        method = answer.plan.method
+        scopes = [i for i, ran in enumerate(shown.table.ran) if ran is method]
+        numbers = sorted({writer.instruction for writer in writers if writer.instruction >= 0})
+        found = [slices_of_instruction(shown.trace, scopes, number) for number in numbers]
+        slices = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        if len(slices):
+            session.show_inferences(Inferences.AS_RUN)
+            number = session.number_of(shown)
+            if number is not None:
+                longest = SliceRef(number, longest_slice(shown, slices))
+                session.select_slices(SliceSet({number: slices}), longest, reveal=True)
+
+    @Slot()
+    def _mark(self) -> None:
+        """Mark what the selected operators and slices write and read."""
+        answer = self.shown_answer
+        if answer is None or self._choosing:
+            return
+        instructions = self._selected_instructions(answer)
+        written = written_by(answer.plan, instructions)
+        read = np.setdiff1d(used_by(answer.plan, instructions), written)
+        self._storages = written
+        self.arena.mark(written if len(written) else read, read if len(written) else written)
+        self._mark_rows(written if len(written) else read)
+
+    def _selected_instructions(self, answer: MemoryAnswer) -> set[int]:
+        """Return the instructions of the selected slices, else of the selected operators."""
+        state, method = self._session.state, answer.plan.method
+        found: set[int] = set()
+        for ref in [state.slice] if state.slice is not None else []:
+            table = self._session.traces[ref.trace].table
+            keys, key = table.trace.keys, int(table.trace.slices.key[ref.index])
+            scope, instruction = int(keys.scope[key]), int(keys.instruction[key])
+            if scope < len(table.ran) and table.ran[scope] is method and instruction >= 0:
+                found.add(instruction)
+        if not found and state.operators is not None:
+            trace, operators = state.operators
+            if self._session.traces[trace].table.program is answer.program:
+                for operator in operators[:_MOST_MARKED]:
+                    found.update(answer.instructions_of.get(operator, ()))
+        return found
+
+    def _mark_rows(self, storages: Ints) -> None:
+        """Select the rows of storages in the table, and scroll to the first."""
+        rows = self.rows
+        if rows is None:
+            return
+        wanted = set(np.unique(rows.group[storages]).tolist()) if len(storages) else set()
+        chosen = QItemSelection()
+        first = -1
+        for number, row in enumerate(self.model.rows) if wanted else ():
+            if row.operators[0] in wanted:
+                first = number if first < 0 else first
+                index = self.model.index(number, 0)
+                chosen.select(index, index)
+        flags = QItemSelectionModel.SelectionFlag
+        picked = self.table.selectionModel()
+        picked.select(chosen, flags.ClearAndSelect | flags.Rows)
+        if first >= 0 and self.table.currentIndex().row() != first:
+            picked.setCurrentIndex(self.model.index(first, 0), flags.NoUpdate)
+            self.table.scrollTo(self.model.index(first, 0))
