@@ -26,7 +26,7 @@ from viewer.program.executable.executable import Executable, ExecutableMethod, I
 from viewer.program.program import Program
 from viewer.render.arena import ArenaBoxes
 from viewer.render.counter_raster import CounterRaster
-from viewer.render.palette import FRAME, OPERATORS, SLAB, Palette, by_name
+from viewer.render.palette import OPERATORS, PLAIN, SLAB, Palette, by_name
 from viewer.reports.memory import INPUT, origin
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.recorded_programs import recorded_program
@@ -115,6 +115,12 @@ class MemoryAnswer:
         return found
 
     @cached_property
+    def views(self) -> Ints:
+        """Per storage, how many views of its tensor there are."""
+        of_tensor = self.plan.storages.of_tensor
+        return np.bincount(of_tensor[of_tensor >= 0], minlength=len(self.plan.storages)) - 1
+
+    @cached_property
     def instructions_of(self) -> dict[int, tuple[int, ...]]:
         """Operator -> the instructions that run it."""
         found: dict[int, list[int]] = {}
@@ -141,7 +147,7 @@ class MemoryAnswer:
         palette: the index of every operator.
         """
         kernels = by_name([writer.name for writer in self.writers])
-        found = np.full(len(self.writers), FRAME, np.uint8)
+        found = np.full(len(self.writers), PLAIN, np.uint8)
         for i, writer in enumerate(self.writers):
             if len(writer.operators) == 1:
                 own = writer.operators[0]

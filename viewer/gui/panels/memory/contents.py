@@ -21,7 +21,7 @@ from viewer.gui.panels.base.operator_tables.contents import (
     TableRow,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.memory.answer import MemoryAnswer
+from viewer.gui.panels.memory.answer import MemoryAnswer, Writer
 from viewer.model.text import bytes_text
 from viewer.model.times import (
     counted,
@@ -36,6 +36,7 @@ from viewer.render.palette import SLAB, Palette
 
 AT_PEAK = "✓"
 NO_MODULE = "(no module)"
+_LONGEST_HINT = 24  # characters
 _MOST_HOLDERS = 8  # of the peak, in the line below the table
 
 
@@ -124,15 +125,27 @@ def _tensors(answer: MemoryAnswer) -> MemoryRows:
                 (number,),
                 " · ".join(filter(None, (before, writer.module))),
                 writer.name,
-                writer.kernel if writer.kernel != writer.name else "",
+                _hint(writer),
                 (*texts, AT_PEAK if at_peak else ""),
                 (*keys, float(at_peak)),
                 size / most,
+                detail="\n".join(tip_lines(answer, i)[1:]),
             )
         )
     group = np.zeros(len(order), np.int64)
     group[order] = np.arange(len(order))
     return MemoryRows(OperatorContents(headings, tuple(rows)), group)
+
+
+def _hint(writer: Writer) -> str:
+    """Return the kernel as it is listed: long names would hide the operator."""
+    if writer.kernel == writer.name:
+        return ""
+    return (
+        writer.kernel
+        if len(writer.kernel) <= _LONGEST_HINT
+        else f"{writer.kernel[: _LONGEST_HINT - 1]}…"
+    )
 
 
 def _operator_key(answer: MemoryAnswer, storage: int) -> tuple[str, str, str]:
@@ -246,7 +259,7 @@ def tip_lines(answer: MemoryAnswer, storage: int) -> tuple[str, ...]:
         lines.append(f"live for {format_time(_ns(answer, answer.live_ticks(storage)))}")
     if answer.is_at_peak[storage]:
         lines.append(f"in use at the peak: {format_share(size, plan.peak)} of it")
-    views = int((own.of_tensor == storage).sum()) - 1
+    views = int(answer.views[storage])
     if views > 0:
         lines.append(counted(views, "view"))
     return tuple(lines)
