@@ -130,3 +130,23 @@ def test_two_program_files_that_differ_in_weights_alone_link_alike(opened, data)
     fewer = replace(method, delegates=(replace(method.delegates[0], unread="cut"),))
     space.add(replace(executable, path="cut.pte", methods=(fewer,)))
     assert space.what_ran(space.traces[0]) is executable  # it has the dump's name
+
+
+def test_every_scope_states_the_method_that_ran(data):
+    space = Workspace()
+    for name in ("multi3.etdp", "multi3.pte"):
+        space.open(str(data / "pte" / name))
+    (trace,) = space.traces
+    ran = space.links(trace).ran  # known without an ETRecord, except of two equal methods
+    assert [method and method.name for method in ran] == [None, "decode", None]
+    space.open(str(data / "pte" / "multi3.etrecord"))
+    space.choose_method(trace.path, trace.scopes[0].name, "prefill")
+    ran = space.links(space.traces[0]).ran
+    assert [method and method.name for method in ran] == ["prefill", "decode", None]
+    assert ran[0] is space.executables[0].method("prefill")
+
+
+def test_without_a_program_file_no_method_is_known_to_have_run(data):
+    space = Workspace()
+    space.open(str(data / "pte" / "multi3.etdp"))
+    assert space.links(space.traces[0]).ran == ()

@@ -62,9 +62,10 @@ class Tensors:
         """The dtype and shape of tensor i: "f32 1 × 8", "i64 scalar", "f32 up to 4 × 8"."""
         dtype = self.dtypes[int(self.dtype[i])]
         sizes = " × ".join(map(str, self.shape(i))) or "scalar"
-        if self.dynamism[i] == Dynamism.UNBOUND:
+        dynamism = int(self.dynamism[i])
+        if dynamism == Dynamism.UNBOUND:
             return f"{dtype}, any shape"
-        bound = "up to " if self.dynamism[i] == Dynamism.BOUND else ""
+        bound = "up to " if dynamism == Dynamism.BOUND else ""
         return f"{dtype} {bound}{sizes}"
 
     def named(self, i: int) -> str:

@@ -55,7 +55,10 @@ def test_special_panels_open_for_the_files_that_have_something_for_them(sample, 
     torq = named(sample("torq_npu"), OPEN)
     assert "estimates" in torq
     assert "model" not in torq, "a text of operations has no modules"
-    assert named(opened(data / "pte" / "part_x.pte"), OPEN) == {"summary", "details", "program"}
+    assert named(opened(data / "pte" / "part_x.pte"), OPEN) == {
+        "summary", "details", "memory", "program",
+    }  # fmt: skip
+    assert "memory" not in named(opened(data / "pte" / "part_x.etdp"), OPEN)
 
 
 def test_nothing_is_offered_without_files(opened):

@@ -129,7 +129,7 @@ def _tensors(answer: MemoryAnswer) -> MemoryRows:
                 (*texts, AT_PEAK if at_peak else ""),
                 (*keys, float(at_peak)),
                 size / most,
-                detail="\n".join(tip_lines(answer, i)[1:]),
+                detail=writer.kernel if len(writer.kernel) > _LONGEST_HINT else "",
             )
         )
     group = np.zeros(len(order), np.int64)
@@ -184,7 +184,7 @@ def _groups(
     headings = (
         Heading(title, ColumnKind.NAME, 0),
         Heading("At peak", ColumnKind.SHARE, 104, "Bytes in use at the peak."),
-        Heading("Of peak", ColumnKind.NUMBER, 72, "Share of the bytes in use at the peak."),
+        Heading("Of peak, %", ColumnKind.NUMBER, 72, "Share of the bytes in use at the peak."),
         Heading("Most", ColumnKind.NUMBER, 84, "The most bytes in use at one instruction."),
         Heading("Tensors", ColumnKind.NUMBER, 64),
         Heading("Instructions", ColumnKind.NUMBER, 92, "In which it has any bytes in use."),
@@ -258,7 +258,7 @@ def tip_lines(answer: MemoryAnswer, storage: int) -> tuple[str, ...]:
     if answer.time is not None:
         lines.append(f"live for {format_time(_ns(answer, answer.live_ticks(storage)))}")
     if answer.is_at_peak[storage]:
-        lines.append(f"in use at the peak: {format_share(size, plan.peak)} of it")
+        lines.append(f"in use at the peak, {format_share(size, plan.peak)}")
     views = int(answer.views[storage])
     if views > 0:
         lines.append(counted(views, "view"))

@@ -15,14 +15,12 @@ import numpy as np
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, Qt, Signal, Slot
 from PySide6.QtWidgets import QSplitter, QToolButton, QWidget
 
-from viewer.analysis.memory.run_times import slices_of_instruction
 from viewer.analysis.memory.usage import used_by, written_by
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
-from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.panels.memory.answer import MemoryAnswer, MemoryQuestion, work_out
 from viewer.gui.panels.memory.arena_view import ArenaView
 from viewer.gui.panels.memory.contents import (
@@ -34,6 +32,7 @@ from viewer.gui.panels.memory.contents import (
     rows_of,
 )
 from viewer.gui.panels.memory.segments import SegmentBar
+from viewer.gui.panels.memory.selection import select_writers, selected_instructions
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, label, span
@@ -46,12 +45,10 @@ from viewer.model.trace import Run
 from viewer.program.executable.executable import Executable, ExecutableMethod
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
-from viewer.view.state import SliceRef, SliceSet
 
 NOTHING = "Open the program file (.pte) to see which tensors its memory is planned for, and when."
 _FIELD_WIDTH = 170  # px
 _PICTURE_PART = 50  # percent of the height
-_MOST_MARKED = 2000  # slices or storages that are looked up for marks
 
 
 _About = tuple[Executable, ExecutableMethod, OpenTrace | None, Run | None, bool]
@@ -439,36 +436,12 @@ class MemoryPanel(AnswerPanel[_Page]):
         self._storages = storages
         self._choosing = True
         try:
-            self._select_writers(answer, storages)
+            select_writers(self._session, answer, storages)
         finally:
             self._choosing = False
         if self.shown_answer is answer:
             self.arena.mark(storages)
             self._mark_rows(storages)
-
-    def _select_writers(self, answer: MemoryAnswer, storages: Ints) -> None:
-        session, shown = self._session, answer.question.shown
-        writers = [answer.writers[i] for i in storages[:_MOST_MARKED].tolist()]
-        operators = tuple(sorted({i for writer in writers for i in writer.operators}))
-        program = answer.program
-        linked = [i for i, s in enumerate(session.traces) if s.table.program is program]
-        own = [i for i in linked if session.as_run(i) is shown]
-        if operators and program is not None and linked:
-            session.select_operators((own or linked)[0], operators)
-            return
-        if shown is None:
-            return
-        method = answer.plan.method
-        scopes = [i for i, ran in enumerate(shown.table.ran) if ran is method]
-        numbers = sorted({writer.instruction for writer in writers if writer.instruction >= 0})
-        found = [slices_of_instruction(shown.trace, scopes, number) for number in numbers]
-        slices = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
-        if len(slices):
-            session.show_inferences(Inferences.AS_RUN)
-            number = session.number_of(shown)
-            if number is not None:
-                longest = SliceRef(number, longest_slice(shown, slices))
-                session.select_slices(SliceSet({number: slices}), longest, reveal=True)
 
     @Slot()
     def _mark(self) -> None:
@@ -476,29 +449,12 @@ class MemoryPanel(AnswerPanel[_Page]):
         answer = self.shown_answer
         if answer is None or self._choosing:
             return
-        instructions = self._selected_instructions(answer)
+        instructions = selected_instructions(self._session, answer)
         written = written_by(answer.plan, instructions)
         read = np.setdiff1d(used_by(answer.plan, instructions), written)
         self._storages = written
         self.arena.mark(written if len(written) else read, read if len(written) else written)
         self._mark_rows(written if len(written) else read)
-
-    def _selected_instructions(self, answer: MemoryAnswer) -> set[int]:
-        """Return the instructions of the selected slices, else of the selected operators."""
-        state, method = self._session.state, answer.plan.method
-        found: set[int] = set()
-        for ref in [state.slice] if state.slice is not None else []:
-            table = self._session.traces[ref.trace].table
-            keys, key = table.trace.keys, int(table.trace.slices.key[ref.index])
-            scope, instruction = int(keys.scope[key]), int(keys.instruction[key])
-            if scope < len(table.ran) and table.ran[scope] is method and instruction >= 0:
-                found.add(instruction)
-        if not found and state.operators is not None:
-            trace, operators = state.operators
-            if self._session.traces[trace].table.program is answer.program:
-                for operator in operators[:_MOST_MARKED]:
-                    found.update(answer.instructions_of.get(operator, ()))
-        return found
 
     def _mark_rows(self, storages: Ints) -> None:
         """Select the rows of storages in the table, and scroll to the first."""
