@@ -27,6 +27,7 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.memory.plan import memory_plan
+from viewer.analysis.memory.run_times import planned_counters
 from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.reading import UnreadableFile
 from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
@@ -245,6 +246,9 @@ def use(item: Item, kind: Kind, path: Path) -> None:
         said += slice_labels(table)[1]
         said += [found.detail for found in table.links]
         _check_links(table)
+        for counter in planned_counters(trace, table.ran):
+            must((np.diff(counter.tick) > 0).all(), "bytes in use not in the order of time")
+            must((counter.value >= 0).all(), "a negative number of bytes in use")
         if trace.path == str(path):
             check_totals(table)
             said += _what_follows(table)

@@ -12,7 +12,7 @@ from viewer.gui.panels.memory.panel import NOTHING, ArenaAxisKind, MemoryPanel
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.inferences import pick_run
 from viewer.model.times import plain_spaces
-from viewer.view.state import SliceRef
+from viewer.view.state import SliceRef, SliceSet
 
 LLAMA = "pte/llama.pte", "pte/llama.etrecord", "pte/llama.etdp"
 
@@ -52,7 +52,7 @@ def storage_of(panel, instruction):
 
 def click(panel, qtbot, storage):
     at = panel.arena.center_of(storage)
-    qtbot.mouseClick(panel.arena, Qt.MouseButton.LeftButton, pos=at)
+    qtbot.mouseClick(panel.arena.viewport(), Qt.MouseButton.LeftButton, pos=at)
 
 
 def slice_of(panel, instruction):
@@ -140,6 +140,12 @@ def test_a_slice_marks_what_it_writes_and_reads(llama):
     assert len(llama.arena.marked) == 0
 
 
+def test_several_slices_mark_what_all_of_them_write(llama):
+    first, other = slice_of(llama, 1), slice_of(llama, 3)
+    llama.session.select_slices(SliceSet.of_refs([first, other]), first)
+    assert llama.arena.marked.tolist() == [storage_of(llama, 1), storage_of(llama, 3)]
+
+
 def test_an_operator_marks_all_that_it_writes(llama):
     operators = llama.shown_answer.writers[storage_of(llama, 0)].operators
     llama.session.select_operators(0, operators)
@@ -223,7 +229,7 @@ def test_colors_follow_the_timeline(llama):
 
 
 def test_the_mouse_over_a_box_shows_its_tensor_and_over_the_curve_the_bytes(llama, qtbot):
-    qtbot.mouseMove(llama.arena, llama.arena.center_of(storage_of(llama, 1)))
+    qtbot.mouseMove(llama.arena.viewport(), llama.arena.center_of(storage_of(llama, 1)))
     llama.arena._point(QPointF(llama.arena.center_of(storage_of(llama, 1))))
     assert llama.arena.tip.lines[0] == "1 · q · linear (addmm)"
     llama.arena._point(QPointF(llama.arena.width() * 0.3, 30))
@@ -236,14 +242,14 @@ def test_the_mouse_over_a_box_shows_its_tensor_and_over_the_curve_the_bytes(llam
 def test_zoom_pan_and_back(llama, qtbot):
     arena, storage = llama.arena, storage_of(llama, 1)
     assert llama.zoom_button.isHidden()
-    qtbot.mouseDClick(arena, Qt.MouseButton.LeftButton, pos=arena.center_of(storage))
+    qtbot.mouseDClick(arena.viewport(), Qt.MouseButton.LeftButton, pos=arena.center_of(storage))
     assert not arena.shows_all
     assert not llama.zoom_button.isHidden()
     before = arena.shown_range
     start = QPoint(300, 200)
-    qtbot.mousePress(arena, Qt.MouseButton.LeftButton, pos=start)
-    qtbot.mouseMove(arena, QPoint(340, 200))
-    qtbot.mouseRelease(arena, Qt.MouseButton.LeftButton, pos=QPoint(340, 200))
+    qtbot.mousePress(arena.viewport(), Qt.MouseButton.LeftButton, pos=start)
+    qtbot.mouseMove(arena.viewport(), QPoint(340, 200))
+    qtbot.mouseRelease(arena.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(340, 200))
     assert arena.shown_range[0] < before[0]
     assert llama.session.state.operators is None, "a drag is no click"
     arena.setFocus()

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QMenu
 
 from viewer.arrays import Ints
 from viewer.gui.panels.memory.answer import ArenaAxis, MemoryAnswer
@@ -46,7 +46,7 @@ _NONE: Ints = np.empty(0, np.int64)
 
 
 @has_role(QAccessible.Role.Graphic)
-class ArenaView(QWidget):
+class ArenaView(QAbstractScrollArea):
     """Shows the storages of one answer.
 
     `chosen(storage)`: a click or an arrow key. `range_changed()`: it was zoomed or panned.
@@ -75,6 +75,9 @@ class ArenaView(QWidget):
         self._drags = False
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        for policy in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
+            policy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Memory plan")
         self.setMinimumSize(theme.px(120), self._painter.least_height(1))
 
@@ -104,12 +107,12 @@ class ArenaView(QWidget):
             if self._current not in storages:
                 self._current = int(storages[0])
             self._bring(self._current)
-        self.update()
+        self.viewport().update()
 
     def retheme(self) -> None:
         """Paint anew after the theme changed."""
         self._painter.retheme()
-        self.update()
+        self.viewport().update()
 
     def accessible_value(self) -> str:
         """Return the text for screen readers: the facts of the selected storage."""
@@ -124,7 +127,8 @@ class ArenaView(QWidget):
 
     @property
     def _canvas(self) -> Canvas:
-        return Canvas(max(self.width(), 1), max(self.height(), 1), self.devicePixelRatioF())
+        port = self.viewport()
+        return Canvas(max(port.width(), 1), max(port.height(), 1), port.devicePixelRatioF())
 
     @property
     def _frame(self) -> ArenaFrame | None:
@@ -190,7 +194,7 @@ class ArenaView(QWidget):
             self.show_all()
 
     def _changed(self) -> None:
-        self.update()
+        self.viewport().update()
         self.range_changed.emit()
 
     # -- mouse -----------------------------------------------------------------------------------
@@ -217,7 +221,7 @@ class ArenaView(QWidget):
         self.tip.show_lines(lines, QPoint() if at is None else at.toPoint())
         if storage != self._hovered:
             self._hovered = storage
-            self.update()
+            self.viewport().update()
 
     def _curve_lines(self, at: QPointF) -> tuple[str, ...]:
         """Return the lines about the curve at a point: the instruction and its bytes in use."""
@@ -290,9 +294,11 @@ class ArenaView(QWidget):
         self._point(event.position())
         event.accept()
 
-    @guard
-    def leaveEvent(self, event: QEvent) -> None:
-        self._point(None)
+    @guard(False)
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Leave:
+            self._point(None)
+        return bool(super().viewportEvent(event))
 
     @guard
     def hideEvent(self, event: QHideEvent) -> None:
@@ -313,7 +319,7 @@ class ArenaView(QWidget):
             menu.addAction("Reset zoom", self.show_all)
         self.menu_offered.emit(menu)
         self._point(None)
-        menu.popup(self.mapToGlobal(at))
+        menu.popup(self.viewport().mapToGlobal(at))
 
     # -- keys ------------------------------------------------------------------------------------
 
@@ -382,8 +388,8 @@ class ArenaView(QWidget):
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, frame, canvas = QPainter(self), self._frame, self._canvas
-        painter.fillRect(self.rect(), self._theme.color("canvas"))
+        painter, frame, canvas = QPainter(self.viewport()), self._frame, self._canvas
+        painter.fillRect(self.viewport().rect(), self._theme.color("canvas"))
         painter.setOpacity(self.opacity)
         if frame is not None:
             self._painter.paint(painter, frame, canvas)

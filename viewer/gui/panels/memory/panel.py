@@ -105,7 +105,6 @@ class MemoryPanel(AnswerPanel[_Page]):
         self._is_axis_chosen = False  # whether the user chose it
         self._chosen: tuple[str, str] | None = None  # path and method
         self._asked: _About | None = None
-        self._storages: Ints = np.empty(0, np.int64)  # chosen here
         self._choosing = False
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme, "Planned memory")
@@ -307,7 +306,6 @@ class MemoryPanel(AnswerPanel[_Page]):
             self.axis_kind = ArenaAxisKind.TIME if has_time else ArenaAxisKind.INSTRUCTIONS
         self.axes.setVisible(answer.time is not None)
         self.axes.press(self.axis_kind)
-        self._storages = np.empty(0, np.int64)
         self.show_page()
         self._show_figures()
         self.holders.setText(holders_text(answer))
@@ -433,7 +431,6 @@ class MemoryPanel(AnswerPanel[_Page]):
         answer = self.shown_answer
         if answer is None:
             return
-        self._storages = storages
         self._choosing = True
         try:
             select_writers(self._session, answer, storages)
@@ -442,6 +439,8 @@ class MemoryPanel(AnswerPanel[_Page]):
         if self.shown_answer is answer:
             self.arena.mark(storages)
             self._mark_rows(storages)
+        else:
+            self._mark()  # the selection is in another profile
 
     @Slot()
     def _mark(self) -> None:
@@ -452,7 +451,6 @@ class MemoryPanel(AnswerPanel[_Page]):
         instructions = selected_instructions(self._session, answer)
         written = written_by(answer.plan, instructions)
         read = np.setdiff1d(used_by(answer.plan, instructions), written)
-        self._storages = written
         self.arena.mark(written if len(written) else read, read if len(written) else written)
         self._mark_rows(written if len(written) else read)
 

@@ -13,6 +13,7 @@ from viewer.model.inference_views import Inferences
 from viewer.view.state import SliceRef, SliceSet
 
 _MOST = 2000  # storages or operators that are looked up
+NO_INSTRUCTION = -1
 
 
 def select_writers(session: Session, answer: MemoryAnswer, storages: Ints) -> None:
@@ -45,12 +46,13 @@ def selected_instructions(session: Session, answer: MemoryAnswer) -> set[int]:
     """Return the instructions of the selected slices, else of the selected operators."""
     state, method = session.state, answer.plan.method
     found: set[int] = set()
-    for ref in [state.slice] if state.slice is not None else []:
-        table = session.traces[ref.trace].table
-        keys, key = table.trace.keys, int(table.trace.slices.key[ref.index])
-        scope, instruction = int(keys.scope[key]), int(keys.instruction[key])
-        if scope < len(table.ran) and table.ran[scope] is method and instruction >= 0:
-            found.add(instruction)
+    for trace, numbers in state.slices.of.items():
+        table = session.traces[trace].table
+        scopes = [i for i, ran in enumerate(table.ran) if ran is method]
+        keys = np.unique(table.trace.slices.key[numbers])
+        own = keys[np.isin(table.trace.keys.scope[keys], scopes)]
+        found.update(table.trace.keys.instruction[own].tolist())
+    found.discard(NO_INSTRUCTION)
     if not found and state.operators is not None:
         trace, operators = state.operators
         if session.traces[trace].table.program is answer.program:
