@@ -31,11 +31,13 @@ def planned_counters(trace: Trace, ran: Sequence[ExecutableMethod | None]) -> tu
     """
     if any(counter.name.startswith(IN_USE) for counter in trace.counters):
         return ()  # our own exports already contain them
+    planned = {i: method for i, method in enumerate(ran) if method and method.planned_bytes}
+    processes = [track.process for track in trace.tracks]
     groups: dict[tuple[str, ExecutableMethod], list[Run]] = {}
-    for run in trace.inferences():
-        method = ran[run.scope] if run.scope < len(ran) else None
-        if method is not None and method.planned_bytes:
-            groups.setdefault((trace.tracks[run.track].process, method), []).append(run)
+    for run in trace.inferences() if planned else ():
+        method = planned.get(run.scope)
+        if method is not None:
+            groups.setdefault((processes[run.track], method), []).append(run)
     several = len({method for _, method in groups}) > 1
     return tuple(
         counter
