@@ -65,6 +65,7 @@ def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts
 
 def _arm(arm: Arm) -> Facts:
     return {
+        "choice": arm.choice or None,
         "files": [session.table.trace.path for session in arm.sessions],
         "sessions": len(arm.sessions),
         "runs": [len(session.runs) for session in arm.sessions],

@@ -142,7 +142,9 @@ def _arm(arm: Arm) -> str:
     each = (
         counted(runs[0], "inference") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} inferences"
     )
-    return f"{counted(len(arm.sessions), 'session')} of {each} ({one_line(names[0])}{more})"
+    chosen = f"{one_line(arm.choice)}, " if arm.choice else ""
+    files = f"{one_line(names[0])}{more}"
+    return f"{chosen}{counted(len(arm.sessions), 'session')} of {each} ({files})"
 
 
 def _shown(

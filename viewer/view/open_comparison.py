@@ -26,6 +26,7 @@ from viewer.model.trace import KeyKind, Run, Trace
 from viewer.program.program import Program
 from viewer.view.compared_arms import ComparedArms
 from viewer.workspace.comparison_arms import arm_of, arm_problem
+from viewer.workspace.run_choice import of_numbers
 from viewer.workspace.workspace import Workspace
 
 
@@ -39,7 +40,7 @@ class OpenComparison:
     def __init__(self, space: Workspace, chosen: ComparedArms) -> None:
         self.chosen = chosen
         self.arms = tuple(
-            arm_of(space, one.numbers or None, frozenset(one.paths))
+            arm_of(space, of_numbers(one.numbers) if one.numbers else None, frozenset(one.paths))
             for one in (chosen.a, chosen.b)
         )  # fmt: skip
         self.problem = next(

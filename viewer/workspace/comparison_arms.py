@@ -6,28 +6,32 @@ import os
 from collections.abc import Collection
 
 from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.sessions import sessions_of
+from viewer.analysis.comparison.sessions import Session, sessions_of
+from viewer.model.trace import Trace
+from viewer.workspace.run_choice import RunChoice
 from viewer.workspace.workspace import Workspace
 
 
 def arm_of(
     workspace: Workspace,
-    numbers: Collection[int] | None = None,
+    choice: RunChoice | None = None,
     paths: Collection[str] | None = None,
 ) -> Arm:
     """Return the arm of the profiles of a workspace, in the order in which they were added.
 
-    numbers: only inferences with these numbers. paths: only these profiles.
+    choice: only some of their inferences. paths: only these profiles.
     """
-    return Arm(
-        tuple(
-            session
-            for trace in workspace.traces
-            if paths is None or trace.path in paths
-            for session in sessions_of(
-                workspace.links(trace), float(workspace.clocks.ns_per_tick(trace)), numbers
-            )
-        )
+    own = (trace for trace in workspace.traces if paths is None or trace.path in paths)
+    sessions = tuple(session for trace in own for session in _sessions(workspace, trace, choice))
+    return Arm(sessions) if choice is None else Arm(sessions, choice.words, choice.method)
+
+
+def _sessions(workspace: Workspace, trace: Trace, choice: RunChoice | None) -> list[Session]:
+    table, ns_per_tick = workspace.links(trace), float(workspace.clocks.ns_per_tick(trace))
+    if choice is None:
+        return sessions_of(table, ns_per_tick)
+    return sessions_of(
+        table, ns_per_tick, lambda run: choice.includes(table, run), warm_up=choice.warm_up
     )
 
 

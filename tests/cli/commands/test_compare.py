@@ -11,6 +11,7 @@ from tests.paths import DATA
 from viewer.cli import main
 
 EDIT = DATA / "compare/06_portable_vs_xnnpack"
+METHODS = DATA / "compare/16_methods_swapped"
 
 
 @pytest.fixture
@@ -74,7 +75,51 @@ def test_inferences_of_one_file_are_compared_without_a_verdict(capsys):
 def test_inferences_that_do_not_exist_are_an_error(slower, capsys):
     numbers = ["--inferences", "1", "--with-inferences", "900", "--fail-if", "slower"]
     assert main(["compare", slower[0], *numbers, "--fail-if-unknown"]) == 1
-    assert "arm B: there is no inference to compare" in capsys.readouterr().err
+    assert "arm B (inference 900): there is no inference to compare" in capsys.readouterr().err
+
+
+def test_two_methods_of_one_file_are_paired_whatever_their_names(capsys):
+    files = [str(METHODS / "a.etdp"), str(METHODS / "a.etrecord")]
+    assert main(["compare", *files, "--arm-method", "encode", "--with-method", "decode"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(
+        "A: method encode, 1 session of 4 inferences (a.etdp)\nB: method decode,"
+    )
+    split = ["--arm-method", "encode", "--with-method", "decode", "--json"]
+    assert main(["compare", *files, *split]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    sides = {row["label"]: (row["a"], row["b"]) for row in facts["rows"]}
+    assert sides["fc1 · linear"][0]["handles"] == ["encode:1"]
+    assert sides["fc1 · linear"][1]["handles"] == ["decode:1"]
+    assert sides["relu"][1]["handles"] == ["decode:2"]
+    assert sides["sigmoid"][0] is None
+    assert {row["reason"] for row in facts["rows"]} == {"one session", "only in one arm"}
+    assert facts["inference"]["a_ns"] > 0 < facts["inference"]["b_ns"]
+
+
+def test_methods_without_an_etrecord_have_the_names_of_their_runs(capsys):
+    dump = str(METHODS / "a.etdp")
+    names = ["--arm-method", "Execute 1", "--with-method", "Execute 2", "--json"]
+    assert main(["compare", dump, *names]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["grade"] for row in rows if row["a"] and row["b"]} == {"by_name"}
+
+
+def test_a_method_that_no_inference_ran_is_wrong_usage(capsys):
+    files = [str(METHODS / "a.etdp"), str(METHODS / "a.etrecord")]
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", *files, "--arm-method", "encode", "--with-method", "train"])
+    assert ended.value.code == 2
+    assert "'train'; the methods are: decode, encode" in capsys.readouterr().err
+
+
+def test_one_method_of_two_arms_of_files(capsys):
+    files = [str(METHODS / f"{side}.{end}") for side in "ab" for end in ("etdp", "etrecord")]
+    names = ["--arm-method", "decode", "--with-method", "decode", "--json"]
+    assert main(["compare", *files[:2], "--with", *files[2:], *names]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert {row["grade"] for row in facts["rows"]} == {"same"}
+    assert facts["arms"]["a"]["choice"] == "method decode"
 
 
 def test_a_copy_of_a_recording_is_no_other_session(slower, tmp_path, capsys):
@@ -156,7 +201,14 @@ def test_wrong_usage(slower, arguments):
 
 
 def test_one_arm_alone_is_wrong_usage(slower):
-    for more in ([], ["--inferences", "1"]):
+    for more in (
+        [],
+        ["--inferences", "1"],
+        ["--arm-method", "Execute"],
+        ["--inferences", "1", "--with-method", "Execute"],
+        ["--split-at", "warm", "--inferences", "1"],
+        ["--null", "--split-at", "warm"],
+    ):
         with pytest.raises(SystemExit) as ended:
             main(["compare", slower[0], *more])
         assert ended.value.code == 2

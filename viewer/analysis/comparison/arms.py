@@ -27,10 +27,14 @@ LEVELS_OF_CALLS = (CALLS, DELEGATE, INFERENCE)
 class Arm:
     """Sessions of one program. Parts are numbered as in `parts`.
 
-    level: what the parts are: calls for `LEVELS_OF_CALLS`, or the groups of a level of `rollups`.
+    choice: which of their inferences it has, in words; "" for all. method: the only method that
+    they are of, "" if they were not chosen by it. level: what the parts are: calls for
+    `LEVELS_OF_CALLS`, or the groups of a level of `rollups`.
     """
 
     sessions: tuple[Session, ...]
+    choice: str = ""
+    method: str = ""
     level: str = CALLS
 
     def by(self, level: str) -> Arm:

@@ -75,10 +75,13 @@ class OperatorPairs:
         return found
 
 
-def pair_operators(a: Program, b: Program) -> OperatorPairs:
-    """Return which operators of two programs belong together."""
-    methods = tuple(_paired_methods(a, b))
-    if a is b or (methods and all(_identities(x) == _identities(y) for x, y in methods)):
+def pair_operators(a: Program, b: Program, chosen: tuple[str, str] | None = None) -> OperatorPairs:
+    """Return which operators of two programs belong together.
+
+    chosen: a method of A and one of B: only these are paired, as if they were one.
+    """
+    methods = tuple(_paired_methods(a, b) if chosen is None else _named(a, b, chosen))
+    if (a is b or methods) and all(x is y or _identities(x) == _identities(y) for x, y in methods):
         pairs = [
             OperatorPair(op.index, y.by_handle[op.debug_handle].index, Grade.SAME, "same record")
             for x, y in methods
@@ -103,6 +106,12 @@ def _paired_methods(a: Program, b: Program) -> Iterator[tuple[Method, Method]]:
     rest_b = [method for method in b.methods if method.name not in names]
     if len(rest_a) == len(rest_b) == 1:
         yield rest_a[0], rest_b[0]
+
+
+def _named(a: Program, b: Program, names: tuple[str, str]) -> Iterator[tuple[Method, Method]]:
+    of_a, of_b = ({method.name: method for method in program.methods} for program in (a, b))
+    if names[0] in of_a and names[1] in of_b:
+        yield of_a[names[0]], of_b[names[1]]
 
 
 def _identities(method: Method) -> list[object]:

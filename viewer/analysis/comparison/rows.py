@@ -29,10 +29,14 @@ _NO_PAIRS = OperatorPairs((), (), False)
 
 
 def paired_operators(a: Arm, b: Arm, by_hand: HandPairs = NO_PAIRS) -> OperatorPairs:
-    """The pairs of the operators of two arms; none if an arm has no program."""
+    """The pairs of the operators of two arms; none if an arm has no program.
+
+    Arms that were chosen by method are paired by these, whatever their names.
+    """
     if a.program is None or b.program is None:
         return _NO_PAIRS
-    pairs = pair_operators(a.program, b.program)
+    chosen = (a.method, b.method) if a.method and b.method else None
+    pairs = pair_operators(a.program, b.program, chosen)
     return with_hand_pairs(pairs, a.program, b.program, by_hand)
 
 

@@ -11,7 +11,7 @@ do not run in an inference, such as those of a branch, have no time there, which
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -293,19 +293,23 @@ def _nth(row: Ints, instruction: Ints, name: Ints, start: Ints) -> Ints:
 
 
 def sessions_of(
-    table: LinkTable, ns_per_tick: float, numbers: Collection[int] | None = None
+    table: LinkTable,
+    ns_per_tick: float,
+    is_chosen: Callable[[Run], bool] | None = None,
+    *,
+    warm_up: bool = False,
 ) -> list[Session]:
     """Return the sessions of a file: one, or one per restart of its clock.
 
     A clock restarts with the device: an inference starts before an earlier one of the file ended.
     Only dumps state their order. A file without inferences counts as one.
 
-    numbers: only inferences with these numbers; those that warm up count then.
+    is_chosen: which inferences; None for all. warm_up: whether those that warm up count.
     """
     trace = table.trace
-    runs = counted_inferences(trace, warm_up=numbers is not None)
-    if numbers is not None:
-        runs = [run for run in runs if run.number in numbers]
+    runs = counted_inferences(trace, warm_up=warm_up)
+    if is_chosen is not None:
+        runs = list(filter(is_chosen, runs))
     elif not runs:
         if not len(trace.slices) or trace.runs:
             return []

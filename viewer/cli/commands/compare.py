@@ -14,6 +14,7 @@ from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import LEVELS
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all
+from viewer.cli.session_bookmarks import split_at
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.folders import look_through
@@ -28,6 +29,7 @@ from viewer.reports.noise_files import noise_facts, read_noise
 from viewer.reports.regressions import Rule, failing, parse_rule, undecided
 from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
+from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers
 from viewer.workspace.workspace import Workspace
 
 _REGRESSION, _UNKNOWN = 3, 4
@@ -39,7 +41,9 @@ def run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="opscope compare",
         usage="opscope compare A [A ...] --with B [B ...] [options]\n"
-        "       opscope compare A [A ...] --inferences 1 --with-inferences 2-10 [options]",
+        "       opscope compare A [A ...] --inferences 1 --with-inferences 2-10 [options]\n"
+        "       opscope compare A [A ...] --arm-method NAME --with-method NAME [options]\n"
+        "       opscope compare A [A ...] SESSION.opscope --split-at BOOKMARK [options]",
         description="Compare two arms: is B faster, where, and is it sure? Each file is a "
         "session, that is, one process on the device. A verdict needs 3 sessions in each arm. An "
         "ETRecord in one arm is used for both if the other has none. Folders stand for the files "
@@ -62,6 +66,19 @@ def run(arguments: list[str]) -> int:
             help=f"only these inferences of {arm}, such as 1 or 2-10,12; also those that warm up. "
             "Without --with, B has the same files",
         )
+    for name, arm in (("--arm-method", "A"), ("--with-method", "B")):
+        parser.add_argument(
+            name,
+            metavar="NAME",
+            help=f"only the inferences of {arm} that ran this method, such as prefill; two methods "
+            "are paired whatever their names. Without --with, B has the same files",
+        )
+    parser.add_argument(
+        "--split-at",
+        metavar="BOOKMARK",
+        help="split the inferences at a bookmark of a session file among the files: those before a "
+        "moment are A and those after it are B; of a span, those inside are A, the others B",
+    )
     parser.add_argument(
         "--by",
         choices=(CALLS, *LEVELS, DELEGATE, PATH, INFERENCE),
@@ -105,10 +122,7 @@ def run(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.null:
         return _null(parser, chosen)
-    if not chosen.others:
-        if not (chosen.inferences and chosen.with_inferences):
-            parser.error("give the other arm: --with FILES, or --inferences and --with-inferences")
-        chosen.others = chosen.files
+    _check_arms(parser, chosen)
     if _end(chosen) == ".svg" and chosen.by != PATH:
         parser.error("a flame graph needs --by path")
     rule = _rule(parser, chosen)
@@ -128,6 +142,23 @@ def run(arguments: list[str]) -> int:
     if failed:
         return 1
     return _code(rule, chosen.fail_if_unknown, comparison)
+
+
+def _check_arms(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
+    """Complete the files of arm B; exits with a usage error if the arms are not two."""
+    of_a, of_b = (
+        (chosen.inferences, chosen.arm_method),
+        (chosen.with_inferences, chosen.with_method),
+    )
+    if chosen.split_at is not None:
+        if chosen.others or any((*of_a, *of_b)):
+            parser.error("--split-at makes both arms: no --with, and no inferences or methods")
+    elif not chosen.others and not any(x and y for x, y in zip(of_a, of_b, strict=True)):
+        parser.error(
+            "give the other arm: --with FILES, --inferences and --with-inferences, --arm-method "
+            "and --with-method, or --split-at BOOKMARK"
+        )
+    chosen.others = chosen.others or chosen.files
 
 
 def _write(chosen: argparse.Namespace, text: str) -> bool:
@@ -161,8 +192,9 @@ def _end(chosen: argparse.Namespace) -> str:
 
 def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     """Measure the noise between the sessions of one arm. Returns the exit code."""
-    if chosen.others or chosen.fail_if or chosen.noise:
-        parser.error("--null has one arm: no --with, --fail-if and --noise")
+    splits = (chosen.inferences, chosen.with_inferences, chosen.arm_method, chosen.with_method)
+    if chosen.others or chosen.fail_if or chosen.noise or chosen.split_at or any(splits):
+        parser.error("--null has one arm of whole files: no --with, --fail-if, --noise or split")
     files = _files(parser, chosen.files)
     workspace, failed = open_all(parser, argparse.Namespace(**{**vars(chosen), "files": files}))
     arm = arm_of(workspace)
@@ -205,30 +237,47 @@ def _opened(
     _share(b, a)
     failed = failed_a or failed_b
     problems = [f"A: {text}" for text in _warnings(a)] + [f"B: {text}" for text in _warnings(b)]
-    of_a, of_b = (
-        _numbers(parser, name, text)
-        for name, text in (
-            ("--inferences", chosen.inferences),
-            ("--with-inferences", chosen.with_inferences),
-        )
-    )
-    arm_a, arm_b = arm_of(a, of_a), arm_of(b, of_b)
+    try:
+        choice_a, choice_b = _choice(chosen, a, "A"), _choice(chosen, b, "B")
+        if chosen.split_at is not None:
+            choice_a, choice_b, notes = split_at(chosen.split_at, files, a)
+            problems += notes
+    except ValueError as error:
+        if not failed:
+            parser.error(str(error))
+        complain(str(error))  # what is missing may be in a file that could not be read
+        return None, [], True
+    arm_a, arm_b = arm_of(a, choice_a), arm_of(b, choice_b)
     for name, arm in (("A", arm_a), ("B", arm_b)):
         problem = arm_problem(arm)
         if problem:
-            complain(f"arm {name}: {problem}")
+            words = f" ({arm.choice})" if arm.choice else ""
+            complain(f"arm {name}{words}: {problem}")
             return None, [], True
     comparison = comparison_by(arm_a, arm_b, chosen.by, noise)
     return comparison, [*problems, *comparison.notes], failed
 
 
-def _numbers(parser: argparse.ArgumentParser, name: str, text: str | None) -> set[int] | None:
-    if text is None:
-        return None
-    try:
-        return set(parse_numbers(text, _MOST_INFERENCES))
-    except ValueError as error:
-        parser.error(f"{name}: {error}")
+def _choice(chosen: argparse.Namespace, workspace: Workspace, arm: str) -> RunChoice | None:
+    """Return which inferences an arm has; None for all. Raises ValueError for a wrong option."""
+    options = {
+        "A": (("--inferences", chosen.inferences), ("--arm-method", chosen.arm_method)),
+        "B": (("--with-inferences", chosen.with_inferences), ("--with-method", chosen.with_method)),
+    }
+    found = []
+    for name, text in options[arm]:
+        if text is None:
+            continue
+        try:
+            by_number = name.endswith("inferences")
+            found.append(
+                of_numbers(parse_numbers(text, _MOST_INFERENCES))
+                if by_number
+                else of_method(workspace, text)
+            )
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
+    return all_of(found)
 
 
 def _share(one: Workspace, other: Workspace) -> None:

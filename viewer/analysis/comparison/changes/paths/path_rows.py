@@ -58,7 +58,8 @@ class PathComparison(Comparison):
         calls = Comparison(a, b, CALLS, by_hand=by_hand)
         self.changes = path_changes(calls, calls if has_records(calls) else None, noise)
         self.a, self.b = (
-            _PathArm(arm.sessions, level, self._parts(side)) for side, arm in enumerate((a, b))
+            _PathArm(arm.sessions, arm.choice, arm.method, level, self._parts(side))
+            for side, arm in enumerate((a, b))
         )
 
     @cached_property

@@ -1,0 +1,64 @@
+"""Which inferences of its profiles an arm has."""
+
+import pytest
+
+from tests.paths import DATA
+from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers
+from viewer.workspace.workspace import Workspace
+
+METHODS = DATA / "compare/16_methods_swapped"
+
+
+@pytest.fixture
+def linked():
+    workspace = Workspace()
+    workspace.open(str(METHODS / "a.etdp"))
+    workspace.open(str(METHODS / "a.etrecord"))
+    return workspace
+
+
+def numbers(workspace: Workspace, choice: RunChoice) -> list[tuple[str, int]]:
+    """The names and numbers of the inferences that a choice includes."""
+    trace = workspace.traces[0]
+    table = workspace.links(trace)
+    runs = [run for run in trace.inferences() if choice.includes(table, run)]
+    return [(trace.scopes[run.scope].name, run.number) for run in runs]
+
+
+def test_numbers_are_those_of_every_method(linked):
+    choice = of_numbers({2, 3})
+    assert (choice.words, choice.warm_up) == ("2 chosen inferences", True)
+    assert {number for _, number in numbers(linked, choice)} == {2, 3}
+    assert of_numbers({4}).words == "inference 4"
+
+
+def test_a_method_has_its_name_and_that_of_its_runs(linked):
+    choice = of_method(linked, "encode")
+    runs = numbers(linked, choice)
+    assert len(runs) == 5
+    of_name = of_method(linked, runs[0][0])
+    assert (of_name.method, of_name.words) == ("encode", "method encode")
+    assert numbers(linked, of_name) == runs
+
+
+def test_unknown_methods_are_an_error_that_lists_the_methods(linked):
+    with pytest.raises(ValueError, match="'x'; the methods are: decode, encode"):
+        of_method(linked, "x")
+    with pytest.raises(ValueError, match="the methods are: none"):
+        of_method(Workspace(), "x")
+
+
+def test_runs_of_two_methods_are_ambiguous(linked):
+    path = linked.traces[0].path
+    runs = numbers(linked, of_method(linked, "encode"))
+    linked.choose_method(path, runs[0][0], "decode", (1, 2))
+    with pytest.raises(ValueError, match="is decode and encode; name one of them"):
+        of_method(linked, runs[0][0])
+
+
+def test_all_of_several_choices(linked):
+    both = all_of([of_numbers({2}), of_method(linked, "decode")])
+    assert both is not None
+    assert len(numbers(linked, both)) == 1
+    assert (both.words, both.method) == ("inference 2, method decode", "decode")
+    assert all_of([]) is None

@@ -1,0 +1,163 @@
+"""The bookmarks of session files on a command line, which split inferences into two arms."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from viewer.analysis.links.link_table import LinkTable
+from viewer.codecs.reading import UnreadableFile, never_cancelled
+from viewer.model.times import format_time, plain_spaces, tick_to_ns
+from viewer.model.trace import Run, Trace
+from viewer.view.sessions.saved_choices import choices_of
+from viewer.view.sessions.session_file import SavedSession, find_inputs, is_session, read
+from viewer.workspace.run_choice import RunChoice
+from viewer.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBookmark:
+    """A named bookmark of a session file, in ns on the axis of its clock.
+
+    paths: the open profiles on that clock. start_ns: from the start of `profile`, the first one.
+    problem: why it cannot split them, "" if it can.
+    """
+
+    name: str
+    t0: int
+    t1: int
+    paths: tuple[str, ...]
+    profile: str
+    start_ns: int
+    problem: str = ""
+
+    @property
+    def text(self) -> str:
+        """Its name, and where it is: "warm" (at 1.5 ms of run.etdp)."""
+        length = format_time(self.t1 - self.t0)
+        what = f"{length} from" if self.t1 > self.t0 else "at"
+        where = plain_spaces(f"{what} {format_time(self.start_ns)}")
+        return f'"{self.name}" ({where} of {os.path.basename(self.profile)})'
+
+
+def bookmarks_of(files: Sequence[str], workspace: Workspace) -> list[SessionBookmark]:
+    """Return the bookmarks with a name of all session files among some files.
+
+    Files that cannot be read, and bookmarks of profiles that are not open, are skipped.
+    """
+    found = []
+    for path in filter(is_session, files):
+        try:
+            found += list(_bookmarks(read(path), path, workspace))
+        except UnreadableFile:
+            continue
+    return found
+
+
+def _bookmarks(saved: SavedSession, path: str, workspace: Workspace) -> Iterator[SessionBookmark]:
+    inputs = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
+    paths = [one.path for one in inputs]
+    open_traces = {trace.path: trace for trace in workspace.traces}
+    first = next((trace for place in paths if (trace := open_traces.get(place or ""))), None)
+    rates = dict(choices_of(saved.choices, paths).clocks)
+    for mark in () if saved.view is None else saved.view.marks:
+        if mark.clock is None:
+            trace = first
+        else:
+            place = paths[mark.clock] if 0 <= mark.clock < len(paths) else None
+            trace = open_traces.get(place or "")
+        if trace is None or not mark.name or mark.start_ns > mark.end_ns:
+            continue
+        rate = workspace.clocks.ns_per_tick(trace)
+        start = tick_to_ns(trace.start, rate) + workspace.clocks.offset_ns(trace)
+        problem = ""
+        if rate != rates.get(trace.path, trace.clock.ns_per_tick):
+            problem = f"the clock rate of {os.path.basename(trace.path)} differs in {path}"
+        yield SessionBookmark(
+            mark.name,
+            start + mark.start_ns,
+            start + mark.end_ns,
+            tuple(one.path for one in workspace.clocks.same_clock(trace)),
+            trace.path,
+            mark.start_ns,
+            problem,
+        )
+
+
+def split_at(
+    name: str, files: Sequence[str], workspace: Workspace
+) -> tuple[RunChoice, RunChoice, list[str]]:
+    """Return the inferences of both arms that a bookmark splits, and notes.
+
+    A moment divides those that end before it from those that start after it, a span those inside
+    from those outside; one that reaches over an edge is in neither. Profiles on another clock are
+    left out, with a note. Raises ValueError if not exactly one bookmark has the name.
+    """
+    every = bookmarks_of(files, workspace)
+    own = [one for one in every if one.name == name]
+    if len(own) != 1 or own[0].problem:
+        listed = ", ".join(one.text for one in (own or every))
+        problem = "no session file among the inputs has a bookmark with a name"
+        if len(own) == 1:
+            problem = own[0].problem
+        elif own:
+            problem = f"{len(own)} bookmarks have this name: {listed}"
+        elif listed:
+            problem = f"no bookmark has this name; there are: {listed}"
+        raise ValueError(f"--split-at {name}: {problem}")
+    mark = own[0]
+    notes = [
+        f"{os.path.basename(trace.path)} is on another clock than the bookmark and left out."
+        for trace in workspace.traces
+        if trace.path not in mark.paths
+    ]
+    if mark.t0 == mark.t1:
+        words = f'before "{name}"', f'after "{name}"'
+        in_a, in_b = _ends_before(mark.t0), _starts_after(mark.t0)
+    else:
+        words = f'inside "{name}"', f'outside "{name}"'
+        in_a, in_b = _inside(mark.t0, mark.t1), _outside(mark.t0, mark.t1)
+    a, b = (
+        RunChoice(text, _on_clock(mark.paths, workspace, test))
+        for text, test in zip(words, (in_a, in_b), strict=True)
+    )
+    return a, b, notes
+
+
+_Test = Callable[[int, int], bool]
+
+
+def _ends_before(moment: int) -> _Test:
+    return lambda start, end: end <= moment
+
+
+def _starts_after(moment: int) -> _Test:
+    return lambda start, end: start >= moment
+
+
+def _inside(t0: int, t1: int) -> _Test:
+    return lambda start, end: start >= t0 and end <= t1
+
+
+def _outside(t0: int, t1: int) -> _Test:
+    return lambda start, end: end <= t0 or start >= t1
+
+
+def _on_clock(
+    paths: Sequence[str], workspace: Workspace, test: _Test
+) -> Callable[[LinkTable, Run], bool]:
+    """Whether an inference is of one of some profiles, and passes a test of its ns on the axis."""
+
+    def axis_ns(trace: Trace, tick: int) -> int:
+        return tick_to_ns(tick, workspace.clocks.ns_per_tick(trace)) + offsets[trace.path]
+
+    offsets = {trace.path: workspace.clocks.offset_ns(trace) for trace in workspace.traces}
+
+    def includes(table: LinkTable, run: Run) -> bool:
+        trace = table.trace
+        if trace.path not in paths:
+            return False
+        return test(axis_ns(trace, run.start), axis_ns(trace, run.end))
+
+    return includes
