@@ -6,6 +6,7 @@ import pytest
 
 from tests.analysis.comparison.test_comparison import BASE, sessions
 from tests.analysis.comparison.test_rows import arms
+from tests.builders.compare_sessions import arm, write_session
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.reports.compare import compare_facts
 
@@ -63,3 +64,13 @@ def test_what_is_only_in_b_has_no_side_in_a():
     assert {(row["grade"], row["verdict"], row["reason"]) for row in only} == {
         ("only_b", "cannot_tell", "only in one arm")
     }
+
+
+def test_every_row_and_the_inference_have_a_drift(tmp_path):
+    times = {"add.out": [20_000] * 8 + [30_000] * 4, "mul.out": [30_000] * 12}
+    one = arm(write_session(tmp_path / "a.etdp", times))
+    facts = compare_facts(Comparison(one, one))
+    assert [(row["drift"], row["note"]) for row in facts["rows"]] == [
+        (0.5, "drift within sessions"), (0, None)
+    ]  # fmt: skip
+    assert facts["inference"]["drift"] == pytest.approx(10 / 54, abs=1e-6)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
 from tests.analysis.comparison.test_rows import arms
-from tests.builders.compare_sessions import arm
+from tests.builders.compare_sessions import arm, write_session
 from tests.builders.path_arms import arm_of_traces, nested
 from viewer.analysis.comparison.changes.paths.path_rows import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
@@ -67,3 +67,14 @@ def test_sentences(tmp_path, slower):
     )
     assert sentence(Comparison(slower.b, slower.a)).startswith("B is faster than A: −20.")
     assert sentence(Comparison(arm(), arm())) == "There is no inference in both arms to compare."
+
+
+def test_a_drift_within_sessions_is_on_its_row(tmp_path):
+    times = {"add.out": [20_000] * 8 + [30_000] * 4, "mul.out": [30_000] * 12}
+    one = arm(write_session(tmp_path / "a.etdp", times))
+    text = compare_text(Comparison(one, one))
+    add, mul = (line for line in text.splitlines() if ".out" in line)
+    assert "one session; drift within sessions +50.0 %" in add
+    assert "drift" not in mul
+    assert "Inference: 54.000 µs → 54.000 µs; drift within sessions +18.5 %" in text
+    assert "drift within sessions +50.0 %" in compare_markdown(Comparison(one, one))

@@ -10,11 +10,12 @@ import math
 from collections.abc import Iterable, Sequence
 
 from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.comparison import Compared, Comparison
+from viewer.analysis.comparison.comparison import Compared, Comparison, drift_exceeds
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
 from viewer.model.warm_up import MOST
 from viewer.program.program import NO_HANDLE, Program
+from viewer.reports.compare_text import DRIFT
 from viewer.reports.info import Facts
 
 COMPARE_SCHEMA = "opscope-compare/1"
@@ -37,7 +38,7 @@ def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts
             "seed": 0,
         },
         "arms": {"a": _arm(comparison.a), "b": _arm(comparison.b)},
-        "inference": _figures(inference),
+        "inference": _figures(inference, comparison.inference_drift),
         "detectable": _rounded(comparison.detectable),
         "waterfall": None
         if fall is None
@@ -55,8 +56,8 @@ def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts
             "b_ns": round(fall.b),
         },
         "rows": [
-            _row(comparison, row, one)
-            for row, one in zip(comparison.rows, comparison.compared, strict=True)
+            _row(comparison, *each)
+            for each in zip(comparison.rows, comparison.compared, comparison.drifts, strict=True)
         ],
         "pairing": _pairing(comparison),
         "problems": list(problems),
@@ -72,7 +73,7 @@ def _arm(arm: Arm) -> Facts:
     }
 
 
-def _figures(one: Compared) -> Facts:
+def _figures(one: Compared, drift: float | None) -> Facts:
     return {
         "a_ns": _whole(one.a_ns),
         "b_ns": _whole(one.b_ns),
@@ -84,11 +85,13 @@ def _figures(one: Compared) -> Facts:
         "detectable": _rounded(one.detectable),
         "verdict": one.verdict.value,
         "reason": one.doubt.value if one.doubt else None,
+        "drift": _rounded(drift),
+        "note": DRIFT if drift_exceeds(drift, one.change) else None,
     }
 
 
-def _row(comparison: Comparison, row: Row, one: Compared) -> Facts:
-    figures = _figures(one)
+def _row(comparison: Comparison, row: Row, one: Compared, drift: float | None) -> Facts:
+    figures = _figures(one, drift)
     a_ns, b_ns = figures.pop("a_ns"), figures.pop("b_ns")
     return {
         "level": row.level,

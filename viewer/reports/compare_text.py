@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from viewer.analysis.comparison.arms import PATH, Arm
 from viewer.analysis.comparison.changes.paths.path_changes import BETWEEN
-from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict, drift_exceeds
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
@@ -24,6 +24,9 @@ WORDS = {
 }
 # Calls of a path that are shown, the innermost.
 _MOST_CALLS = 4
+# A row with its figures, and its drift within sessions.
+_Listed = tuple[Row, Compared, float | None]
+DRIFT = "drift within sessions"
 # Rows without a proven change that are shown by default, largest change first.
 _MOST = 10
 
@@ -35,7 +38,7 @@ def compare_text(
     shown, left = _shown(comparison, everything)
     lines = [*_head(comparison), ""]
     if shown:
-        cells = [_cells(row, one) for row, one in shown]
+        cells = [_cells(*each) for each in shown]
         columns = [
             (title, [own[i] for own in cells]) for i, title in enumerate(_TITLES)
         ]  # fmt: skip
@@ -58,8 +61,8 @@ def compare_markdown(
             "| " + " | ".join(_TITLES) + " |",
             "| " + " | ".join("---:" if i < 5 else "---" for i in range(len(_TITLES))) + " |",
         ]
-        for row, one in shown:
-            cells = (cell.replace("|", "\\|") for cell in _cells(row, one))
+        for each in shown:
+            cells = (cell.replace("|", "\\|") for cell in _cells(*each))
             lines.append("| " + " | ".join(cells) + " |")
     lines += ["", *(f"{line}  " for line in _tail(comparison, left))]
     lines += [f"> {one_line(problem)}" for problem in problems]
@@ -103,6 +106,13 @@ def difference_text(ns: float) -> str:
     return f"{'+' if ns >= 0 else MINUS}{format_time(abs(ns))}"
 
 
+def drift_text(drift: float | None, one: Compared) -> str:
+    """Return "drift within sessions +8.0 %" if a row changes more in them than from A to B."""
+    if drift is None or not drift_exceeds(drift, one.change):
+        return ""
+    return f"{DRIFT} {_percent(drift)}"
+
+
 def row_sentence(row: Row, one: Compared) -> str:
     """Return the verdict on a row with its reason, and why its sides belong together."""
     return f"{verdict_text(one)}. {row.why[:1].upper()}{row.why[1:]}."
@@ -126,7 +136,8 @@ def _head(comparison: Comparison) -> list[str]:
     if one.a_ns is not None and one.b_ns is not None:
         interval = f", 95 % interval {interval_text(one)}" if one.interval else ""
         times = f"{format_time(one.a_ns)} → {format_time(one.b_ns)}"
-        lines.append(f"Inference: {times}{interval}")
+        drifting = drift_text(comparison.inference_drift, one)
+        lines.append(f"Inference: {times}{interval}{'; ' if drifting else ''}{drifting}")
     if comparison.detectable is not None:
         size = _percent(comparison.detectable)
         lines.append(f"In the median row, these sessions would show a change of {size}.")
@@ -147,12 +158,10 @@ def _arm(arm: Arm) -> str:
     return f"{chosen}{counted(len(arm.sessions), 'session')} of {each} ({files})"
 
 
-def _shown(
-    comparison: Comparison, everything: bool
-) -> tuple[list[tuple[Row, Compared]], list[tuple[Row, Compared]]]:
+def _shown(comparison: Comparison, everything: bool) -> tuple[list[_Listed], list[_Listed]]:
     """The rows to show, largest change first, and the others."""
     rows = sorted(
-        zip(comparison.rows, comparison.compared, strict=True),
+        zip(comparison.rows, comparison.compared, comparison.drifts, strict=True),
         key=lambda both: -abs(both[1].change_ns),
     )
     if everything:
@@ -163,10 +172,11 @@ def _shown(
     return shown + others[:_MOST], others[_MOST:]
 
 
-def _cells(row: Row, one: Compared) -> list[str]:
+def _cells(row: Row, one: Compared, drift: float | None) -> list[str]:
     verdict = WORDS[one.verdict]
     if one.doubt is not None:
         verdict += f": {one.doubt.value}"
+    verdict += f"; {drifting}" if (drifting := drift_text(drift, one)) else ""
     return [
         difference_text(one.change_ns),
         change_text(one),
@@ -185,10 +195,10 @@ def _what(row: Row) -> str:
     return BETWEEN.join(["…", *names[-_MOST_CALLS:]] if len(names) > _MOST_CALLS else names)
 
 
-def _tail(comparison: Comparison, left: Sequence[tuple[Row, Compared]]) -> list[str]:
+def _tail(comparison: Comparison, left: Sequence[_Listed]) -> list[str]:
     lines = []
     if left:
-        counts = Counter(WORDS[one.verdict] for _, one in left)
+        counts = Counter(WORDS[one.verdict] for _, one, _ in left)
         parts = ", ".join(f"{count} {word}" for word, count in counts.items())
         lines.append(f"{counted(len(left), 'more row')}: {parts}. --all shows them.")
     fall = comparison.waterfall

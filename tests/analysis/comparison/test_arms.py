@@ -1,5 +1,7 @@
 """The medians of groups of parts over the sessions of an arm."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tests.builders.compare_sessions import arm, write_session, write_sessions
@@ -32,3 +34,22 @@ def test_an_arm_without_sessions_is_empty():
     assert found.parts == ()
     assert found.program is None
     assert found.medians([]).shape == (0, 0)
+
+
+def test_halves_are_those_of_the_inferences_that_count(tmp_path):
+    # Of 12 inferences, 3 warm up; of the 9 others, the one in the middle is in no half.
+    warming = {"a.out": [999] * 3 + [100] * 4 + [999] + [150] * 4, "b.out": [20] * 12}
+    found = arm(write_session(tmp_path / "s.etdp", warming))
+    for level in ("operator", "name"):
+        first, second = found.by(level).half_medians([[0], [1]])
+        assert (first.tolist(), second.tolist()) == ([[100, 20]], [[150, 20]])
+    whole = found.half_inferences_of(None)
+    assert [half.tolist() for half in whole] == [[100 + 20 + 4000], [150 + 20 + 4000]]
+
+
+def test_too_few_inferences_have_no_halves(tmp_path):
+    found = arm(write_session(tmp_path / "s.etdp", {"a.out": [100] * 12}))
+    few = Arm((replace(found.sessions[0], runs=found.sessions[0].runs[:3]),))
+    for level in ("operator", "name"):
+        assert all(np.isnan(half).all() for half in few.by(level).half_medians([[0]]))
+    assert all(np.isnan(half).all() for half in few.half_inferences_of(None))

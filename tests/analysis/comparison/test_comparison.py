@@ -3,8 +3,8 @@
 import pytest
 
 from tests.analysis.comparison.test_rows import arms
-from tests.builders.compare_sessions import arm, varied, write_sessions
-from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
+from tests.builders.compare_sessions import arm, varied, write_session, write_sessions
+from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict, drift_exceeds
 
 BASE = {"conv.out": 100_000, "add.out": 20_000, "mul.out": 30_000, "tiny.out": 1}
 NOISE = [0.0, 0.01, -0.01, 0.02]
@@ -44,6 +44,36 @@ def test_swapped_arms_say_faster(a, tmp_path):
     assert {label for label, one in back.items() if one.verdict is Verdict.NO_CHANGE} == {
         label for label, one in there.items() if one.verdict is Verdict.NO_CHANGE
     }
+
+
+def test_a_row_that_changes_more_within_sessions_than_from_a_to_b_drifts(tmp_path):
+    def warming(name, last):
+        times = {"add.out": [20_000] * 8 + [last] * 4, "mul.out": [30_000] * 12}
+        return arm(write_session(tmp_path / f"{name}.etdp", times))
+
+    steady = Comparison(warming("a", 20_000), warming("b", 20_900))
+    add, mul = steady.drifts
+    assert (add, mul) == (pytest.approx(0.045), 0)
+    assert not drift_exceeds(add, steady.compared[0].change)  # not by more than the threshold
+    hot = Comparison(warming("c", 20_000), warming("d", 24_000))
+    assert hot.drifts[0] == pytest.approx(0.2)
+    assert drift_exceeds(hot.drifts[0], hot.compared[0].change)
+    assert not drift_exceeds(hot.drifts[1], hot.compared[1].change)
+    assert hot.inference_drift == pytest.approx(4000 / 54_000)
+    back = Comparison(hot.b, hot.a)
+    assert back.drifts == hot.drifts
+
+
+def test_a_change_larger_than_the_drift_hides_it():
+    assert drift_exceeds(-0.3, 0.2)
+    assert not drift_exceeds(0.3, 0.4)
+    assert not drift_exceeds(None, 0.4)
+    assert not drift_exceeds(0.4, None)
+
+
+def test_a_drift_of_a_step_of_the_clock_is_none(tmp_path):
+    dump = write_session(tmp_path / "a.etdp", {"tiny.out": [10] * 8 + [12] * 4})
+    assert Comparison(arm(dump), arm(dump)).drifts == (0,)
 
 
 def test_an_arm_with_itself_has_not_changed(a):

@@ -12,6 +12,7 @@ import numpy as np
 from viewer.analysis.comparison.rollups import rolled_times
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.arrays import Bools, Floats, Ints
+from viewer.model.trace import Run
 from viewer.program.program import Program
 
 # The default level: instructions, and events inside delegate calls.
@@ -21,6 +22,8 @@ DELEGATE, INFERENCE = "delegate", "inference"
 # A level whose rows are call paths (`changes.paths.path_rows`).
 PATH = "path"
 LEVELS_OF_CALLS = (CALLS, DELEGATE, INFERENCE)
+# Inferences of a session whose first half is compared with the second.
+_LEAST_HALVED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +101,51 @@ class Arm:
         Of each session, it is the median over its inferences of the sum of the parts that ran; NaN
         if none did. A part is in at most one group.
         """
+        return self._medians(self._group_of(groups), len(groups), self._times)
+
+    def half_medians(self, groups: Sequence[Iterable[int]]) -> tuple[Floats, Floats]:
+        """The same of the first and of the second half of the inferences of each session.
+
+        NaN for sessions with less than `_LEAST_HALVED` inferences of a method.
+        """
+        group_of = self._group_of(groups)
+        first, second = (
+            self._medians(group_of, len(groups), tuple(times[half] for times in self._half_times))
+            for half in (0, 1)
+        )
+        return first, second
+
+    @cached_property
+    def _half_times(self) -> tuple[tuple[tuple[MethodTimes, ...], tuple[MethodTimes, ...]], ...]:
+        """The times of the parts in both halves of every session."""
+        if self.level in LEVELS_OF_CALLS:
+            return tuple(
+                (
+                    tuple(_of_rows(times, _halves(times.runs)[0]) for times in methods),
+                    tuple(_of_rows(times, _halves(times.runs)[1]) for times in methods),
+                )
+                for methods in self._times
+            )
+        return tuple(
+            (rolled_times(first, self.level), rolled_times(second, self.level))
+            for first, second in map(_half_sessions, self.sessions)
+        )
+
+    def _group_of(self, groups: Sequence[Iterable[int]]) -> Ints:
         group_of = np.full(len(self.parts), -1)
         for i, group in enumerate(groups):
             group_of[list(group)] = i
-        found = np.full((len(self.sessions), len(groups)), np.nan)
-        for row, (session, methods) in enumerate(zip(self.sessions, self._times, strict=True)):
+        return group_of
+
+    def _medians(
+        self, group_of: Ints, count: int, every: Sequence[Sequence[MethodTimes]]
+    ) -> Floats:
+        found = np.full((len(self.sessions), count), np.nan)
+        for row, (session, methods) in enumerate(zip(self.sessions, every, strict=True)):
             for times in methods:
-                own = group_of[self._numbers(times)]
-                used, ticks = _summed(times, own)
+                if not times.runs:
+                    continue
+                used, ticks = _summed(times, group_of[self._numbers(times)])
                 found[row, used] = ticks * session.ns_per_tick
         return found
 
@@ -119,6 +159,15 @@ class Arm:
         medians = [_median_inference(session, methods) for session in self.sessions]
         return np.array(medians, np.float64)
 
+    def half_inferences_of(self, methods: Collection[str] | None) -> tuple[Floats, Floats]:
+        """The same of the first and of the second half of the inferences of each session."""
+        halves = [_half_sessions(session) for session in self.sessions]
+        first, second = (
+            np.array([_median_inference(own[half], methods) for own in halves], np.float64)
+            for half in (0, 1)
+        )
+        return first, second
+
     @cached_property
     def methods(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The methods that all sessions ran, and those that only some of them did."""
@@ -129,6 +178,32 @@ class Arm:
 
     def _numbers(self, times: MethodTimes) -> Ints:
         return np.array([self.number[part.id] for part in times.parts], np.int64)
+
+
+def _halves(runs: Sequence[Run]) -> tuple[list[int], list[int]]:
+    """The places of the first and of the last runs, in order of time, without one in the middle.
+
+    Both are empty for less than `_LEAST_HALVED` runs.
+    """
+    order = sorted(range(len(runs)), key=lambda i: runs[i].start)
+    half = len(order) // 2 if len(order) >= _LEAST_HALVED else 0
+    return order[:half], order[len(order) - half :]
+
+
+def _of_rows(times: MethodTimes, rows: list[int]) -> MethodTimes:
+    return replace(times, runs=tuple(times.runs[i] for i in rows), ticks=times.ticks[rows])
+
+
+def _half_sessions(session: Session) -> tuple[Session, Session]:
+    """A session with the first half of its inferences of each method, and with the second."""
+    of_scopes: dict[int, list[Run]] = {}
+    for run in session.runs:
+        of_scopes.setdefault(run.scope, []).append(run)
+    first, second = (
+        replace(session, runs=tuple(own[i] for own in of_scopes.values() for i in _halves(own)[k]))
+        for k in (0, 1)
+    )
+    return first, second
 
 
 def _methods_of(session: Session) -> tuple[str, ...]:

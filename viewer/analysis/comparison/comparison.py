@@ -7,9 +7,11 @@ does not mean that nothing changed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from math import log1p
 
 import numpy as np
 
@@ -203,6 +205,36 @@ class Comparison:
             found.append("Rows of an arm without an ETRecord are names of slices.")
         return tuple(found)
 
+    @property
+    def drifts(self) -> tuple[float | None, ...]:
+        """Per row, how much it changes within sessions, as a ratio - 1.
+
+        That is the median over the sessions of an arm of the second half of the inferences to the
+        first half, of the arm where it is larger; 0 if it is within the steps of the clock, None if
+        no session has enough inferences. Computed on demand, as it takes as long as the comparison.
+        """
+        return self._drifts[:-1]
+
+    @property
+    def inference_drift(self) -> float | None:
+        """The same of the whole inference."""
+        return self._drifts[-1]
+
+    @cached_property
+    def _drifts(self) -> tuple[float | None, ...]:
+        grain = np.array([*map(self._grain, self.rows), 0.0])
+        halves = []
+        for arm, parts, methods in zip(
+            (self.a, self.b),
+            ([row.a for row in self.rows], [row.b for row in self.rows]),
+            self._methods,
+            strict=True,
+        ):
+            rows, whole = arm.half_medians(parts), arm.half_inferences_of(methods)
+            first, second = (np.column_stack(both) for both in zip(rows, whole, strict=True))
+            halves.append((first, second))
+        return drifts_of(halves, grain)
+
     @cached_property
     def detectable(self) -> float | None:
         """The smallest change that the median row would have shown, as a ratio - 1."""
@@ -247,6 +279,36 @@ class Comparison:
 
     def _is_measured(self, row: Row) -> bool:
         return bool(self.a.is_measured[list(row.a)].all() and self.b.is_measured[list(row.b)].all())
+
+
+def drifts_of(halves: Sequence[tuple[Floats, Floats]], grain: Floats) -> tuple[float | None, ...]:
+    """Return how much rows change within sessions, as in `Comparison.drifts`.
+
+    halves: per arm, the times in the first and in the second half, of shape (sessions, rows).
+    """
+    largest = np.zeros(len(grain))
+    is_known = np.zeros(len(grain), np.bool_)
+    for first, second in halves:
+        is_timed = (first > 0) & (second > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = median_of_sessions(np.where(is_timed, np.log(second / first), np.nan))
+            steps = np.abs(median_of_sessions(np.where(is_timed, second - first, np.nan)))
+        is_above = np.isfinite(logs) & (steps > _GRAINS * grain)
+        is_known |= np.isfinite(logs)
+        is_larger = is_above & (np.abs(logs) > np.abs(largest))
+        largest[is_larger] = logs[is_larger]
+    return tuple(
+        float(np.expm1(one)) if known else None
+        for one, known in zip(largest.tolist(), is_known.tolist(), strict=True)
+    )
+
+
+def drift_exceeds(drift: float | None, change: float | None) -> bool:
+    """Whether a row changes more within sessions than from A to B, and by more than `THRESHOLD`."""
+    if drift is None or change is None:
+        return False
+    within = abs(log1p(drift))
+    return within > max(abs(log1p(change)), log1p(THRESHOLD))
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,7 @@ from viewer.reports.noise_files import noise_facts, read_noise
 from viewer.reports.regressions import Rule, failing, parse_rule, undecided
 from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
+from viewer.workspace.recording_order import order_note
 from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers
 from viewer.workspace.workspace import Workspace
 
@@ -255,7 +256,8 @@ def _opened(
             complain(f"arm {name}{words}: {problem}")
             return None, [], True
     comparison = comparison_by(arm_a, arm_b, chosen.by, noise)
-    return comparison, [*problems, *comparison.notes], failed
+    order = order_note(arm_a, arm_b)
+    return comparison, [*problems, *comparison.notes, *([order] if order else [])], failed
 
 
 def _choice(chosen: argparse.Namespace, workspace: Workspace, arm: str) -> RunChoice | None:

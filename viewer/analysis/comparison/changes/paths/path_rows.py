@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS, PATH, Arm
+from viewer.analysis.comparison.arms import CALLS, INFERENCE, PATH, Arm
 from viewer.analysis.comparison.changes.paths.path_changes import (
     BETWEEN,
     has_records,
@@ -78,6 +78,12 @@ class PathComparison(Comparison):
     def _all(self) -> tuple[Compared, ...]:
         changes = self.changes
         return (*map(changes.compared, range(len(changes))), changes.inference)
+
+    @cached_property
+    def _drifts(self) -> tuple[float | None, ...]:
+        """That of the inference only: halves of sessions have no paths of their own."""
+        inference = Comparison(self.changes.calls.a, self.changes.calls.b, INFERENCE)
+        return (*(None for _ in range(len(self.changes))), inference.inference_drift)
 
     @cached_property
     def waterfall(self) -> Waterfall | None:

@@ -1,0 +1,76 @@
+"""Whether one arm was recorded before the other, as far as files state it."""
+
+import os
+import re
+
+import pytest
+
+from tests.builders.compare_sessions import arm, write_sessions
+from tests.paths import DATA
+from viewer.workspace.recording_order import order_note
+
+HOST = (DATA / "torq/host_h4_latest.csv").read_text()
+LATER = 60_000_000_000  # ns between two recordings
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Writes two sessions per arm, modified at some times in ns: those of A, then those of B."""
+
+    def write(*times: int):
+        base = {"add.out": 20_000}
+        paths = [
+            *write_sessions(tmp_path / "a", "a", base, base),
+            *write_sessions(tmp_path / "b", "b", base, base),
+        ]
+        for path, time in zip(paths, times, strict=True):
+            os.utime(path, ns=(time, time))
+        return arm(*paths[:2]), arm(*paths[2:])
+
+    return write
+
+
+def at(*places: int) -> list[int]:
+    return [LATER * place for place in places]
+
+
+def test_times_of_files_are_a_hint(recorded):
+    note = order_note(*recorded(*at(1, 2, 3, 4)))
+    assert note.startswith("All sessions of A were recorded before those of B, ")
+    assert note.endswith("This is only a hint, from the modification times of the files.")
+    assert "All sessions of B were recorded before those of A" in order_note(
+        *recorded(*at(3, 4, 1, 2))
+    )
+
+
+def test_sessions_in_turn_are_fine(recorded):
+    assert order_note(*recorded(*at(1, 3, 2, 4))) == ""
+
+
+def test_copies_made_faster_than_they_could_be_recorded_say_nothing(recorded):
+    assert order_note(*recorded(1000, 2000, 3000, 4000)) == ""
+
+
+def test_files_that_are_gone_say_nothing(recorded):
+    a, b = recorded(*at(1, 2, 3, 4))
+    os.remove(a.sessions[0].table.trace.path)
+    assert order_note(a, b) == ""
+
+
+def test_one_session_and_one_file_have_no_order(recorded, tmp_path):
+    a, b = recorded(*at(1, 2, 3, 4))
+    assert order_note(a, a) == ""
+    assert order_note(arm(tmp_path / "a/a0.etdp"), b) == ""
+
+
+@pytest.mark.parametrize(("shifts", "is_apart"), [((0, 1, 2, 3), True), ((0, 2, 1, 3), False)])
+def test_files_on_one_clock_state_their_order(tmp_path, shifts, is_apart):
+    paths = []
+    for number, shift in enumerate(shifts):
+        paths.append(tmp_path / f"host{number}.csv")
+        paths[-1].write_text(
+            re.sub(r"\d{10}", lambda m, by=shift: str(int(m[0]) + by * 10_000_000), HOST)
+        )
+    note = order_note(arm(*paths[:2]), arm(*paths[2:]))
+    assert bool(note) == is_apart
+    assert "hint" not in note
