@@ -74,3 +74,14 @@ def test_every_row_and_the_inference_have_a_drift(tmp_path):
         (0.5, "drift within sessions"), (0, None)
     ]  # fmt: skip
     assert facts["inference"]["drift"] == pytest.approx(10 / 54, abs=1e-6)
+
+
+def test_relative_times_are_stated_and_the_waterfall_adds_up(slower):
+    relative = Comparison(slower.a, slower.b, relative=True)
+    facts = compare_facts(relative)
+    assert facts["method"]["times"] == "relative to the inference"
+    assert facts["method"]["common_factor"] == pytest.approx(1 + slower.inference.change, abs=1e-5)
+    *parts, total = facts["waterfall"].values()
+    assert sum(parts) == total
+    assert compare_facts(slower)["method"]["times"] == "absolute"
+    assert compare_facts(slower)["waterfall"]["common_ns"] == 0

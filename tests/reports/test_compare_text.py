@@ -76,5 +76,17 @@ def test_a_drift_within_sessions_is_on_its_row(tmp_path):
     add, mul = (line for line in text.splitlines() if ".out" in line)
     assert "one session; drift within sessions +50.0 %" in add
     assert "drift" not in mul
-    assert "Inference: 54.000 µs → 54.000 µs; drift within sessions +18.5 %" in text
+    assert (
+        "Inference: 54.000 µs → 54.000 µs, common factor 1.000; drift within sessions +18.5 %"
+        in text
+    )
     assert "drift within sessions +50.0 %" in compare_markdown(Comparison(one, one))
+
+
+def test_relative_times_are_announced_with_the_common_factor(slower):
+    text = compare_text(Comparison(slower.a, slower.b, relative=True))
+    assert ", common factor 1.25" in text
+    assert "Times of rows are relative to the inference" in text
+    assert "+40.220 µs by the common factor" in text.splitlines()[-1]
+    assert "relative" not in compare_text(slower)
+    assert ", common factor 1.25" in compare_text(slower)

@@ -1,5 +1,6 @@
 """A comparison of open profiles: its rows, the slices of a row, and a typical inference."""
 
+from dataclasses import replace
 from shutil import copyfile
 
 import numpy as np
@@ -39,6 +40,18 @@ def row_of(found, label):
 def test_the_changed_row_is_slower(found):
     assert found.problem == ""
     assert found.rows[row_of(found, "add.out")][1].verdict is Verdict.SLOWER
+
+
+def test_all_levels_follow_relative_times_and_the_typical_inference_does_not(found, paths):
+    chosen = replace(arms_of(*paths), relative=True)
+    relative = OpenComparison(workspace(*paths[0], *paths[1]), chosen)
+    assert all(relative.at(level).is_relative for level in ("operator", "name"))
+    assert relative.subtitle == "medians of 4 + 4 sessions, relative to the inference"
+    assert found.subtitle == "medians of 4 + 4 sessions"
+    for side in (0, 1):
+        assert relative.typical(side)[1].start == found.typical(side)[1].start
+    row = row_of(found, "conv.out")
+    assert relative.rows[row][1].change < found.rows[row][1].change
 
 
 def test_each_profile_is_in_its_arm(found, paths):

@@ -29,7 +29,8 @@ COLORS = (
 def medians_text(changes: PathChanges) -> str:
     """Return what the figures are: "medians of 7 + 7 sessions"."""
     a, b = (len(arm.sessions) for arm in (changes.calls.a, changes.calls.b))
-    return f"medians of {a} + {b} sessions"
+    relative = ", relative to the inference" if changes.calls.is_relative else ""
+    return f"medians of {a} + {b} sessions{relative}"
 
 
 def counts_text(changes: PathChanges) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.comparison import Compared, Comparison, drift_exceeds
+from viewer.analysis.comparison.arms import Arm, drift_exceeds
+from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
 from viewer.model.warm_up import MOST
@@ -35,6 +35,8 @@ def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts
             "threshold": THRESHOLD,
             "least_sessions": LEAST_SESSIONS,
             "warm_up_runs": MOST,
+            "times": "relative to the inference" if comparison.is_relative else "absolute",
+            "common_factor": _rounded(comparison.common_factor),
             "seed": 0,
         },
         "arms": {"a": _arm(comparison.a), "b": _arm(comparison.b)},
@@ -44,12 +46,12 @@ def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts
         if fall is None
         else {
             "a_ns": round(fall.a),
+            "common_ns": round(fall.b) - round(fall.a) if comparison.is_relative else 0,
             "pairs_ns": round(fall.pairs),
             "only_a_ns": round(fall.only_a),
             "only_b_ns": round(fall.only_b),
             # What rounding leaves is in the rest, so that the figures add up exactly.
-            "rest_ns": round(fall.b)
-            - round(fall.a)
+            "rest_ns": (0 if comparison.is_relative else round(fall.b) - round(fall.a))
             - round(fall.pairs)
             - round(fall.only_a)
             - round(fall.only_b),

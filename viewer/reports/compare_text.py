@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from viewer.analysis.comparison.arms import PATH, Arm
+from viewer.analysis.comparison.arms import PATH, Arm, drift_exceeds
 from viewer.analysis.comparison.changes.paths.path_changes import BETWEEN
-from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict, drift_exceeds
+from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
@@ -26,6 +26,7 @@ WORDS = {
 _MOST_CALLS = 4
 # A row with its figures, and its drift within sessions.
 _Listed = tuple[Row, Compared, float | None]
+RELATIVE = "Times of rows are relative to the inference: the common factor is taken out."
 DRIFT = "drift within sessions"
 # Rows without a proven change that are shown by default, largest change first.
 _MOST = 10
@@ -137,7 +138,12 @@ def _head(comparison: Comparison) -> list[str]:
         interval = f", 95 % interval {interval_text(one)}" if one.interval else ""
         times = f"{format_time(one.a_ns)} → {format_time(one.b_ns)}"
         drifting = drift_text(comparison.inference_drift, one)
-        lines.append(f"Inference: {times}{interval}{'; ' if drifting else ''}{drifting}")
+        factor = comparison.common_factor
+        common = "" if factor is None else f", common factor {factor:.3f}"
+        drifting = f"; {drifting}" if drifting else ""
+        lines.append(f"Inference: {times}{common}{interval}{drifting}")
+    if comparison.is_relative:
+        lines.append(RELATIVE)
     if comparison.detectable is not None:
         size = _percent(comparison.detectable)
         lines.append(f"In the median row, these sessions would show a change of {size}.")
@@ -203,8 +209,13 @@ def _tail(comparison: Comparison, left: Sequence[_Listed]) -> list[str]:
         lines.append(f"{counted(len(left), 'more row')}: {parts}. --all shows them.")
     fall = comparison.waterfall
     if fall is not None:
+        common = (
+            f"{difference_text(fall.common)} by the common factor, "
+            if comparison.is_relative
+            else ""
+        )
         lines.append(
-            f"{format_time(fall.a)} in A, {difference_text(fall.pairs)} in pairs, "
+            f"{format_time(fall.a)} in A, {common}{difference_text(fall.pairs)} in pairs, "
             f"{difference_text(fall.only_a)} only in A, {difference_text(fall.only_b)} only in B, "
             f"{difference_text(fall.rest)} in no row: {format_time(fall.b)} in B"
         )

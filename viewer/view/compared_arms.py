@@ -30,14 +30,16 @@ class ChosenArm:
 class ComparedArms:
     """The two arms of a comparison; both may be inferences of the same profiles.
 
-    in_tables: whether the panels show changes, instead of the costs of one profile. by_hand: the
-    pairs that the user made or separated.
+    in_tables: whether the panels show changes, instead of the costs of one profile. relative:
+    whether the times of rows are relative to the inference. by_hand: the pairs that the user made
+    or separated.
     """
 
     a: ChosenArm
     b: ChosenArm
     in_tables: bool = True
     by_hand: HandPairs = NO_PAIRS
+    relative: bool = False
 
     @property
     def swapped(self) -> ComparedArms:

@@ -66,7 +66,11 @@ class OpenComparison:
         known = self._levels.get(level)
         if known is None:
             known = self._levels[level] = Comparison(
-                self.arms[0], self.arms[1], level, by_hand=self.chosen.by_hand
+                self.arms[0],
+                self.arms[1],
+                level,
+                by_hand=self.chosen.by_hand,
+                relative=self.chosen.relative,
             )
         return known
 
@@ -76,6 +80,13 @@ class OpenComparison:
             rows = None if by == NAME else self.at(by)
             self._paths[by] = path_changes(self.calls, rows)
         return self._paths[by]
+
+    @property
+    def subtitle(self) -> str:
+        """What its figures are: "medians of 4 + 4 sessions"."""
+        a, b = (len(arm.sessions) for arm in self.arms)
+        relative = ", relative to the inference" if self.calls.is_relative else ""
+        return f"medians of {a} + {b} sessions{relative}"
 
     @property
     def size(self) -> int:

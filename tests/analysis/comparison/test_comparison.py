@@ -1,10 +1,14 @@
 """Verdicts: what is proven, what is not, and why; and where the time went."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm, varied, write_session, write_sessions
-from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict, drift_exceeds
+from tests.paths import DATA
+from viewer.analysis.comparison.arms import Arm, drift_exceeds
+from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
 
 BASE = {"conv.out": 100_000, "add.out": 20_000, "mul.out": 30_000, "tiny.out": 1}
 NOISE = [0.0, 0.01, -0.01, 0.02]
@@ -154,3 +158,54 @@ def test_nothing_against_nothing_has_no_verdict():
     assert comparison.compared == ()
     assert comparison.inference.verdict is Verdict.CANNOT_TELL
     assert comparison.waterfall is None
+
+
+def hotter(folder, name, factor, shares=NOISE):
+    """Sessions of BASE in which everything, gaps included, takes longer by a factor."""
+    found = sessions(folder, name, BASE, shares)
+    return Arm(tuple(replace(one, ns_per_tick=one.ns_per_tick * factor) for one in found.sessions))
+
+
+def test_relative_times_leave_out_the_common_factor(a, tmp_path):
+    b = hotter(tmp_path, "b", 1.2)
+    absolute, relative = Comparison(a, b), Comparison(a, b, relative=True)
+    assert absolute.common_factor == relative.common_factor == pytest.approx(1.2)
+    assert by_label(absolute)["conv.out"].verdict is Verdict.SLOWER
+    assert by_label(relative)["conv.out"].verdict is Verdict.NO_CHANGE
+    assert by_label(relative)["conv.out"].change == pytest.approx(0)
+    assert relative.inference.verdict is Verdict.SLOWER
+    fall = relative.waterfall
+    assert fall.common == pytest.approx(fall.b - fall.a)
+    assert fall.a + fall.common + fall.pairs + fall.only_a + fall.only_b + fall.rest == (
+        pytest.approx(fall.b)
+    )
+    assert absolute.waterfall.common == 0
+
+
+def test_what_changed_beside_the_common_factor_is_found(a, tmp_path):
+    changed = sessions(tmp_path, "b", {**BASE, "add.out": 30_000})
+    b = Arm(tuple(replace(one, ns_per_tick=one.ns_per_tick / 1.5) for one in changed.sessions))
+    assert by_label(Comparison(a, b))["add.out"].verdict is Verdict.NO_CHANGE
+    found = by_label(Comparison(a, b, relative=True))["add.out"]
+    assert found.verdict is Verdict.SLOWER
+    back = by_label(Comparison(b, a, relative=True))["add.out"]
+    assert back.verdict is Verdict.FASTER
+    assert back.change == pytest.approx(1 / (1 + found.change) - 1)
+
+
+def test_a_drift_of_all_rows_is_none_relative_to_the_inference(tmp_path):
+    last = {"add.out": 22_000, "mul.out": 33_000}
+    times = {name: [ns * 10 // 11] * 8 + [ns] * 4 for name, ns in last.items()}
+    one = arm(write_session(tmp_path / "a.etdp", times))
+    assert Comparison(one, one).drifts == (pytest.approx(0.1), pytest.approx(0.1))
+    relative = Comparison(one, one, relative=True)
+    assert max(map(abs, relative.drifts)) < 0.01  # the gaps do not drift
+    assert relative.inference_drift == pytest.approx(5 / 54)
+
+
+def test_profiles_without_inferences_are_not_relative_to_them():
+    whole = arm(DATA / "torq/compile_c3_taskid.csv")
+    comparison = Comparison(whole, whole, relative=True)
+    assert not comparison.can_be_relative
+    assert not comparison.is_relative
+    assert not Comparison(arm(), arm(), relative=True).is_relative

@@ -145,6 +145,19 @@ def test_noise_of_one_session_or_from_no_file_is_an_error(slower, tmp_path, caps
     assert capsys.readouterr().err.count("\n") == 2
 
 
+def test_relative_times(slower, capsys):
+    assert main(["compare", *slower, "--relative"]) == 0
+    assert "Times of rows are relative to the inference" in capsys.readouterr().out
+
+
+def test_relative_times_without_inferences_are_wrong_usage(capsys):
+    whole = str(DATA / "torq/compile_c3_taskid.csv")
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", whole, "--with", whole, "--relative"])
+    assert ended.value.code == 2
+    assert "not every profile has inferences" in capsys.readouterr().err
+
+
 def test_folders_stand_for_their_files(slower, tmp_path, capsys):
     assert main(["compare", str(tmp_path / "a"), "--with", str(tmp_path / "b"), "--json"]) == 0
     of_folders = json.loads(capsys.readouterr().out)
@@ -208,6 +221,7 @@ def test_one_arm_alone_is_wrong_usage(slower):
         ["--inferences", "1", "--with-method", "Execute"],
         ["--split-at", "warm", "--inferences", "1"],
         ["--null", "--split-at", "warm"],
+        ["--null", "--relative"],
     ):
         with pytest.raises(SystemExit) as ended:
             main(["compare", slower[0], *more])

@@ -267,6 +267,7 @@ ARMS = ComparedArms(
     ChosenArm(("host.csv", "host2.csv")),
     ChosenArm(("net.etdp",), (1, 3)),
     by_hand=HandPairs((("forward:3", "forward:4"),), (("forward:1", "forward:1"),)),
+    relative=True,
 )
 
 

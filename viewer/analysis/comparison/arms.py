@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import log1p
 
 import numpy as np
 
 from viewer.analysis.comparison.rollups import rolled_times
+from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.trace import Run
@@ -22,6 +24,8 @@ DELEGATE, INFERENCE = "delegate", "inference"
 # A level whose rows are call paths (`changes.paths.path_rows`).
 PATH = "path"
 LEVELS_OF_CALLS = (CALLS, DELEGATE, INFERENCE)
+# A time within so many steps of its clock says nothing about a change of a few percent.
+GRAINS = 2
 # Inferences of a session whose first half is compared with the second.
 _LEAST_HALVED = 4
 
@@ -178,6 +182,44 @@ class Arm:
 
     def _numbers(self, times: MethodTimes) -> Ints:
         return np.array([self.number[part.id] for part in times.parts], np.int64)
+
+
+def median_of_sessions(times: Floats) -> Floats:
+    """The median over the sessions that have a row; NaN if none has."""
+    found = np.full(times.shape[1], np.nan)
+    has = np.isfinite(times).any(axis=0)
+    found[has] = np.nanmedian(times[:, has], axis=0)
+    return found
+
+
+def drifts_of(halves: Sequence[tuple[Floats, Floats]], grain: Floats) -> tuple[float | None, ...]:
+    """Return how much rows change within sessions, as in `Comparison.drifts`.
+
+    halves: per arm, the times in the first and in the second half, of shape (sessions, rows).
+    """
+    largest = np.zeros(len(grain))
+    is_known = np.zeros(len(grain), np.bool_)
+    for first, second in halves:
+        is_timed = (first > 0) & (second > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = median_of_sessions(np.where(is_timed, np.log(second / first), np.nan))
+            steps = np.abs(median_of_sessions(np.where(is_timed, second - first, np.nan)))
+        is_above = np.isfinite(logs) & (steps > GRAINS * grain)
+        is_known |= np.isfinite(logs)
+        is_larger = is_above & (np.abs(logs) > np.abs(largest))
+        largest[is_larger] = logs[is_larger]
+    return tuple(
+        float(np.expm1(one)) if known else None
+        for one, known in zip(largest.tolist(), is_known.tolist(), strict=True)
+    )
+
+
+def drift_exceeds(drift: float | None, change: float | None) -> bool:
+    """Whether a row changes more within sessions than from A to B, and by more than `THRESHOLD`."""
+    if drift is None or change is None:
+        return False
+    within = abs(log1p(drift))
+    return within > max(abs(log1p(change)), log1p(THRESHOLD))
 
 
 def _halves(runs: Sequence[Run]) -> tuple[list[int], list[int]]:

@@ -11,11 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from math import log1p
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS, DELEGATE, LEVELS_OF_CALLS, PATH, Arm
+from viewer.analysis.comparison.arms import (
+    CALLS,
+    DELEGATE,
+    GRAINS,
+    LEVELS_OF_CALLS,
+    PATH,
+    Arm,
+    drifts_of,
+    median_of_sessions,
+)
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise, type_of_parts
@@ -24,9 +32,6 @@ from viewer.analysis.comparison.rollups import NAME, SET
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
 from viewer.arrays import Bools, Floats, Ints
-
-# A time within so many steps of its clock says nothing about a change of a few percent.
-_GRAINS = 2
 
 
 class Verdict(Enum):
@@ -86,11 +91,13 @@ class Compared:
 class Waterfall:
     """Where the change of an inference comes from; all in ns, and `a + the rest == b`.
 
-    pairs: of rows in both arms. only_a, only_b: of rows in one arm, negative and positive. rest:
+    common: of all rows by the common factor, if they are relative to the inference. pairs: of rows
+    in both arms. only_a, only_b: of rows in one arm, negative and positive. rest:
     what no row has, such as the time between calls, and what medians do not add up to.
     """
 
     a: float
+    common: float
     pairs: float
     only_a: float
     only_b: float
@@ -104,7 +111,8 @@ class Comparison:
     noise: of the device, for the intervals of arms with one session or two. level: what the rows
     are: calls by default, or a level of `rollups`. Profiles without calls of
     instructions are compared by operator, or by the names of their slices. by_hand: the user's
-    pairs.
+    pairs. relative: divide the times of the rows of every session by its inference, and multiply
+    them by the inference of A, if `can_be_relative`. The inference itself stays as it is.
     """
 
     def __init__(
@@ -114,11 +122,14 @@ class Comparison:
         level: str = CALLS,
         noise: Noise | None = None,
         by_hand: HandPairs = NO_PAIRS,
+        *,
+        relative: bool = False,
     ) -> None:
         if level in (CALLS, DELEGATE) and not (a.parts or b.parts):
             level = SET if a.program is not None and b.program is not None else NAME
         self.a, self.b, self._noise = a.by(level), b.by(level), noise
         self._by_hand = by_hand
+        self.is_relative = relative and self.can_be_relative
 
     @cached_property
     def pairs(self) -> OperatorPairs:
@@ -148,9 +159,10 @@ class Comparison:
         false alarm in up to 5 % of comparisons.
         """
         rows = self.rows
-        inference_a, inference_b = self.inference_times
-        a = np.column_stack([self.a.medians([row.a for row in rows]), inference_a])
-        b = np.column_stack([self.b.medians([row.b for row in rows]), inference_b])
+        a, b = (
+            np.column_stack([self.medians(side, own), self.inference_times[side]])
+            for side, own in ((0, [row.a for row in rows]), (1, [row.b for row in rows]))
+        )
         grain = np.array([*map(self._grain, rows), 0.0])
         is_measured = [self._is_measured(row) for row in rows]
         measured = np.array([*is_measured, all(is_measured)], np.bool_)
@@ -166,11 +178,43 @@ class Comparison:
         arm, parts = (self.a, row.a) if row.a else (self.b, row.b)
         return noise.of(type_of_parts(arm, parts))
 
-    @property
+    def medians(self, side: int, groups: Sequence[tuple[int, ...]]) -> Floats:
+        """The median times of groups of parts of an arm, as `Arm.medians`; relative if these are.
+
+        side: 0 for A, 1 for B.
+        """
+        return self.scaled(side, (self.b if side else self.a).medians(groups))
+
+    def scaled(self, side: int, times: Floats) -> Floats:
+        """Times of an arm, of shape (sessions, any), relative to the inference if rows are."""
+        return times / self._factors[side][:, None] if self.is_relative else times
+
+    @cached_property
     def inference_times(self) -> tuple[Floats, Floats]:
         """The medians of the whole inference per session, of A and of B, in ns."""
         of_a, of_b = self._methods
         return self.a.inference_of(of_a), self.b.inference_of(of_b)
+
+    @property
+    def can_be_relative(self) -> bool:
+        """Whether every session of both arms has inferences, with a time."""
+        sessions = (*self.a.sessions, *self.b.sessions)
+        if not (self.a.sessions and self.b.sessions) or any(one.is_whole for one in sessions):
+            return False
+        return all(bool((times > 0).all()) for times in self.inference_times)
+
+    @property
+    def common_factor(self) -> float | None:
+        """How many times as long the inference of B takes; None without a time in both arms."""
+        change = self.inference.change
+        return None if change is None else 1 + change
+
+    @cached_property
+    def _factors(self) -> tuple[Floats, Floats]:
+        """By what the times of every session are divided if they are relative."""
+        a, b = self.inference_times
+        whole = float(np.median(a))
+        return a / whole, b / whole
 
     @cached_property
     def _methods(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
@@ -231,6 +275,8 @@ class Comparison:
             strict=True,
         ):
             rows, whole = arm.half_medians(parts), arm.half_inferences_of(methods)
+            if self.is_relative:
+                rows = rows[0], rows[1] * (whole[0] / whole[1])[:, None]
             first, second = (np.column_stack(both) for both in zip(rows, whole, strict=True))
             halves.append((first, second))
         return drifts_of(halves, grain)
@@ -258,8 +304,14 @@ class Comparison:
                 only_a += one.change_ns
             else:
                 only_b += one.change_ns
-        rest = b - a - sums[True] - only_a - only_b
-        return Waterfall(a, sums[True], only_a, only_b, rest, b)
+        common = b - a if self.is_relative else 0.0
+        rest = b - a - common - sums[True] - only_a - only_b
+        return Waterfall(a, common, sums[True], only_a, only_b, rest, b)
+
+    def sum_ns(self, side: int) -> float:
+        """The sum of the median times of the rows of an arm, in ns, never relative."""
+        own = [row.b if side else row.a for row in self.rows if row.level != DELEGATE_EVENT]
+        return float(np.nansum(median_of_sessions((self.b if side else self.a).medians(own))))
 
     @property
     def is_of_time(self) -> bool:
@@ -279,36 +331,6 @@ class Comparison:
 
     def _is_measured(self, row: Row) -> bool:
         return bool(self.a.is_measured[list(row.a)].all() and self.b.is_measured[list(row.b)].all())
-
-
-def drifts_of(halves: Sequence[tuple[Floats, Floats]], grain: Floats) -> tuple[float | None, ...]:
-    """Return how much rows change within sessions, as in `Comparison.drifts`.
-
-    halves: per arm, the times in the first and in the second half, of shape (sessions, rows).
-    """
-    largest = np.zeros(len(grain))
-    is_known = np.zeros(len(grain), np.bool_)
-    for first, second in halves:
-        is_timed = (first > 0) & (second > 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = median_of_sessions(np.where(is_timed, np.log(second / first), np.nan))
-            steps = np.abs(median_of_sessions(np.where(is_timed, second - first, np.nan)))
-        is_above = np.isfinite(logs) & (steps > _GRAINS * grain)
-        is_known |= np.isfinite(logs)
-        is_larger = is_above & (np.abs(logs) > np.abs(largest))
-        largest[is_larger] = logs[is_larger]
-    return tuple(
-        float(np.expm1(one)) if known else None
-        for one, known in zip(largest.tolist(), is_known.tolist(), strict=True)
-    )
-
-
-def drift_exceeds(drift: float | None, change: float | None) -> bool:
-    """Whether a row changes more within sessions than from A to B, and by more than `THRESHOLD`."""
-    if drift is None or change is None:
-        return False
-    within = abs(log1p(drift))
-    return within > max(abs(log1p(change)), log1p(THRESHOLD))
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,15 +441,7 @@ def _is_above(a: Floats, b: Floats, grain: Floats) -> Bools:
     """Whether the times of a row, or their change, are more than steps of their clock."""
     x, y = median_of_sessions(a), median_of_sessions(b)
     with np.errstate(invalid="ignore"):
-        found: Bools = (np.fmin(x, y) > _GRAINS * grain) | (np.abs(y - x) > _GRAINS * grain)
-    return found
-
-
-def median_of_sessions(times: Floats) -> Floats:
-    """The median over the sessions that have a row; NaN if none has."""
-    found = np.full(times.shape[1], np.nan)
-    has = np.isfinite(times).any(axis=0)
-    found[has] = np.nanmedian(times[:, has], axis=0)
+        found: Bools = (np.fmin(x, y) > GRAINS * grain) | (np.abs(y - x) > GRAINS * grain)
     return found
 
 

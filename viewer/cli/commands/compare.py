@@ -89,6 +89,12 @@ def run(arguments: list[str]) -> int:
         "call paths, or only the whole inference",
     )
     parser.add_argument(
+        "--relative",
+        action="store_true",
+        help="divide the times of rows by the inference of their session, and multiply them by "
+        "that of A: what changed apart from a common factor, such as the clock or heat",
+    )
+    parser.add_argument(
         "--fail-if",
         metavar="RULE",
         help='exit with 3 if a change is proven: "slower > 5%% and > 20us" (per inference)',
@@ -194,8 +200,9 @@ def _end(chosen: argparse.Namespace) -> str:
 def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     """Measure the noise between the sessions of one arm. Returns the exit code."""
     splits = (chosen.inferences, chosen.with_inferences, chosen.arm_method, chosen.with_method)
-    if chosen.others or chosen.fail_if or chosen.noise or chosen.split_at or any(splits):
-        parser.error("--null has one arm of whole files: no --with, --fail-if, --noise or split")
+    others = (chosen.others, chosen.fail_if, chosen.noise, chosen.split_at, chosen.relative)
+    if any((*others, *splits)):
+        parser.error("--null has one arm of whole files, and only the options for files")
     files = _files(parser, chosen.files)
     workspace, failed = open_all(parser, argparse.Namespace(**{**vars(chosen), "files": files}))
     arm = arm_of(workspace)
@@ -255,7 +262,9 @@ def _opened(
             words = f" ({arm.choice})" if arm.choice else ""
             complain(f"arm {name}{words}: {problem}")
             return None, [], True
-    comparison = comparison_by(arm_a, arm_b, chosen.by, noise)
+    comparison = comparison_by(arm_a, arm_b, chosen.by, noise, relative=chosen.relative)
+    if chosen.relative and not comparison.is_relative:
+        parser.error("--relative: not every profile has inferences with a time")
     order = order_note(arm_a, arm_b)
     return comparison, [*problems, *comparison.notes, *([order] if order else [])], failed
 

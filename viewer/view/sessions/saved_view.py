@@ -142,7 +142,8 @@ class _Keeper:
             for arm in (arms.a, arms.b)
         )
         made, cut = arms.by_hand.made, arms.by_hand.cut
-        return SavedComparison(a, b, made, cut) if a.inputs and b.inputs else None
+        found = SavedComparison(a, b, made, cut, arms.relative)
+        return found if a.inputs and b.inputs else None
 
     def _input(self, clock: str) -> int | None:
         """Return the input that names a clock group, None if it is not open."""
@@ -297,7 +298,8 @@ class _Shower:
             found.append(ChosenArm(paths, arm.numbers))
         a, b = found
         by_hand = HandPairs(saved.made, saved.cut)
-        return ComparedArms(a, b, by_hand=by_hand) if a.paths and b.paths else None
+        arms = ComparedArms(a, b, by_hand=by_hand, relative=saved.relative)
+        return arms if a.paths and b.paths else None
 
     def _place_of(self, clock: int | None) -> tuple[ClockGroup, int] | None:
         """Return the clock group of an input, and the ns of its axis at the start of that input.

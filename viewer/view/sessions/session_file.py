@@ -162,12 +162,16 @@ class SavedArm(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SavedComparison(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The two arms that are compared; made, cut: the user's pairs, as in `HandPairs`."""
+    """The two arms that are compared; made, cut: the user's pairs, as in `HandPairs`.
+
+    relative: whether times are relative to the inference.
+    """
 
     a: SavedArm
     b: SavedArm
     made: tuple[tuple[str, str], ...] = ()
     cut: tuple[tuple[str, str], ...] = ()
+    relative: bool = False
 
 
 class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):

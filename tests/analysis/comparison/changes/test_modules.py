@@ -93,3 +93,13 @@ def test_what_only_b_has_counts_in_the_module_around_it():
 def test_one_session_proves_nothing():
     changes = changes_of(*arms("02_module_renamed"))
     assert {one.verdict for one in changes.compared} == {Verdict.CANNOT_TELL}
+
+
+def test_modules_are_relative_to_the_inference_if_their_rows_are(slower):
+    a, b = slower.comparison.a, slower.comparison.b
+    relative = module_changes(Comparison(a, b, MODULE, relative=True), slower.tree)
+    factor = relative.comparison.common_factor
+    before, after = by_path(slower), by_path(relative)
+    assert factor > 1.01
+    assert after["blocks.1"].change < before["blocks.1"].change
+    assert after["blocks.1"].a_ns == pytest.approx(before["blocks.1"].a_ns, rel=0.05)

@@ -1,5 +1,6 @@
 """The Compare panel: the answer in a sentence, the steps, and what the sessions could find."""
 
+from dataclasses import replace
 from shutil import copyfile
 
 import pytest
@@ -9,6 +10,7 @@ from tests.builders.compared_windows import arms_of, write_arms
 from viewer.gui.panels.compare.card import COPY, END, SWAP
 from viewer.gui.panels.compare.panel import NOTHING, ComparePanel
 from viewer.gui.session.comparison import compare
+from viewer.reports.compare_text import RELATIVE
 
 
 @pytest.fixture
@@ -46,6 +48,13 @@ def test_the_answer_comes_first(panel):
     )
     assert any(text.startswith("add.out is") for text in shown)
     assert "4 + 4" in shown
+
+
+def test_relative_times_are_announced(panel):
+    compare(panel.session, replace(panel.session.state.compared, relative=True))
+    assert RELATIVE in texts(panel)
+    compare(panel.session, replace(panel.session.state.compared, relative=False))
+    assert RELATIVE not in texts(panel)
 
 
 def test_nothing_is_wider_than_a_card_of_340_px(panel):

@@ -191,7 +191,7 @@ NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_pictur
 NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
 NEEDS_A_TRACE |= {"compare.with"}
 NEEDS_A_COMPARISON = {"compare.swap", "compare.in_tables", "compare.end", "compare.pair",
-                      "compare.separate"}  # fmt: skip
+                      "compare.relative", "compare.separate"}  # fmt: skip
 NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
 NEEDS_TWO_FILES = {"view.fit_file", *CLOCKS_MENU} - {SEPARATOR}

@@ -1,10 +1,13 @@
 """The arms of a comparison in the toolbar."""
 
+from shutil import copyfile
+
 import pytest
 from PySide6.QtWidgets import QLabel, QToolButton
 
 from tests.builders.compared_windows import arms_of, write_arms
 from tests.gui.events import open_files, settle
+from tests.paths import DATA
 from viewer.gui.session.comparison import compare
 
 
@@ -59,10 +62,35 @@ def test_costs_replace_changes_in_the_tables_and_come_back(compared, qtbot):
     assert "Change" in titles()
 
 
+def test_relative_times_are_switched_on_and_off_and_undone(compared, qtbot):
+    action = compared.commands.actions["compare.relative"]
+    assert action.isEnabled()
+    action.trigger()
+    settle(qtbot, compared)
+    assert compared.session.state.compared.relative
+    assert button(compared, "Relative changes").isChecked()
+    assert compared.operators.subtitle.text().endswith(", relative to the inference")
+    compared.commands.actions["go.undo"].trigger()
+    settle(qtbot, compared)
+    assert not compared.session.state.compared.relative
+    assert button(compared, "Changes").isChecked()
+
+
 @pytest.mark.parametrize("width", [1024, 1280])
 def test_it_fits_into_narrow_windows(compared, width, qtbot):
+    compared.commands.actions["compare.relative"].trigger()
     compared.window.resize(width, 720)
     settle(qtbot, compared)
     toolbar = compared.toolbar
     assert toolbar.arms.mapTo(toolbar, toolbar.arms.rect().topRight()).x() <= toolbar.width()
     assert toolbar.arms.isVisible()
+
+
+def test_profiles_without_inferences_offer_no_relative_times(controller, qtbot, tmp_path):
+    a = str(DATA / "torq/compile_c3_taskid.csv")
+    b = copyfile(a, tmp_path / "other.csv")
+    open_files(qtbot, controller, a, str(b))
+    compare(controller.session, arms_of([a], [str(b)]))
+    settle(qtbot, controller)
+    assert not controller.commands.actions["compare.relative"].isEnabled()
+    assert controller.commands.actions["compare.swap"].isEnabled()

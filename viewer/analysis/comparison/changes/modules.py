@@ -55,8 +55,8 @@ def module_changes(comparison: Comparison, tree: ModuleTree) -> ModuleChanges:
     """Return the changes of modules. comparison: by module. tree: of the program of A."""
     a, b, rows = comparison.a, comparison.b, comparison.rows
     place = _places(comparison, tree)
-    times_a = _rolled(a.medians([row.a for row in rows]), place, tree)
-    times_b = _rolled(b.medians([row.b for row in rows]), place, tree)
+    times_a = _rolled(comparison.medians(0, [row.a for row in rows]), place, tree)
+    times_b = _rolled(comparison.medians(1, [row.b for row in rows]), place, tree)
     steps = [
         _rolled(np.array([[arm.grain_ns[list(own)].sum() for own in parts]]), place, tree)
         for arm, parts in ((a, [row.a for row in rows]), (b, [row.b for row in rows]))

@@ -16,6 +16,7 @@ from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, label
 from viewer.gui.qt.widgets.verdict_marks import VerdictMark
 from viewer.model.times import counted
 from viewer.reports.compare_sentences import explanation, headline, whole_inference
+from viewer.reports.compare_text import RELATIVE
 from viewer.view.open_comparison import OpenComparison
 
 _INSET, _GAP, _SECTION = 16, 8, 12
@@ -48,6 +49,8 @@ class CompareCard(QWidget):
     def _answer(self) -> None:
         comparison, theme = self._comparison, self._theme
         self._column.addWidget(label(headline(comparison), theme, "operator", wrap=True))
+        if comparison.is_relative:
+            self._column.addWidget(label(RELATIVE, theme, "cell", "text2", wrap=True))
         more = explanation(comparison)
         if more:
             self._column.addWidget(label(more, theme, "cell", "text2", wrap=True))

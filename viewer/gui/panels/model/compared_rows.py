@@ -47,8 +47,7 @@ class ModelChanges:
     @property
     def subtitle(self) -> str:
         """What the figures are."""
-        a, b = (len(arm.sessions) for arm in self.found.arms)
-        return f"medians of {a} + {b} sessions"
+        return self.found.subtitle
 
     @property
     def note(self) -> str:

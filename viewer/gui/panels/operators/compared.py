@@ -22,8 +22,7 @@ class ListedComparison:
     @property
     def subtitle(self) -> str:
         """What the figures are."""
-        a, b = (len(arm.sessions) for arm in self.compared.arms)
-        return f"medians of {a} + {b} sessions"
+        return self.compared.subtitle
 
     @property
     def note(self) -> str:

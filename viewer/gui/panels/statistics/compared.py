@@ -26,8 +26,7 @@ class GroupChanges:
     @property
     def subtitle(self) -> str:
         """What the figures are."""
-        a, b = (len(arm.sessions) for arm in self.compared.arms)
-        return f"medians of {a} + {b} sessions"
+        return self.compared.subtitle
 
 
 def level_of(found: OpenComparison | None, key: str) -> str:

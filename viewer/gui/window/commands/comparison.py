@@ -31,6 +31,15 @@ def comparison_commands(context: CommandContext) -> list[Command]:
         if arms is not None:
             compare(session, replace(arms, in_tables=not arms.in_tables))
 
+    def toggle_relative() -> None:
+        arms = session.state.compared
+        if arms is not None:
+            compare(session, replace(arms, relative=not arms.relative))
+
+    def can_be_relative() -> bool:
+        found = ComparisonFeed.of(session).answer
+        return found is not None and not found.problem and found.calls.can_be_relative
+
     def reporting(action: Callable[[Session, OpenComparison], str]) -> Callable[[], None]:
         def act() -> None:
             found = ComparisonFeed.of(session).answer
@@ -86,6 +95,16 @@ def comparison_commands(context: CommandContext) -> list[Command]:
             checked=lambda: session.state.compared is not None and session.state.compared.in_tables,
             group="Comparison",
             keywords="comparison costs",
+        ),
+        Command(
+            "compare.relative",
+            "Times re&lative to the inference",
+            "File",
+            toggle_relative,
+            enabled=Precondition("a comparison of inferences", can_be_relative),
+            checked=lambda: session.state.compared is not None and session.state.compared.relative,
+            group="Comparison",
+            keywords="absolute common factor clock heat normalize",
         ),
         Command(
             "compare.pair",

@@ -190,6 +190,7 @@ COMPARE_MENU = (
     "compare.separate",
     SEPARATOR,
     "compare.in_tables",
+    "compare.relative",
     "compare.swap",
     "compare.end",
 )

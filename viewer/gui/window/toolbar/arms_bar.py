@@ -65,6 +65,8 @@ class ArmsBar(QWidget):
         self._changes.setChecked(self._feed.in_tables is not None)
         if found is None:
             return
+        is_relative = not found.problem and found.calls.is_relative
+        self._changes.setText("Relative changes" if is_relative else "Changes")
         for label, arm in zip(self._arms, found.arms, strict=True):
             label.setText(_text(arm, brief=self._is_brief))
             explain(label, "\n".join(display_name(s.table.trace.path) for s in arm.sessions))

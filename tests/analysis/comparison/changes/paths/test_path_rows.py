@@ -57,3 +57,19 @@ def test_all_levels_can_be_compared_of_recorded_edits(edit):
     compared = PathComparison(*arms(edit))
     assert len(compared.compared) == len(compared.rows)
     assert len({row.label for row in compared.rows}) == len(compared.rows)
+
+
+def test_paths_are_relative_to_the_inference_and_only_it_drifts():
+    a, b = arms("06_portable_vs_xnnpack")
+    absolute, relative = PathComparison(a, b), comparison_by(a, b, PATH, relative=True)
+    factor = relative.common_factor
+    assert relative.is_relative
+    assert factor == absolute.common_factor != 1
+    for one, other in zip(absolute.compared, relative.compared, strict=True):
+        if one.change is not None:
+            assert 1 + other.change == pytest.approx((1 + one.change) / factor)
+    fall = relative.waterfall
+    parts = fall.a, fall.common, fall.pairs, fall.only_a, fall.only_b, fall.rest
+    assert sum(parts) == pytest.approx(fall.b)
+    assert set(absolute.drifts) == {None}
+    assert absolute.inference_drift == Comparison(a, b).inference_drift != 0

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from viewer.analysis.comparison.arms import median_of_sessions
 from viewer.analysis.comparison.changes.paths.joined_paths import (
     JoinedPaths,
     PathOfSlice,
@@ -29,7 +30,6 @@ from viewer.analysis.comparison.comparison import (
     Comparison,
     Figures,
     figures_of,
-    median_of_sessions,
 )
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise
@@ -166,7 +166,10 @@ def path_changes(
         [times_of_paths(one, paths, paths.of_slice[number[id(one.table)]]) for one in arm.sessions]
         for arm in arms
     ]
-    own = _stacked(times[0], paths), _stacked(times[1], paths)
+    own = (
+        calls.scaled(0, _stacked(times[0], paths)),
+        calls.scaled(1, _stacked(times[1], paths)),
+    )
     total = paths.rolled(own[0]), paths.rolled(own[1])
     used, test = distinct_times(*total)
     kept = np.flatnonzero(test >= 0)  # the others ran in no inference that counts

@@ -26,10 +26,12 @@ def comparison_by(
     level: str = CALLS,
     noise: Noise | None = None,
     by_hand: HandPairs = NO_PAIRS,
+    *,
+    relative: bool = False,
 ) -> Comparison:
     """Return the comparison of two arms at any level, also by call path."""
     kind = PathComparison if level == PATH else Comparison
-    return kind(a, b, level, noise, by_hand)
+    return kind(a, b, level, noise, by_hand, relative=relative)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +55,11 @@ class PathComparison(Comparison):
         level: str = PATH,
         noise: Noise | None = None,
         by_hand: HandPairs = NO_PAIRS,
+        *,
+        relative: bool = False,
     ) -> None:
-        super().__init__(a, b, CALLS, noise, by_hand)
-        calls = Comparison(a, b, CALLS, by_hand=by_hand)
+        super().__init__(a, b, CALLS, noise, by_hand, relative=relative)
+        calls = Comparison(a, b, CALLS, by_hand=by_hand, relative=relative)
         self.changes = path_changes(calls, calls if has_records(calls) else None, noise)
         self.a, self.b = (
             _PathArm(arm.sessions, arm.choice, arm.method, level, self._parts(side))
@@ -95,7 +99,8 @@ class PathComparison(Comparison):
         change, (only_a, only_b) = of_b - of_a, self.changes.only
         in_a, in_b = float(change[only_a].sum()), float(change[only_b].sum())
         pairs = float(change.sum()) - in_a - in_b
-        return Waterfall(a, pairs, in_a, in_b, b - a - pairs - in_a - in_b, b)
+        common = b - a if self.is_relative else 0.0
+        return Waterfall(a, common, pairs, in_a, in_b, b - a - common - pairs - in_a - in_b, b)
 
     def _parts(self, side: int) -> tuple[Part, ...]:
         """The paths of an arm, with what its own side of their rows runs."""
