@@ -7,6 +7,7 @@ import pytest
 from tests.analysis.comparison.test_comparison import BASE, sessions
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm, write_session
+from tests.paths import DATA
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.reports.compare import compare_facts
 
@@ -85,3 +86,15 @@ def test_relative_times_are_stated_and_the_waterfall_adds_up(slower):
     assert sum(parts) == total
     assert compare_facts(slower)["method"]["times"] == "absolute"
     assert compare_facts(slower)["waterfall"]["common_ns"] == 0
+
+
+def test_different_clocks_have_no_difference_and_no_waterfall():
+    estimated, measured = (
+        arm(DATA / "torq" / f"{name}.csv")
+        for name in ("compile_c2_actionindex_callsite", "host_h4_latest")
+    )
+    facts = compare_facts(Comparison(estimated, measured))
+    assert facts["waterfall"] is None
+    assert facts["method"]["common_factor"] is None
+    one = facts["inference"]
+    assert (one["change_ns"], one["change"], one["reason"]) == (None, None, "different clocks")

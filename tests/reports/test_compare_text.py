@@ -6,6 +6,7 @@ from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm, write_session
 from tests.builders.path_arms import arm_of_traces, nested
+from tests.paths import DATA
 from viewer.analysis.comparison.changes.paths.path_rows import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.reports.compare_text import compare_markdown, compare_text, sentence
@@ -90,3 +91,21 @@ def test_relative_times_are_announced_with_the_common_factor(slower):
     assert "+40.220 µs by the common factor" in text.splitlines()[-1]
     assert "relative" not in compare_text(slower)
     assert ", common factor 1.25" in compare_text(slower)
+
+
+def test_estimates_and_assumed_clocks_are_announced():
+    estimated, measured = (
+        arm(DATA / "torq" / f"{name}.csv")
+        for name in ("compile_c2_actionindex_callsite", "host_h4_latest")
+    )
+    text = compare_text(Comparison(estimated, estimated))
+    assert text.startswith("A: 1 session (compile_c2_actionindex_callsite.csv)")
+    assert "Profile: 165.261 µs" in text
+    assert "The clock of A and B is assumed: 1 cycle = 1.25 ns. --clock sets it." in text
+    assert text.endswith("Estimates are not measured, so there is no verdict.")
+    text = compare_text(Comparison(estimated, measured))
+    assert "A and B have different clocks, so their times cannot be compared." in text
+    (row,) = (line for line in text.splitlines() if line.endswith("action 4"))
+    assert row.lstrip().startswith("59.941")  # neither a difference nor a ratio
+    assert "A verdict needs" not in text
+    assert sentence(Comparison(estimated, measured)).startswith("A and B have different clocks")

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from viewer.analysis.comparison.arms import Arm, drift_exceeds
-from viewer.analysis.comparison.comparison import Compared, Comparison
+from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
 from viewer.model.warm_up import MOST
@@ -81,7 +81,7 @@ def _figures(one: Compared, drift: float | None) -> Facts:
         "b_ns": _whole(one.b_ns),
         "change": _rounded(one.change),
         "ci": _interval(one),
-        "change_ns": round(one.change_ns),
+        "change_ns": None if one.doubt is Doubt.DIFFERENT_CLOCKS else round(one.change_ns),
         "p": _rounded(one.p),
         "q": _rounded(one.q),
         "detectable": _rounded(one.detectable),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
-from viewer.analysis.comparison.rollups import NAME
+from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.steps import CHANGED
@@ -74,8 +74,8 @@ def _rows(comparison: Comparison) -> list[tuple[str, Compared]]:
 
 def _noun(comparison: Comparison) -> str:
     level = comparison.a.level
-    if level == NAME:
-        return "name"
+    if level in (NAME, *IDENTITIES):
+        return level
     return "operator" if comparison.a.program is not None or level != CALLS else "call"
 
 

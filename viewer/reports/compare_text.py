@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from viewer.analysis.comparison.arms import PATH, Arm, drift_exceeds
 from viewer.analysis.comparison.changes.paths.path_changes import BETWEEN
-from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
@@ -73,6 +73,11 @@ def compare_markdown(
 def sentence(comparison: Comparison) -> str:
     """Return the answer in one sentence: "B is 12.0 % slower, +1.9 ms per inference"."""
     one = comparison.inference
+    if one.doubt is Doubt.DIFFERENT_CLOCKS:
+        return (
+            "A and B have different clocks, so their times cannot be compared. --clock sets the "
+            "rate of cycles."
+        )
     if one.a_ns is None or one.b_ns is None or one.change is None:
         return "There is no inference in both arms to compare."
     by = f"{change_text(one)}, {difference_text(one.change_ns)} per inference"
@@ -141,13 +146,34 @@ def _head(comparison: Comparison) -> list[str]:
         factor = comparison.common_factor
         common = "" if factor is None else f", common factor {factor:.3f}"
         drifting = f"; {drifting}" if drifting else ""
-        lines.append(f"Inference: {times}{common}{interval}{drifting}")
+        arms = (comparison.a, comparison.b)
+        what = "Profile" if all(is_of_files(arm) for arm in arms) else "Inference"
+        lines.append(f"{what}: {times}{common}{interval}{drifting}")
+        lines += _assumed_clocks(comparison)
     if comparison.is_relative:
         lines.append(RELATIVE)
     if comparison.detectable is not None:
         size = _percent(comparison.detectable)
         lines.append(f"In the median row, these sessions would show a change of {size}.")
     return lines
+
+
+def is_of_files(arm: Arm) -> bool:
+    """Whether the sessions of an arm are whole files, which have no inferences."""
+    return all(session.is_whole for session in arm.sessions)
+
+
+def _assumed_clocks(comparison: Comparison) -> list[str]:
+    """The rates of cycles that are only assumed, with the arms that have them."""
+    of_rates: dict[str, list[str]] = {}
+    for name, arm in (("A", comparison.a), ("B", comparison.b)):
+        rates = (f"1 {o.unit} = {o.ns_per_tick:g} ns" for o in arm.sessions if o.unit != "ns")
+        for rate in dict.fromkeys(rates):
+            of_rates.setdefault(rate, []).append(name)
+    return [
+        f"The clock of {' and '.join(names)} is assumed: {rate}. --clock sets it."
+        for rate, names in of_rates.items()
+    ]
 
 
 def _arm(arm: Arm) -> str:
@@ -161,7 +187,8 @@ def _arm(arm: Arm) -> str:
     )
     chosen = f"{one_line(arm.choice)}, " if arm.choice else ""
     files = f"{one_line(names[0])}{more}"
-    return f"{chosen}{counted(len(arm.sessions), 'session')} of {each} ({files})"
+    of = "" if is_of_files(arm) else f" of {each}"
+    return f"{chosen}{counted(len(arm.sessions), 'session')}{of} ({files})"
 
 
 def _shown(comparison: Comparison, everything: bool) -> tuple[list[_Listed], list[_Listed]]:
@@ -184,7 +211,7 @@ def _cells(row: Row, one: Compared, drift: float | None) -> list[str]:
         verdict += f": {one.doubt.value}"
     verdict += f"; {drifting}" if (drifting := drift_text(drift, one)) else ""
     return [
-        difference_text(one.change_ns),
+        "" if one.doubt is Doubt.DIFFERENT_CLOCKS else difference_text(one.change_ns),
         change_text(one),
         interval_text(one),
         "" if one.a_ns is None else format_time(one.a_ns),
@@ -220,7 +247,10 @@ def _tail(comparison: Comparison, left: Sequence[_Listed]) -> list[str]:
             f"{difference_text(fall.rest)} in no row: {format_time(fall.b)} in B"
         )
     fewest = min(len(comparison.a.sessions), len(comparison.b.sessions))
-    if fewest < LEAST_SESSIONS:
+    doubt = comparison.inference.doubt
+    if doubt is Doubt.NOT_MEASURED:
+        lines.append("Estimates are not measured, so there is no verdict.")
+    elif fewest < LEAST_SESSIONS and doubt is not Doubt.DIFFERENT_CLOCKS:
         lines.append(
             f"A verdict needs at least {LEAST_SESSIONS} sessions in each arm. Two sessions of one "
             "program can differ by 20 % although nothing changed."

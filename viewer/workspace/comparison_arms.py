@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.sessions import Session, sessions_of
+from viewer.model.times import RateOrigin
 from viewer.model.trace import Trace
 from viewer.workspace.run_choice import RunChoice
 from viewer.workspace.workspace import Workspace
@@ -27,11 +28,17 @@ def arm_of(
 
 
 def _sessions(workspace: Workspace, trace: Trace, choice: RunChoice | None) -> list[Session]:
-    table, ns_per_tick = workspace.links(trace), float(workspace.clocks.ns_per_tick(trace))
+    table, rate = workspace.links(trace), workspace.clocks.rate(trace)
+    ns_per_tick = float(rate.ns_per_tick)
+    unit = rate.unit if rate.origin is RateOrigin.ASSUMED else "ns"
     if choice is None:
-        return sessions_of(table, ns_per_tick)
+        return sessions_of(table, ns_per_tick, unit=unit)
     return sessions_of(
-        table, ns_per_tick, lambda run: choice.includes(table, run), warm_up=choice.warm_up
+        table,
+        ns_per_tick,
+        lambda run: choice.includes(table, run),
+        warm_up=choice.warm_up,
+        unit=unit,
     )
 
 

@@ -1,13 +1,18 @@
 """Rows by module, line, node, type and name."""
 
+from fractions import Fraction
+
 import pytest
 
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm
 from tests.paths import DATA
-from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
 from viewer.analysis.comparison.operator_pairs import Grade
-from viewer.analysis.comparison.rollups import LEVELS, LINE, MODULE, NAME, TYPE
+from viewer.analysis.comparison.rollups import LEVELS, LINE, MODULE, NAME, SET, TYPE
+from viewer.analysis.torq.identities import ACTION, LOCATION, TASK
+from viewer.workspace.comparison_arms import arm_of
+from viewer.workspace.workspace import Workspace
 
 
 def rows(edit, level):
@@ -67,3 +72,91 @@ def test_profiles_without_a_record_are_compared_by_the_names_of_slices():
     assert {row.grade for row in comparison.rows} == {Grade.BY_NAME}
     csv = arm(DATA / "table_csv/two_threads.csv")
     assert {row.level for row in Comparison(csv, csv).rows} == {NAME}
+
+
+TORQ = DATA / "torq"
+
+
+def changes(comparison):
+    return {
+        row.label: (one.change, one.doubt)
+        for row, one in zip(comparison.rows, comparison.compared, strict=True)
+    }
+
+
+def test_two_compile_profiles_are_compared_by_location_without_a_verdict():
+    a, b = arm(TORQ / "compile_c3_taskid.csv"), arm(TORQ / "compile_c3_taskid_mtu.csv")
+    comparison = Comparison(a, b)
+    assert comparison.a.level == LOCATION
+    found = changes(comparison)
+    assert found["tiny_cnn.mlir:15:10"] == (0, Doubt.NOT_MEASURED)
+    assert found["tiny_cnn.mlir:18:10"][0] > 0.4
+    assert comparison.inference.doubt is Doubt.NOT_MEASURED
+    assert {(row.grade, row.why) for row in comparison.rows} == {(Grade.BY_NAME, "same location")}
+
+
+@pytest.mark.parametrize("level", ["inference", TASK, "unit", LOCATION])
+def test_many_estimates_prove_nothing(level, tmp_path):
+    def estimates(name, step):
+        paths = [tmp_path / f"{name}{i}.csv" for i in range(3)]
+        text = (TORQ / "compile_c2_actionindex_callsite.csv").read_text()
+        header, *rows = text.replace("actionIndex", "taskId").splitlines()
+        for number, path in enumerate(paths):
+            cells = [row.split(",", 3) for row in rows]
+            factor = step + number
+            path.write_text("\n".join([
+                header, *(f"{t},{int(d) * factor},{int(s) * factor},{r}" for t, d, s, r in cells)
+            ]))  # fmt: skip
+        return arm(*paths)
+
+    comparison = Comparison(estimates("a", 100), estimates("b", 200), level)
+    for one in (*comparison.compared, comparison.inference):
+        assert (one.verdict, one.doubt) == (Verdict.CANNOT_TELL, Doubt.NOT_MEASURED)
+
+
+def test_estimates_and_measurements_are_paired_by_action_if_nothing_else_is_stated():
+    estimated = TORQ / "compile_c2_actionindex_callsite.csv"
+    measured = arm(TORQ / "host_h4_latest.csv")
+    comparison = Comparison(arm(estimated), measured)
+    assert comparison.a.level == ACTION
+    assert changes(comparison)["action 4"] == (None, Doubt.DIFFERENT_CLOCKS)
+    assert comparison.inference.change_ns == 0
+    assert comparison.waterfall is None
+
+
+def test_the_rate_of_the_cycles_gives_the_ratio_of_estimates_and_measurements():
+    workspace = Workspace()
+    trace = workspace.open(str(TORQ / "compile_c2_actionindex_callsite.csv"))
+    workspace.set_clock(trace.path, Fraction(5, 4))
+    comparison = Comparison(arm_of(workspace), arm(TORQ / "host_h4_latest.csv"))
+    change, doubt = changes(comparison)["action 4"]
+    assert (round(change, 3), doubt) == (1.052, Doubt.NOT_MEASURED)
+    assert comparison.inference.doubt is Doubt.NOT_MEASURED
+
+
+def test_units_that_work_at_once_have_no_waterfall():
+    comparison = Comparison(*(arm(TORQ / f"host_h4_latest{end}.csv") for end in ("", "_2inv")),
+                            "unit")  # fmt: skip
+    assert changes(comparison)["NSS jobs"][0] == pytest.approx(11 / 403, abs=1e-4)
+    assert comparison.waterfall is None
+
+
+def test_what_profiles_do_not_state_is_said():
+    one = arm(TORQ / "compile_c3_taskid.csv")
+    comparison = Comparison(one, one, ACTION)
+    assert comparison.rows == ()
+    assert comparison.notes == (
+        "The profiles of A state no action.", "The profiles of B state no action."
+    )  # fmt: skip
+
+
+def test_operators_of_one_text_are_those_of_its_locations():
+    """Locations that one profile fuses and the other does not share operators."""
+    text = TORQ / "tiny_cnn.mlir"
+    a, b = (arm(TORQ / f"compile_c0_{name}.csv", text) for name in ("callsite", "mixed_locs"))
+    comparison = Comparison(a, b)
+    assert comparison.a.level == SET
+    rows = {row.label: row for row in comparison.rows}
+    conv = rows["tosa.conv2d@L11"]
+    assert [b.by(SET).parts[i].name for i in conv.b] == ["tosa.clamp@L13 + tosa.conv2d@L11"]
+    assert rows["func.func@L2"].a == ()

@@ -14,10 +14,15 @@ from viewer.analysis.comparison.rollups import (
     MODULE,
     NAME,
     TYPE,
+    UNIT,
+    _united,
     group_of_slices,
     rolled_times,
 )
 from viewer.analysis.cost.costs import Costs
+from viewer.analysis.statistics.npu_units import UnitOverview
+from viewer.analysis.torq.identities import ACTION, LOCATION, TASK, identified_slices
+from viewer.model import intervals
 from viewer.program.program import type_of
 
 
@@ -87,3 +92,50 @@ def test_a_group_is_the_sum_of_the_medians_of_what_is_in_it():
             one.ticks[0, i] for one in alone for i, p in enumerate(one.parts) if p.id == part
         ]  # fmt: skip
         assert min(own) <= ticks <= max(own)
+
+
+TASKS = DATA / "torq/compile_c3_taskid_mtu.csv"
+
+
+@pytest.mark.parametrize("level", [LOCATION, TASK])
+def test_units_that_work_at_once_for_a_location_count_once(level):
+    trace = arm(TASKS).sessions[0].table.trace
+    names, group = identified_slices(trace, level)
+    for number, name in enumerate(names):
+        own = group == number
+        expected = intervals.length(trace.slices.start[own], trace.slices.end[own])
+        assert totals(arm(TASKS), level)[" + ".join(name)] == expected
+
+
+def test_every_run_has_its_own_times():
+    """The jobs of a host profile are on a track without runs."""
+    one = arm(DATA / "torq/host_h4_latest_2inv.csv")
+    session = one.sessions[0]
+    (times,) = one.by(ACTION)._times[0]
+    number = [part.name for part in times.parts].index("action 4")
+    trace = session.table.trace
+    jobs = [i for i in range(len(trace.slices)) if trace.name(i) == "job 0"]
+    lengths = [int(trace.slices.end[i] - trace.slices.start[i]) for i in jobs]
+    assert len(session.runs) == 2
+    assert times.ticks[:, number].tolist() == lengths
+
+
+def test_units_have_the_times_of_their_overview():
+    found = totals(arm(TASKS), UNIT)
+    overview = UnitOverview(arm(TASKS).sessions[0].table.trace).rows()
+    assert found == {row.label: row.ticks for row in overview if row.ticks and row.key != "overall"}
+    (times,) = arm(TASKS).by(UNIT)._times[0]
+    assert not times.measured.any()
+
+
+def test_profiles_without_units_have_no_unit_rows():
+    assert totals(arm(DATA / "chrome_json/torch_training.json.gz"), UNIT) == {}
+
+
+def test_unions_of_any_length_are_exact():
+    start = np.array([0, 5, 2**61, 0, 3])
+    end = np.array([10, 7, 2**61 + 4, 2, 4])
+    place = np.array([0, 0, 0, 2, 2])
+    assert _united(place, start, end, 3).tolist() == [14, 0, 3]
+    assert _united(place[3:], start[3:], end[3:], 3).tolist() == [0, 0, 3]
+    assert _united(place[:0], start[:0], end[:0], 2).tolist() == [0, 0]

@@ -62,6 +62,27 @@ def test_a_call_path_can_fail_a_rule(slower, capsys):
     assert "native_call_add.out" in capsys.readouterr().err
 
 
+def test_torq_estimates_against_measurements(tmp_path, capsys):
+    a, b = (
+        shutil.copy(DATA / "torq" / f"{name}.csv", tmp_path)
+        for name in ("compile_c2_actionindex_callsite", "host_h4_latest")
+    )
+    assert main(["compare", str(a), "--with", str(b), "--json"]) == 0
+    rate = ["--clock", "compile_c2_actionindex_callsite.csv=800MHz"]
+    assert main(["compare", str(a), "--with", str(b), "--by", "action", "--json", *rate]) == 0
+    first, second = (
+        json.loads(text if text.startswith("{") else "{" + text)
+        for text in capsys.readouterr().out.split("\n{")
+    )
+    for facts, reason, known in (
+        (first, "different clocks", False),
+        (second, "not measured", True),
+    ):
+        row = next(row for row in facts["rows"] if row["label"] == "action 4")
+        assert (row["level"], row["reason"]) == ("action", reason)
+        assert (row["change"] is not None) == known
+
+
 def test_inferences_of_one_file_are_compared_without_a_verdict(capsys):
     dump, record = str(EDIT / "a.etdp"), str(EDIT / "a.etrecord")
     numbers = ["--inferences", "1", "--with-inferences", "2-5"]

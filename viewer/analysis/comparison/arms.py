@@ -10,9 +10,10 @@ from math import log1p
 
 import numpy as np
 
-from viewer.analysis.comparison.rollups import rolled_times
+from viewer.analysis.comparison.rollups import NAME, SET, rolled_times
 from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
+from viewer.analysis.torq.identities import ACTION, JOB, LOCATION, states
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.trace import Run
 from viewer.program.program import Program
@@ -182,6 +183,22 @@ class Arm:
 
     def _numbers(self, times: MethodTimes) -> Ints:
         return np.array([self.number[part.id] for part in times.parts], np.int64)
+
+
+def level_without_calls(a: Arm, b: Arm) -> str:
+    """Return the finest level at which arms without calls of instructions have something in common.
+
+    It is that of operators, or else of what Torq profiles state, or else of names.
+    """
+    if a.program is not None and b.program is not None:
+        return SET
+    traces = [session.table.trace for session in (*a.sessions, *b.sessions)]
+    for level in (LOCATION, ACTION, JOB):
+        if all(states(trace, level) for trace in traces):
+            of_a, of_b = a.by(level).number.keys(), b.by(level).number.keys()
+            if of_a & of_b:
+                return level
+    return NAME
 
 
 def median_of_sessions(times: Floats) -> Floats:

@@ -22,13 +22,14 @@ from viewer.analysis.comparison.arms import (
     PATH,
     Arm,
     drifts_of,
+    level_without_calls,
     median_of_sessions,
 )
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise, type_of_parts
 from viewer.analysis.comparison.operator_pairs import OperatorPairs
-from viewer.analysis.comparison.rollups import NAME, SET
+from viewer.analysis.comparison.rollups import IDENTITIES, NAME, UNIT
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
 from viewer.arrays import Bools, Floats, Ints
@@ -83,7 +84,12 @@ class Compared:
 
     @property
     def change_ns(self) -> float:
-        """How much longer B takes, in ns; a side that does not have the row counts as 0."""
+        """How much longer B takes, in ns; a side that does not have the row counts as 0.
+
+        0 for different clocks, whose times have no difference.
+        """
+        if self.doubt is Doubt.DIFFERENT_CLOCKS:
+            return 0.0
         return (self.b_ns or 0.0) - (self.a_ns or 0.0)
 
 
@@ -109,10 +115,10 @@ class Comparison:
     """Two arms, compared.
 
     noise: of the device, for the intervals of arms with one session or two. level: what the rows
-    are: calls by default, or a level of `rollups`. Profiles without calls of
-    instructions are compared by operator, or by the names of their slices. by_hand: the user's
-    pairs. relative: divide the times of the rows of every session by its inference, and multiply
-    them by the inference of A, if `can_be_relative`. The inference itself stays as it is.
+    are: calls by default, or a level of `rollups`. Profiles without calls of instructions are
+    compared by operator, by what Torq profiles state, or by the names of their slices. by_hand: the
+    user's pairs. relative: divide the times of the rows of every session by its inference, and
+    multiply them by the inference of A, if `can_be_relative`. The inference itself stays as it is.
     """
 
     def __init__(
@@ -126,7 +132,7 @@ class Comparison:
         relative: bool = False,
     ) -> None:
         if level in (CALLS, DELEGATE) and not (a.parts or b.parts):
-            level = SET if a.program is not None and b.program is not None else NAME
+            level = level_without_calls(a, b)
         self.a, self.b, self._noise = a.by(level), b.by(level), noise
         self._by_hand = by_hand
         self.is_relative = relative and self.can_be_relative
@@ -165,7 +171,9 @@ class Comparison:
         )
         grain = np.array([*map(self._grain, rows), 0.0])
         is_measured = [self._is_measured(row) for row in rows]
-        measured = np.array([*is_measured, all(is_measured)], np.bool_)
+        estimated = any(one.is_estimated for one in (*self.a.sessions, *self.b.sessions))
+        whole = all(is_measured) and not estimated
+        measured = np.array([*is_measured, whole], np.bool_)
         noise = None
         if self._noise is not None:
             own = [self.deviation(self._noise, row) for row in rows]
@@ -244,8 +252,14 @@ class Comparison:
                 f"The inference adds up {', '.join(methods)} of {len(every)} methods, as not every "
                 "session ran the others."
             )
+        if self.a.level in IDENTITIES:
+            found += [
+                f"The profiles of {name} state no {self.a.level}."
+                for name, arm in (("A", self.a), ("B", self.b))
+                if not arm.parts
+            ]
         is_linked = self.a.program is not None and self.b.program is not None
-        if self.a.level not in (*LEVELS_OF_CALLS, NAME, PATH) and not is_linked:
+        if self.a.level not in (*LEVELS_OF_CALLS, NAME, PATH, *IDENTITIES) and not is_linked:
             found.append("Rows of an arm without an ETRecord are names of slices.")
         return tuple(found)
 
@@ -289,9 +303,12 @@ class Comparison:
 
     @cached_property
     def waterfall(self) -> Waterfall | None:
-        """Where the change comes from; None if an arm has no inference."""
+        """Where the change comes from.
+
+        None if an arm has no inference, for different clocks, and for units, which work at once.
+        """
         a, b = self.inference.a_ns, self.inference.b_ns
-        if a is None or b is None:
+        if a is None or b is None or not self.is_of_time or self.a.level == UNIT:
             return None
         sums = {True: 0.0, False: 0.0}
         only_a = only_b = 0.0
@@ -389,13 +406,16 @@ class Figures:
         if verdict is Verdict.CANNOT_TELL:
             is_measured, is_above = bool(self.measured[row]), bool(self._above[row])
             doubt = _doubt(len(own_a), len(own_b), self.is_of_time, is_measured, is_above)
+        is_ratio = self.is_of_time and x > 0 and y > 0
         low, high = _ratio(changes.low[row]), _ratio(changes.high[row])
+        if not self.is_of_time:
+            low = high = None
         return Compared(
             _known(x),
             _known(y),
             own_a,
             own_b,
-            _known(y / x - 1) if x > 0 and y > 0 else None,
+            _known(y / x - 1) if is_ratio else None,
             (low, high) if low is not None and high is not None else None,
             _known(changes.p[row]),
             _known(changes.q[row]),

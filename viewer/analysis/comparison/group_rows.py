@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.joined import Joined, Row
 from viewer.analysis.comparison.operator_pairs import Grade, OperatorPairs
-from viewer.analysis.comparison.rollups import AND, NAME, TYPE
+from viewer.analysis.comparison.rollups import AND, IDENTITIES, NAME, TYPE
 
 
 def group_rows(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[Row]:
@@ -31,7 +31,7 @@ def group_rows(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[Row]:
 
 
 def _pairs(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[tuple[int, int]]:
-    is_equal = a.level in (TYPE, NAME) or pairs.same_program or not pairs.pairs
+    is_equal = a.level in (TYPE, NAME, *IDENTITIES) or pairs.same_program or not pairs.pairs
     if not is_equal:
         yield from _pairs_of_operators(a, b, pairs)
         return
@@ -83,6 +83,8 @@ def _grade(
     name_a, name_b = a.parts[x[0]].name, b.parts[y[0]].name
     if name_a != name_b:
         return Grade.MOVED, f"{name_a} is {name_b}"
+    if a.level in (NAME, *IDENTITIES):
+        return Grade.BY_NAME, f"same {a.level}"
     return (Grade.SAME, "same name") if is_known else (Grade.BY_NAME, "same name")
 
 

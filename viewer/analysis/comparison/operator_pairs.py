@@ -83,10 +83,10 @@ def pair_operators(a: Program, b: Program, chosen: tuple[str, str] | None = None
     methods = tuple(_paired_methods(a, b) if chosen is None else _named(a, b, chosen))
     if (a is b or methods) and all(x is y or _identities(x) == _identities(y) for x, y in methods):
         pairs = [
-            OperatorPair(op.index, y.by_handle[op.debug_handle].index, Grade.SAME, "same record")
+            OperatorPair(one.index, other.index, Grade.SAME, "same record")
             for x, y in methods
-            for op in x.operators
-            if op.debug_handle in y.by_handle
+            if not a.is_recorded  # in a profile: only their names are known
+            for one, other in zip(x.operators, y.operators, strict=True)
         ]
         return OperatorPairs(tuple(pairs), _names(methods), True)
     found = [pair for x, y in methods for pair in _MethodPairing(x, y).pairs()]

@@ -3,6 +3,9 @@
 Costs are those of the cost panels: every instant is charged once, to the graph nodes that ran. Time
 that several groups share is a group of its own, such as "blocks.0 + blocks.1", and never divided.
 Traces without an ETRecord are grouped by the names of their slices, with their self time.
+
+The time of a location, action, job or task of Torq is the length of the union of its slices, so
+units that work for it at once count once.
 """
 
 from __future__ import annotations
@@ -16,15 +19,30 @@ from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Sessi
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import place_of
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.npu_units import UnitOverview
+from viewer.analysis.torq.identities import (
+    ACTION,
+    JOB,
+    LOCATION,
+    TASK,
+    Groups,
+    identified_slices,
+)
 from viewer.arrays import Codes, Floats, Ints
-from viewer.model.queries import foreign, self_time
+from viewer.model import intervals
+from viewer.model.queries import foreign, self_time, units_of
 from viewer.model.text import display_name
 from viewer.model.timing import Timing, timings
-from viewer.model.trace import Trace
+from viewer.model.trace import Trace, Unit
 from viewer.program.program import GraphNode, Operator, type_of
 
 NODE, LINE, MODULE, TYPE, SET, NAME = "node", "line", "module", "type", "operator_set", "name"
 LEVELS = (NODE, LINE, MODULE, TYPE)
+# The busy time of each unit of an NPU. Units work at once, so their times do not add up.
+UNIT = "unit"
+IDENTITIES = (LOCATION, ACTION, JOB, TASK, UNIT)
+# Not a row of a unit, as the whole inference has its time.
+_WHOLE = ("overall",)
 OUTERMOST = "(outermost module)"
 _NO_LINE = "(no line)"
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -36,6 +54,10 @@ def rolled_times(session: Session, level: str) -> tuple[MethodTimes, ...]:
     """Return the times of all groups of a level in all inferences, as one method."""
     if not session.runs:
         return ()
+    if level in IDENTITIES:
+        groups, ticks, group = _identified_times(session, level)
+        keys = [(key, set[int]()) for key in groups]
+        return (_times(session, level, keys, ticks, group),)
     if session.program is None or level == NAME:
         return (_by_name(session),)
     return (_by_nodes(session, level),)
@@ -43,6 +65,9 @@ def rolled_times(session: Session, level: str) -> tuple[MethodTimes, ...]:
 
 def group_of_slices(session: Session, level: str) -> tuple[list[tuple[str, ...]], Ints]:
     """Return the groups of a level, and the index of that of every slice; -1 for none (int64)."""
+    if level in IDENTITIES:
+        none: Ints = np.full(len(session.table.trace.slices), -1, np.int64)
+        return ([], none) if level == UNIT else identified_slices(session.table.trace, level)
     if session.program is None or level == NAME:
         slices = session.table.trace.slices
         texts, group = plain_names(session.table.trace, slices.name)
@@ -134,6 +159,8 @@ def _times(
     """The times of the groups that take any; group_of_slice: -1 for none."""
     is_estimated = timings(session.table.trace.slices) & Timing.ESTIMATED > 0
     measured = np.ones(len(groups), np.bool_)
+    if level == UNIT and is_estimated.any():  # which has no slices of its own
+        measured[:] = False
     estimated = group_of_slice[is_estimated]
     measured[estimated[estimated >= 0]] = False
     taken = np.flatnonzero((ticks > 0).any(axis=0))
@@ -174,3 +201,76 @@ def _set(part: Operator | GraphNode) -> str:
 _KEY: dict[str, Callable[[Operator | GraphNode], str]] = {
     NODE: _node, LINE: _line, MODULE: module_key, TYPE: type_of, SET: _set,
 }  # fmt: skip
+
+
+# -- what Torq profiles state ----------------------------------------------------------------------
+
+
+def _identified_times(session: Session, level: str) -> tuple[Groups, Floats, Ints]:
+    """Return the groups of a level, their ticks in every run, and the group of every slice.
+
+    The ticks have the shape (runs, groups). Units have no slices of their own.
+    """
+    trace = session.table.trace
+    if level == UNIT:
+        return *_units(session), np.full(len(trace.slices), -1, np.int64)
+    groups, group = identified_slices(trace, level)
+    row = _rows_of_jobs(session)
+    at = np.flatnonzero((row >= 0) & (group >= 0))
+    place = row[at] * len(groups) + group[at]
+    shape = len(session.runs), len(groups)
+    lengths = _united(place, trace.slices.start[at], trace.slices.end[at], shape[0] * shape[1])
+    return groups, lengths.reshape(shape), np.where(row >= 0, group, -1)
+
+
+def _rows_of_jobs(session: Session) -> Ints:
+    """The run of every slice, also of NSS jobs, by their time: their track has no runs."""
+    row = session.row_of_slices.copy()
+    trace = session.table.trace
+    jobs = np.flatnonzero((row < 0) & (units_of(trace) == Unit.NSS))
+    if len(jobs):
+        order = sorted(range(len(session.runs)), key=lambda i: session.runs[i].start)
+        starts, ends = (
+            np.array([getattr(session.runs[i], side) for i in order]) for side in ("start", "end")
+        )
+        at = np.searchsorted(starts, trace.slices.start[jobs], "right") - 1
+        inside = (at >= 0) & (trace.slices.end[jobs] <= ends[at])
+        row[jobs[inside]] = np.array(order)[at[inside]]
+    return row
+
+
+def _units(session: Session) -> tuple[Groups, Floats]:
+    overview = UnitOverview(session.table.trace)
+    of_runs = [
+        {one.label: one.ticks for one in overview.rows(run.start, run.end) if one.key not in _WHOLE}
+        for run in session.runs
+    ]
+    labels = list(dict.fromkeys(label for own in of_runs for label in own))
+    ticks = [[float(own.get(label, 0)) for label in labels] for own in of_runs]
+    return [(label,) for label in labels], np.array(ticks).reshape(len(of_runs), len(labels))
+
+
+def _united(place: Ints, start: Ints, end: Ints, count: int) -> Floats:
+    """The length of the union of the slices of each place."""
+    found = np.zeros(count)
+    if not len(place):
+        return found
+    order = np.lexsort((start, place))
+    place, start, end = place[order], start[order], end[order]
+    used, segment = np.unique(place, return_inverse=True)
+    span = int(end.max()) - int(start.min()) + 1
+    if span * len(used) < 2**62:  # segments one after another, then all are one
+        by = segment.reshape(-1) * span - int(start.min())
+        first, last = start + by, end + by
+        before = np.concatenate([first[:1], np.maximum.accumulate(last)[:-1]])
+        own = np.maximum(last - np.maximum(first, before), 0)
+        found += np.bincount(place, own, count)
+        return found
+    bounds = [*np.flatnonzero(np.diff(place, prepend=place[0] - 1)).tolist(), len(place)]
+    for i, number in enumerate(used.tolist()):
+        found[number] = intervals.length(*_part(start, end, bounds, i))
+    return found
+
+
+def _part(start: Ints, end: Ints, bounds: Sequence[int], i: int) -> tuple[Ints, Ints]:
+    return start[bounds[i] : bounds[i + 1]], end[bounds[i] : bounds[i + 1]]

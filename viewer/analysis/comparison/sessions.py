@@ -89,24 +89,26 @@ class Session:
     """One recording: the inferences of a file, or those between two restarts of its clock.
 
     runs: those that count, in the order of the file. ns_per_tick: of the clock of the file.
-    is_whole: the file has no inferences, so its only run is all of it.
+    is_whole: the file has no inferences, so its only run is all of it. unit: of the clock: "ns", or
+    "cycle" if the rate is only assumed.
     """
 
     table: LinkTable
     ns_per_tick: float
     runs: tuple[Run, ...]
     is_whole: bool = False
+    unit: str = "ns"
 
     @property
     def name(self) -> str:
         """The name of its file."""
         return os.path.basename(self.table.trace.path)
 
-    @property
-    def unit(self) -> str:
-        """The unit of its clock: "ns", or "cycle" if the rate is only assumed."""
-        clock = self.table.trace.clock
-        return clock.unit if clock.assumed else "ns"
+    @cached_property
+    def is_estimated(self) -> bool:
+        """Whether it is a file of estimates: it has no inferences, and times that are estimated."""
+        is_estimate = timings(self.table.trace.slices) & Timing.ESTIMATED > 0
+        return self.is_whole and bool(is_estimate.any())
 
     @property
     def program(self) -> Program | None:
@@ -298,6 +300,7 @@ def sessions_of(
     is_chosen: Callable[[Run], bool] | None = None,
     *,
     warm_up: bool = False,
+    unit: str = "ns",
 ) -> list[Session]:
     """Return the sessions of a file: one, or one per restart of its clock.
 
@@ -305,6 +308,7 @@ def sessions_of(
     Only dumps state their order. A file without inferences counts as one.
 
     is_chosen: which inferences; None for all. warm_up: whether those that warm up count.
+    unit: as of `Session`.
     """
     trace = table.trace
     runs = counted_inferences(trace, warm_up=warm_up)
@@ -315,9 +319,9 @@ def sessions_of(
             return []
         name = os.path.basename(trace.path)
         whole = Run(RunKind.INFERENCE, 1, name, 0, 0, trace.start, trace.end, all_tracks=True)
-        return [Session(table, ns_per_tick, (whole,), is_whole=True)]
+        return [Session(table, ns_per_tick, (whole,), is_whole=True, unit=unit)]
     if runs and any(run.first_row < 0 for run in runs):
-        return [Session(table, ns_per_tick, tuple(runs))]
+        return [Session(table, ns_per_tick, tuple(runs), unit=unit)]
     found: list[list[Run]] = []
     over = 0
     for run in sorted(runs, key=lambda run: run.first_row):
@@ -326,4 +330,4 @@ def sessions_of(
             over = run.end
         found[-1].append(run)
         over = max(over, run.end)
-    return [Session(table, ns_per_tick, tuple(own)) for own in found]
+    return [Session(table, ns_per_tick, tuple(own), unit=unit) for own in found]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
@@ -41,7 +41,9 @@ class Steps:
 
 
 def steps_of(comparison: Comparison) -> Steps:
-    """Return the steps from A to B."""
+    """Return the steps from A to B; none for different clocks."""
+    if comparison.inference.doubt is Doubt.DIFFERENT_CLOCKS:
+        return Steps(comparison.sum_ns(0), (), comparison.sum_ns(1))
     rows = [
         (i, row, one)
         for i, (row, one) in enumerate(zip(comparison.rows, comparison.compared, strict=True))

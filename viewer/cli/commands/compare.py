@@ -11,7 +11,7 @@ from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE, PATH
 from viewer.analysis.comparison.changes.paths.path_rows import PathComparison, comparison_by
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
-from viewer.analysis.comparison.rollups import LEVELS
+from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all
 from viewer.cli.session_bookmarks import split_at
@@ -82,11 +82,12 @@ def run(arguments: list[str]) -> int:
     )
     parser.add_argument(
         "--by",
-        choices=(CALLS, *LEVELS, DELEGATE, PATH, INFERENCE),
+        choices=(CALLS, *LEVELS, NAME, DELEGATE, PATH, INFERENCE, *IDENTITIES),
         default=CALLS,
         help="what a row is: operators with their calls and events of delegates (default), or all "
-        "slices of a graph node, source line, module or operator type, all calls of a delegate, "
-        "call paths, or only the whole inference",
+        "slices of a graph node, line, module, operator type or name, all calls of a delegate, "
+        "call paths, only the whole inference, or what profiles of Torq state: locations, "
+        "actions, jobs, tasks, or the busy time of units",
     )
     parser.add_argument(
         "--relative",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viewer.analysis.comparison.arms import CALLS
-from viewer.analysis.comparison.rollups import NAME
+from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.model.times import counted
@@ -34,7 +34,9 @@ class ListedComparison:
 def list_changes(compared: OpenComparison) -> ListedComparison:
     """Return the rows of a comparison by call, operator or name."""
     level = compared.calls.a.level
-    title = "Name" if level == NAME else "Call" if level == CALLS else "Operator"
-    if compared.program(0) is not None:
+    title = "Call" if level == CALLS else "Operator"
+    if level in (NAME, *IDENTITIES):
+        title = level.capitalize()
+    elif compared.program(0) is not None:
         title = "Operator"
     return ListedComparison(compared, compared_contents(compared.calls, title))

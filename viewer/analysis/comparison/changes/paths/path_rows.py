@@ -93,7 +93,7 @@ class PathComparison(Comparison):
     def waterfall(self) -> Waterfall | None:
         """Where the change comes from, by self time: that of a call is not in the calls around."""
         a, b = self.inference.a_ns, self.inference.b_ns
-        if a is None or b is None:
+        if a is None or b is None or not self.is_of_time:
             return None
         of_a, of_b = map(np.nan_to_num, self.changes.own_ns)
         change, (only_a, only_b) = of_b - of_a, self.changes.only
