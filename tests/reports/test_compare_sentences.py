@@ -3,6 +3,8 @@
 import pytest
 
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
+from tests.builders.compare_sessions import arm
+from tests.paths import DATA
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.reports.compare_sentences import explanation, headline, whole_inference
 
@@ -39,3 +41,13 @@ def test_the_whole_inference_has_a_verdict_and_a_reason(a, tmp_path):
     verdict, figures = whole_inference(Comparison(a, loud).inference)
     assert verdict == "inconclusive"
     assert figures.endswith("Why: noise.")
+
+
+def test_different_clocks_are_the_answer():
+    names = ("compile_c2_actionindex_callsite", "host_h4_latest")
+    comparison = Comparison(*(arm(DATA / "torq" / f"{name}.csv") for name in names))
+    assert headline(comparison).startswith("A and B have different clocks.")
+    verdict, figures = whole_inference(comparison.inference)
+    assert verdict == "inconclusive"
+    assert ", ." not in figures
+    assert "Why: different clocks." in figures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viewer.analysis.comparison.arms import CALLS
-from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
 from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
@@ -20,6 +20,8 @@ def headline(comparison: Comparison) -> str:
 
     Events inside delegate calls do not count, as their calls do.
     """
+    if comparison.inference.doubt is Doubt.DIFFERENT_CLOCKS:
+        return "A and B have different clocks. Set the rate of the cycles to compare their times."
     rows = _rows(comparison)
     changed = [one for _, one in rows if one.verdict in CHANGED]
     what = _noun(comparison)
@@ -57,9 +59,8 @@ def whole_inference(one: Compared) -> tuple[str, str]:
     }
     parts = []
     if one.a_ns is not None and one.b_ns is not None:
-        parts.append(
-            f"{format_time(round(one.a_ns))} → {format_time(round(one.b_ns))}, {change_text(one)}."
-        )
+        times = f"{format_time(round(one.a_ns))} → {format_time(round(one.b_ns))}"
+        parts.append(f"{times}, {change_text(one)}." if one.change is not None else f"{times}.")
     if one.interval is not None:
         parts.append(f"95 % interval {interval_text(one)}.")
     if one.doubt is not None:

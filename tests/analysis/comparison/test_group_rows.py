@@ -6,7 +6,9 @@ import pytest
 
 from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm
+from tests.builders.stretched_traces import TRAINING, write_stretched
 from tests.paths import DATA
+from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.rollups import LEVELS, LINE, MODULE, NAME, SET, TYPE
@@ -160,3 +162,52 @@ def test_operators_of_one_text_are_those_of_its_locations():
     conv = rows["tosa.conv2d@L11"]
     assert [b.by(SET).parts[i].name for i in conv.b] == ["tosa.clamp@L13 + tosa.conv2d@L11"]
     assert rows["func.func@L2"].a == ()
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory):
+    """Three profiles of a training each; aten::mm takes three times as long in B."""
+    folder = tmp_path_factory.mktemp("training")
+    shares = (0.99, 1.0, 1.01)
+    a = [write_stretched(folder / f"a{n}.json.gz", whole=n) for n in shares]
+    b = [write_stretched(folder / f"b{n}.json.gz", "aten::mm", 3, 1.002 * n) for n in shares]
+    return arm(*a), arm(*b)
+
+
+def verdicts(comparison):
+    return {
+        row.label: one.verdict
+        for row, one in zip(comparison.rows, comparison.compared, strict=True)
+        if one.verdict in (Verdict.SLOWER, Verdict.FASTER)
+    }
+
+
+def test_a_slower_call_of_a_pytorch_profile_is_found_at_every_level(training):
+    slow = Verdict.SLOWER
+    assert verdicts(Comparison(*training)) == {
+        "Net_0.MultiheadAttention_0 · aten::mm": slow, "Net_0.Linear_0 · aten::mm": slow,
+    }  # fmt: skip
+    assert verdicts(Comparison(*training, NAME)) == {"aten::mm": slow}
+    assert verdicts(Comparison(*training, TYPE)) == {"aten::mm": slow}
+    assert verdicts(Comparison(*training, MODULE)) == {"Net_0.Linear_0": slow}
+    by_line = changes(Comparison(*training, LINE))
+    assert max(by_line, key=lambda label: abs(by_line[label][0] or 0)) == "train.py:27"
+
+
+def test_pytorch_profiles_of_two_processes_and_versions_are_paired_completely(tmp_path):
+    """Addresses of objects differ, a module was renamed, and a line moved."""
+    other = {"MultiheadAttention_0": "Attention_0", "train.py(27)": "train.py(29)"}
+    b = arm(write_stretched(tmp_path / "b.json.gz", renamed=other))
+    a = arm(TRAINING)
+    for level in (CALLS, MODULE, LINE, TYPE):
+        rows = Comparison(a, b, level).rows
+        assert [row.label for row in rows if not (row.a and row.b)] == []
+    module = {row.label: row for row in Comparison(a, b, MODULE).rows}
+    assert module["Net_0.MultiheadAttention_0"].why == (
+        "Net_0.MultiheadAttention_0 is Net_0.Attention_0"
+    )
+    alone = {row.label for row in Comparison(a, b, NAME).rows if not (row.a and row.b)}
+    assert alone == {
+        "nn.Module: MultiheadAttention_0", "nn.Module: Attention_0",
+        "train.py(27): forward", "train.py(29): forward",
+    }  # fmt: skip

@@ -1,7 +1,7 @@
 """Operators by module, in the order of the graph."""
 
 from tests.paths import DATA
-from viewer.analysis.comparison.module_calls import PairedOperator, module_calls
+from viewer.analysis.comparison.module_calls import PairedOperator, module_calls, without_address
 from viewer.formats import open_file
 from viewer.program.program import GraphNode, Operator
 
@@ -49,3 +49,10 @@ def test_modules_nested_without_end_are_cut():
     root = module_calls([Operator(0, "forward", 1, (node,))])
     assert len(list(root.within())) == 101
     assert [one.op for one in root.everything] == ["relu"]
+
+
+def test_names_of_recorded_calls_lose_what_differs_between_processes():
+    name = "<built-in method dim of Tensor object at 0x7f0e445ad9f0>"
+    assert without_address(name) == "<built-in method dim of Tensor object>"
+    assert without_address("aten::mm") == "aten::mm"
+    assert without_address("looks at 0xyz") == "looks at 0xyz"

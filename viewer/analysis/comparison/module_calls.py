@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,16 +10,34 @@ from functools import cached_property
 from viewer.program.program import Operator, Tensor
 
 Shape = tuple[int | str, ...] | None
+# In names of calls that PyTorch records: "<built-in method dim of Tensor object at 0x7f0e>", and
+# "train.py(27): forward".
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_LINE = re.compile(r"\(\d+\): ")
+MODULE = "nn.Module: "
 # Modules are walked recursively. Real models nest 10 to 20 deep.
 _DEEPEST = 100
+
+
+def without_address(name: str) -> str:
+    """Return a name without the address of an object, which is another one in each process."""
+    return _ADDRESS.sub("", name) if " at 0x" in name else name
+
+
+def _what(op: str) -> str:
+    """What a recorded call is: without the name of its module, and the line of its function."""
+    if op.startswith(MODULE):
+        return MODULE
+    return _LINE.sub(": ", without_address(op), count=1)
 
 
 @dataclass(frozen=True)
 class PairedOperator:
     """What of an operator is compared. Computed once, because each is compared with many.
 
-    op: the source call, "convolution". shapes: of its results and of its parameters. dtypes: of its
-    results. text: of its source line, without what follows it.
+    op: the source call, "convolution", without what differs between recordings. shapes: of its
+    results and of its parameters. dtypes: of its results. text: of its source line, without what
+    follows it.
     """
 
     operator: Operator
@@ -36,7 +55,7 @@ class PairedOperator:
         source = operator.source
         return cls(
             operator,
-            operator.op,
+            _what(operator.op),
             (*(t.shape for t in results), *(t.shape for t in distinct.values())),
             tuple(t.dtype for t in results),
             " ".join(source.text.split()) if source else "",

@@ -10,11 +10,11 @@ units that work for it at once count once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from viewer.analysis.comparison.module_calls import without_address
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import place_of
@@ -45,7 +45,6 @@ IDENTITIES = (LOCATION, ACTION, JOB, TASK, UNIT)
 _WHOLE = ("overall",)
 OUTERMOST = "(outermost module)"
 _NO_LINE = "(no line)"
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Between the groups that share their time.
 AND = " + "
 
@@ -144,7 +143,7 @@ def plain_names(trace: Trace, name: Codes) -> tuple[tuple[str, ...], Ints]:
     place = []
     for own in names.tolist():
         text = trace.strings[own]
-        text = step.get(text) or _ADDRESS.sub("", text)
+        text = step.get(text) or without_address(text)
         place.append(numbers.setdefault(text, len(numbers)))
     return tuple(numbers), np.array(place, np.int64)[of_name.reshape(-1)]
 
@@ -191,15 +190,23 @@ def _line(part: Operator | GraphNode) -> str:
 
 
 def _node(part: Operator | GraphNode) -> str:
-    return part.label if isinstance(part, Operator) else f"{module_key(part)} · {part.name}"
+    if isinstance(part, Operator):
+        return without_address(part.label)
+    return f"{module_key(part)} · {without_address(part.name)}"
 
 
 def _set(part: Operator | GraphNode) -> str:
-    return part.label if isinstance(part, Operator) else f"{module_key(part)} · {part.type}"
+    if isinstance(part, Operator):
+        return without_address(part.label)
+    return f"{module_key(part)} · {without_address(part.type)}"
+
+
+def _type(part: Operator | GraphNode) -> str:
+    return without_address(type_of(part))
 
 
 _KEY: dict[str, Callable[[Operator | GraphNode], str]] = {
-    NODE: _node, LINE: _line, MODULE: module_key, TYPE: type_of, SET: _set,
+    NODE: _node, LINE: _line, MODULE: module_key, TYPE: _type, SET: _set,
 }  # fmt: skip
 
 
