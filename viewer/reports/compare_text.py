@@ -78,11 +78,16 @@ def sentence(comparison: Comparison) -> str:
             "A and B have different clocks, so their times cannot be compared. --clock sets the "
             "rate of cycles."
         )
-    if one.a_ns is None or one.b_ns is None or one.change is None:
+    if one.a_ns is None or one.b_ns is None:
         return "There is no inference in both arms to compare."
-    by = f"{change_text(one)}, {difference_text(one.change_ns)} per inference"
+    if one.change is None:
+        return "An inference takes no time in A or in B, so there is no change."
+    files = is_of_files(comparison.a) and is_of_files(comparison.b)
+    per = "" if files else " per inference"
+    by = f"{change_text(one)}, {difference_text(one.change_ns)}{per}"
     if one.verdict is Verdict.NO_CHANGE:
-        return f"An inference takes as long in B as in A ({by})."
+        what = "B takes as long as A" if files else "An inference takes as long in B as in A"
+        return f"{what} ({by})."
     if one.verdict is Verdict.CANNOT_TELL:
         why = one.doubt.value if one.doubt else ""
         return f"Whether B is slower or faster is inconclusive: {why} ({by})."
@@ -146,8 +151,8 @@ def _head(comparison: Comparison) -> list[str]:
         factor = comparison.common_factor
         common = "" if factor is None else f", common factor {factor:.3f}"
         drifting = f"; {drifting}" if drifting else ""
-        arms = (comparison.a, comparison.b)
-        what = "Profile" if all(is_of_files(arm) for arm in arms) else "Inference"
+        files = is_of_files(comparison.a) and is_of_files(comparison.b)
+        what = "Profile" if files else "Inference"
         lines.append(f"{what}: {times}{common}{interval}{drifting}")
         lines += _assumed_clocks(comparison)
     if comparison.is_relative:
@@ -160,7 +165,7 @@ def _head(comparison: Comparison) -> list[str]:
 
 def is_of_files(arm: Arm) -> bool:
     """Whether the sessions of an arm are whole files, which have no inferences."""
-    return all(session.is_whole for session in arm.sessions)
+    return bool(arm.sessions) and all(session.is_whole for session in arm.sessions)
 
 
 def _assumed_clocks(comparison: Comparison) -> list[str]:

@@ -43,7 +43,7 @@ def _sessions(workspace: Workspace, trace: Trace, choice: RunChoice | None) -> l
 
 
 def arm_problem(arm: Arm) -> str:
-    """Return why the sessions of an arm are not recordings of one program; "" if they are."""
+    """Return why the sessions of an arm are not recordings of one program; "" if they may be."""
     if not arm.sessions:
         return "there is no inference to compare"
     same: dict[object, str] = {}
@@ -52,6 +52,11 @@ def arm_problem(arm: Arm) -> str:
         other = same.setdefault(times, session.name)
         if other != session.name:
             return f"{other} and {session.name} are the same recording"
+    formats = list(dict.fromkeys(session.table.trace.format for session in arm.sessions))
+    if len(formats) > 1:
+        return (
+            f"its profiles have different formats, {' and '.join(formats[:2])}. Compare one of them"
+        )
     linked = {session.table.trace.path: session.table.program_path for session in arm.sessions}
     records = list(dict.fromkeys(path for path in linked.values() if path))
     if len(records) > 1:

@@ -265,6 +265,52 @@ def test_an_arm_of_two_programs_is_an_error(capsys):
     assert "a.etdp is not linked to a.etrecord, and others are" in capsys.readouterr().err
 
 
+def test_an_arm_of_two_kinds_of_profiles_is_an_error(slower, capsys):
+    other = str(DATA / "torq/host_h4_latest.csv")
+    assert main(["compare", slower[0], other, "--with", slower[-1]]) == 1
+    said = "arm A: its profiles have different formats, ETDump and Torq host profile"
+    assert said in capsys.readouterr().err
+
+
+def test_profiles_of_no_time_have_no_change(tmp_path, capsys):
+    event = '{"ph": "X", "name": "a", "ts": 0, "dur": 0, "pid": 1, "tid": 1}'
+    path = tmp_path / "no_time.json"
+    path.write_text(f'{{"traceEvents": [{event}]}}')
+    for level in ("operator", "name", "unit", "location", "line", "inference"):
+        assert main(["compare", str(path), "--with", str(path), "--by", level]) == 0
+        assert "takes no time in A or in B" in capsys.readouterr().out
+
+
+def test_times_that_are_no_numbers_are_no_slices(tmp_path, capsys):
+    rows = ["process,thread,name,start_ns,dur_ns", "p,t,a,0,nan", "p,t,b,nan,5", "p,t,c,3,4"]
+    path = tmp_path / "times.csv"
+    path.write_text("\n".join(rows))
+    assert main(["compare", str(path), "--with", str(path), "--json"]) == 0
+    assert [row["label"] for row in json.loads(capsys.readouterr().out)["rows"]] == ["c"]
+
+
+def test_a_session_file_stands_for_its_profiles(slower, tmp_path, capsys):
+    inputs = [{"path": "a/a0.etdp"}, {"path": "a/a1.etdp"}, {"path": "a/gone.etdp"}]
+    path = tmp_path / "work.opscope"
+    for count, code in ((2, 0), (3, 1)):
+        path.write_text(json.dumps({"opscope_session": 1, "inputs": inputs[:count]}))
+        assert main(["compare", str(path), "--with", slower[-1], "--json"]) == code
+        said = capsys.readouterr()
+        assert json.loads(said.out)["arms"]["a"]["sessions"] == 2
+        assert ("gone.etdp was not found" in said.err) == (count == 3)
+
+
+def test_hundreds_of_sessions(tmp_path, capsys):
+    shares = [i / 5000 for i in range(100)]
+    write_sessions(tmp_path / "a", "a", *varied(BASE, shares))
+    write_sessions(tmp_path / "b", "b", *varied({**BASE, "add.out": 26_000}, shares))
+    assert main(["compare", str(tmp_path / "a"), "--with", str(tmp_path / "b"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["arms"]["b"]["sessions"] == 100
+    verdicts = {row["label"]: row["verdict"] for row in facts["rows"]}
+    assert (verdicts["add.out"], verdicts["mul.out"]) == ("slower", "no_change")
+
+
 def test_an_empty_folder_is_wrong_usage(slower, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     with pytest.raises(SystemExit) as ended:
