@@ -35,6 +35,7 @@ from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import PANEL_CHOICES
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.feeds.selection_statistics import SelectionFeed
 from viewer.gui.session.files.loader import Loader
@@ -221,6 +222,7 @@ class WindowController(QObject):
         SelectionFeed.of(session).changed.connect(self._selection_counted)
         session.columns_remembered.connect(self._keep_columns)
         Search.of(session).changed.connect(refresh_commands)
+        ComparisonFeed.of(session).changed.connect(refresh_commands)
         Search.of(session).changed.connect(self._count_hits)
         self.layout.unveiled_empty.connect(self.refresh)
         self.opener.session_requested.connect(self.session_files.open)

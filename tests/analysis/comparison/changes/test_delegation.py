@@ -101,3 +101,15 @@ def test_profiles_without_calls_have_nothing_to_delegate(moved):
     by_name = delegation_changes(Comparison(a, b, NAME), Comparison(a, b, NAME))
     assert not by_name.has_calls
     assert by_name.rows == ()
+
+
+def test_what_moved_is_relative_to_the_inference_if_rows_are(moved):
+    a, b = moved.calls.a, moved.calls.b
+    there = Comparison(b, a, relative=True)  # A runs outside what B delegates
+    relative = delegation_changes(there, Comparison(b, a, DELEGATE, relative=True))
+    absolute = {one.operators: one.ns for one in moved.only_in[1]}
+    found = {one.operators: one.ns for one in relative.only_in[0]}
+    assert found.keys() == absolute.keys()
+    for operators, ns in found.items():
+        assert ns == pytest.approx(absolute[operators] / there.common_factor)
+    assert relative.coverage[0].ns == moved.coverage[1].ns  # of one arm, with its inference

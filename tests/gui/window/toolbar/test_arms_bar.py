@@ -9,6 +9,7 @@ from tests.builders.compared_windows import arms_of, write_arms
 from tests.gui.events import open_files, settle
 from tests.paths import DATA
 from viewer.gui.session.comparison import compare
+from viewer.gui.session.feeds import comparison as comparison_feed
 
 
 @pytest.fixture
@@ -74,6 +75,17 @@ def test_relative_times_are_switched_on_and_off_and_undone(compared, qtbot):
     settle(qtbot, compared)
     assert not compared.session.state.compared.relative
     assert button(compared, "Changes").isChecked()
+
+
+def test_relative_times_are_offered_as_soon_as_a_large_comparison_is_computed(
+    controller, qtbot, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(comparison_feed, "AT_ONCE", 0)  # off the GUI thread
+    a, b = write_arms(tmp_path)
+    open_files(qtbot, controller, *a, *b)
+    compare(controller.session, arms_of(a, b))
+    settle(qtbot, controller)
+    assert controller.commands.actions["compare.relative"].isEnabled()
 
 
 @pytest.mark.parametrize("width", [1024, 1280])

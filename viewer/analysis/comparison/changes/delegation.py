@@ -102,8 +102,8 @@ def delegation_changes(calls: Comparison, by_delegate: Comparison) -> Delegation
             row_of_part[0].update(dict.fromkeys(row.a, number))
             row_of_part[1].update(dict.fromkeys(row.b, number))
     only_in = (
-        _moved(b, a, into_a, row_of_part[1]),
-        _moved(a, b, into_b, row_of_part[0]),
+        _moved(calls, 1, into_a, row_of_part[1]),
+        _moved(calls, 0, into_b, row_of_part[0]),
     )
     return DelegationChanges(calls, by_delegate, rows, coverage, only_in, is_linked)
 
@@ -145,13 +145,15 @@ def _median(arm: Arm, parts: Iterable[int]) -> float | None:
 
 
 def _moved(
-    outside: Arm, inside: Arm, into: Mapping[int, Sequence[int]], row_of: Mapping[int, int]
+    comparison: Comparison, side: int, into: Mapping[int, Sequence[int]], row_of: Mapping[int, int]
 ) -> tuple[MovedCall, ...]:
     """What one arm runs outside delegates only, and the other in them.
 
-    into: the operators of the other arm that each operator belongs to. row_of: per part of the
-    first arm, its row by call.
+    side: the arm that runs it outside, 0 for A. into: the operators of the other arm that each
+    operator belongs to. row_of: per part of the first arm, its row by call.
     """
+    arms = comparison.a, comparison.b
+    outside, inside = arms[side], arms[1 - side]
     own, other = _Runs(outside), _Runs(inside)
     calls: dict[tuple[int, ...], list[int]] = {}
     for number, part in enumerate(outside.parts):
@@ -161,7 +163,7 @@ def _moved(
         )  # fmt: skip
         if moved:
             calls.setdefault(part.operators, []).append(number)
-    medians = outside.medians(list(calls.values()))
+    medians = comparison.medians(side, [tuple(parts) for parts in calls.values()])
     found = []
     for at, (operators, parts) in enumerate(calls.items()):
         partners = [j for i in operators for j in into.get(i, ())]

@@ -67,8 +67,7 @@ class ComparedDelegation:
     @property
     def subtitle(self) -> str:
         """What the figures are."""
-        a, b = (len(arm.sessions) for arm in self.found.arms)
-        return f"medians of {a} + {b} sessions"
+        return self.found.subtitle
 
 
 def compare_delegation(found: OpenComparison) -> ComparedDelegation:

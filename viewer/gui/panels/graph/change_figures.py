@@ -41,8 +41,7 @@ class ChangeFigures:
 
     @property
     def title(self) -> str:
-        a, b = (len(arm.sessions) for arm in self.found.arms)
-        return " · ".join(filter(None, (self.left_out, f"medians of {a} + {b} sessions")))
+        return " · ".join(filter(None, (self.left_out, self.found.subtitle)))
 
     @property
     def left_out(self) -> str:
