@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from viewer.model.trace import Problem
+from viewer.program.executable.stored_data import StoredData
 from viewer.program.executable.tensors import Tensors
 
 XNNPACK = "XnnpackBackend"  # the backend whose delegates have readable nodes
@@ -64,12 +65,32 @@ class XnnpackNode:
 
 
 @dataclass(frozen=True, slots=True)
+class XnnpackConstant:
+    """Data that nodes of XNNPACK use: weights, biases, and the scales of quantized ones.
+
+    key: its name among the named data of the file; "" if it is inside what XNNPACK prepared. start:
+    its first byte in the file, -1 with a key. size: in bytes. dtype: "f32", "qi8 per channel", and
+    shape, as the graph states them; "" and () if no value has this data. role: "weight", "bias",
+    "scale", or "" for others. nodes: indexes into `Delegate.nodes`, ascending.
+    """
+
+    key: str
+    start: int
+    size: int
+    dtype: str = ""
+    shape: tuple[int, ...] = ()
+    role: str = ""
+    nodes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Delegate:
     """A part of a method that a backend runs.
 
     size: bytes of what the backend prepared. nodes: of XNNPACK in the order in which they run;
     empty for other backends. unread: why the nodes could not be read, "" otherwise. outputs: how
     many of the last arguments of a call are its results; -1 if the file does not state it.
+    constants: of XNNPACK, in the order of its graph.
     """
 
     backend: str
@@ -77,6 +98,7 @@ class Delegate:
     nodes: tuple[XnnpackNode, ...] = ()
     unread: str = ""
     outputs: int = -1
+    constants: tuple[XnnpackConstant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -132,7 +154,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Executable:
-    """One program file. parts: what its bytes are for. size: of the whole file in bytes."""
+    """One program file.
+
+    parts: what its bytes are for. size: of the whole file in bytes. stored: where its data is.
+    """
 
     path: str
     format: str
@@ -141,6 +166,7 @@ class Executable:
     parts: tuple[Part, ...]
     size: int
     problems: tuple[Problem, ...] = ()
+    stored: StoredData = field(default_factory=StoredData.empty)
 
     def method(self, name: str) -> ExecutableMethod | None:
         """The method with that name, or None."""

@@ -29,10 +29,10 @@ class Tensors:
     `extents`, the sizes of all dimensions. size: bytes by dtype and sizes, the most bytes for a
     bound; `NONE` if not known. memory: the id of the planned memory, which is the index into the
     method's `buffer_sizes`, with the 64-bit `offset` in it in bytes; both `NONE` for a tensor that
-    is not planned. constant: index of its data in the file; `NONE` if it has no data there. With
-    planned memory too, the data is its initial state. is_external: whether its data is in another
-    file, under its name. name: index into `names`, `NONE` without one. is_input, is_output: of the
-    method. dynamism: a `Dynamism`.
+    is not planned. constant: the row of its data in `StoredData.constants`; with planned memory, of
+    its initial state in `StoredData.states`; `NONE` if it has no data there. is_external: whether
+    its data is in another file, under its name. name: index into `names`, `NONE` without one.
+    is_input, is_output: of the method. dynamism: a `Dynamism`.
     """
 
     value: Ints

@@ -6,20 +6,24 @@ file. It is not copied; only XNNPACK's graph is read (`viewer.formats.executorch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from viewer.arrays import Ints
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.container import Container
-from viewer.formats.executorch.pte.program_tables import MOST_DELEGATES, ProgramTables
+from viewer.formats.executorch.pte.program_tables import (
+    MOST_CONSTANTS,
+    MOST_DELEGATES,
+    ProgramTables,
+)
 from viewer.formats.executorch.pte.xnnpack import Unread, XnnpackGraph, read_graph
 from viewer.program.executable.executable import XNNPACK, Delegate
 
 _INLINE_DATA, _SEGMENTS, _DELEGATES = 3, 4, 7  # slots of the program; the last, of a method
 _IN_SEGMENT = 1
-_UNKNOWN = XnnpackGraph((), -1)
+_UNKNOWN = XnnpackGraph((), -1, ())
 _MOST_GRAPHS = 4096  # XNNPACK graphs; a large language model has some hundred
 
 
@@ -40,11 +44,14 @@ class Delegates:
     """The delegates of all methods, method after method.
 
     bounds: methods + 1 positions. segment: the segment that each refers to, -1 if inline or none.
+    start, present: the place in `Container.content` and the bytes of what was prepared.
     """
 
     all: tuple[Delegate, ...]
     bounds: Ints
     segment: Ints
+    start: Ints
+    present: Ints
 
     def of(self, method: int) -> tuple[Delegate, ...]:
         """The delegates of one method."""
@@ -125,8 +132,13 @@ def read_delegates(
                 int(bool(unread)),
                 f"{place(i)}: {unread}",
             )
-        read.append(Delegate(backend, int(size[i]), graph.nodes, unread, graph.outputs))
-    return Delegates(tuple(read), found.bounds, segment)
+        read.append(
+            Delegate(backend, int(size[i]), graph.nodes, unread, graph.outputs, graph.constants)
+        )
+    tables.problems.count(
+        f"only the first {MOST_CONSTANTS} constants of XNNPACK are known", graphs.left_out, ""
+    )
+    return Delegates(tuple(read), found.bounds, segment, start, present)
 
 
 class _Graphs:
@@ -136,6 +148,8 @@ class _Graphs:
         self._container = container
         self._read: dict[tuple[int, int], tuple[XnnpackGraph, str]] = {}
         self._claimed = 0
+        self._constants = 0
+        self.left_out = 0  # constants of graphs after the most that are kept
 
     def read(self, start: int, size: int, present: int) -> tuple[XnnpackGraph, str]:
         """The graph, and why it is not known."""
@@ -152,7 +166,19 @@ class _Graphs:
         if not size:
             return _UNKNOWN, "the file has no data for this delegate"
         try:
-            return read_graph(self._container.content[start : start + present]), ""
+            found = read_graph(
+                self._container.content[start : start + present], self._container.base + start
+            )
+            return self._limited(found), ""
         except Unread as error:
             cut = f"; {present} of its {size} bytes are present" if present < size else ""
             return _UNKNOWN, f"{error}{cut}"
+
+    def _limited(self, graph: XnnpackGraph) -> XnnpackGraph:
+        """The graph with its constants only while the file has not too many of them."""
+        self._constants += len(graph.constants)
+        if self._constants <= MOST_CONSTANTS:
+            return graph
+        self.left_out += len(graph.constants)
+        self._constants -= len(graph.constants)
+        return replace(graph, constants=())

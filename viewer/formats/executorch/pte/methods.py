@@ -15,6 +15,7 @@ from viewer.arrays import Ints
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.delegates import Delegates
 from viewer.formats.executorch.pte.program_tables import Children, ProgramTables
+from viewer.formats.executorch.pte.references import References
 from viewer.formats.executorch.pte.tensors import read_values
 from viewer.program.executable.executable import ExecutableMethod, Instruction, InstructionKind
 
@@ -31,12 +32,12 @@ _KERNEL, _DELEGATE, _MOVE, _JUMP, _FREE = (
 
 
 def read_methods(
-    tables: ProgramTables, methods: Tables, delegates: Delegates
+    tables: ProgramTables, methods: Tables, delegates: Delegates, references: References
 ) -> tuple[ExecutableMethod, ...]:
     """Read all methods. Raises Malformed."""
     codes, texts = tables.texts(methods.targets(_NAME), "names of methods")
     names = [*texts, ""]
-    values = read_values(tables, methods)
+    values = read_values(tables, methods, references)
     chains = tables.children(methods, _CHAINS, "list of chains")
     instructions = _Instructions(tables, methods, chains, values.all.count, delegates).made()
     sizes = tables.long_numbers(methods, _BUFFER_SIZES, "sizes of planned memory")

@@ -6,31 +6,28 @@ part claims are padding. So the sizes add up to the file, unless its parts overl
 
 from __future__ import annotations
 
-import numpy as np
-
-from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.container import Container
 from viewer.formats.executorch.pte.delegates import Delegates, Extents
-from viewer.formats.executorch.pte.program_tables import MOST_VALUES, ProgramTables
+from viewer.formats.executorch.pte.program_tables import Problems
+from viewer.formats.executorch.pte.references import References
 from viewer.program.executable.executable import Part, PartKind
 
-_CONSTANT_BUFFER, _CONSTANT_SEGMENT, _MUTABLE_SEGMENTS, _NAMED_DATA = 2, 5, 6, 7
 INLINE = "inline"  # the name of parts that are inside the flatbuffer
 _Claims = dict[int, tuple[PartKind, list[str]]]
 
 
-def read_parts(
-    tables: ProgramTables,
-    root: Tables,
+def parts_of(
+    problems: Problems,
     container: Container,
     segments: Extents,
     inline: Extents,
     delegates: Delegates,
+    references: References,
 ) -> tuple[Part, ...]:
-    """The parts of a file. Raises Malformed."""
-    constants = _inline_constants(tables, root)
+    """The parts of a file."""
+    constants = int(references.inline.size.sum())
     delegated = int(inline.size.sum())
-    claims = _claims(tables, root, len(segments), delegates)
+    claims = _claims(problems, len(segments), delegates, references)
     parts = [
         Part(PartKind.PROGRAM, "", max(container.program_size - constants - delegated, 0)),
         *([Part(PartKind.CONSTANTS, INLINE, constants)] if constants else []),
@@ -45,7 +42,7 @@ def read_parts(
     if container.is_bundled:
         parts.append(Part(PartKind.TESTS, "", container.size - len(container.content)))
     total = sum(part.size for part in parts)
-    tables.problems.count(
+    problems.count(
         "parts of the file overlap",
         int(total > container.size),
         f"they claim {total} of {container.size} bytes",
@@ -55,14 +52,9 @@ def read_parts(
     return tuple(parts)
 
 
-def _inline_constants(tables: ProgramTables, root: Tables) -> int:
-    """Bytes of the constants inside the flatbuffer, as releases before 0.4 wrote them."""
-    buffers = tables.children(root, _CONSTANT_BUFFER, "list of constants", MOST_VALUES).tables
-    _, size = tables.buffer.vectors(buffers.targets(0), 1, "constant")
-    return int(size.sum())
-
-
-def _claims(tables: ProgramTables, root: Tables, count: int, delegates: Delegates) -> _Claims:
+def _claims(
+    problems: Problems, count: int, delegates: Delegates, references: References
+) -> _Claims:
     """Segment -> what its bytes are for, and the names under which they are used."""
     found: _Claims = {}
     lost = 0
@@ -76,20 +68,15 @@ def _claims(tables: ProgramTables, root: Tables, count: int, delegates: Delegate
         if had is kind:
             names.append(name)
 
-    at = root.targets(_CONSTANT_SEGMENT)
-    constants = tables.of(at[at > 0], "constant segment")
-    if tables.long_numbers(constants, 1, "offsets of constants").values.size:
-        claim(int(constants.numbers(0, np.uint32, 0)[0]), PartKind.CONSTANTS, "constants")
-    mutable = tables.children(root, _MUTABLE_SEGMENTS, "list of mutable segments").tables
-    for segment in mutable.numbers(0, np.uint32, 0).tolist():
+    if len(references.offsets):
+        claim(references.segment, PartKind.CONSTANTS, "constants")
+    for segment in references.state_segments.tolist():
         claim(segment, PartKind.CONSTANTS, "initial state")
     for number, segment in enumerate(delegates.segment.tolist()):
         if segment >= 0:
             claim(segment, PartKind.DELEGATES, delegates.all[number].backend)
-    named = tables.children(root, _NAMED_DATA, "list of named data").tables
-    codes, names = tables.texts(named.targets(0), "names of data")
-    names.append("")
-    for code, segment in zip(codes.tolist(), named.numbers(1, np.uint32, 0).tolist(), strict=True):
-        claim(segment, PartKind.NAMED_DATA, names[code])
-    tables.problems.count("data refers to a missing segment", lost, "")
+    named = zip(references.names, references.named_segments.tolist(), strict=True)
+    for name, segment in named:
+        claim(segment, PartKind.NAMED_DATA, name)
+    problems.count("data refers to a missing segment", lost, "")
     return found

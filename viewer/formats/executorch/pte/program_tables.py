@@ -25,6 +25,9 @@ MOST_DELEGATES = 1 << 16
 # Of columns: a file of 100 MB could claim 2 GB of them.
 MOST_VALUES = 1 << 21
 _MOST_NUMBERS = 1 << 22
+# Of one segment, and of the XNNPACK graphs of a file: people look at them one by one. The largest
+# language models have some ten thousand.
+MOST_CONSTANTS = 1 << 18
 MOST_TEXT = 256  # bytes of a name; operators have up to 60
 # Bytes of the columns and the object of a table at the peak. Not measured.
 _TABLE_MEMORY = 150

@@ -6,7 +6,8 @@ around the flatbuffer is in `viewer.formats.executorch.pte.container`. Weights a
 the flatbuffer, or inside it in files before 0.4; they are never read.
 
 Read: methods with instructions, operators, delegates, tensors and their planned memory; the nodes
-of XNNPACK's own graph; the size of every part. Not read: values that are no tensors, stack traces
+of XNNPACK's own graph and where their constants are; the size of every part, and the range of every
+constant. Not read: values that are no tensors, stack traces
 of instructions, compile specs, devices, and the test inputs of a bundled program.
 
 References that lead nowhere are counted as problems. Offsets that lead outside the flatbuffer, and
@@ -23,8 +24,9 @@ from viewer.formats import format_of
 from viewer.formats.executorch.pte.container import DAMAGED, Container, open_container, sniff
 from viewer.formats.executorch.pte.delegates import read_delegates, read_inline, read_segments
 from viewer.formats.executorch.pte.methods import read_methods
-from viewer.formats.executorch.pte.parts import INLINE, read_parts
+from viewer.formats.executorch.pte.parts import INLINE, parts_of
 from viewer.formats.executorch.pte.program_tables import MOST_METHODS, Problems, ProgramTables
+from viewer.formats.executorch.pte.references import read_references, stored_data
 from viewer.program.executable.executable import Executable, Part, PartKind
 
 _VERSION, _METHODS = 0, 1  # slots of the program
@@ -66,16 +68,19 @@ def _executable(path: str, container: Container, cancelled: Cancelled) -> Execut
     if cancelled():
         raise ReadCancelled
     delegates = read_delegates(tables, methods, container, segments, inline)
-    parts = read_parts(tables, root, container, segments, inline, delegates)
+    references = read_references(tables, root)
+    parts = parts_of(problems, container, segments, inline, delegates, references)
+    stored = stored_data(tables, container, segments, delegates, references)
     if cancelled():
         raise ReadCancelled
     return Executable(
         path=path,
         format=FORMAT.name,
         generation=_generation(container, parts),
-        methods=read_methods(tables, methods, delegates),
+        methods=read_methods(tables, methods, delegates, references),
         parts=parts,
         size=container.size,
+        stored=stored,
         problems=problems.found(),
     )
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.program_tables import MOST_VALUES, Children, Lists, ProgramTables
+from viewer.formats.executorch.pte.references import References
 from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, SCALAR_TYPES, scalar_type
 from viewer.program.executable.tensors import NONE, Dynamism, Tensors
 
@@ -36,7 +37,7 @@ class Values:
         return int(self.all.count[method])
 
 
-def read_values(tables: ProgramTables, methods: Tables) -> Values:
+def read_values(tables: ProgramTables, methods: Tables, references: References) -> Values:
     """Read the values of all methods. Raises Malformed."""
     found = tables.children(methods, _VALUES, "list of values", MOST_VALUES)
     inputs = tables.numbers(methods, _INPUTS, "inputs")
@@ -48,7 +49,7 @@ def read_values(tables: ProgramTables, methods: Tables) -> Values:
     )
     is_tensor = (types == _TENSOR) & (contents > 0)
     own = np.flatnonzero(is_tensor)
-    columns = _tensors(tables, contents[own], own, found, inputs, outputs)
+    columns = _tensors(tables, contents[own], own, found, inputs, outputs, references)
     bounds = np.append(0, np.cumsum(is_tensor))[found.bounds]
     return Values(
         found,
@@ -60,7 +61,13 @@ def read_values(tables: ProgramTables, methods: Tables) -> Values:
 
 
 def _tensors(
-    tables: ProgramTables, at: Ints, own: Ints, values: Children, inputs: Lists, outputs: Lists
+    tables: ProgramTables,
+    at: Ints,
+    own: Ints,
+    values: Children,
+    inputs: Lists,
+    outputs: Lists,
+    references: References,
 ) -> Tensors:
     """The tensors of all methods as one set of columns."""
     tensors, place = tables.of(at, "tensor"), values.place("value")
@@ -69,7 +76,13 @@ def _tensors(
     used, dtype = np.unique(numbers, return_inverse=True)
     data = tensors.numbers(5, np.uint32, 0).astype(np.int64)
     memory, offset = _planned(tables, tensors.targets(6), own, place)
-    is_external, name, names = _extra(tables, tensors.targets(9))
+    is_external, name, names, of_list = _extra(tables, tensors.targets(9))
+    stored = (data > 0) & ~is_external
+    lost = stored & (memory == NONE) & (data >= references.constant_count)
+    is_state = stored & (memory != NONE)
+    data[is_state], is_lost = _states(data[is_state], of_list[is_state], references)
+    lost[is_state] = is_lost
+    tables.problems.count_rows("tensor with missing data", own[lost], place)
     tables.problems.count_rows(
         "tensor of an unknown scalar type", own[~_KNOWN_DTYPE[numbers]], place
     )
@@ -81,7 +94,7 @@ def _tensors(
         size=_bytes(tables, numbers, sizes, own, place),
         memory=memory,
         offset=offset,
-        constant=np.where((data > 0) & ~is_external, data, NONE),
+        constant=np.where(stored, data, NONE),
         is_external=is_external,
         name=name,
         is_input=_mentioned(inputs, values)[own],
@@ -136,14 +149,31 @@ def _planned(
     return memory, offset
 
 
-def _extra(tables: ProgramTables, at: Ints) -> tuple[Bools, Ints, list[str]]:
-    """Which tensors have their data in another file, and the names of tensors as codes."""
+def _states(data: Ints, of_list: Ints, references: References) -> tuple[Ints, Bools]:
+    """Rows among the initial states of all lists, and whether there is no such state.
+
+    data: the number of each in its list. A missing state has the row after the last.
+    """
+    bounds = references.state_offsets.bounds
+    lists = len(bounds) - 1
+    known = (of_list >= 0) & (of_list < lists)
+    own = np.where(known, of_list, 0)
+    if lists:
+        known &= data < np.diff(bounds)[own]
+        data = bounds[own] + data
+    return np.where(known, data, bounds[-1]), ~known
+
+
+def _extra(tables: ProgramTables, at: Ints) -> tuple[Bools, Ints, list[str], Ints]:
+    """Which tensors have their data in another file, names of tensors as codes, and state lists."""
     is_external, name = np.zeros(len(at), np.bool_), np.full(len(at), NONE)
     has = np.flatnonzero(at > 0)
     extra = tables.of(at[has], "extra tensor information")
     name[has], names = tables.texts(extra.targets(1), "names of tensors")
     is_external[has] = extra.numbers(2, np.uint8, 0) == _EXTERNAL
-    return is_external, name, names
+    of_list = np.zeros(len(at), np.int64)
+    of_list[has] = extra.numbers(0, np.uint64, 0).view(np.int64)
+    return is_external, name, names, of_list
 
 
 def _mentioned(lists: Lists, values: Children) -> Bools:

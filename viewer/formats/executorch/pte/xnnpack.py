@@ -1,9 +1,10 @@
-"""Reads XNNPACK's own graph from what its export prepared: nodes with debug handles, and outputs.
+"""Reads XNNPACK's own graph from what its export prepared: nodes with debug handles, and constants.
 
-What was prepared starts with a header (magic "XH00" at byte 4) that states where its flatbuffer is;
-constants follow it. The oldest exports wrote only the flatbuffer. Its identifier is "XN01"
-(schema.fbs) or "XN00" (runtime_schema.fbs), both in backends/xnnpack/serialization of ExecuTorch.
-In both, the nodes have the same slots; types were only ever added at the end.
+What was prepared starts with a header (magic "XH00" at byte 4) that states where its flatbuffer is,
+and where the constants that follow it start. The oldest exports wrote only the flatbuffer. Its
+identifier is "XN01" (schema.fbs) or "XN00" (runtime_schema.fbs), both in
+backends/xnnpack/serialization of ExecuTorch. In both, the nodes have the same slots; types were
+only ever added at the end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from viewer.codecs.flatbuffer import Buffer, Malformed
 from viewer.formats.executorch.pte.program_tables import Problems, ProgramTables
-from viewer.program.executable.executable import XnnpackNode
+from viewer.formats.executorch.pte.xnnpack_constants import Place, read_constants
+from viewer.program.executable.executable import XnnpackConstant, XnnpackNode
 
 _HEADER, _LEAST_HEADER = b"XH00", 30
 _IDENTIFIERS = (b"XN00", b"XN01")
@@ -42,15 +44,19 @@ class Unread(Exception):
 
 @dataclass(frozen=True, slots=True)
 class XnnpackGraph:
-    """The nodes in the order in which XNNPACK runs them, and the number of results of a call."""
+    """The nodes in the order in which XNNPACK runs them, and their constants.
+
+    outputs: the number of results of a call.
+    """
 
     nodes: tuple[XnnpackNode, ...]
     outputs: int
+    constants: tuple[XnnpackConstant, ...]
 
 
-def read_graph(prepared: NDArray[np.uint8]) -> XnnpackGraph:
-    """Read the graph of a delegate. Raises `Unread`."""
-    graph = _flatbuffer(prepared)
+def read_graph(prepared: NDArray[np.uint8], at: int = 0) -> XnnpackGraph:
+    """Read the graph of a delegate. at: where `prepared` is in the file. Raises `Unread`."""
+    start, graph, after = _flatbuffer(prepared)
     if len(graph) < _LEAST or graph[4:8].tobytes() not in _IDENTIFIERS:
         raise Unread("its data is not an XNNPACK graph (neither XN00 nor XN01)")
     try:
@@ -59,26 +65,34 @@ def read_graph(prepared: NDArray[np.uint8]) -> XnnpackGraph:
         nodes = tables.children(root, _NODES, "list of XNNPACK nodes").tables
         outputs = tables.numbers(root, _OUTPUTS, "outputs of XNNPACK").values
         types, handles = nodes.numbers(0, np.uint8, 0), nodes.numbers(2, np.uint32, 0)
+        place = Place(at + start, at + after, at + len(prepared))
+        names = [_name(kind) for kind in range(int(types.max(initial=0)) + 1)]
+        constants = read_constants(tables, root, nodes, names, place)
     except Malformed as error:
         raise Unread(f"{error.reason} (byte {error.byte} of its XNNPACK graph)") from error
     found = tuple(
-        XnnpackNode(_TYPES[kind] if 0 < kind < len(_TYPES) else f"XNN type {kind}", handle)
+        XnnpackNode(names[kind], handle)
         for kind, handle in zip(types.tolist(), handles.tolist(), strict=True)
     )
-    return XnnpackGraph(found, len(outputs))
+    return XnnpackGraph(found, len(outputs), constants)
 
 
-def _flatbuffer(prepared: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The flatbuffer of what was prepared."""
+def _name(kind: int) -> str:
+    return _TYPES[kind] if 0 < kind < len(_TYPES) else f"XNN type {kind}"
+
+
+def _flatbuffer(prepared: NDArray[np.uint8]) -> tuple[int, NDArray[np.uint8], int]:
+    """Where the flatbuffer of what was prepared starts, its bytes, and where constants start."""
     if prepared[4:8].tobytes() != _HEADER:
-        return prepared
+        return 0, prepared, len(prepared)
     if len(prepared) < _LEAST_HEADER:
         raise Unread(f"its XNNPACK header has {len(prepared)} of {_LEAST_HEADER} bytes")
-    start = int.from_bytes(prepared[10:14].tobytes(), "little")
-    size = int.from_bytes(prepared[14:18].tobytes(), "little")
+    start, size, constants = (
+        int.from_bytes(prepared[at : at + 4].tobytes(), "little") for at in (10, 14, 18)
+    )
     if start + size > len(prepared):
         raise Unread(
             f"its XNNPACK graph should end at byte {start + size}, but there are only "
             f"{len(prepared)} bytes"
         )
-    return prepared[start : start + size]
+    return start, prepared[start : start + size], constants
