@@ -1,0 +1,162 @@
+"""The parts of a program file added up by kind, operator, module, dtype or method.
+
+Every part is in one group of each, so the groups add up to the file. Data that several operators
+use is in the group of all of them, never divided. The group of a module has what its operators use
+and no operator outside of it; its total adds that of the modules inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from viewer.analysis.sizes.file_parts import NO_MODULE, FilePart, FileParts
+from viewer.analysis.sizes.stored_items import ItemKind
+from viewer.program.module_tree import ModuleKind
+
+_MOST_LABELS = 3  # of operators or kernels in one label
+
+
+class GroupKey(StrEnum):
+    """What parts are added up by."""
+
+    KIND = "kind"
+    OPERATOR = "operator"
+    MODULE = "module"
+    DTYPE = "dtype"
+    METHOD = "method"
+
+
+@dataclass(frozen=True, slots=True)
+class SizeGroup:
+    """Parts with one key. size: their bytes. total: with those of the modules inside; else `size`.
+
+    parts: indexes into `FileParts.parts`, the largest first. module: of a module, its index into
+    `ModuleTree.modules`; else `NO_MODULE`.
+    """
+
+    label: str
+    size: int
+    total: int
+    parts: tuple[int, ...]
+    module: int = NO_MODULE
+
+
+def groups(found: FileParts, by: GroupKey) -> tuple[SizeGroup, ...]:
+    """Return the groups, the largest first; modules by their totals."""
+    key = _KEYS[by]
+    members: dict[Hashable, list[int]] = {}
+    for i in found.by_size:
+        members.setdefault(key(found, found.parts[i]), []).append(i)
+    sizes = {one: sum(found.parts[i].size for i in some) for one, some in members.items()}
+    if by is GroupKey.MODULE and found.tree is not None:
+        return _modules(found, members, sizes)
+    made = [
+        SizeGroup(_LABELS[by](found, found.parts[some[0]]), sizes[one], sizes[one], tuple(some))
+        for one, some in members.items()
+    ]
+    return tuple(sorted(made, key=lambda group: -group.size))
+
+
+def kind_text(kind: ItemKind) -> str:
+    """Return a kind as a text: "named data"."""
+    return kind.value.replace("_", " ")
+
+
+def operators_text(found: FileParts, part: FilePart) -> str:
+    """Return the operators of a part, at most three; "" without any."""
+    if found.program is None:
+        return ""
+    return _joined([found.program.operators[i].label for i in part.operators])
+
+
+def users_text(part: FilePart) -> str:
+    """Return the kernels, nodes and backends that use a part, at most three; "" without any."""
+    return _joined(list(part.users))
+
+
+def module_text(found: FileParts, part: FilePart) -> str:
+    """Return the path of the module of a part; that of a root is "", as without a module."""
+    tree = found.tree
+    return "" if tree is None or part.module == NO_MODULE else tree.modules[part.module].path
+
+
+def _joined(labels: list[str]) -> str:
+    shown = " + ".join(labels[:_MOST_LABELS])
+    return f"{shown} and {len(labels) - _MOST_LABELS} more" if len(labels) > _MOST_LABELS else shown
+
+
+def _modules(
+    found: FileParts, members: dict[Hashable, list[int]], sizes: dict[Hashable, int]
+) -> tuple[SizeGroup, ...]:
+    """The groups of modules, and those of parts without one."""
+    tree = found.tree
+    assert tree is not None
+    own = np.zeros(len(tree.modules), np.int64)
+    for key, size in sizes.items():
+        if isinstance(key, int) and key != NO_MODULE:
+            own[key] = size
+    total = tree.total(own)
+    made = [
+        SizeGroup(_module_label(found, i), int(own[i]), int(total[i]), tuple(members.get(i, ())), i)
+        for i in np.flatnonzero(total).tolist()
+    ]
+    made += [
+        SizeGroup(str(key), sizes[key], sizes[key], tuple(some))
+        for key, some in members.items()
+        if isinstance(key, str)
+    ]
+    return tuple(sorted(made, key=lambda group: -group.total))
+
+
+def _module_label(found: FileParts, number: int) -> str:
+    tree = found.tree
+    assert tree is not None
+    module = tree.modules[number]
+    return module.path if module.kind is ModuleKind.MODULE else f"({tree.name(number)})"
+
+
+def _unplaced(part: FilePart) -> str:
+    return f"({kind_text(part.kind)})"
+
+
+def _by_operator(found: FileParts, part: FilePart) -> Hashable:
+    if part.operators:
+        return part.operators
+    return part.users or part.kind
+
+
+def _operator_label(found: FileParts, part: FilePart) -> str:
+    return operators_text(found, part) or users_text(part) or _unplaced(part)
+
+
+def _by_module(found: FileParts, part: FilePart) -> Hashable:
+    return _unplaced(part) if part.module == NO_MODULE else part.module
+
+
+def _dtype(found: FileParts, part: FilePart) -> str:
+    return part.dtype or _unplaced(part)
+
+
+def _methods(found: FileParts, part: FilePart) -> str:
+    names = [found.executable.methods[i].name for i in part.methods]
+    return _joined(names) or _unplaced(part)
+
+
+_KEYS: dict[GroupKey, Callable[[FileParts, FilePart], Hashable]] = {
+    GroupKey.KIND: lambda found, part: part.kind,
+    GroupKey.OPERATOR: _by_operator,
+    GroupKey.MODULE: _by_module,
+    GroupKey.DTYPE: _dtype,
+    GroupKey.METHOD: lambda found, part: part.methods or part.kind,
+}
+_LABELS: dict[GroupKey, Callable[[FileParts, FilePart], str]] = {
+    GroupKey.KIND: lambda found, part: kind_text(part.kind),
+    GroupKey.OPERATOR: _operator_label,
+    GroupKey.MODULE: lambda found, part: _unplaced(part),
+    GroupKey.DTYPE: _dtype,
+    GroupKey.METHOD: _methods,
+}

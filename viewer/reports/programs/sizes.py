@@ -1,0 +1,243 @@
+"""The output of `opscope sizes`: the bytes of program files, as data and as text. No Qt.
+
+The data is a stable contract for scripts; the text is derived from it. Sizes are bytes. The sizes
+of the parts of a file add up to the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from viewer import SCHEMA, __version__
+from viewer.analysis.sizes.duplicates import Duplicates, duplicates
+from viewer.analysis.sizes.file_parts import FilePart, FileParts, file_parts
+from viewer.analysis.sizes.groups import (
+    GroupKey,
+    SizeGroup,
+    groups,
+    kind_text,
+    module_text,
+    operators_text,
+)
+from viewer.analysis.sizes.stored_items import ItemKind
+from viewer.codecs.reading import Cancelled, never_cancelled
+from viewer.model.text import bytes_text, one_line
+from viewer.model.times import counted, group_digits, plain_spaces
+from viewer.reports.columns import row_lines
+from viewer.reports.info import Facts
+from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.workspace import Workspace
+
+NOTHING = "no open file is a program file (.pte): only these have parts with sizes"
+_MOST_ROWS = 30  # parts or groups of a file that the text lists
+_MOST_COPIES = 10  # groups of equal parts that the text lists
+_LONGEST = 60  # characters of a name
+_SHORT_HASH = 16
+
+
+def sizes_facts(
+    workspace: Workspace, by: GroupKey | None = None, cancelled: Cancelled = never_cancelled
+) -> Facts:
+    """Return the parts of all program files, as `--json` prints them. Raises ReadCancelled.
+
+    by: also return the parts added up by this key.
+    """
+    files, parts = list[Facts](), list[Facts]()
+    for executable in workspace.executables:
+        found = file_parts(executable, recorded_program(workspace, executable))
+        place = {number: len(parts) + row for row, number in enumerate(found.by_size)}
+        files.append(_file_facts(found, by, place, cancelled))
+        parts += [_part_facts(found, found.parts[i], place) for i in found.by_size]
+    return {"opscope": __version__, "schema": SCHEMA, "files": files, "parts": parts}
+
+
+def _file_facts(
+    found: FileParts, by: GroupKey | None, place: dict[int, int], cancelled: Cancelled
+) -> Facts:
+    """The facts of one file. place: the row of each part in the list of all parts."""
+    kinds = groups(found, GroupKey.KIND)
+    facts: Facts = {
+        "file": found.executable.path,
+        "program": None if found.program is None else found.program.path,
+        "bytes": found.size,
+        "part_count": len(found.parts),
+        "kinds": {group.label.replace(" ", "_"): group.size for group in kinds},
+        "duplicates": _duplicate_facts(duplicates(found, cancelled), place),
+    }
+    if by is not None:
+        facts["by"] = by.value
+        facts["groups"] = [_group_facts(found, group, place) for group in groups(found, by)]
+    return facts
+
+
+def _part_facts(found: FileParts, part: FilePart, place: dict[int, int]) -> Facts:
+    program, methods = found.program, found.executable.methods
+    return {
+        "file": found.executable.path,
+        "kind": part.kind.value,
+        "name": part.name or None,
+        "bytes": part.size,
+        "operator": operators_text(found, part) or None,
+        "operators": []
+        if program is None
+        else [program.operators[i].label for i in part.operators],
+        "module": module_text(found, part) or None,
+        "kernels": list(part.users),
+        "methods": [methods[i].name for i in part.methods],
+        "dtype": part.dtype or None,
+        "shape": None if part.shape is None or not part.dtype else list(part.shape),
+        "parameters": list(part.names),
+        "role": part.role or None,
+        "offset": part.start if part.start >= 0 else None,
+        "delegate": None if part.inside < 0 else place[part.inside],
+    }
+
+
+def _duplicate_facts(found: Duplicates, place: dict[int, int]) -> Facts:
+    return {
+        "groups": [
+            {
+                "parts": [place[i] for i in group.parts],
+                "bytes": group.size,
+                "saved_bytes": group.saved,
+            }
+            for group in found.groups
+        ],
+        "saved_bytes": found.saved,
+        "not_compared": found.unread,
+        "reason": found.why or None,
+    }
+
+
+def _group_facts(found: FileParts, group: SizeGroup, place: dict[int, int]) -> Facts:
+    return {
+        "label": group.label,
+        "bytes": group.size,
+        "total_bytes": group.total,
+        "share": round(group.total / found.size, 6) if found.size else None,
+        "parts": [place[i] for i in group.parts],
+    }
+
+
+def sizes_text(facts: Facts) -> str:
+    """Format the facts for people."""
+    if not facts["files"]:
+        return NOTHING
+    shown, first = [], 0
+    for file in facts["files"]:
+        after = first + file["part_count"]
+        lines = _file_lines(file, facts["parts"][first:after], facts["parts"])
+        shown.append("\n".join(map(plain_spaces, lines)))
+        first = after
+    return "\n\n".join(shown)
+
+
+def _file_lines(file: Facts, own: Sequence[Facts], parts: Sequence[Facts]) -> list[str]:
+    kinds = ", ".join(f"{kind_text(ItemKind(k))} {bytes_text(n)}" for k, n in file["kinds"].items())
+    lines = [
+        f"{one_line(os.path.basename(file['file']))}: {exact_bytes(file['bytes'])}",
+        f"  {kinds}",
+        "",
+    ]
+    if "groups" in file:
+        lines += _group_lines(file)
+    else:
+        lines += _part_lines(own, file["bytes"])
+    return [*lines, *_duplicate_lines(file["duplicates"], parts)]
+
+
+def _part_lines(parts: Sequence[Facts], size: int) -> list[str]:
+    rows: list[tuple[str, ...]] = [("kind", "name", "used by", "tensor", "bytes", "share")]
+    rows += [_part_row(part, size) for part in parts[:_MOST_ROWS]]
+    return [*row_lines(rows, left=4), *_rest(len(parts), "smaller part")]
+
+
+def _part_row(part: Facts, size: int) -> tuple[str, ...]:
+    used_by = part["operator"] or users_of(part["kernels"])
+    return (
+        kind_text(ItemKind(part["kind"])),
+        part_name(part),
+        _short(used_by),
+        tensor_of(part),
+        group_digits(part["bytes"]),
+        share_text(part["bytes"], size),
+    )
+
+
+def _group_lines(file: Facts) -> list[str]:
+    rows: list[tuple[str, ...]]
+    is_tree = file["by"] == GroupKey.MODULE
+    columns = ("total", "bytes") if is_tree else ("bytes",)
+    rows = [(file["by"], "parts", *columns, "share")]
+    for group in file["groups"][:_MOST_ROWS]:
+        sizes = (group["total_bytes"], group["bytes"]) if is_tree else (group["bytes"],)
+        rows.append(
+            (
+                _short(group["label"]),
+                str(len(group["parts"])),
+                *map(group_digits, sizes),
+                share_text(group["total_bytes"], file["bytes"]),
+            )
+        )
+    return [*row_lines(rows, left=1), *_rest(len(file["groups"]), "smaller group")]
+
+
+def _duplicate_lines(found: Facts, parts: Sequence[Facts]) -> list[str]:
+    lines = []
+    if found["groups"]:
+        lines += ["", f"  equal parts: {exact_bytes(found['saved_bytes'])} for copies"]
+    for group in found["groups"][:_MOST_COPIES]:
+        some = [parts[i] for i in group["parts"]]
+        names = ", ".join(part_name(part) for part in some[:3])
+        more = f" and {len(some) - 3} more" if len(some) > 3 else ""
+        lines.append(f"    {len(some)} × {group_digits(group['bytes'])} B: {names}{more}")
+    lines += _rest(len(found["groups"]), "group of equal parts", _MOST_COPIES)
+    if found["not_compared"]:
+        count = counted(found["not_compared"], "part")
+        lines.append(f"  {count} not compared by content: {found['reason']}")
+    return lines
+
+
+def _rest(count: int, thing: str, most: int = _MOST_ROWS) -> list[str]:
+    rest = count - most
+    return [f"  and {rest} more: {thing}s (--json lists all)"] if rest > 0 else []
+
+
+def part_name(part: Facts) -> str:
+    """Return the name of a part; that of XNNPACK's named data, which is a hash, with its role."""
+    name = part["name"] or ""
+    if part["parameters"] or not part["role"]:
+        return _short(name)
+    return part["role"] if part["role"] == name else f"{part['role']} · {_short(name, _SHORT_HASH)}"
+
+
+def tensor_of(part: Facts) -> str:
+    """Return the dtype and shape of a part, "f32 8 × 3"; "" if not known."""
+    if part["dtype"] is None:
+        return ""
+    sizes = " × ".join(map(str, part["shape"] or ())) or "scalar"
+    return f"{part['dtype']} {sizes}"
+
+
+def users_of(kernels: Sequence[str]) -> str:
+    """Return the first kernels as one text."""
+    shown = " + ".join(kernels[:2])
+    return f"{shown} and {len(kernels) - 2} more" if len(kernels) > 2 else shown
+
+
+def exact_bytes(size: int) -> str:
+    """Return "1.2 kB (1 156 B)"."""
+    exact = f"{group_digits(size)} B"
+    return exact if abs(size) < 1000 else f"{bytes_text(size)} ({exact})"
+
+
+def share_text(size: int, of: int) -> str:
+    """Return the share of a file: "12.3 %"."""
+    share = size / of if of else 0.0
+    return "< 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"
+
+
+def _short(text: str, most: int = _LONGEST) -> str:
+    line = one_line(text)
+    return line if len(line) <= most else f"{line[: most - 1]}…"
