@@ -28,6 +28,8 @@ from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.memory.plan import memory_plan
 from viewer.analysis.memory.run_times import planned_counters
+from viewer.analysis.sizes.file_parts import file_parts
+from viewer.analysis.sizes.groups import GroupKey, groups
 from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.reading import UnreadableFile
 from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
@@ -43,6 +45,8 @@ from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.info import info, info_text
 from viewer.reports.memory import memory_facts, memory_text
+from viewer.reports.programs.differences import difference_facts, difference_text
+from viewer.reports.programs.sizes import sizes_facts, sizes_text
 from viewer.view.open_trace import views_of
 from viewer.view.sessions.saved_view import shown_view
 from viewer.view.sessions.session_file import find_inputs, is_session, with_inputs
@@ -240,6 +244,9 @@ def use(item: Item, kind: Kind, path: Path) -> None:
     if isinstance(item, Executable):
         said.append(memory_text(memory_facts(workspace)))
         check_memory(item)
+        said.append(sizes_text(sizes_facts(workspace, GroupKey.OPERATOR)))
+        said.append(difference_text(difference_facts(_alone(item), _alone(_own_program()))))
+        check_sizes(item)
     for trace in workspace.traces:
         said += workspace.warnings(trace)
         table = workspace.links(trace)
@@ -269,6 +276,29 @@ def check_memory(executable: Executable) -> None:
         if len(plan.storages):
             held = plan.storages.live_at(plan.peak_instruction)
             must(int(plan.storages.size[held].sum()) >= plan.peak > 0, "a peak without tensors")
+
+
+def check_sizes(executable: Executable) -> None:
+    """Check the parts of a program file: they and their groups add up to the file."""
+    found = file_parts(executable)
+    must(sum(part.size for part in found.parts) == executable.size, "parts are not the file")
+    must(all(0 < part.size <= part.extent for part in found.parts), "a part of a negative size")
+    for key in GroupKey:
+        total = sum(group.size for group in groups(found, key))
+        must(total == executable.size, f"groups by {key} are not the file")
+
+
+@cache
+def _own_program() -> Executable:
+    found = open_file(str(DATA / "pte" / "mobile_x.pte"))
+    assert isinstance(found, Executable)
+    return found
+
+
+def _alone(executable: Executable) -> Workspace:
+    workspace = Workspace()
+    workspace.add(executable)
+    return workspace
 
 
 def _check_links(table: LinkTable) -> None:

@@ -1,0 +1,1 @@
+"""Two program files: what differs in their instructions, delegates, planned memory and sizes."""
