@@ -209,7 +209,9 @@ def part_name(part: Facts) -> str:
     name = part["name"] or ""
     if part["parameters"] or not part["role"]:
         return _short(name)
-    return part["role"] if part["role"] == name else f"{part['role']} · {_short(name, _SHORT_HASH)}"
+    role: str = part["role"]
+    own = name.removeprefix(f"{role}_")  # "scale_5faa62ef7..."
+    return role if role == name else f"{role} · {_short(own, _SHORT_HASH)}"
 
 
 def tensor_of(part: Facts) -> str:
