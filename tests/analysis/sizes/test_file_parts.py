@@ -117,7 +117,7 @@ def test_the_initial_state_of_a_tensor_is_a_part(tmp_path):
     assert state.users == ("aten::add.out",)
 
 
-def test_data_in_another_file_is_found_if_this_one_has_it_too():
+def test_data_in_another_file_is_no_part():
     found = file_parts(open_file(str(FILES / "ext.pte")))
     assert {one.kind for one in found.parts} == {ItemKind.PROGRAM}
 
