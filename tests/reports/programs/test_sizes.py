@@ -59,7 +59,7 @@ def test_groups_are_added_if_asked_for():
     assert (model["bytes"], model["total_bytes"]) == (80, 112)
     assert {facts["parts"][i]["name"] for i in model["parts"]} == {"fc.weight", "fc.bias"}
     lines = sizes_text(facts).splitlines()
-    assert lines[3].split() == ["module", "parts", "total", "bytes", "share"]
+    assert lines[3].split() == ["module", "parts", "total", "self", "share"]
 
 
 def test_the_text_is_for_people():

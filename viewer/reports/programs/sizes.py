@@ -168,7 +168,7 @@ def _part_row(part: Facts, size: int) -> tuple[str, ...]:
 def _group_lines(file: Facts) -> list[str]:
     rows: list[tuple[str, ...]]
     is_tree = file["by"] == GroupKey.MODULE
-    columns = ("total", "bytes") if is_tree else ("bytes",)
+    columns = ("total", "self") if is_tree else ("bytes",)
     rows = [(file["by"], "parts", *columns, "share")]
     for group in file["groups"][:_MOST_ROWS]:
         sizes = (group["total_bytes"], group["bytes"]) if is_tree else (group["bytes"],)
