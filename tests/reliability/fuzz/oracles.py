@@ -44,8 +44,8 @@ from viewer.model.untimed import value_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.info import info, info_text
-from viewer.reports.memory import memory_facts, memory_text
 from viewer.reports.programs.differences import difference_facts, difference_text
+from viewer.reports.programs.memory import memory_facts, memory_text
 from viewer.reports.programs.sizes import sizes_facts, sizes_text
 from viewer.view.open_trace import views_of
 from viewer.view.sessions.saved_view import shown_view

@@ -7,7 +7,7 @@ import json
 
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
-from viewer.reports.memory import NOTHING, memory_facts, memory_text
+from viewer.reports.programs.memory import NOTHING, memory_facts, memory_text
 
 
 def run(arguments: list[str]) -> int:

@@ -27,7 +27,7 @@ from viewer.program.program import Program
 from viewer.render.arena import ArenaBoxes
 from viewer.render.counter_raster import CounterRaster
 from viewer.render.palette import OPERATORS, PLAIN, SLAB, Palette, by_name
-from viewer.reports.memory import INPUT, origin
+from viewer.reports.programs.memory import INPUT, origin
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.recorded_programs import recorded_program
 from viewer.workspace.workspace import Workspace

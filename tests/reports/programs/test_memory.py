@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders.pte_writer import KERNEL, Method, write_program
 from tests.paths import DATA
-from viewer.reports.memory import NOTHING, memory_facts, memory_text
+from viewer.reports.programs.memory import NOTHING, memory_facts, memory_text
 from viewer.workspace.workspace import Workspace
 
 FILES = DATA / "pte"
