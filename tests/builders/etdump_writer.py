@@ -24,11 +24,12 @@ F32, I64 = 6, 4
 
 @dataclass(frozen=True)
 class Tensor:
-    """Scalar type, sizes and the offset of its data in the debug buffer."""
+    """Scalar type, sizes and the offset of its data in the debug buffer; strides if logged."""
 
     scalar_type: int
     sizes: Sequence[int]
     offset: int = 32
+    strides: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -208,14 +209,20 @@ class _Writer:
         prepend(0, value, 0)
         return self.b.EndObject()
 
+    def numbers(self, numbers: Sequence[int]) -> int:
+        self.b.StartVector(8, len(numbers), 8)
+        for number in reversed(numbers):
+            self.b.PrependInt64(number)
+        return self.b.EndVector()
+
     def tensor(self, tensor: Tensor) -> int:
         b = self.b
-        b.StartVector(8, len(tensor.sizes), 8)
-        for size in reversed(tensor.sizes):
-            b.PrependInt64(size)
-        sizes = b.EndVector()
+        sizes = self.numbers(tensor.sizes)
+        strides = None if tensor.strides is None else self.numbers(tensor.strides)
         b.StartObject(4)
         b.PrependUOffsetTRelativeSlot(1, sizes, 0)
+        if strides is not None:
+            b.PrependUOffsetTRelativeSlot(2, strides, 0)
         b.PrependInt64Slot(3, tensor.offset, 0)
         b.PrependInt8Slot(0, tensor.scalar_type, 0)
         return b.EndObject()

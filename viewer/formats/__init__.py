@@ -115,6 +115,9 @@ _SAFE = Fraction(1, 2)
 _NO_PROFILE = "It contains no profile: open the ETDump and the ETRecord of the model"
 # A debug buffer has no header: its tensors are found through the debug events of the ETDump.
 _BUFFER_SUFFIX = ".bin"
+# Of an .npz file, which numpy.savez writes.
+_ARRAY_MEMBER = b".npy"
+_AS_REFERENCE = "It is a reference for logged values: opscope numbers RUN.etdp --with FILE.npz"
 # The first members of a model that torch.export.save wrote, as they stand in the ZIP archive.
 _PT2_MEMBERS = (b"archive_format", b"serialized_exported_program.json")
 # Files that users open by mistake, recognized by their first bytes: what it is, and what to open
@@ -167,6 +170,8 @@ def choose(head: bytes, path: str) -> Format:
         raise UnreadableFile(
             path, "this is a model that torch.export saved (.pt2)", remedy=_NO_PROFILE
         )
+    if head.startswith(b"PK\x03\x04") and _ARRAY_MEMBER in head:
+        raise UnreadableFile(path, "this is an .npz file of arrays", remedy=_AS_REFERENCE)
     for offset, magic, what, remedy in _STRANGERS:
         if head[offset : offset + len(magic)] == magic:
             raise UnreadableFile(path, f"this is {what}", remedy=remedy)
@@ -176,7 +181,10 @@ def choose(head: bytes, path: str) -> Format:
         raise UnreadableFile(path, reason, remedy=remedy)
     names = ", ".join(f.name for f in formats())
     if path.endswith(_BUFFER_SUFFIX):
-        buffer = "If it is a debug buffer, open the ETDump that was written with it. "
+        buffer = (
+            "If it is a debug buffer, open the ETDump that was written with it: opscope numbers "
+            "reads both. "
+        )
     else:
         buffer = ""
     raise UnreadableFile(

@@ -199,7 +199,8 @@ class Method:
     without one. delegates_only: only delegate maps are known, nothing about other instructions.
     by_handle: debug handle -> operator. later_names: debug handle -> names in the graph after
     transform passes; `NO_HANDLE`: nodes that the passes added. flow: data flow between its
-    operators, None if no graph states it. results: names of the values that it returns.
+    operators, None if no graph states it. results: names of the values that it returns. outputs:
+    instruction id of a DELEGATE_CALL -> the number of its results, where it is recorded.
     """
 
     name: str
@@ -210,6 +211,7 @@ class Method:
     flow: MethodFlow | None = None
     results: frozenset[str] = frozenset()
     delegates_only: bool = False
+    outputs: Mapping[int, int] = field(default_factory=dict)
 
     def delegate_at(self, instruction: int) -> DelegateMap | None:
         """The map of a DELEGATE_CALL: its own, else the one that applies to any call."""

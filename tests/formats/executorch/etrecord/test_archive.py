@@ -48,6 +48,7 @@ def test_pickles_are_never_opened(tmp_path, monkeypatch):
     assert read(path).methods == read(DATA / "demo_str.etrecord").methods
     assert {n.partition("/")[0] for n in opened} <= {
         EDGE, "exported_program", "debug_handle_map", "delegate_map", "export_graph_id",
+        "instruction_id_to_num_outs_map",
     }  # fmt: skip
     assert not set(opened) & set(blobs)
 

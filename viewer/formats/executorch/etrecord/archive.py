@@ -73,9 +73,8 @@ class Members:
             self.edge["forward"] = EDGE
         edge = set(self.edge.values())
         self.graphs = [n for n in programs if n == ATEN or ("/" in n and n not in edge)]
-        known = (DEBUG_HANDLES, DELEGATES, EXPORT_GRAPH)
+        known = (DEBUG_HANDLES, DELEGATES, NUMBER_OF_OUTPUTS, EXPORT_GRAPH)
         self.maps = frozenset(n for n in known if n in self._all)
-        self.counts_outputs = NUMBER_OF_OUTPUTS in self._all
         selected = {*edge, *self.graphs, *self.maps}
         self._total = sum(self._all[n].file_size for n in selected)
         # Members may share bytes of the file, so their sizes are checked as a sum.

@@ -4,6 +4,7 @@ JSON converted all keys to strings and tuples to arrays. For each method and ins
 `debug_handle_map` has one debug handle (kernels) or an array of them (delegate calls, with
 duplicates). For the instruction id of each delegate call, `delegate_map` has the backend's name and
 what it returned: an object of identifiers, an empty one (always for XNNPACK), or null.
+`instruction_id_to_num_outs_map` has the number of results of each delegate call.
 """
 
 from __future__ import annotations
@@ -48,6 +49,18 @@ def delegate_maps(value: Any, complain: Complain) -> dict[int, DelegateMap]:
                 else:
                     entries[identifier] = handles
         found[instruction] = DelegateMap(text(entry.get("name")), entries)
+    return found
+
+
+def output_counts(value: Any, complain: Complain) -> dict[int, int]:
+    """Instruction id of a delegate call -> the number of its results; reports invalid entries."""
+    found = {}
+    for key, entry in mapping(value).items():
+        instruction, count = whole_number(key), whole_number(entry)
+        if instruction is None or count is None or count < 1:
+            complain("invalid number of outputs of a delegate call", key)
+        else:
+            found[instruction] = count
     return found
 
 

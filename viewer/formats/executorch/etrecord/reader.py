@@ -2,9 +2,9 @@
 
 An ETRecord is a ZIP archive of JSON members (`archive`): the edge dialect graph of every method
 (one flat member up to 1.1, one per method since 1.2), the ATen program and extra graphs of other
-stages (`graph`), the debug handle map and the delegate map (`debug_handle_maps`). Members that are
-pickles are never read, and the number of outputs per instruction is not needed. Specified by the
-ExecuTorch sources, devtools/etrecord; generations 0.1 to 1.5.
+stages (`graph`), the maps of debug handles, of delegates and of their numbers of outputs
+(`debug_handle_maps`). Members that are pickles are never read. Specified by the ExecuTorch sources,
+devtools/etrecord; generations 0.1 to 1.5.
 
 The format does not state these rules, but real files need them:
 
@@ -40,10 +40,15 @@ from viewer.formats.executorch.etrecord.archive import (
     EDGE,
     EXPORT_GRAPH,
     MAGIC,
+    NUMBER_OF_OUTPUTS,
     Members,
 )
 from viewer.formats.executorch.etrecord.dataflow import NodeFlows
-from viewer.formats.executorch.etrecord.debug_handle_maps import delegate_maps, instruction_handles
+from viewer.formats.executorch.etrecord.debug_handle_maps import (
+    delegate_maps,
+    instruction_handles,
+    output_counts,
+)
 from viewer.formats.executorch.etrecord.graph import (
     AtenOrigin,
     GraphReader,
@@ -98,6 +103,7 @@ class _Reader:
         self._graphs = GraphReader(self._problem)
         self._handles: dict[str, Any] = {}
         self._delegates: dict[str, Any] = {}
+        self._outputs: dict[str, Any] = {}
         self._generation = ""
         self._first = 0
 
@@ -144,6 +150,8 @@ class _Reader:
             self._handles = mapping(self._json(DEBUG_HANDLES))
         if DELEGATES in self._members.maps:
             self._delegates = mapping(self._json(DELEGATES))
+        if NUMBER_OF_OUTPUTS in self._members.maps:
+            self._outputs = mapping(self._json(NUMBER_OF_OUTPUTS))
 
     def _extra_nodes(self, name: str) -> tuple[GraphNode, ...]:
         return tuple(self._graphs.all_nodes(self._json(name)))
@@ -226,6 +234,7 @@ class _Reader:
             operators=operators,
             handles=handles,
             delegates=delegate_maps(self._delegates.get(name), self._problem),
+            outputs=output_counts(self._outputs.get(name), self._problem),
             later_names=later_names,
             flow=None if member is None else flows.method_flow([indexes[id(n)] for n in nodes]),
             results=results,
@@ -266,7 +275,7 @@ class _Reader:
         """The releases that write such an ETRecord, which states no release itself."""
         if not self._members.is_flat:
             return "1.2+"
-        if EXPORT_GRAPH in self._members.maps or self._members.counts_outputs:
+        if {EXPORT_GRAPH, NUMBER_OF_OUTPUTS} & self._members.maps:
             return "1.0-1.1"
         if has_node_names(program):
             return "1.0-1.1"

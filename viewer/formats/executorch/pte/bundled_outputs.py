@@ -1,0 +1,170 @@
+"""Reads the test cases of a bundled program (.bpte): the outputs that each input should give.
+
+Specified by devtools/bundled_program/schema/bundled_program_schema.fbs of ExecuTorch. The values
+are in the flatbuffer: they are mapped, and read when they are needed. Inputs are not read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.arrays import Ints
+from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, numbers_in
+from viewer.codecs.reading import UnreadableFile
+from viewer.codecs.tensor_values import TensorLayout
+from viewer.formats import head_of
+from viewer.formats.executorch.pte.container import BUNDLED, DAMAGED
+from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, scalar_type
+from viewer.formats.executorch.texts import decoded
+from viewer.formats.mapped_file import MappedFile
+
+SUFFIX = ".bpte"
+_SUITES, _NAME, _CASES, _OUTPUTS = 1, 0, 1, 1  # slots
+_TYPE, _VALUE = 0, 1  # of the union in a value
+_TENSOR, _INT, _BOOL, _DOUBLE = 1, 2, 3, 4
+_DTYPE, _SIZES, _DATA, _ORDER = 0, 1, 2, 3  # slots of a tensor
+_MOST_VALUES = 1 << 16
+_LEAST = 8  # bytes of a table and the offset to it
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedValue:
+    """One expected output: a tensor and where its bytes are in the file, or a number.
+
+    layout: of the tensor, or of the number alone. fault: why it cannot be read.
+    """
+
+    layout: TensorLayout
+    offset: int = 0
+    number: float | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BundledCase:
+    """The expected outputs of one input of a method. number: of the input, from 0."""
+
+    method: str
+    number: int
+    outputs: tuple[ExpectedValue, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class BundledCases:
+    """The test cases of a bundled program, and the file that has their bytes."""
+
+    path: str
+    file: MappedFile
+    cases: tuple[BundledCase, ...]
+
+
+def is_bundled(path: str) -> bool:
+    """Whether a file is a bundled program."""
+    try:
+        return head_of(path)[4:8] == BUNDLED
+    except UnreadableFile:
+        return False
+
+
+def read_bundled_cases(path: str) -> BundledCases:
+    """Read the expected outputs of all test cases. Raises UnreadableFile."""
+    if not is_bundled(path):
+        raise UnreadableFile(path, "this is not a bundled program (.bpte)")
+    try:
+        file = MappedFile(path)
+        return BundledCases(path, file, tuple(_cases(Buffer(file.bytes))))
+    except Malformed as error:
+        raise UnreadableFile(
+            path, error.reason, where=f"byte {error.byte}", remedy=DAMAGED
+        ) from error
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(path, f"it cannot be read ({error})") from error
+
+
+def _cases(buffer: Buffer) -> list[BundledCase]:
+    start = int.from_bytes(buffer.bytes[:4].tobytes(), "little")
+    root = Tables(buffer, np.array([start]), "bundled program")
+    suites, _ = _children(buffer, root, _SUITES, "test suites")
+    codes, raw = distinct_texts(buffer, suites.targets(_NAME), "names of methods")
+    names = [*decoded(raw, lambda *_: None), ""]
+    cases, of_suite = _children(buffer, suites, _CASES, "test cases")
+    values, of_case = _children(buffer, cases, _OUTPUTS, "expected outputs")
+    found = [ExpectedValue(TensorLayout("", ()))] * len(values)
+    kinds = values.numbers(_TYPE, np.uint8, 0).astype(np.int64)
+    at = values.targets(_VALUE)
+    kinds[at == 0] = 0
+    for kind in np.unique(kinds).tolist():
+        here = np.flatnonzero(kinds == kind)
+        for i, value in zip(here.tolist(), _values(buffer, kind, at[here]), strict=True):
+            found[i] = value
+    ends = np.searchsorted(of_case, np.arange(len(cases) + 1)).tolist()
+    first = np.searchsorted(of_suite, np.arange(len(suites)))
+    return [
+        BundledCase(
+            names[codes[suite]],
+            number - int(first[suite]),
+            tuple(found[ends[number] : ends[number + 1]]),
+        )
+        for number, suite in enumerate(of_suite.tolist())
+    ]
+
+
+def _children(buffer: Buffer, tables: Tables, slot: int, what: str) -> tuple[Tables, Ints]:
+    """The tables in the vectors of a slot, and the number of the parent of each."""
+    first, length = buffer.vectors(tables.targets(slot), 4, what)
+    if int(length.sum()) > _MOST_VALUES:
+        raise Malformed(int(first[0]), f"more than {_MOST_VALUES:,} {what}")
+    at = elements(buffer, first, length, what, _LEAST)
+    return Tables(buffer, at, what), np.repeat(np.arange(len(length)), length)
+
+
+def _values(buffer: Buffer, kind: int, at: Ints) -> list[ExpectedValue]:
+    if kind == _TENSOR:
+        return _tensors(buffer, at)
+    if kind not in (_INT, _BOOL, _DOUBLE):
+        return [ExpectedValue(TensorLayout("value of an unknown type", ()))] * len(at)
+    tables = Tables(buffer, at, "expected number")
+    if kind == _INT:
+        return [_number("i64", one) for one in tables.numbers(0, np.int64, 0).tolist()]
+    if kind == _BOOL:
+        return [_number("bool", one != 0) for one in tables.numbers(0, np.uint8, 0).tolist()]
+    return [_number("f64", one) for one in tables.numbers(0, np.float64, 0).tolist()]
+
+
+def _number(dtype: str, value: float) -> ExpectedValue:
+    return ExpectedValue(TensorLayout(dtype, ()), number=value)
+
+
+def _tensors(buffer: Buffer, at: Ints) -> list[ExpectedValue]:
+    tables = Tables(buffer, at, "expected tensor")
+    dtypes = tables.numbers(_DTYPE, np.uint8, 0).tolist()
+    first, rank = buffer.vectors(tables.targets(_SIZES), 4, "sizes of an expected tensor")
+    sizes = numbers_in(buffer, first, rank, np.int32, "sizes of expected tensors")
+    starts = (np.cumsum(rank) - rank).tolist()
+    data, length = buffer.vectors(tables.targets(_DATA), 1, "data of an expected tensor")
+    order, count = buffer.vectors(tables.targets(_ORDER), 1, "dimensions of an expected tensor")
+    found = []
+    for i, (dtype, n) in enumerate(zip(dtypes, rank.tolist(), strict=True)):
+        own = tuple(sizes[starts[i] : starts[i] + n].tolist())
+        dimensions = buffer.bytes[order[i] : order[i] + count[i]].tolist()
+        if n > MOST_DIMENSIONS:
+            layout = TensorLayout(f"tensor of {n} dimensions", ())
+        else:
+            layout = TensorLayout(scalar_type(dtype)[0], own, _strides(own, dimensions))
+        is_short = not layout.fault and layout.extent > int(length[i])
+        fault = "tensor that ends early" if is_short else layout.fault
+        found.append(ExpectedValue(layout, int(data[i]), fault=fault))
+    return found
+
+
+def _strides(sizes: tuple[int, ...], order: list[int]) -> tuple[int, ...]:
+    """The strides of a tensor whose dimensions are stored in an order, outermost first."""
+    if order == sorted(order) or sorted(order) != list(range(len(sizes))):
+        return ()
+    strides, step = [0] * len(sizes), 1
+    for dimension in reversed(order):
+        strides[dimension] = step
+        step *= sizes[dimension]
+    return tuple(strides)
