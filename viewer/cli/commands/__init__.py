@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 
 COMMANDS = (
-    "info", "stats", "calls", "export", "estimates", "delegation", "memory", "sizes", "findings",
-    "compare", "inspect", "screenshot",
+    "info", "stats", "calls", "export", "estimates", "delegation", "memory", "sizes", "numbers",
+    "findings", "compare", "inspect", "screenshot",
 )  # fmt: skip
 
 

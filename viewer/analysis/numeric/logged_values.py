@@ -1,0 +1,108 @@
+"""The values of a profile's debug events, read from its debug buffer when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.analysis.numeric.logged_calls import LoggedCall, LoggedCalls, LoggedInference
+from viewer.analysis.numeric.logged_tensors import LoggedTensors
+from viewer.codecs.tensor_values import StoredTensor, TensorLayout, scalar
+from viewer.model.trace import UntimedEvents, ValueType
+
+# Tensors of a file do not overlap, so together they are at most as large as the buffer. A file that
+# claims more than this many times its size would take hours.
+_MOST_OVERLAP = 4
+OVERLAP = "tensors overlap in the debug buffer: left out"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value: how it is stored, and what opens it.
+
+    offset: in the debug buffer, None for a number in the file itself. fault: why it cannot be read,
+    "" if it can. open: returns its tensor; may raise UnreadableFile for a value of another file.
+    """
+
+    layout: TensorLayout
+    open: Callable[[], StoredTensor]
+    offset: int | None = None
+    fault: str = ""
+
+
+def unreadable(layout: TensorLayout, fault: str, offset: int | None = None) -> Value:
+    """Return a value that cannot be read, with the reason."""
+
+    def refuse() -> StoredTensor:
+        raise ValueError(fault)
+
+    return Value(layout, refuse, offset, fault)
+
+
+def value_of(
+    layout: TensorLayout,
+    data: NDArray[np.uint8],
+    offset: int = 0,
+    let_go: Callable[[int, int], None] | None = None,
+) -> Value:
+    """Return a value in some bytes."""
+    try:
+        tensor = StoredTensor(layout, data, offset, let_go)
+    except ValueError as error:
+        return unreadable(layout, str(error), offset)
+    return Value(layout, lambda: tensor, offset)
+
+
+def number(dtype: str, value: float) -> Value:
+    """Return a value that is a single number; dtype: "i64", "f64" or "bool"."""
+    tensor = scalar(dtype, value)
+    return Value(tensor.layout, lambda: tensor)
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedValues:
+    """The values of one profile.
+
+    data: the debug buffer, empty without one. let_go: frees what was read of it.
+    """
+
+    calls: LoggedCalls
+    tensors: LoggedTensors
+    data: NDArray[np.uint8]
+    let_go: Callable[[int, int], None] | None = None
+
+    def of(self, inference: LoggedInference) -> list[tuple[LoggedCall, list[Value]]]:
+        """Return the calls of an inference, each with its values."""
+        events = self.calls.table.trace.untimed
+        left = _MOST_OVERLAP * len(self.data)
+        found = []
+        for call in self.calls.of(inference):
+            values: list[Value] = []
+            for event in call.events:
+                for value in self._of_event(events, event):
+                    if value.offset is not None and not value.fault:
+                        left -= value.layout.extent
+                        if left < 0:
+                            value = unreadable(value.layout, OVERLAP, value.offset)
+                    values.append(value)
+            found.append((call, values))
+        return found
+
+    def _of_event(self, events: UntimedEvents, event: int) -> list[Value]:
+        type, value = ValueType(int(events.type[event])), int(events.value[event])
+        if type is ValueType.BOOL:
+            return [number("bool", float(value))]
+        if type is ValueType.INT:
+            return [number("i64", value)]
+        if type in (ValueType.DOUBLE, ValueType.FLOAT):
+            return [number("f64", float(np.int64(value).view(np.float64)))]
+        stored = self.tensors.of_event(int(events.source_row[event]))
+        return [value_of(layout, self.data, offset, self.let_go) for layout, offset in stored]
+
+
+def results_of(call: LoggedCall, values: Sequence[Value]) -> list[Value]:
+    """Return the values of a call that are results."""
+    return list(values if call.results is None else values[-call.results :])
