@@ -5,11 +5,14 @@ import random
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.compat.inspector.test_official import DATA, GOLDEN
 from viewer import __version__
 from viewer.cli import main
+from viewer.formats.executorch.logged_profile import logged_profile
+from viewer.workspace.workspace import Workspace
 
 DUMP, RECORD, OTHER = "demo_str_x4.etdp", "demo_str.etrecord", "demo_generated_int.etrecord"
 MULTI = "multi_forward_decode_portable_x3.etdp"
@@ -161,11 +164,46 @@ def test_scales_are_those_of_the_official_command(controller, capsys):
     assert "stops here with RuntimeError: For TimeScale in cycles" in err
 
 
-@pytest.mark.parametrize("more", [(), ("--compat",)])
-def test_comparing_results_is_not_supported(controller, capsys, more):
-    code, out, err = inspect(capsys, DUMP, "--compare_results", *more)
+def test_comparing_results_needs_reference_outputs_that_are_no_pickle(controller, capsys):
+    code, out, err = inspect(capsys, DUMP, "--compare_results")
     assert (code, out) == (2, "")
-    assert "--compare_results is not supported" in err
+    assert "--compare_results needs --reference_outputs" in err
+
+
+def test_as_the_official_tool_it_stops_after_the_table_without_references(controller, capsys):
+    code, out, err = inspect(capsys, DUMP, "--compare_results", "--compat")
+    assert code == 1
+    assert out == inspect(capsys, DUMP, "--compat")[1]
+    assert "stops here with TypeError: 'NoneType' object is not iterable" in err
+
+
+@pytest.mark.parametrize("more", [(), ("--compat",)])
+def test_metrics_of_the_outputs_follow_the_table(controller, capsys, tmp_path, more):
+    folder = DATA / "numbers"
+    arguments = [str(folder / "portable.etdp"), *more]
+    values = opened_outputs(folder / "portable.etdp")
+    references = tmp_path / "references.npz"
+    np.savez(references, output_0=values[0] * 1.5, output_1=values[1])
+    table = inspect(capsys, *arguments)[1]
+    code, out, _ = inspect(
+        capsys, *arguments, "--compare_results", "--reference_outputs", str(references)
+    )
+    assert code == 0
+    assert out.removeprefix(table).split("\n") == [
+        "snr", "-" * 20, "0     9.54000", "1         inf", "", "",
+        "mse", "-" * 20, "0     0.00000", "1     0.00000", "", "",
+        "cosine_similarity", "-" * 20, "0     1.00000", "1     1.00000", "", "", "",
+    ]  # fmt: skip
+    more_json = ("--compare_results", "--reference_outputs", str(references), "--json")
+    (found,) = json.loads(inspect(capsys, *arguments, *more_json)[1])["compare_results"]
+    assert found["snr"] == [9.54, None]
+
+
+def opened_outputs(path):
+    workspace = Workspace()
+    profile = logged_profile(workspace.links(workspace.open(str(path))))
+    *_, (_, values) = profile.side(profile.inferences[0]).logged
+    return [value.open().array for value in values]
 
 
 def test_a_dump_is_needed(controller, capsys):

@@ -1,16 +1,17 @@
 """`opscope inspect`: the official Inspector's command line, without torch and with correct values.
 
 The arguments are those of `python -m executorch.devtools.inspector.inspector_cli`, and so is the
-output: the table on stdout, and the same as tab-separated text in the file of `--tsv_path`. Four
+output: the table on stdout, and the same as tab-separated text in the file of `--tsv_path`. Five
 options are added: `--json` (one object on stdout instead of the table),
 `--include_delegate_debug_data` (a keyword of the official library that its command line lacks),
 `--clock`, the rate of a delegate's own clock, with which its events are in the target scale, and
 `--compat`, which prints what Inspector 1.5.1 prints, including its bugs, or reports where it would
-fail.
+fail, and `--reference_outputs`, with which `--compare_results` prints the metrics that the official
+tool draws.
 
-`--debug_buffer_path` is accepted and its file must exist, but it has no effect, because the table
-contains no tensor values. Exit code 0 for success; 1 if an input cannot be read or nothing can be
-written; 2 for wrong usage and for `--compare_results`, which is not supported.
+The table contains no tensor values, so `--debug_buffer_path` only has an effect on
+`--compare_results`. Exit code 0 for success; 1 if an input cannot be read or nothing can be
+written; 2 for wrong usage.
 """
 
 from __future__ import annotations
@@ -33,6 +34,13 @@ from viewer.compat.inspector import official as official_inspector
 from viewer.compat.inspector import official_events as inspector_events
 from viewer.compat.inspector import official_record as inspector_record
 from viewer.compat.inspector.answers import InspectorAnswers
+from viewer.compat.inspector.compare_results import (
+    NO_REFERENCE,
+    Metrics,
+    compared_results,
+    metric_lines,
+    metrics_as_json,
+)
 from viewer.compat.inspector.official_errors import VERSION, InspectorError
 from viewer.compat.inspector.table import AnswerTable
 from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
@@ -50,8 +58,8 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
     """Run one command; `complain` takes one line for stderr. Returns the exit code."""
     parser = _parser()
     chosen = parser.parse_args(arguments)
-    if chosen.compare_results:
-        parser.error("--compare_results is not supported: no tensor values are compared here")
+    if chosen.compare_results and not chosen.reference_outputs and not chosen.compat:
+        parser.error(NO_REFERENCE)
     if is_mixed(chosen.source_time_scale, chosen.target_time_scale) and not chosen.compat:
         parser.error(MIXED)
     if chosen.clock and chosen.compat:
@@ -62,19 +70,26 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         except ValueError as error:
             parser.error(f"--max-memory {error}")
     chosen.clock = [_delegate_clock(parser, text) for text in chosen.clock]
-    inputs = [chosen.etdump_path, chosen.etrecord_path, chosen.debug_buffer_path]
+    inputs = [
+        chosen.etdump_path,
+        chosen.etrecord_path,
+        chosen.debug_buffer_path,
+        chosen.reference_outputs,
+    ]
     if chosen.tsv_path and any(path and is_same_file(path, chosen.tsv_path) for path in inputs):
         parser.error(f"{chosen.tsv_path}: this is an input file and would be overwritten")
     try:
         if chosen.debug_buffer_path:
             _check_readable(chosen.debug_buffer_path)
         sheet, facts = (_official if chosen.compat else _right)(chosen, complain)
+        results = _results(chosen)
     except (UnreadableFile, InspectorError) as error:
         remedy = "; without --compat opscope inspect answers" if _is_theirs(error) else ""
         complain(f"{error}{remedy}")
         return 1
     if chosen.json:
-        print(json.dumps(facts(), indent=1))
+        more = {"compare_results": [metrics_as_json(one) for one in results]} if results else {}
+        print(json.dumps({**facts(), **more}, indent=1))
     else:
         for line in sheet.grid():
             print(line)
@@ -85,7 +100,40 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         except OSError as error:
             complain(f"{chosen.tsv_path}: it cannot be written ({error.strerror or error})")
             return 1
-    return 0
+    if results and not chosen.json:
+        for line in (line for one in results for line in metric_lines(one)):
+            print(line)
+    problem = _official_comparison(chosen) if chosen.compare_results and not results else ""
+    if problem:
+        complain(problem)
+    return 1 if problem else 0
+
+
+def _results(chosen: argparse.Namespace) -> list[Metrics]:
+    """Return the metrics of the logged outputs. Raises UnreadableFile."""
+    if not (chosen.compare_results and chosen.reference_outputs):
+        return []
+    workspace = Workspace()
+    trace = workspace.open(chosen.etdump_path)
+    assert isinstance(trace, Trace)  # the table was made of it
+    if chosen.etrecord_path:
+        workspace.open(chosen.etrecord_path)
+    table = workspace.links(workspace.open_trace(trace.path))
+    return compared_results(table, chosen.debug_buffer_path, chosen.reference_outputs)
+
+
+def _official_comparison(chosen: argparse.Namespace) -> str:
+    """Return what keeps the official tool from comparing, or what it does; "" for nothing."""
+    runs, _ = inspector_events.read(chosen.etdump_path)
+    if not any(run.name == "Execute" and run.has_events for run in runs):
+        return ""
+    record = inspector_record.read(chosen.etrecord_path) if chosen.etrecord_path else None
+    if record is None or record.forward().references is None:
+        return str(InspectorError("TypeError", "'NoneType' object is not iterable"))
+    return (
+        f"Inspector {VERSION} draws the metrics as images and prints none: --reference_outputs "
+        "prints them"
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -110,8 +158,20 @@ def _parser() -> argparse.ArgumentParser:
         help="time unit of the table (default: %(default)s)",
     )
     parser.add_argument("--tsv_path", metavar="OUT", help="also write the table as TSV")
-    parser.add_argument("--debug_buffer_path", metavar="BUFFER", help="accepted, but not needed")
-    parser.add_argument("--compare_results", action="store_true", help="not supported")
+    parser.add_argument(
+        "--debug_buffer_path", metavar="BUFFER", help="debug buffer, for --compare_results"
+    )
+    parser.add_argument(
+        "--compare_results",
+        action="store_true",
+        help="also print SNR, MSE and cosine similarity of the logged outputs",
+    )
+    parser.add_argument(
+        "--reference_outputs",
+        metavar="FILE",
+        help="what --compare_results compares with: an .npz with the keys output_0, output_1, or a "
+        "bundled program (.bpte)",
+    )
     parser.add_argument(
         "--compat",
         action="store_true",
