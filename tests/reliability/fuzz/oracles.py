@@ -28,6 +28,9 @@ from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.memory.plan import memory_plan
 from viewer.analysis.memory.run_times import planned_counters
+from viewer.analysis.numeric.compared import compared
+from viewer.analysis.numeric.pairing import paired_runs
+from viewer.analysis.numeric.summary import summary_of
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.groups import GroupKey, groups
 from viewer.analysis.statistics.events import event_statistics
@@ -36,6 +39,8 @@ from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
 from viewer.export.perfetto.writer import write_perfetto
 from viewer.export.tables.untimed import untimed_columns
 from viewer.formats import open_file
+from viewer.formats.executorch.logged_profile import expected_values, logged_profile
+from viewer.formats.executorch.pte.bundled_outputs import is_bundled, read_bundled_cases
 from viewer.formats.table.csv_blocks import TIME_LIMIT
 from viewer.model.inference_views import Inferences, aligned_runs, mean_run
 from viewer.model.queries import NATIVE_DURATION
@@ -44,6 +49,7 @@ from viewer.model.untimed import value_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.info import info, info_text
+from viewer.reports.numbers import GapReport, gap_text, reference_facts, values_facts, values_text
 from viewer.reports.programs.differences import difference_facts, difference_text
 from viewer.reports.programs.memory import memory_facts, memory_text
 from viewer.reports.programs.sizes import sizes_facts, sizes_text
@@ -247,6 +253,8 @@ def use(item: Item, kind: Kind, path: Path) -> None:
         said.append(sizes_text(sizes_facts(workspace, GroupKey.OPERATOR)))
         said.append(difference_text(difference_facts(_alone(item), _alone(_own_program()))))
         check_sizes(item)
+        if is_bundled(str(path)):
+            check_expected(path)
     for trace in workspace.traces:
         said += workspace.warnings(trace)
         table = workspace.links(trace)
@@ -259,6 +267,7 @@ def use(item: Item, kind: Kind, path: Path) -> None:
         if trace.path == str(path):
             check_totals(table)
             said += _what_follows(table)
+            said += check_numbers(table, path)
     "".join(said).encode()  # a text that cannot be encoded can be neither shown nor written
     if kind.name in INSPECTED:
         check_inspect(path, kind)
@@ -299,6 +308,44 @@ def _alone(executable: Executable) -> Workspace:
     workspace = Workspace()
     workspace.add(executable)
     return workspace
+
+
+def check_numbers(table: LinkTable, path: Path) -> list[str]:
+    """Read the logged values of a dump from a buffer: each is equal to itself, or has a fault."""
+    buffer = path.with_name("values.bin")
+    buffer.write_bytes(bytes(range(256)) * 64)
+    try:
+        profile = logged_profile(table, [str(buffer)])
+    except UnreadableFile:
+        return []
+    values = values_facts([profile])
+    report = GapReport(profile, reference_facts(str(path), "profile"))
+    for inference in profile.chosen(None):
+        side = profile.side(inference)
+        compared_values = compared(paired_runs(side, side), profile.table.program)
+        report.add(inference, compared_values, inference)
+        for one in compared_values:
+            must((one.gap is None) == bool(one.fault), "a gap with a fault, or none without")
+            equal = one.gap is None or not one.gap.count or one.gap.is_exact
+            must(equal or any(one.gap.inf if one.gap else ()), "a value that differs from itself")
+    gap = report.facts()
+    return [
+        json.dumps([values, gap], allow_nan=False),
+        values_text(values, everything=True),
+        gap_text(gap, everything=True),
+    ]
+
+
+def check_expected(path: Path) -> None:
+    """Read the expected outputs of a bundled program: those without a fault can be read."""
+    try:
+        bundle = read_bundled_cases(str(path))
+    except UnreadableFile:
+        return
+    for case in bundle.cases:
+        for value in expected_values(bundle, case):
+            if not value.fault:
+                must(summary_of(value.open()).count == value.layout.count, "values that are lost")
 
 
 def _check_links(table: LinkTable) -> None:
