@@ -28,7 +28,11 @@ def start(after="", ignored=()):
     program = subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(after=after)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored],
+        preexec_fn=lambda: [
+            # The tests themselves may run under nohup.
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        ],
     )  # fmt: skip
     assert program.stdout.readline() == "ready\n"
     return program
