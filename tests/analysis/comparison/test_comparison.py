@@ -9,6 +9,9 @@ from tests.builders.compare_sessions import arm, varied, write_session, write_se
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm, drift_exceeds
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
+from viewer.workspace.comparison_arms import arm_of
+from viewer.workspace.run_choice import of_numbers
+from viewer.workspace.workspace import Workspace
 
 BASE = {"conv.out": 100_000, "add.out": 20_000, "mul.out": 30_000, "tiny.out": 1}
 NOISE = [0.0, 0.01, -0.01, 0.02]
@@ -158,6 +161,17 @@ def test_nothing_against_nothing_has_no_verdict():
     assert comparison.compared == ()
     assert comparison.inference.verdict is Verdict.CANNOT_TELL
     assert comparison.waterfall is None
+
+
+def test_inferences_in_both_arms_are_reported(tmp_path):
+    (path,) = write_sessions(tmp_path, "a", BASE)
+    space = Workspace()
+    space.open(str(path))
+    first, second, third = (
+        arm_of(space, of_numbers(numbers)) for numbers in ((1, 2, 3), (3, 4), (5,))
+    )
+    assert Comparison(first, second).notes == ("A and B share 1 inference.",)
+    assert Comparison(first, third).notes == ()
 
 
 def hotter(folder, name, factor, shares=NOISE):

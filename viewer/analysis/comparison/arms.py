@@ -299,3 +299,17 @@ def _summed(times: MethodTimes, group_of: Ints) -> tuple[Ints, Floats]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a group that never ran
         return used, np.nanmedian(total, axis=1)
+
+
+def shared_inferences(a: Arm, b: Arm) -> int:
+    """Return how many inferences are in both arms."""
+    of_a, of_b = (
+        {
+            (session.table.trace.path, run.start, run.end)
+            for session in arm.sessions
+            if not session.is_whole
+            for run in session.runs
+        }
+        for arm in (a, b)
+    )
+    return len(of_a & of_b)

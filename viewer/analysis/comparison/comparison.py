@@ -24,6 +24,7 @@ from viewer.analysis.comparison.arms import (
     drifts_of,
     level_without_calls,
     median_of_sessions,
+    shared_inferences,
 )
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
@@ -33,6 +34,7 @@ from viewer.analysis.comparison.rollups import IDENTITIES, NAME, UNIT
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
 from viewer.arrays import Bools, Floats, Ints
+from viewer.model.times import counted
 
 
 class Verdict(Enum):
@@ -252,6 +254,8 @@ class Comparison:
                 f"The inference adds up {', '.join(methods)} of {len(every)} methods, as not every "
                 "session ran the others."
             )
+        if shared := shared_inferences(self.a, self.b):
+            found.append(f"A and B share {counted(shared, 'inference')}.")
         if self.a.level in IDENTITIES:
             found += [
                 f"The profiles of {name} state no {self.a.level}."
