@@ -1,8 +1,10 @@
 """The changes of source lines while two arms are compared."""
 
 import pytest
+from PySide6.QtGui import QFontMetrics
 
 from tests.builders.compared_windows import arms_of
+from viewer.gui.panels.source.code_view import CHANGE_WIDTH
 from viewer.gui.panels.source.compared_lines import changes_of
 from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.session.comparison import compare
@@ -49,3 +51,8 @@ def test_the_gutter_shows_changes_until_the_comparison_ends(panel):
 def test_lines_of_another_file_have_no_change(panel):
     found = ComparisonFeed.of(panel.session).answer
     assert changes_of(found.at("line"), 0, "/elsewhere/other.py") == {}
+
+
+def test_long_differences_do_not_touch_the_times(theme):
+    metrics = QFontMetrics(theme.font("cell"))
+    assert theme.px(CHANGE_WIDTH) >= metrics.horizontalAdvance("+888.888\u202fµs") + theme.px(8)

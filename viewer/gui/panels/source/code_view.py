@@ -45,7 +45,7 @@ MOST_LINES = 3000
 _BRACKET_STEP = 11
 _MOST_BRACKETS = 6
 _MARGIN = 4
-_TIME, _RATIO, _MARK = 74, 62, 28  # px; the columns of changes
+_TIME, CHANGE_WIDTH, _RATIO, _MARK = 74, 86, 62, 28  # px; the columns of changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +336,7 @@ class _Side(QWidget):
         digits = QFontMetrics(theme.font("code")).horizontalAdvance(str(max(last, 1000)))
         numbers = digits + theme.px(14)
         if gutter.changes is not None:
-            return numbers, 3 * theme.px(_TIME), theme.px(_RATIO), theme.px(_MARK)
+            return numbers, sum(self._times()), theme.px(_RATIO), theme.px(_MARK)
         if not gutter.notes and not gutter.brackets:
             return numbers, 0, 0, 0
         font = theme.font("cell")
@@ -397,17 +397,21 @@ class _Side(QWidget):
         if is_proven:
             painter.fillRect(QRectF(0, y, 3, height), theme.color(change.verdict))
         painter.setFont(theme.font("cell"))
-        wide = theme.px(_TIME)
-        for i, text in enumerate((change.a, change.b, change.change)):
-            tone = "text2"
-            if i == 2 and is_proven:
-                tone = change.verdict
+        tones = ("text2", "text2", change.verdict if is_proven else "text2")
+        texts = (change.a, change.b, change.change)
+        for text, tone, wide in zip(texts, tones, self._times(), strict=True):
             painter.setPen(theme.color(tone))
-            paint_time(painter, QRect(left + i * wide, y, wide, height), text)
-        right = left + 3 * wide + theme.px(_RATIO)
+            paint_time(painter, QRect(left, y, wide, height), text)
+            left += wide
+        right = left + theme.px(_RATIO)
         self._text(painter, right, y, change.ratio, "cell", "text2")
         center = QPointF(right + theme.px(14), y + height / 2)
         paint_mark(painter, center, change.verdict, theme)
+
+    def _times(self) -> tuple[int, int, int]:
+        """The widths of the times of A and B, and of their difference, in px."""
+        time = self._theme.px(_TIME)
+        return time, time, self._theme.px(CHANGE_WIDTH)
 
     def _text(
         self, painter: QPainter, right: int, y: int, text: str, role: str, token: str
