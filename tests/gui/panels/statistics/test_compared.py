@@ -45,6 +45,13 @@ def test_other_keys_show_their_own_figures(linked, key):
     assert linked.button.isEnabled()
 
 
+def test_a_narrow_table_keeps_the_changes_and_not_the_lines(linked):
+    pick(linked, "type")
+    linked.resize(590, 400)
+    shown = [title for i, title in enumerate(titles(linked)) if not linked.table.isColumnHidden(i)]
+    assert shown == [titles(linked)[0], "A", "B", "Change"]
+
+
 def test_names_are_compared_without_a_record(opened, tmp_path, show_panel):
     a, b = write_arms(tmp_path)
     session = opened(*a, *b)

@@ -78,14 +78,16 @@ class OperatorView(RowTable):
     def fit_columns(self) -> None:
         """Keep names legible: hide other columns if the table is too narrow.
 
-        The name, time and share stay. The source lines are hidden last, because they are links.
+        The name, time and share stay, and the changes if arms are compared. The source lines are
+        hidden last, because they are links.
         """
         headings = self._model.contents.headings
         widths = {
             i: _LEAST_NAME if heading.kind is ColumnKind.NAME else heading.width
             for i, heading in enumerate(headings)
         }
-        rest = [i for i in reversed(widths) if i > 2]
+        stay = [i for i, heading in enumerate(headings) if heading.kind is ColumnKind.CHANGE]
+        rest = [i for i in reversed(widths) if i > 2 and i not in stay]
         lines = [i for i in rest if headings[i].title == LINE]
         others = [i for i in rest if i not in lines]
         fit_columns(self, self._theme, widths, (), [*others, *lines], wide=0)
