@@ -1,12 +1,17 @@
 """What a comparison says in sentences."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
+from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm
 from tests.paths import DATA
+from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Comparison
-from viewer.reports.compare_sentences import explanation, headline, whole_inference
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS
+from viewer.reports.compare_sentences import explanation, headline, whole_inference, whole_name
 
 
 @pytest.fixture
@@ -34,6 +39,33 @@ def test_one_session_each_proves_nothing(tmp_path):
     said = headline(Comparison(a, b))
     assert said.startswith("An inference takes 100")
     assert said.endswith("1 + 1 sessions prove nothing yet.")
+
+
+def test_an_arm_with_itself_takes_as_long(tmp_path):
+    a = sessions(tmp_path, "a", BASE, NOISE[:1])
+    said = headline(Comparison(a, a))
+    assert said == "An inference takes as long in B as in A; 1 + 1 sessions prove nothing yet."
+
+
+def test_estimates_of_a_profile_ask_for_no_sessions():
+    names = ("compile_c1_css_cdma", "compile_c3_taskid_mtu")
+    comparison = Comparison(*(arm(DATA / "torq" / f"{name}.csv") for name in names))
+    assert headline(comparison) == (
+        "The profile takes 42.324\u202fµs more in B (+25.6 %); estimates are not measured, so "
+        "there is no verdict."
+    )
+    assert whole_name(comparison) == "profile"
+
+
+def test_rows_of_several_operators_are_not_counted_as_operators():
+    repeated = []
+    for one in arms("06_portable_vs_xnnpack"):
+        (session,) = one.sessions
+        rates = (session.ns_per_tick * (1 + 0.001 * i) for i in range(LEAST_SESSIONS))
+        repeated.append(Arm(tuple(replace(session, ns_per_tick=rate) for rate in rates)))
+    said = headline(Comparison(*repeated))
+    assert " operator" not in said
+    assert " rows changed; " in said
 
 
 def test_the_whole_inference_has_a_verdict_and_a_reason(a, tmp_path):

@@ -1,5 +1,7 @@
 """A comparison as text and as Markdown."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
@@ -9,7 +11,14 @@ from tests.builders.path_arms import arm_of_traces, nested
 from tests.paths import DATA
 from viewer.analysis.comparison.changes.paths.path_rows import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
-from viewer.reports.compare_text import compare_markdown, compare_text, sentence
+from viewer.reports.compare_text import (
+    compare_markdown,
+    compare_text,
+    difference_text,
+    interval_text,
+    median_text,
+    sentence,
+)
 
 
 @pytest.fixture
@@ -68,6 +77,22 @@ def test_sentences(tmp_path, slower):
     )
     assert sentence(Comparison(slower.b, slower.a)).startswith("B is faster than A: −20.")
     assert sentence(Comparison(arm(), arm())) == "There is no inference in both arms to compare."
+
+
+def test_medians_are_whole_ns_as_in_tables():
+    assert median_text(876.5) == "876\u202fns"
+    assert difference_text(-876.5) == "\u2212876\u202fns"
+    assert difference_text(-0.25) == "+0"
+
+
+def test_both_ends_of_an_interval_have_one_form(slower):
+    one = slower.inference
+    assert interval_text(replace(one, interval=(0.05, 0.5))) == "+5.0 % to +50.0 %"
+    assert interval_text(replace(one, interval=(-0.1, 1.16))) == "0.90 x to 2.16 x"
+
+
+def test_the_smallest_detectable_change_is_stated(slower):
+    assert "Smallest detectable change in the median row: " in compare_text(slower)
 
 
 def test_a_drift_within_sessions_is_on_its_row(tmp_path):

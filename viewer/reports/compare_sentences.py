@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
+from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.model.times import counted, format_time
-from viewer.reports.compare_text import change_text, difference_text, interval_text
+from viewer.reports.compare_text import change_text, difference_text, interval_text, is_of_files
 
 # Changed rows that the second sentence names.
 _MOST_NAMED = 3
@@ -31,12 +32,14 @@ def headline(comparison: Comparison) -> str:
         whole = comparison.inference
         if whole.verdict in CHANGED:
             word = whole.verdict.value
-            return f"B is {word} than A by {_size(whole)}; no single {what} explains it."
+            return f"B is {_size(whole)} {word} than A; no single {what} explains it."
         return f"No {what} is proven to have changed."
     total = sum(one.change_ns for one in changed)
-    by = f"{format_time(round(abs(total)))} {'more' if total > 0 else 'less'}"
     verb = "together they take" if len(changed) > 1 else "it takes"
-    return f"{len(changed)} of {counted(len(rows), what)} changed; {verb} {by} per inference."
+    return (
+        f"{len(changed)} of {counted(len(rows), what)} changed; {verb} {_longer(total)} per "
+        f"{whole_name(comparison)}."
+    )
 
 
 def explanation(comparison: Comparison) -> str:
@@ -47,6 +50,11 @@ def explanation(comparison: Comparison) -> str:
         f"{label} is {_size(one)} {one.verdict.value}." for label, one in changed[:_MOST_NAMED]
     ]
     return " ".join(parts)
+
+
+def whole_name(comparison: Comparison) -> str:
+    """Return what the arms are compared by as a whole: "inference", or "profile" without any."""
+    return "profile" if _are_files(comparison) else "inference"
 
 
 def whole_inference(one: Compared) -> tuple[str, str]:
@@ -68,6 +76,11 @@ def whole_inference(one: Compared) -> tuple[str, str]:
     return words[one.verdict], " ".join(parts)
 
 
+def _are_files(comparison: Comparison) -> bool:
+    """Whether the sessions of both arms are whole files, which have no inferences."""
+    return is_of_files(comparison.a) and is_of_files(comparison.b)
+
+
 def _rows(comparison: Comparison) -> list[tuple[str, Compared]]:
     pairs = zip(comparison.rows, comparison.compared, strict=True)
     return [(row.label, one) for row, one in pairs if row.level != DELEGATE_EVENT]
@@ -77,7 +90,16 @@ def _noun(comparison: Comparison) -> str:
     level = comparison.a.level
     if level in (NAME, *IDENTITIES):
         return level
+    if any(_has_several_operators(comparison, row) for row in comparison.rows):
+        return "row"
     return "operator" if comparison.a.program is not None or level != CALLS else "call"
+
+
+def _has_several_operators(comparison: Comparison, row: Row) -> bool:
+    """Whether operators share the time of a row, such as those of a delegate call."""
+    sides = (comparison.a, row.a), (comparison.b, row.b)
+    of_sides = ({i for part in own for i in arm.parts[part].operators} for arm, own in sides)
+    return row.level == CALLS and any(len(operators) > 1 for operators in of_sides)
 
 
 def _size(one: Compared) -> str:
@@ -94,6 +116,18 @@ def _untested(comparison: Comparison) -> str:
     sessions = f"{len(comparison.a.sessions)} + {len(comparison.b.sessions)} sessions"
     if whole.a_ns is None or whole.b_ns is None:
         return f"With {sessions} there is no verdict."
-    more = whole.change_ns > 0
-    by = f"{format_time(round(abs(whole.change_ns)))} {'more' if more else 'less'}"
-    return f"An inference takes {by} in B ({change_text(whole)}); {sessions} prove nothing yet."
+    what = f"{'The' if _are_files(comparison) else 'An'} {whole_name(comparison)}"
+    takes = (
+        f"takes {_longer(whole.change_ns)} in B"
+        if round(whole.change_ns)
+        else ("takes as long in B as in A")
+    )
+    by = f" ({change_text(whole)})" if round(whole.change_ns) and whole.change is not None else ""
+    if whole.doubt is Doubt.NOT_MEASURED:
+        return f"{what} {takes}{by}; estimates are not measured, so there is no verdict."
+    return f"{what} {takes}{by}; {sessions} prove nothing yet."
+
+
+def _longer(ns: float) -> str:
+    """A difference in words: "1.9 ms more"."""
+    return f"{format_time(round(abs(ns)))} {'more' if ns > 0 else 'less'}"

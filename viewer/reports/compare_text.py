@@ -106,15 +106,26 @@ def _percent(change: float) -> str:
 
 
 def interval_text(one: Compared) -> str:
-    """Return the interval of a change as "+1.0 % to +5.2 %", "" if there is none."""
+    """Return the interval of a change as "+1.0 % to +5.2 %", "" if there is none.
+
+    If it extends beyond twice the time, both ends are ratios: "1.67 x to 2.16 x".
+    """
     if one.interval is None:
         return ""
+    if max(one.interval) >= 1:
+        return " to ".join(f"{1 + change:.2f} x" for change in one.interval)
     return " to ".join(map(_percent, one.interval))
 
 
+def median_text(ns: float | None) -> str:
+    """Return a median of times in whole ns, as everywhere in a comparison; "" for None."""
+    return "" if ns is None else format_time(round(ns))
+
+
 def difference_text(ns: float) -> str:
-    """Return a difference of times with its sign: "+1.9 ms"."""
-    return f"{'+' if ns >= 0 else MINUS}{format_time(abs(ns))}"
+    """Return a difference of times with its sign, in whole ns: "+1.9 ms"."""
+    whole = round(ns)
+    return f"{'+' if whole >= 0 else MINUS}{format_time(abs(whole))}"
 
 
 def drift_text(drift: float | None, one: Compared) -> str:
@@ -137,7 +148,7 @@ def verdict_text(one: Compared) -> str:
     if one.interval is not None:
         text += f". 95 % interval of the change: {interval_text(one)}"
     if one.detectable is not None and one.verdict is Verdict.CANNOT_TELL:
-        text += f". These sessions would show a change of {_percent(one.detectable)}"
+        text += f". Smallest detectable change: {_percent(one.detectable).lstrip('+')}"
     return text
 
 
@@ -146,7 +157,7 @@ def _head(comparison: Comparison) -> list[str]:
     lines = [f"A: {_arm(comparison.a)}", f"B: {_arm(comparison.b)}", sentence(comparison)]
     if one.a_ns is not None and one.b_ns is not None:
         interval = f", 95 % interval {interval_text(one)}" if one.interval else ""
-        times = f"{format_time(one.a_ns)} → {format_time(one.b_ns)}"
+        times = f"{median_text(one.a_ns)} → {median_text(one.b_ns)}"
         drifting = drift_text(comparison.inference_drift, one)
         factor = comparison.common_factor
         common = "" if factor is None else f", common factor {factor:.3f}"
@@ -158,8 +169,8 @@ def _head(comparison: Comparison) -> list[str]:
     if comparison.is_relative:
         lines.append(RELATIVE)
     if comparison.detectable is not None:
-        size = _percent(comparison.detectable)
-        lines.append(f"In the median row, these sessions would show a change of {size}.")
+        size = _percent(comparison.detectable).lstrip("+")
+        lines.append(f"Smallest detectable change in the median row: {size}.")
     return lines
 
 
@@ -219,8 +230,8 @@ def _cells(row: Row, one: Compared, drift: float | None) -> list[str]:
         "" if one.doubt is Doubt.DIFFERENT_CLOCKS else difference_text(one.change_ns),
         change_text(one),
         interval_text(one),
-        "" if one.a_ns is None else format_time(one.a_ns),
-        "" if one.b_ns is None else format_time(one.b_ns),
+        median_text(one.a_ns),
+        median_text(one.b_ns),
         verdict,
         "" if row.grade is Grade.SAME else row.grade.value.replace("_", " "),
         one_line(_what(row)),
@@ -247,9 +258,9 @@ def _tail(comparison: Comparison, left: Sequence[_Listed]) -> list[str]:
             else ""
         )
         lines.append(
-            f"{format_time(fall.a)} in A, {common}{difference_text(fall.pairs)} in pairs, "
+            f"{median_text(fall.a)} in A, {common}{difference_text(fall.pairs)} in pairs, "
             f"{difference_text(fall.only_a)} only in A, {difference_text(fall.only_b)} only in B, "
-            f"{difference_text(fall.rest)} in no row: {format_time(fall.b)} in B"
+            f"{difference_text(fall.rest)} in no row: {median_text(fall.b)} in B"
         )
     fewest = min(len(comparison.a.sessions), len(comparison.b.sessions))
     doubt = comparison.inference.doubt
