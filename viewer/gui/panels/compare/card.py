@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.comparison import Doubt
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD
 from viewer.analysis.comparison.steps import steps_of
 from viewer.gui.panels.compare.charts import SessionDots, StepChart
@@ -15,8 +16,8 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, label
 from viewer.gui.qt.widgets.verdict_marks import VerdictMark
 from viewer.model.times import counted
-from viewer.reports.compare_sentences import explanation, headline, whole_inference
-from viewer.reports.compare_text import RELATIVE
+from viewer.reports.compare_sentences import explanation, headline, whole_inference, whole_name
+from viewer.reports.compare_text import RELATIVE, is_of_files
 from viewer.view.open_comparison import OpenComparison
 
 _INSET, _GAP, _SECTION = 16, 8, 12
@@ -67,7 +68,7 @@ class CompareCard(QWidget):
         row.addWidget(VerdictMark(one.verdict.value, theme), 0, Qt.AlignmentFlag.AlignTop)
         texts = QVBoxLayout()
         texts.setSpacing(theme.px(2))
-        texts.addWidget(label(f"Whole inference: {verdict}", theme, "section"))
+        texts.addWidget(label(f"Whole {whole_name(self._comparison)}: {verdict}", theme, "section"))
         texts.addWidget(label(figures, theme, "cell", "text2", wrap=True))
         row.addLayout(texts, 1)
         self._column.addWidget(frame)
@@ -79,26 +80,30 @@ class CompareCard(QWidget):
         found = steps_of(self._comparison)
         if not found.steps:
             return
-        self._section("From A to B", "sum of the rows, per inference")
+        self._section("From A to B", f"sum of the rows, per {whole_name(self._comparison)}")
         chart = StepChart(found.a_ns, found.steps, found.b_ns, self._theme)
         chart.picked.connect(self.row_picked)
         self._column.addWidget(chart)
 
     def _proof(self) -> None:
         comparison = self._comparison
-        self._section("Could these sessions have found it?")
+        self._section("What these sessions can detect")
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)
         grid.setVerticalSpacing(self._theme.px(4))
         typical, whole = comparison.detectable, comparison.inference.detectable
         a, b = (len(arm.sessions) for arm in self._found.arms)
         enough = min(a, b) >= LEAST_SESSIONS
+        is_estimate = comparison.inference.doubt is Doubt.NOT_MEASURED
+        need = "none: estimates are not measured" if is_estimate else "needs 3 + 3 sessions"
+        name = whole_name(comparison)
+        whole_text = f"an {name}" if name == "inference" else f"a {name}"
         facts = [
             ("Detectable change of a row", _percent(typical) if enough else "unknown"),
-            ("Detectable change of an inference", _percent(whole) if enough else "unknown"),
+            (f"Detectable change of {whole_text}", _percent(whole) if enough else "unknown"),
             ("Sessions", f"{a} + {b}"),
             ("Threshold", f"{100 * THRESHOLD:g} %"),
-            ("Test", "t, 5 % false discovery" if enough else "needs 3 + 3 sessions"),
+            ("Test", "t, 5 % false discovery" if enough and not is_estimate else need),
         ]
         for i, (name, value) in enumerate(facts):
             grid.addWidget(label(name, self._theme, "cell", "text2"), i, 0)
@@ -137,7 +142,9 @@ def arm_text(arm: Arm) -> str:
     names = list(dict.fromkeys(session.name for session in arm.sessions))
     runs = sum(len(session.runs) for session in arm.sessions)
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    head = f"{counted(len(arm.sessions), 'session')}, {counted(runs, 'inference')}"
+    head = counted(len(arm.sessions), "session")
+    if not is_of_files(arm):
+        head += f", {counted(runs, 'inference')}"
     return f"{head}, {names[0]}{more}" if names else head
 
 
