@@ -12,6 +12,7 @@ from viewer.gui.timeline.scene.changed_pairs import (
     outermost,
     rows_of_one_arm,
 )
+from viewer.model.trace import Run, RunKind
 from viewer.render.layout import Axis
 
 SLOWER, FASTER, SAME = Verdict.SLOWER, Verdict.FASTER, Verdict.NO_CHANGE
@@ -37,15 +38,14 @@ class TwoTraces:
         }
 
     def typical(self, side):
-        return "ab"[side], None
+        trace = self.traces["ab"[side]]
+        run = Run(RunKind.INFERENCE, 1, "run", 0, 0, trace.start, trace.end, all_tracks=True)
+        return "ab"[side], run
 
     def rows_of_slices(self, path):
         trace = self.traces[path]
         names = [trace.name(i) for i in range(len(trace.slices))]
         return np.array([self.names.index(n) if n in self.names else -1 for n in names])
-
-    def slices_of_rows(self, path, rows, run, level):
-        return np.flatnonzero(np.isin(self.rows_of_slices(path), list(rows)))
 
 
 def spans_of(pairs, side):
@@ -83,6 +83,16 @@ def test_unlike_numbers_of_calls_are_one_pair_from_the_first_to_the_last():
     pairs = changed_pairs(found, found.open)
     assert spans_of(pairs, 0) == [(0, 40)]
     assert spans_of(pairs, 1) == [(5, 12)]
+
+
+def test_what_changed_inside_a_call_that_changed_is_a_pair_too():
+    a = [("t", "call", 0, 100), ("t", "event", 10, 50), ("t", "call", 60, 80)]
+    b = [("t", "call", 0, 120), ("t", "event", 10, 70), ("t", "call", 80, 100)]
+    found = TwoTraces(a, b, {"call": (SLOWER, 20), "event": (SLOWER, 19)})
+    pairs = changed_pairs(found, found.open)
+    assert pairs.row.tolist() == [0, 1]
+    assert spans_of(pairs, 0) == [(0, 100), (10, 50)]
+    assert spans_of(pairs, 1) == [(0, 120), (10, 70)]
 
 
 def test_there_are_only_so_many_pairs():

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.arrays import Bools, Floats, Ints
-from viewer.model.queries import tree
-from viewer.model.trace import KeyKind, Trace
+from viewer.model.queries import starts_in_run, tree
+from viewer.model.trace import KeyKind, Run, Trace
 from viewer.view.open_comparison import OpenComparison
 from viewer.view.open_trace import OpenTrace
 
@@ -66,10 +65,17 @@ def rows_of_one_arm(found: OpenComparison) -> tuple[int, ...]:
     return tuple(i for i, (row, _) in enumerate(found.rows) if not row.a or not row.b)
 
 
-def outermost(trace: Trace, row_of_slice: Ints, rows: Sequence[int]) -> Ints:
-    """Return the slices of some rows that are not inside others of their own row, ascending."""
+def outermost(
+    trace: Trace, row_of_slice: Ints, rows: Sequence[int], run: Run | None = None
+) -> Ints:
+    """Return the slices of some rows that are not inside others of their own row, ascending.
+
+    run: only those that start in it; None for all.
+    """
     own: Ints = np.flatnonzero(np.isin(row_of_slice, np.array(rows, np.int64)))
     own = own[trace.keys.kind[trace.slices.key[own]] != KeyKind.KERNEL]
+    if run is not None:
+        own = starts_in_run(trace, run, own)
     if not len(own):
         return own
     shape = tree(trace.slices)
@@ -103,7 +109,7 @@ def changed_pairs(
         row_of, (number, shown) = found.rows_of_slices(path), traces[path]
         if row_of is None or len(row_of) != len(shown.trace.slices):
             return None
-        own = found.slices_of_rows(path, rows, run, CALLS)
+        own = outermost(shown.trace, row_of, rows, run)
         sides.append((number, shown.trace, own, row_of[own]))
         ns_per_tick.append(float(shown.axis.ns_per_tick))
     if sides[0][0] == sides[1][0]:
