@@ -5,7 +5,7 @@ from PySide6.QtGui import QFontMetrics
 
 from tests.builders.compared_windows import arms_of
 from viewer.gui.panels.source.code_view import CHANGE_WIDTH
-from viewer.gui.panels.source.compared_lines import changes_of
+from viewer.gui.panels.source.compared_lines import changes_of, shared_changes_of
 from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.session.comparison import compare
 from viewer.gui.session.feeds.comparison import ComparisonFeed
@@ -56,3 +56,19 @@ def test_lines_of_another_file_have_no_change(panel):
 def test_long_differences_do_not_touch_the_times(theme):
     metrics = QFontMetrics(theme.font("cell"))
     assert theme.px(CHANGE_WIDTH) >= metrics.horizontalAdvance("+888.888\u202fµs") + theme.px(8)
+
+
+def test_time_that_lines_share_is_one_change_below_the_source(panel):
+    """No line of a delegate call shows the time of all of them as its own."""
+    found = ComparisonFeed.of(panel.session).answer
+    lines, path = found.at("line"), recorded(panel.session)
+    single, shared = changes_of(lines, 0, path), shared_changes_of(lines, 0, path)
+    assert shared
+    assert all(len(one.lines) > 1 and not single.keys() & set(one.lines) for one in shared)
+    panel.show_source(path, 1)
+    text = panel.shared.text()
+    assert all(one.change.a in text and one.change.b in text for one in shared)
+    brackets = {bracket.lines for bracket in panel.code.gutter.brackets}
+    assert brackets == {one.lines for one in shared}
+    compare(panel.session, None)
+    assert not panel.shared.isVisible()  # A runs every operator on its own

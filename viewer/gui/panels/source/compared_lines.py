@@ -1,25 +1,25 @@
 """The change of each source line while two arms are compared.
 
 A line sums the operators on it, and has a verdict of its own. The comparison by line is computed
-off the GUI thread if it is large. Time that several lines share is never divided: it has brackets.
+off the GUI thread if it is large. Time that several lines share, in one arm or through the calls of
+the other, is never divided: it has brackets and one change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
+from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rollups import LINE
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
-from viewer.model.times import format_time
-from viewer.reports.compare_text import change_text, difference_text, row_sentence
+from viewer.reports.compare_text import change_text, difference_text, median_text, row_sentence
 from viewer.view.open_comparison import OpenComparison
 
 # With more rows by call, the comparison by line takes more than 50 ms.
@@ -39,6 +39,20 @@ class LineChange:
     ratio: str
     verdict: str
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedChange:
+    """The change of time that several lines share.
+
+    lines: those in the file, ascending. elsewhere: whether others are in other files. operators: of
+    these lines, in the program of the arm.
+    """
+
+    lines: tuple[int, ...]
+    elsewhere: bool
+    operators: frozenset[int]
+    change: LineChange
 
 
 class ComparedLines(QObject):
@@ -67,11 +81,19 @@ class ComparedLines(QObject):
 
         Lines are those of the arm of the current trace.
         """
-        found, lines, number = self._found, self._lines, self._session.current_trace
-        if found is None or lines is None:
-            return None
-        current = None if number is None else self._session.traces[number].file.path
-        return changes_of(lines, (found.side_of(current) or 0) if current else 0, path)
+        lines = self._lines
+        return None if lines is None else changes_of(lines, self._side, path)
+
+    def shared(self, path: str) -> tuple[SharedChange, ...]:
+        """Return the changes of shared time in the same file, the largest first."""
+        return () if self._lines is None else shared_changes_of(self._lines, self._side, path)
+
+    @property
+    def _side(self) -> int:
+        number = self._session.current_trace
+        if self._found is None or number is None:
+            return 0
+        return self._found.side_of(self._session.traces[number].file.path) or 0
 
     @Slot()
     def _follow(self) -> None:
@@ -100,30 +122,52 @@ def by_line(found: OpenComparison) -> Comparison:
 
 
 def changes_of(lines: Comparison, side: int, path: str) -> dict[int, LineChange]:
-    """Return the changes of the lines of a file, by line. side: 0 for the file of A, 1 for B."""
-    start = f"{display_name(path)}:"
-    arm = lines.b if side else lines.a
+    """Return the changes of the lines of a file, by line. side: 0 for the file of A, 1 for B.
+
+    Lines that share their time have none of their own.
+    """
     found: dict[int, LineChange] = {}
     for row, one in zip(lines.rows, lines.compared, strict=True):
-        for number in _lines_of(arm, row.b if side else row.a, start):
-            found[number] = LineChange(
-                _time(one.a_ns),
-                _time(one.b_ns),
-                difference_text(round(one.change_ns)),
-                change_text(one),
-                one.verdict.value,
-                row_sentence(row, one),
-            )
+        places = _places(lines, side, row)
+        if len(places) == 1 and (number := _line_in(path, places[0])):
+            found[number] = _change(row, one)
     return found
 
 
-def _time(ns: float | None) -> str:
-    return "" if ns is None else format_time(round(ns))
+def shared_changes_of(lines: Comparison, side: int, path: str) -> tuple[SharedChange, ...]:
+    """Return the changes of time that several lines share, the largest first."""
+    arm = lines.b if side else lines.a
+    found: list[tuple[float, SharedChange]] = []
+    for row, one in zip(lines.rows, lines.compared, strict=True):
+        places = _places(lines, side, row)
+        own = tuple(sorted(filter(None, (_line_in(path, place) for place in places))))
+        if len(places) > 1 and own:
+            parts = row.b if side else row.a
+            operators = frozenset(i for part in parts for i in arm.parts[part].operators)
+            change = SharedChange(own, len(own) < len(places), operators, _change(row, one))
+            found.append((abs(one.change_ns), change))
+    return tuple(change for _, change in sorted(found, key=lambda each: -each[0]))
 
 
-def _lines_of(arm: Arm, parts: Sequence[int], start: str) -> list[int]:
-    """The lines in a file of the groups that are one line each."""
-    groups = [arm.parts[part].id.group for part in parts]
-    keys = [group[0] for group in groups if len(group) == 1]
-    ends = [key[len(start) :] for key in keys if key.startswith(start)]
-    return [int(end) for end in ends if end.isdecimal()]
+def _change(row: Row, one: Compared) -> LineChange:
+    return LineChange(
+        median_text(one.a_ns),
+        median_text(one.b_ns),
+        "" if one.doubt is Doubt.DIFFERENT_CLOCKS else difference_text(one.change_ns),
+        change_text(one),
+        one.verdict.value,
+        row_sentence(row, one),
+    )
+
+
+def _places(lines: Comparison, side: int, row: Row) -> list[str]:
+    """The lines of a side of a row: "model.py:28"."""
+    arm, parts = (lines.b, row.b) if side else (lines.a, row.a)
+    return list(dict.fromkeys(place for part in parts for place in arm.parts[part].id.group))
+
+
+def _line_in(path: str, place: str) -> int:
+    """The number of a line in a file, 0 for one in another file."""
+    start = f"{display_name(path)}:"
+    end = place[len(start) :]
+    return int(end) if place.startswith(start) and end.isdecimal() else 0

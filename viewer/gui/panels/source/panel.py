@@ -9,7 +9,6 @@ shown as a bracket and as a number in the footer, never divided.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import partial
 from itertools import chain
 
@@ -21,7 +20,6 @@ from viewer.analysis.cost.lines import (
     LineCosts,
     first_lines,
     line_costs,
-    lines_text,
     most_expensive_lines,
 )
 from viewer.analysis.links.text_positions import positions_of
@@ -41,10 +39,11 @@ from viewer.gui.panels.source.missing_file import (
     shown_hint,
     version_text,
 )
+from viewer.gui.panels.source.shared_lines import shared_changes, shared_times
 from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, literal, span
+from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, literal
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
@@ -60,7 +59,6 @@ NO_LINES = "The open files record no source lines."
 NO_RECORD = "Open the ETRecord or the source of the model to see the source lines of these slices."
 FUNCTIONS = "The profile names functions, not lines: a function's time is at its first line."
 NO_RECORDED_LINES = "This profile records no source lines."
-_MOST_SHARED = 6
 _MOST_LOOKED_FOR = 12  # files; each is looked for in the folders of the open files
 _LEAST_PATH = 90  # px; a path cut to fewer than about 14 characters, "s…y", is useless
 
@@ -108,6 +106,7 @@ class SourcePanel(PagePanel):
         self.note.least = theme.px(_LEAST_PATH)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.shared = label("", theme, "caption", "text2", html=True, wrap=True)
+        explain(self.shared, figure_terms.SHARED.definition)
         self._head = self._head_line()
         self.set_page(self._page(), above=self._head)
         session.workspace_changed.connect(self._reopen)
@@ -404,6 +403,7 @@ class SourcePanel(PagePanel):
         if answer is None or program is None:
             self._line_costs = LineCosts({}, ())
             self.code.set_gutter(Gutter({}))
+            self._foot.hide()
         else:
             costs = line_costs(program, answer.table, path)
             rate = answer.shown.axis.ns_per_tick
@@ -418,38 +418,32 @@ class SourcePanel(PagePanel):
                 )
                 for n, c in costs.self_costs.items()
             }
+            changes, shared = self._compared.of(path), self._compared.shared(path)
+            joined = [(s.lines, set[int]().union(*s.sets)) for s in costs.shared]
+            if changes is not None:
+                joined = [(s.lines, set(s.operators)) for s in shared]
             brackets = [
-                Bracket(s.lines, any(highlighted.intersection(x) for x in s.sets))
-                for s in sorted(costs.shared, key=lambda s: s.lines[0] - s.lines[-1])
-                if len(s.lines) > 1
+                Bracket(lines, not highlighted.isdisjoint(operators))
+                for lines, operators in sorted(joined, key=lambda own: own[0][0] - own[0][-1])
+                if len(lines) > 1
             ]
             self._line_costs = costs
-            self.code.set_gutter(Gutter(notes, brackets, self._compared.of(path)))
+            self.code.set_gutter(Gutter(notes, brackets, changes))
             share = figure_terms.share(whole_text(answer.shown.trace, figure_terms.BUSY_TIME))
             title = f"  {figure_terms.SELF.title}, {share.title}"
             self.gutter_title.setText(self._compared.title or title if notes or brackets else "")
             tips = f"{figure_terms.SELF.definition}\n{share.definition}"
             explain(self.gutter_title, tips if notes else "")
-            self._set_shared(costs, rate)
+            tokens, times = self._theme.tokens, costs.shared
+            self.shared.setText(
+                shared_times(times, rate, tokens)
+                if changes is None
+                else shared_changes(shared, tokens)
+            )
+            self._foot.setVisible(bool(times if changes is None else shared))
         self.gutter_title.setFixedWidth(self.code.gutter_width)
-        self._foot.setVisible(bool(self._line_costs.shared))
         lines = {m.source.line for m in self._members() if m.source and m.source.path == path}
         self.code.mark(sorted(lines) if line in lines else [line] if line else [])
-
-    def _set_shared(self, costs: LineCosts, rate: Fraction) -> None:
-        tokens = self._theme.tokens
-        parts = [span(figure_terms.SHARED.title, tokens.text2)]
-        explain(self.shared, figure_terms.SHARED.definition)
-        for group in costs.shared[:_MOST_SHARED]:
-            where = lines_text(group.lines) + (" and other files" if group.elsewhere else "")
-            ns = tick_to_ns(group.ticks, rate)
-            parts.append(
-                f"{span(where, tokens.text2)}&nbsp; "
-                f"{span(format_time(ns), tokens.text1, bold=True)}"
-            )
-        if len(costs.shared) > _MOST_SHARED:
-            parts.append(span(f"and {len(costs.shared) - _MOST_SHARED} more", tokens.text3))
-        self.shared.setText("&nbsp;&nbsp;&nbsp;&nbsp;".join(parts))
 
     @Slot(int)
     def _point(self, line: int) -> None:
