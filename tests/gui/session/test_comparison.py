@@ -37,6 +37,15 @@ def test_the_given_files_are_b_and_the_other_profiles_a(opened, arms):
     assert session.state.compared == arms_of(*arms)
 
 
+def test_other_files_replace_b_and_a_stays(opened, arms):
+    session = opened(*arms[0], *arms[1])
+    compare(session, arms_of(arms[0], arms[1][:2]))
+    assert compare_files(session, arms[1][2:]) == ""
+    assert session.state.compared == arms_of(arms[0], arms[1][2:])
+    assert compare_files(session, arms[0]) == ""  # all of A: the other profiles are A
+    assert session.state.compared == arms_of(arms[1], arms[0])
+
+
 def test_files_without_a_profile_or_all_of_them_are_no_arm(opened, arms):
     session = opened(*arms[0])
     assert "None of these files is a profile" in compare_files(session, ["model.etrecord"])

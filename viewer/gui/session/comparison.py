@@ -24,9 +24,15 @@ from viewer.view.ties import aligned_keys
 
 
 def compare_files(session: Session, paths: Collection[str]) -> str:
-    """Compare the open profiles with some of them, which become arm B; returns why it cannot."""
+    """Compare the open profiles with some of them, which become arm B; returns why it cannot.
+
+    During a comparison A stays as it is, apart from these, so that the former B does not join it.
+    """
     profiles = [trace.path for trace in session.workspace.traces]
-    a = tuple(path for path in profiles if path not in paths)
+    others = [path for path in profiles if path not in paths]
+    chosen = session.state.compared
+    before = [path for path in others if chosen is not None and path in chosen.a.paths]
+    a = tuple(before or others)
     b = tuple(path for path in profiles if path in paths)
     if not b:
         return "None of these files is a profile to compare with"
