@@ -26,7 +26,7 @@ WORDS = {
 _MOST_CALLS = 4
 # A row with its figures, and its drift within sessions.
 _Listed = tuple[Row, Compared, float | None]
-RELATIVE = "Times of rows are relative to the inference: the common factor is taken out."
+RELATIVE = "Times of rows are relative to the inference: the common factor is removed."
 DRIFT = "drift within sessions"
 # Rows without a proven change that are shown by default, largest change first.
 _MOST = 10

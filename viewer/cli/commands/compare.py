@@ -47,8 +47,8 @@ def run(arguments: list[str]) -> int:
         "       opscope compare A [A ...] SESSION.opscope --split-at BOOKMARK [options]",
         description="Compare two arms: is B faster, where, and is it sure? Each file is a "
         "session, that is, one process on the device. A verdict needs 3 sessions in each arm. An "
-        "ETRecord in one arm is used for both if the other has none. Folders stand for the files "
-        "in them.",
+        "ETRecord in one arm is used for both if the other has none. A folder means all files in "
+        "it.",
         epilog="exit code: 0 compared, 1 unreadable, 2 usage, 3 a change fails --fail-if, 4 such a "
         "change cannot be excluded (with --fail-if-unknown)",
     )

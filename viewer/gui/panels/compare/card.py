@@ -95,7 +95,7 @@ class CompareCard(QWidget):
         a, b = (len(arm.sessions) for arm in self._found.arms)
         enough = min(a, b) >= LEAST_SESSIONS
         is_estimate = comparison.inference.doubt is Doubt.NOT_MEASURED
-        need = "none: estimates are not measured" if is_estimate else "needs 3 + 3 sessions"
+        need = "none of estimates" if is_estimate else "needs 3 + 3 sessions"
         name = whole_name(comparison)
         whole_text = f"an {name}" if name == "inference" else f"a {name}"
         facts = [
@@ -103,7 +103,7 @@ class CompareCard(QWidget):
             (f"Detectable change of {whole_text}", _percent(whole) if enough else "unknown"),
             ("Sessions", f"{a} + {b}"),
             ("Threshold", f"{100 * THRESHOLD:g} %"),
-            ("Test", "t, 5 % false discovery" if enough and not is_estimate else need),
+            ("Test", "t test, 5 % FDR" if enough and not is_estimate else need),
         ]
         for i, (name, value) in enumerate(facts):
             grid.addWidget(label(name, self._theme, "cell", "text2"), i, 0)
