@@ -61,20 +61,35 @@ class Arm:
         """The program that the sessions are linked to: that of the first that has one."""
         return next((one.program for one in self.sessions if one.program is not None), None)
 
-    @cached_property
+    @property
     def parts(self) -> tuple[Part, ...]:
         """The parts of all sessions, in the order in which they first ran."""
-        found: dict[PartId, Part] = {}
-        for methods in self._times:
-            for times in methods:
-                for part in times.parts:
-                    found.setdefault(part.id, part)
-        return tuple(found.values())
+        return self._numbering[0]
 
-    @cached_property
+    @property
     def number(self) -> dict[PartId, int]:
         """The number of each part."""
-        return {part.id: i for i, part in enumerate(self.parts)}
+        return self._numbering[1]
+
+    @cached_property
+    def _numbering(self) -> tuple[tuple[Part, ...], dict[PartId, int], dict[int, Ints]]:
+        """The parts, their numbers, and the numbers of each tuple of parts by its `id`.
+
+        In one pass: of 5,000 parts in 14 sessions, to hash an identity takes 50 ms each time.
+        """
+        found: list[Part] = []
+        number: dict[PartId, int] = {}
+        of_parts: dict[int, Ints] = {}
+        for methods in self._times:
+            for times in methods:
+                own = []
+                for part in times.parts:
+                    at = number.setdefault(part.id, len(found))
+                    if at == len(found):
+                        found.append(part)
+                    own.append(at)
+                of_parts[id(times.parts)] = np.array(own, np.int64)
+        return tuple(found), number, of_parts
 
     @cached_property
     def grain_ns(self) -> Floats:
@@ -182,6 +197,9 @@ class Arm:
         return common, tuple(name for name in every if name not in common)
 
     def _numbers(self, times: MethodTimes) -> Ints:
+        known = self._numbering[2].get(id(times.parts))
+        if known is not None:
+            return known
         return np.array([self.number[part.id] for part in times.parts], np.int64)
 
 
