@@ -56,6 +56,7 @@ PALETTE_SIZE = 64
 
 # Units that are adjacent in every Torq profile must not share a color: the actions of a host use
 # eight of the twelve, and consecutive NSS jobs cycle through the other four.
+_EVEN = 0x00FF00FF  # two of the three channels of a pixel
 _ACTIONS = {
     NSS_START: 0, NSS_WAIT: 6, "HOST_COPY": 11, "HOST_START": 1, "HOST_WAIT": 8, "HOST_PROGRAM": 3,
     "ALLOC": 5, "DEALLOC": 7,
@@ -108,6 +109,18 @@ class CellColors:
 def mix(a: int, b: int, t: float) -> int:
     """Return the 0xRRGGBB at fraction t between a and b."""
     return sum(int((a >> s & 255) * (1 - t) + (b >> s & 255) * t + 0.5) << s for s in (16, 8, 0))
+
+
+def mixed_pixels(pixels: Pixels, color: int, part: float) -> Pixels:
+    """Return pixels of 0xRRGGBB mixed with a color; 0 keeps them, 1 replaces them."""
+    share = round(part * 256)
+    low, high = (
+        (pixels >> np.uint32(shift) & np.uint32(_EVEN)) * np.uint32(256 - share)
+        + np.uint32((color >> shift & _EVEN) * share)
+        for shift in (0, 8)
+    )
+    mixed: Pixels = low >> np.uint32(8) & np.uint32(_EVEN) | high & ~np.uint32(_EVEN)
+    return mixed
 
 
 def contrast(a: int, b: int) -> float:

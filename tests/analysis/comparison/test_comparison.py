@@ -223,3 +223,16 @@ def test_profiles_without_inferences_are_not_relative_to_them():
     assert not comparison.can_be_relative
     assert not comparison.is_relative
     assert not Comparison(arm(), arm(), relative=True).is_relative
+
+
+def test_an_etdump_and_a_profile_of_another_tool_are_compared_by_name():
+    """Neither has a call of the other, so both have the times of their names."""
+    arms = []
+    for path in ("etdump/cnn_portable_x10.etdp", "chrome_json/onnxruntime_runs.json"):
+        workspace = Workspace()
+        workspace.open(str(DATA / path))
+        arms.append(arm_of(workspace))
+    found = Comparison(*arms)
+    assert {row.level for row in found.rows} == {"name"}
+    for side in ("a_ns", "b_ns"):
+        assert sum(getattr(one, side) or 0 for one in found.compared) > 0

@@ -133,7 +133,7 @@ class Comparison:
         *,
         relative: bool = False,
     ) -> None:
-        if level in (CALLS, DELEGATE) and not (a.parts or b.parts):
+        if level in (CALLS, DELEGATE) and not (a.parts and b.parts):
             level = level_without_calls(a, b)
         self.a, self.b, self._noise = a.by(level), b.by(level), noise
         self._by_hand = by_hand

@@ -6,12 +6,13 @@ import pytest
 from tests.builders.call_traces import trace_of
 from tests.gui.dark_theme import dark_theme
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.painting.compared_marks import BAR, stamp_compared
+from viewer.gui.timeline.painting.compared_marks import BAR, STRENGTH_DARK, stamp_compared
 from viewer.gui.timeline.scene.compared_marks import FASTER, SLOWER, FoundMarks, TraceMarks
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.canvas import Canvas
 from viewer.render.layout import SLICE_TOP
+from viewer.render.palette import OPERATOR_FILLS, canvas_rgb, contrast, label_rgb, mix
 from viewer.render.raster import RowRaster
 
 WIDTH, HEIGHT = 100, 60
@@ -70,7 +71,7 @@ def test_faster_slices_have_another_color(scene):
 
 def test_an_unpaired_slice_is_hatched_in_full_height_at_45_degrees(scene):
     image = stamped(scene, TraceMarks(True, None, subset(scene, 0, 2)))
-    hatched = image == dark_theme().color("canvas").rgb()
+    hatched = image != GRAY
     y, _ = row_of(scene)
     tall = int(scene.layout.slice_height[scene.layout.band_of(0, 0)])
     lines, columns = np.nonzero(hatched)
@@ -80,6 +81,12 @@ def test_an_unpaired_slice_is_hatched_in_full_height_at_45_degrees(scene):
     # One line down is one column to the left.
     body = hatched[y + SLICE_TOP : y + SLICE_TOP + tall, 55:95]
     assert (body[1:, :-1] == body[:-1, 1:]).all()
+
+
+def test_labels_can_be_read_on_hatched_slices():
+    for fill in OPERATOR_FILLS:
+        line = mix(fill, canvas_rgb(dark=True), STRENGTH_DARK)
+        assert contrast(line, label_rgb(fill)) >= 4
 
 
 def test_rows_that_are_scrolled_out_of_view_are_cut(scene):

@@ -15,11 +15,12 @@ from viewer.gui.timeline.scene.compared_marks import FASTER, SLOWER
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.canvas import Canvas
 from viewer.render.layout import SLICE_TOP, BandKind, XMap
-from viewer.render.palette import Pixels
+from viewer.render.palette import Pixels, mixed_pixels
 from viewer.render.raster import RowRaster
 
 BAR = 3  # px
 _STRIPE, _PERIOD = 2, 7  # px across a line of the hatch, and from one to the next
+STRENGTH_DARK = 0.25  # of the lines: labels keep a contrast of 4 on every slice color
 _OPAQUE = 0xFF000000
 _COLOR = 0x3F
 
@@ -45,6 +46,8 @@ def stamp_compared(
     colors = np.zeros(_COLOR + 1, np.uint32)
     colors[[SLOWER, FASTER]] = [theme.color(c).rgb() | _OPAQUE for c in ("slower", "faster")]
     ground = theme.color("canvas").rgb() | _OPAQUE
+    # Labels on slices are dark in both themes: dark lines must not hide them.
+    strength = STRENGTH_DARK if theme.dark else 1.0
     for trace in scene.group.traces:
         if trace not in marks:
             continue
@@ -59,7 +62,7 @@ def stamp_compared(
             for top, bottom, covered in zip(y0.tolist(), ends.tolist(), cells, strict=True):
                 if covered.any():
                     lines = canvas.device(top + SLICE_TOP), canvas.device(bottom)
-                    _hatch(image, covered, lines, canvas, ground)
+                    _hatch(image, covered, lines, canvas, ground, strength)
         if own.bars is not None:
             cells = _cells(own.bars, rows, on_trace)
             for top, bottom, of_row in zip(y0.tolist(), y1.tolist(), cells, strict=True):
@@ -82,7 +85,12 @@ def _cells(raster: RowRaster, rows: list[int], xmap: XMap) -> NDArray[np.uint16]
 
 
 def _hatch(
-    image: Pixels, covered: Bools, lines: tuple[int, int], canvas: Canvas, ground: int
+    image: Pixels,
+    covered: Bools,
+    lines: tuple[int, int],
+    canvas: Canvas,
+    ground: int,
+    strength: float,
 ) -> None:
     """Draw lines at 45 degrees over the covered columns, on some lines of the image."""
     part = image[max(lines[0], 0) : max(lines[1], 0)]
@@ -90,4 +98,5 @@ def _hatch(
     columns = np.flatnonzero(covered)
     along = columns[None, :] + (max(lines[0], 0) - lines[0] + np.arange(len(part)))[:, None]
     row, column = np.nonzero(along % period < stripe)
-    part[row, columns[column]] = ground
+    at = row, columns[column]
+    part[at] = mixed_pixels(part[at], ground, strength)

@@ -25,7 +25,7 @@ from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import MINUS, format_briefly
 from viewer.render.canvas import Canvas
 from viewer.render.layout import XMap
-from viewer.render.palette import Pixels, mix
+from viewer.render.palette import Pixels, mix, mixed_pixels
 
 _FILL = 0.2
 _LABEL = 18  # px, height
@@ -33,7 +33,6 @@ _INSET, _GAP = 7, 5
 _WIDE = 3  # px; narrower ribbons are lines
 _FAR = 30_000  # columns, that far out of view all are alike
 _OPAQUE = 0xFF000000
-_EVEN = 0x00FF00FF  # two of the three channels of a pixel
 _VERDICTS = ((False, "faster"), (True, "slower"))
 
 Columns = NDArray[np.int64]
@@ -162,7 +161,7 @@ def stamp_tails(
             is_wide = right - left >= canvas.device(_WIDE)
             inside = _covered(left[is_wide], right[is_wide], canvas.columns)
             if len(inside):
-                lines[:, inside] = _mixed(lines[:, inside], color)
+                lines[:, inside] = mixed_pixels(lines[:, inside], color, _FILL)
             sides = np.append(left, right[is_wide] - 1)
             lines[:, sides[(sides >= 0) & (sides < canvas.columns)]] = color
 
@@ -187,18 +186,6 @@ def _between(
         np.add.at(changes, (line, x), step)
     inside: Bools = np.cumsum(changes[:, :-1], axis=1, dtype=np.int16) > 0
     return inside
-
-
-def _mixed(pixels: Pixels, color: int) -> Pixels:
-    """Return pixels mixed with a color by the opacity of a ribbon."""
-    part, even = round(_FILL * 256), np.uint32(_EVEN)
-    low, high = (
-        (pixels >> np.uint32(shift) & even) * np.uint32(256 - part)
-        + np.uint32((color >> shift & _EVEN) * part)
-        for shift in (0, 8)
-    )
-    mixed: Pixels = low >> np.uint32(8) & even | high & ~even
-    return mixed
 
 
 def _widest_of_rows(pairs: ChangedPairs, which: Ints) -> Ints:
