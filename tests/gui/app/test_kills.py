@@ -123,6 +123,10 @@ def program(tmp_path, work, *files, display=""):
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(work=work), *files],
         env=environment, stdout=subprocess.PIPE, text=True,
+        # The tests themselves may run in the background, where these are ignored.
+        preexec_fn=lambda: [
+            signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)
+        ],
     )  # fmt: skip
     try:
         yield process
