@@ -20,6 +20,7 @@ from viewer.formats.perfetto.opscope_exports import (
     own_ticks,
     stated_runs,
     stated_timing,
+    with_real_durations,
     with_units,
 )
 from viewer.formats.perfetto.recording import Recording
@@ -124,6 +125,7 @@ class Assembly:
                 builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()
             ]
             keys = taken(numbers, name)
+        columns = with_real_durations(columns, self._problem)
         flows, lone = events.flows.edges(slice_of, starts, flow_times)
         builder.flows(begins[flows[0]], begins[flows[1]])
         del slice_of

@@ -22,6 +22,7 @@ from viewer.formats.perfetto.begin_end import Places
 from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.provenance import Provenance, first_ns, of_source
+from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import ns_to_tick, parse_ratio, tick_to_ns, ticks_to_ns
 from viewer.model.timing import parse_timing
 from viewer.model.trace import NOT_FINISHED, Clock, Column, KeyKind, Run, RunKind, Unit
@@ -127,6 +128,22 @@ def with_units(columns: Mapping[str, Column], provenance: Provenance) -> dict[st
         name: replace(column, unit=units[name]) if name in units else column
         for name, column in columns.items()
     }
+
+
+def with_real_durations(columns: dict[str, Column], problem: Problem) -> dict[str, Column]:
+    """Columns without negative durations on a delegate's clock, which are counted."""
+    column = columns.get(NATIVE_DURATION)
+    if column is None or column.strings is not None:
+        return columns
+    is_negative = np.less(column.values, 0)
+    if column.valid is not None:
+        is_negative &= column.valid
+    problem("negative duration on a delegate's clock: left out", int(is_negative.sum()), "")
+    if not is_negative.any():
+        return columns
+    valid = ~is_negative if column.valid is None else column.valid & ~is_negative
+    values = np.where(is_negative, 0, column.values)
+    return {**columns, NATIVE_DURATION: replace(column, values=values, valid=valid)}
 
 
 def stated_timing(texts: Sequence[Any], which: Ints) -> NDArray[np.uint8]:
