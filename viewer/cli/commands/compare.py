@@ -13,7 +13,7 @@ from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import add_files, complain
-from viewer.cli.commands.open_inputs import open_all
+from viewer.cli.commands.open_inputs import open_all, share_programs
 from viewer.cli.session_bookmarks import split_at
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import UnreadableFile
@@ -242,8 +242,8 @@ def _opened(
     known: dict[str, Program | Executable] = {os.path.abspath(p.path): p for p in a.programs}
     known |= {os.path.abspath(executable.path): executable for executable in a.executables}
     b, failed_b = open_all(parser, _of_arm(chosen, others, files), known)
-    _share(a, b)
-    _share(b, a)
+    share_programs(a, b)
+    share_programs(b, a)
     failed = failed_a or failed_b
     problems = [f"A: {text}" for text in _warnings(a)] + [f"B: {text}" for text in _warnings(b)]
     try:
@@ -290,16 +290,6 @@ def _choice(chosen: argparse.Namespace, workspace: Workspace, arm: str) -> RunCh
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
     return all_of(found)
-
-
-def _share(one: Workspace, other: Workspace) -> None:
-    """Use the programs of one arm for the other, if that has none."""
-    if not any(program.methods for program in other.programs):
-        for program in one.programs:
-            other.add(program)
-    if not other.executables:
-        for executable in one.executables:
-            other.add(executable)
 
 
 def _warnings(workspace: Workspace) -> list[str]:

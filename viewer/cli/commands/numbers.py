@@ -11,7 +11,7 @@ from viewer.analysis.numeric.compared import compared
 from viewer.analysis.numeric.logged_calls import LoggedInference
 from viewer.analysis.numeric.pairing import key_text, paired_arrays, paired_outputs, paired_runs
 from viewer.cli.arguments import add_files, add_inference, complain
-from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.cli.commands.open_inputs import open_all, share_programs, warn
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
 from viewer.formats.executorch.logged_profile import (
@@ -125,8 +125,8 @@ def _gap(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tuple[F
         return None, True
     if not other.traces and other.programs:
         raise UnreadableFile(other.programs[0].path, _PICKLE)
-    _share(workspace, other)
-    _share(other, workspace)
+    share_programs(workspace, other)
+    share_programs(other, workspace)
     for one in (workspace, other):
         warn(one)
     profile, reference = _only(workspace, buffers, "FILE"), _only(other, others, "--with")
@@ -158,17 +158,7 @@ def _add_programs(
     other, _, _ = _opened(parser, chosen, files)
     if other.traces:
         parser.error("--with: give one reference")
-    _share(other, workspace)
-
-
-def _share(one: Workspace, other: Workspace) -> None:
-    """Use the programs of one side for the other, if that has none."""
-    if not any(program.methods for program in other.programs):
-        for program in one.programs:
-            other.add(program)
-    if not other.executables:
-        for executable in one.executables:
-            other.add(executable)
+    share_programs(other, workspace)
 
 
 def _only(workspace: Workspace, buffers: Sequence[str], where: str) -> LoggedProfile:

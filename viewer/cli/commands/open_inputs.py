@@ -69,3 +69,13 @@ def warn(workspace: Workspace) -> None:
     for trace in workspace.traces:
         for warning in workspace.warnings(trace):
             complain(f"warning: {warning}")
+
+
+def share_programs(one: Workspace, other: Workspace) -> None:
+    """Use the ETRecords, and the program files, of one side for the other if that has none."""
+    if not any(program.methods for program in other.programs):
+        for program in one.programs:
+            other.add(program)
+    if not other.executables:
+        for executable in one.executables:
+            other.add(executable)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.comparison.comparison import Verdict
 from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number
 from viewer.gui.panels.calls.changes import ChangesAnswer
@@ -25,8 +24,6 @@ from viewer.reports.changed_calls import (
     path_lines,
 )
 from viewer.reports.compare_text import change_text, difference_text
-
-_PROVEN = (Verdict.SLOWER, Verdict.FASTER)
 
 
 class ChangeTexts(NodeTexts):
@@ -52,11 +49,6 @@ class ChangeTexts(NodeTexts):
         if path < 0:
             return format_time(int(self.changed.table.total[node]))
         return box_text(self.changed.changes, path)
-
-    def is_strong(self, node: int) -> bool:
-        """Return whether a change is proven."""
-        one = self.changed.compared(node)
-        return one is not None and one.verdict in _PROVEN
 
     def verdict(self, node: int) -> str:
         """Return the verdict on a node, "" for a group of paths."""

@@ -14,13 +14,13 @@ from viewer.gui.panels.base.swatches import (
     share_color,
     slice_color,
 )
-from viewer.gui.panels.calls.change_cells import paint_change_cell
 from viewer.gui.panels.calls.change_texts import ChangeTexts
 from viewer.gui.panels.calls.columns import CallColumn
 from viewer.gui.panels.calls.texts import CallTexts
 from viewer.gui.panels.calls.tree_model import CallModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.change_cells import paint_difference, paint_ratio
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
@@ -62,7 +62,7 @@ class CallDelegate(QStyledItemDelegate):
         if column is CallColumn.CALL:
             self._name(painter, rect, node, text)
         elif node >= 0 and isinstance(texts, ChangeTexts) and column in _OF_CHANGES:
-            paint_change_cell(painter, rect, texts, node, column, theme)
+            self._change(painter, rect, texts, node, column)
         else:
             inside = rect.adjusted(theme.px(6), 0, -theme.px(6), 0)
             if column.is_time:
@@ -70,6 +70,16 @@ class CallDelegate(QStyledItemDelegate):
             else:
                 painter.drawText(inside, int(RIGHT), text)
         painter.restore()
+
+    def _change(
+        self, painter: QPainter, rect: QRect, texts: ChangeTexts, node: int, column: CallColumn
+    ) -> None:
+        text, verdict = texts.cell(node, column), texts.verdict(node)
+        if column is CallColumn.RATIO:
+            paint_ratio(painter, rect, text, verdict, self._theme)
+            return
+        share = None if text == MISSING else texts.bar(node)
+        paint_difference(painter, rect, text, share, verdict, self._theme)
 
     def _share(self, painter: QPainter, rect: QRect, node: int, column: CallColumn) -> None:
         """Paint a share as a bar: of the total in gray, of self time in the color of the node."""

@@ -16,12 +16,12 @@ from viewer.gui.panels.base.swatches import (
     slice_color,
 )
 from viewer.gui.panels.model.columns import ModelColumn
-from viewer.gui.panels.model.compared_cells import paint_change_cell
 from viewer.gui.panels.model.compared_rows import ComparedRows
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import ROW_ROLE, ModuleModel
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.change_cells import paint_difference, paint_ratio
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
@@ -56,7 +56,7 @@ class ModuleDelegate(QStyledItemDelegate):
         if cell is ModelColumn.NAME:
             self._name(painter, rect, row)
         elif isinstance(rows, ComparedRows) and cell in (ModelColumn.CHANGE, ModelColumn.RATIO):
-            paint_change_cell(painter, rect, rows, row, cell, theme)
+            self._change(painter, rect, rows, row, cell)
         else:
             text = str(index.data())
             if cell is ModelColumn.SHARE:
@@ -76,6 +76,17 @@ class ModuleDelegate(QStyledItemDelegate):
             )
             painter.drawText(inside, int(LEFT if cell is ModelColumn.OUTPUT else RIGHT), shown)
         painter.restore()
+
+    def _change(
+        self, painter: QPainter, rect: QRect, rows: ComparedRows, row: ModelRow, cell: ModelColumn
+    ) -> None:
+        one, text = rows.change(row), rows.text(row, cell)
+        verdict = "" if one is None else one.verdict.value
+        if cell is ModelColumn.RATIO:
+            paint_ratio(painter, rect, text, verdict, self._theme)
+            return
+        share = None if text == MISSING else rows.bar(row)
+        paint_difference(painter, rect, text, share, verdict, self._theme)
 
     def _bar(self, painter: QPainter, rect: QRect, row: ModelRow) -> None:
         theme, rows = self._theme, self._model.rows

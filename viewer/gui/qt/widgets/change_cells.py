@@ -1,19 +1,22 @@
-"""Paints changes: a bar to one side of a zero line, and a dot for each session of two arms."""
+"""Paints changes: differences with a bar, ratios with a verdict, a dot for each session."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.verdict_marks import change_color
+from viewer.gui.qt.widgets.table_model import RIGHT
+from viewer.gui.qt.widgets.time_cells import paint_time
+from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER, change_color, paint_mark
 
 _RADIUS, _A_ABOVE, _B_BELOW = 2.4, 3.6, 3.6  # px
 _INSET = 8
 _LINE = 1.2
+_NUMBER, _MARK, _GAP = 84, 22, 6  # px
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,35 @@ def dots_of(
         return Dots((), ())
     low, high = interval or (None, None)
     return Dots(tuple(x / middle - 1 for x in a), tuple(x / middle - 1 for x in b), low, high)
+
+
+def paint_difference(
+    painter: QPainter, cell: QRect, text: str, share: float | None, verdict: str, theme: Theme
+) -> None:
+    """Paint a difference in time, right-aligned, and its bar left of it; None for no bar."""
+    _prepare(painter, verdict, theme)
+    width = theme.px(_NUMBER)
+    number = QRect(cell.right() - width, cell.top(), width - theme.px(_GAP), cell.height())
+    paint_time(painter, number, text)
+    if share is not None:
+        paint_change_bar(painter, QRectF(cell).adjusted(2, 0, -width - 2, 0), share, verdict, theme)
+
+
+def paint_ratio(painter: QPainter, cell: QRect, text: str, verdict: str, theme: Theme) -> None:
+    """Paint a ratio, right-aligned, and the mark of its verdict right of it, "" for none."""
+    _prepare(painter, verdict, theme)
+    mark, gap = theme.px(_MARK), theme.px(_GAP)
+    painter.drawText(cell.adjusted(gap, 0, -mark - gap, 0), int(RIGHT), text)
+    if verdict:
+        center = QPointF(cell.right() - gap - mark / 2, cell.center().y() + 1)
+        paint_mark(painter, center, verdict, theme)
+
+
+def _prepare(painter: QPainter, verdict: str, theme: Theme) -> None:
+    """Set the font, and the color: that of the verdict only if a change is proven."""
+    is_proven = verdict in (SLOWER, FASTER)
+    painter.setFont(theme.font("cell"))
+    painter.setPen(change_color(verdict, theme) if is_proven else theme.color("text2"))
 
 
 def paint_change_bar(

@@ -18,6 +18,7 @@ from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise
 from viewer.analysis.comparison.sessions import Part, PartId
+from viewer.arrays import Ints
 
 
 def comparison_by(
@@ -41,8 +42,8 @@ class _PathArm(Arm):
     paths: tuple[Part, ...] = ()
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        return self.paths
+    def _numbering(self) -> tuple[tuple[Part, ...], dict[PartId, int], dict[int, Ints]]:
+        return self.paths, {part.id: i for i, part in enumerate(self.paths)}, {}
 
 
 class PathComparison(Comparison):
