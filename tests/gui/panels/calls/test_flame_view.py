@@ -31,7 +31,7 @@ def node(view, *path):
 
 
 def name_at(view, x, row):
-    found = view.node_at(QPointF(x, row * 18 + 9))
+    found = view.box_at(QPointF(x, row * 18 + 9))
     return view._texts.name(found) if found >= 0 else ""
 
 
@@ -147,14 +147,14 @@ def test_deep_trees_scroll_to_what_is_marked(view):
     view.mark(0)
     assert bar.value() == 0
     view.zoom_to(20)
-    assert view.node_at(QPointF(200, 9)) == 18
-    assert view.node_at(QPointF(200, 45)) == 20
+    assert view.box_at(QPointF(200, 9)) == 18
+    assert view.box_at(QPointF(200, 45)) == 20
 
 
 def test_without_time_there_is_nothing_to_paint(view):
     view.show_texts(None)
-    assert view.node_at(QPointF(5, 5)) == -1
+    assert view.box_at(QPointF(5, 5)) == -1
     view.viewport().grab()
     view.show_texts(CallTexts(answered(trace_of(("t", "instant", 5, 5)))))
-    assert view.node_at(QPointF(5, 5)) == -1
+    assert view.box_at(QPointF(5, 5)) == -1
     view.viewport().grab()

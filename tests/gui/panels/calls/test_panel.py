@@ -51,7 +51,7 @@ def menu_of(panel, number):
 
 def test_the_first_calls_are_listed_below_the_graph(panel):
     assert listed(panel) == ["main", "main/run", "main/load"]
-    assert panel.flame.node_at(panel.flame.center_of(node(panel, "main", "run")).toPointF()) == 1
+    assert panel.flame.box_at(panel.flame.center_of(node(panel, "main", "run")).toPointF()) == 1
     assert plain(panel.subtitle.text()) == "The whole trace · 6 calls"
     assert plain(panel.footer.text()) == (
         "Self adds up to 100 ns · Total includes what a call contains"
