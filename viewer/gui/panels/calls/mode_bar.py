@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QToolButton
-
 from viewer.gui.panels.calls.answer import CallMode
-from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.segment_bar import SegmentBar
 
 TITLES = {
     CallMode.TOP_DOWN: "Top-down",
@@ -25,31 +22,11 @@ _TIPS = {
 }
 
 
-class ModeBar(QFrame):
-    """The buttons; `picked(CallMode)` when the user presses one."""
+class ModeBar(SegmentBar[CallMode]):
+    """The buttons of all kinds, of which some are offered."""
 
-    picked = Signal(object)
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.setProperty("segmented", True)
-        self.setAccessibleName("Kind of call tree")
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self._group = QButtonGroup(self)
-        self.buttons: dict[CallMode, QToolButton] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        for number, mode in enumerate(CallMode):
-            button = QToolButton()
-            button.setText(TITLES[mode])
-            button.setAccessibleName(TITLES[mode])
-            button.setToolTip(_TIPS[mode])
-            button.setCheckable(True)
-            self._group.addButton(button, number)
-            self.buttons[mode] = button
-            row.addWidget(button)
-        self._group.idClicked.connect(self._pick)
+    def __init__(self) -> None:
+        super().__init__("Kind of call tree", _TIPS, TITLES)
 
     def offer(
         self,
@@ -66,7 +43,3 @@ class ModeBar(QFrame):
             button.setEnabled(own not in disabled)
             button.setToolTip(disabled.get(own, _TIPS[own]))
         self.buttons[mode].setChecked(True)
-
-    @Slot(int)
-    def _pick(self, number: int) -> None:
-        self.picked.emit(tuple(CallMode)[number])

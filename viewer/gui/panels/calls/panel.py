@@ -119,7 +119,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
 
     def _make_page(self) -> QWidget:
         theme = self._theme
-        self.modes = ModeBar(theme)
+        self.modes = ModeBar()
         self.filter = FilterLine("Find a call", "Find a call", self.table, theme)
         self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
         self.zoom_button = self._way_back(

@@ -31,11 +31,11 @@ from viewer.gui.panels.memory.contents import (
     holders_text,
     rows_of,
 )
-from viewer.gui.panels.memory.segments import SegmentBar
 from viewer.gui.panels.memory.selection import select_writers, selected_instructions
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, label, span
+from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences

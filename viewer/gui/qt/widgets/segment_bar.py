@@ -15,12 +15,16 @@ Choice = TypeVar("Choice", bound=Enum)
 class SegmentBar(QFrame, Generic[Choice]):
     """The buttons; `picked(choice)` when the user presses one.
 
-    tips: the choices in their order, with the tooltip of each. Their values are their titles.
+    tips: the choices in their order, with the tooltip of each. titles: of the choices; their values
+    by default.
     """
 
     picked = Signal(object)
 
-    def __init__(self, name: str, tips: Mapping[Choice, str]) -> None:
+    def __init__(
+        self, name: str, tips: Mapping[Choice, str], titles: Mapping[Choice, str] | None = None
+    ) -> None:
+        """name: the accessible name."""
         super().__init__()
         self.setProperty("segmented", True)
         self.setAccessibleName(name)
@@ -33,8 +37,9 @@ class SegmentBar(QFrame, Generic[Choice]):
         row.setSpacing(0)
         for number, (choice, tip) in enumerate(tips.items()):
             button = QToolButton()
-            button.setText(choice.value)
-            button.setAccessibleName(choice.value)
+            title = choice.value if titles is None else titles[choice]
+            button.setText(title)
+            button.setAccessibleName(title)
             button.setToolTip(tip)
             button.setCheckable(True)
             self._group.addButton(button, number)
