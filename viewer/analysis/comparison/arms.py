@@ -139,13 +139,7 @@ class Arm:
     def _half_times(self) -> tuple[tuple[tuple[MethodTimes, ...], tuple[MethodTimes, ...]], ...]:
         """The times of the parts in both halves of every session."""
         if self.level in LEVELS_OF_CALLS:
-            return tuple(
-                (
-                    tuple(_of_rows(times, _halves(times.runs)[0]) for times in methods),
-                    tuple(_of_rows(times, _halves(times.runs)[1]) for times in methods),
-                )
-                for methods in self._times
-            )
+            return tuple(map(_half_methods, self._times))
         return tuple(
             (rolled_times(first, self.level), rolled_times(second, self.level))
             for first, second in map(_half_sessions, self.sessions)
@@ -267,6 +261,18 @@ def _halves(runs: Sequence[Run]) -> tuple[list[int], list[int]]:
     return order[:half], order[len(order) - half :]
 
 
+def _half_methods(
+    methods: Sequence[MethodTimes],
+) -> tuple[tuple[MethodTimes, ...], tuple[MethodTimes, ...]]:
+    """The times of methods in the first half of their inferences, and in the second."""
+    halves = [_halves(times.runs) for times in methods]
+    first, second = (
+        tuple(_of_rows(times, half[k]) for times, half in zip(methods, halves, strict=True))
+        for k in (0, 1)
+    )
+    return first, second
+
+
 def _of_rows(times: MethodTimes, rows: list[int]) -> MethodTimes:
     return replace(times, runs=tuple(times.runs[i] for i in rows), ticks=times.ticks[rows])
 
@@ -276,8 +282,9 @@ def _half_sessions(session: Session) -> tuple[Session, Session]:
     of_scopes: dict[int, list[Run]] = {}
     for run in session.runs:
         of_scopes.setdefault(run.scope, []).append(run)
+    halves = [(own, _halves(own)) for own in of_scopes.values()]
     first, second = (
-        replace(session, runs=tuple(own[i] for own in of_scopes.values() for i in _halves(own)[k]))
+        replace(session, runs=tuple(own[i] for own, half in halves for i in half[k]))
         for k in (0, 1)
     )
     return first, second

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.joined import Joined, Row
+from viewer.analysis.comparison.joined import Joined, Member, Row
 from viewer.analysis.comparison.operator_pairs import Grade, OperatorPairs
 from viewer.analysis.comparison.rollups import AND, IDENTITIES, NAME, TYPE
 
 
 def group_rows(a: Arm, b: Arm, pairs: OperatorPairs) -> Iterator[Row]:
     """Yield one row for each group, in the order of A; then those that only B has."""
-    joined = Joined()
+    joined = Joined[Member]()
     for side, arm in enumerate((a, b)):
         for number in range(len(arm.parts)):
             joined.add((side, "part", number))

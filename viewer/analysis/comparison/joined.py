@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from viewer.analysis.comparison.operator_pairs import Grade
 
 # The arm (0 or 1), what it is, and its number there.
 Member = tuple[int, str, int]
+Thing = TypeVar("Thing", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +28,34 @@ class Row:
     b: tuple[int, ...]
 
 
-class Joined:
+class Joined(Generic[Thing]):
     """Groups of things that were joined with one another, in the order in which they came."""
 
     def __init__(self) -> None:
-        self._above: dict[Member, Member] = {}
+        self._above: dict[Thing, Thing] = {}
 
-    def add(self, one: Member) -> None:
+    def add(self, one: Thing) -> None:
         """Add something that may be alone."""
         self._above.setdefault(one, one)
 
-    def join(self, one: Member, other: Member) -> None:
+    def join(self, one: Thing, other: Thing) -> None:
         """Put two things, and what they were joined with, into one group."""
         self.add(one)
         self.add(other)
-        self._above[self._top(other)] = self._top(one)
+        self._above[self.of(other)] = self.of(one)
 
-    def _top(self, one: Member) -> Member:
+    def of(self, one: Thing) -> Thing:
+        """The member that stands for the group of a thing; itself if it was not added."""
+        if one not in self._above:
+            return one
         while self._above[one] != one:
             self._above[one] = self._above[self._above[one]]
             one = self._above[one]
         return one
 
-    def groups(self) -> list[list[Member]]:
+    def groups(self) -> list[list[Thing]]:
         """All groups."""
-        found: dict[Member, list[Member]] = {}
+        found: dict[Thing, list[Thing]] = {}
         for one in self._above:
-            found.setdefault(self._top(one), []).append(one)
+            found.setdefault(self.of(one), []).append(one)
         return list(found.values())

@@ -19,7 +19,7 @@ from viewer.analysis.comparison.hand_pairs import (
     with_hand_calls,
     with_hand_pairs,
 )
-from viewer.analysis.comparison.joined import Joined, Row
+from viewer.analysis.comparison.joined import Joined, Member, Row
 from viewer.analysis.comparison.operator_pairs import Grade, OperatorPairs, pair_operators
 
 DELEGATE_EVENT = "delegate_event"
@@ -59,7 +59,7 @@ def rows_of(a: Arm, b: Arm, pairs: OperatorPairs, by_hand: HandPairs = NO_PAIRS)
 
 
 def _call_rows(a: Arm, b: Arm, pairs: OperatorPairs, by_hand: HandPairs) -> Iterator[Row]:
-    joined = Joined()
+    joined = Joined[Member]()
     for side, arm in enumerate((a, b)):
         for number, part in enumerate(arm.parts):
             if part.id.event is None:

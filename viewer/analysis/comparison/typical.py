@@ -6,11 +6,9 @@ have one call that takes much too long, and the median one has such a call too.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.arms import Arm, median_of_sessions
 from viewer.analysis.comparison.sessions import MethodTimes, Session
 from viewer.arrays import Floats
 from viewer.model.trace import Run
@@ -23,7 +21,8 @@ def typical_run(arm: Arm, method: str = "") -> tuple[Session, Run] | None:
     method: only runs of it, if it has any; else of the method that takes longest. An arm of files
     without methods has the run whose duration is nearest to the median.
     """
-    usual, gap = _usual(arm), _usual_gap(arm)
+    usual = median_of_sessions(arm.medians([[i] for i in range(len(arm.parts))]))
+    gap = _usual_gap(arm)
     of_methods: dict[str, float] = {}
     for session in arm.sessions:
         for times in session.methods:
@@ -45,15 +44,6 @@ def typical_run(arm: Arm, method: str = "") -> tuple[Session, Run] | None:
             if best is None or distance[nearest] < best[0]:
                 best = float(distance[nearest]), session, times.runs[nearest]
     return None if best is None else best[1:]
-
-
-def _usual(arm: Arm) -> Floats:
-    """The median time of every part, in ns; NaN for one that never ran."""
-    times = arm.medians([[i] for i in range(len(arm.parts))])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # parts that never ran
-        found: Floats = np.nanmedian(times, axis=0) if times.size else np.zeros(times.shape[1])
-    return found
 
 
 def _usual_gap(arm: Arm) -> dict[str, float]:

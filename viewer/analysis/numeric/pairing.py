@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from viewer.analysis.comparison.alignment import aligned
-from viewer.analysis.comparison.joined import Joined
+from viewer.analysis.comparison.joined import Joined, Member
 from viewer.analysis.comparison.operator_pairs import OperatorPairs, pair_operators
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
@@ -98,7 +98,7 @@ def paired_runs(a: Side, b: Side) -> list[Pair]:
     pairs = _NO_PAIRS
     if a.table.program is not None and b.table.program is not None:
         pairs = pair_operators(a.table.program, b.table.program)
-    joined = Joined()
+    joined = Joined[Member]()
     own = [_comparable(side) for side in (a, b)]
     for number, side in enumerate((a, b)):
         for i in own[number]:
@@ -282,7 +282,7 @@ def _names(row: _Row) -> tuple[str, ...]:
 
 def _rows(side: Side) -> list[_Row]:
     """The calls of an inference, joined by their operators."""
-    joined = Joined()
+    joined = Joined[Member]()
     for i in _comparable(side):
         joined.add((0, "call", i))
         for operator in side.logged[i][0].operators:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from enum import StrEnum
 
 from viewer.analysis.comparison.alignment import aligned
+from viewer.analysis.comparison.joined import Joined
 from viewer.analysis.comparison.operator_pairs import OperatorPairs, pair_operators
 from viewer.analysis.sizes.file_parts import FilePart, FileParts
 from viewer.program.executable.executable import Executable
@@ -40,7 +41,7 @@ class UserPairs:
             )
         else:
             pairs = _calls_in_order(a.executable, b.executable)
-        self._names = _Joined()
+        self._names = Joined[Hashable]()
         for x, y in pairs:
             self._names.join(("a", x), ("b", y))
 
@@ -63,27 +64,6 @@ class UserPairs:
             users = ((use.method, use.instruction, use.node) for use in part.uses if not use.chain)
         found = frozenset(self._names.of((side, user)) for user in users)
         return found or (frozenset(part.users) or part.kind)
-
-
-class _Joined:
-    """Sets of things that belong together, each named by one of them."""
-
-    def __init__(self) -> None:
-        self._parent: dict[Hashable, Hashable] = {}
-
-    def of(self, one: Hashable) -> Hashable:
-        """The name of the set of a thing."""
-        root = one
-        while self._parent.get(root, root) != root:
-            root = self._parent[root]
-        while self._parent.get(one, one) != root:
-            self._parent[one], one = root, self._parent[one]
-        return root
-
-    def join(self, one: Hashable, other: Hashable) -> None:
-        """Note that two things belong together."""
-        x, y = self.of(one), self.of(other)
-        self._parent[y] = x
 
 
 def paired_methods(a: Executable, b: Executable) -> tuple[tuple[int, int], ...]:
