@@ -14,7 +14,6 @@ from operator import is_not
 import numpy as np
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import (
-    QColor,
     QImage,
     QMouseEvent,
     QPainter,
@@ -210,8 +209,7 @@ class Overview(QWidget):
             return
         theme, room = self._theme, self._window_room(xmap)
         self._shown_window = room
-        shade = QColor(theme.color("canvas"))
-        shade.setAlphaF(0.45)
+        shade = theme.color("canvas", 0.45)
         top, height = self.sizes.band, self.sizes.lanes
         painter.fillRect(0, top, room.left(), height, shade)
         painter.fillRect(room.right() + 1, top, self.width(), height, shade)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPalette
 from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QTableView, QWidget
 
+from tests.paths import ROOT
 from viewer.gui.qt.settings import FONT_SIZE
 from viewer.gui.qt.theme.fonts import FONT_SIZES
 from viewer.gui.qt.theme.theme import DARK, LIGHT, Theme, is_dark, make_palette, mix
@@ -80,6 +81,22 @@ def test_every_ink_is_readable_on_its_grounds(tokens, ink, grounds, least):
 def test_the_tokens_are_plain_colors():
     for tokens in (DARK, LIGHT):
         assert all(re.fullmatch("#[0-9A-F]{6}", value) for value in asdict(tokens).values())
+
+
+def test_a_color_with_an_opacity_leaves_the_shared_one_opaque(theme):
+    assert theme.color("ring", 0.5).alphaF() == pytest.approx(0.5, abs=0.01)
+    assert theme.color("ring").alpha() == 255
+    assert theme.color("ring") is theme.color("ring")
+
+
+def test_only_colors_made_on_the_spot_are_changed():
+    """A change of a shared color shows wherever its token is painted, until the program ends."""
+    shared = []
+    for path in (ROOT / "viewer" / "gui").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        changed = set(re.findall(r"(\w+)\.setAlpha", text))
+        shared += [(path.name, one) for one in changed if f"{one} = QColor(" not in text]
+    assert shared == []
 
 
 def test_mixing_goes_from_one_color_to_the_other():

@@ -46,9 +46,7 @@ def paint_hatch(painter: QPainter, rect: QRectF, theme: Theme) -> None:
 
     They end inside the rectangle: SVG files ignore clipping.
     """
-    color = QColor(theme.color("text3"))
-    color.setAlphaF(_HATCH_ALPHA)
-    painter.setPen(QPen(color, 1.0))
+    painter.setPen(QPen(theme.color("text3", _HATCH_ALPHA), 1.0))
     bottom, height, step = rect.bottom(), rect.height(), theme.px(_HATCH_STEP)
     inset = theme.px(2)
     offset = float(step)

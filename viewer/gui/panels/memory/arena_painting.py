@@ -197,9 +197,7 @@ class ArenaPainter:
             painter.drawText(room, _LEFT, f"{name}, {bytes_text(size)}")
 
     def _paint_peak_boxes(self, painter: QPainter, frame: ArenaFrame, canvas: Canvas) -> None:
-        ring = self._theme.color("ring")
-        ring.setAlphaF(0.75)
-        painter.setPen(QPen(ring, 1))
+        painter.setPen(QPen(self._theme.color("ring", 0.75), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for storage in frame.answer.plan.at_peak[:_MOST_RINGS].tolist():
             box = self.box(frame, canvas, storage)

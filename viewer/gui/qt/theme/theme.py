@@ -70,8 +70,10 @@ def is_dark(palette: QPalette) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _color(value: str) -> QColor:
-    return QColor(value)
+def _color(value: str, opacity: float) -> QColor:
+    color = QColor(value)
+    color.setAlphaF(opacity)
+    return color
 
 
 class Theme(QObject):
@@ -140,9 +142,12 @@ class Theme(QObject):
         window.setStyleSheet(self._sheet)
         self._sheet_changed.connect(window.setStyleSheet)
 
-    def color(self, token: str) -> QColor:
-        """A token of the current theme as a shared QColor, which must not be modified."""
-        return _color(getattr(self.tokens, token))
+    def color(self, token: str, opacity: float = 1.0) -> QColor:
+        """A token of the current theme as a shared QColor, which must not be modified.
+
+        opacity: 0 to 1. All that paints with this token would get a change of its alpha.
+        """
+        return _color(getattr(self.tokens, token), opacity)
 
     def font(self, role: FontRole) -> QFont:
         """The font of a role, scaled with the system font; figures have one width."""

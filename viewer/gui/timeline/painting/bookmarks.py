@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
@@ -41,9 +41,8 @@ def paint_marks(
             painter.drawLine(QPointF(x, 0), QPointF(x, canvas.height))
         if state.mark is not None and state.mark < len(ends):
             x0, x1 = (canvas.x(x) for x in ends[state.mark].tolist())
-            fill = QColor(theme.color("text1"))
-            fill.setAlphaF(_BAND)
-            painter.fillRect(QRectF(x0, 0, x1 - x0, canvas.height), fill)
+            band = QRectF(x0, 0, x1 - x0, canvas.height)
+            painter.fillRect(band, theme.color("text1", _BAND))
             painter.setPen(QPen(theme.color("accent"), 1))
             for x in {x0, x1}:
                 painter.drawLine(QPointF(x, 0), QPointF(x, canvas.height))
@@ -122,9 +121,7 @@ def paint_overview_marks(
             metrics, text, Qt.TextElideMode.ElideRight, int(min(flag.room, 160)) - 10
         )
         box = QRectF(flag.x + 2, top + 4, metrics.horizontalAdvance(text) + 6, metrics.height())
-        ground = QColor(theme.color("canvas"))
-        ground.setAlphaF(0.8)
-        painter.fillRect(box, ground)
+        painter.fillRect(box, theme.color("canvas", 0.8))
         painter.setPen(theme.color("text1" if state.mark in flag.marks else "text2"))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, text)
 

@@ -329,8 +329,7 @@ class FramePainter:
             return
         layout = self.scene.layout
         x0, x1 = map(self._canvas.x, xmap.pixel_of(np.array([area.t0, area.t1])).tolist())
-        fill = QColor(self.theme.color("accent"))
-        fill.setAlphaF(0.16)
+        fill = self.theme.color("accent", 0.16)
         for band in [*self._bands(BandKind.ROW), *self._bands(BandKind.STRIP)]:
             if (int(layout.trace[band]), int(layout.track[band])) in area.tracks:
                 room = QRectF(x0, self._y(band), x1 - x0, int(layout.height[band]))

@@ -125,9 +125,7 @@ class DropOverlay(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self._theme
         painter = QPainter(self)
-        ground = theme.color("panel")
-        ground.setAlphaF(0.85)
-        painter.fillRect(self.rect(), ground)
+        painter.fillRect(self.rect(), theme.color("panel", 0.85))
         painter.setPen(QPen(theme.color("accent"), theme.px(_DASHES), Qt.PenStyle.DashLine))
         inset = theme.px(_INSET)
         painter.drawRect(self.rect().adjusted(inset, inset, -inset, -inset))
