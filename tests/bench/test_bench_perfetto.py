@@ -150,7 +150,7 @@ def test_columns_are_encoded_many_times_faster_than_objects():
     for kind in peers:
         ratio = plain / speed[kind]
         print(f"official protos, {kind}: {speed[kind] / 1e6:.3f} M slices/s, 1 : {ratio:.1f}")
-    # Half of what was measured on a quiet machine (15, 6 and 7), and less: busy machines vary by 1.5.
+    # Less than half of what was measured (15, 6 and 10): busy machines vary by 1.5.
     assert plain > 5 * speed["an object a packet"]
     assert plain > 2 * speed["one packet reused"]
     assert speed["three annotations"] > 2 * speed["an object a packet"]

@@ -16,9 +16,9 @@ from viewer.model.inference_views import Inferences
 from viewer.model.trace import Run
 from viewer.model.warm_up import counted_inferences
 from viewer.view.clock_groups import ClockGroup
+from viewer.view.compared.open_comparison import OpenComparison
+from viewer.view.compared.side_by_side import without_comparison
 from viewer.view.compared_arms import ChosenArm, ComparedArms
-from viewer.view.compared_view import without_comparison
-from viewer.view.open_comparison import OpenComparison
 from viewer.view.state import SliceRef, SliceSet
 from viewer.view.ties import aligned_keys
 

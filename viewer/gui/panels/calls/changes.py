@@ -18,7 +18,7 @@ from viewer.render.flame_graph.boxes import FlameGraph
 from viewer.render.flame_graph.changed_calls import ChangedCalls, changed_calls
 from viewer.render.flame_graph.layout import FlameLayout
 from viewer.reports.changed_calls import picture_of
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 
 # What calls are named by in each kind of tree that changes have.
 NAMED_BY = {CallMode.TOP_DOWN: NAME, CallMode.OPERATOR: CALLS, CallMode.MODULE: MODULE}

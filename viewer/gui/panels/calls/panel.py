@@ -53,7 +53,7 @@ from viewer.gui.qt.widgets.tables import FilterLine, NoRows, offer_markdown
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.render.flame_graph.svg import write_svg
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE
 from viewer.view.slice_colors import ramp_of
 from viewer.workspace.exports import ExportJob, NothingToExport

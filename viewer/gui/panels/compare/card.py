@@ -18,7 +18,7 @@ from viewer.gui.qt.widgets.verdict_marks import VerdictMark
 from viewer.model.times import counted
 from viewer.reports.compare_sentences import explanation, headline, whole_inference, whole_name
 from viewer.reports.compare_text import RELATIVE, is_of_files
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 
 _INSET, _GAP, _SECTION = 16, 8, 12
 COPY, SWAP, END = "Copy as Markdown", "Swap A and B", "End comparison"

@@ -40,7 +40,7 @@ from viewer.gui.panels.delegation.page import (
 )
 from viewer.gui.qt.widgets.change_cells import Dots
 from viewer.model.times import counted, format_share, format_time, group_digits
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 
 SHARED = "shared"  # instead of a time that is not divided
 CALLED, OUTSIDE_BOTH = "Delegate calls", "Not delegated in A and B"

@@ -23,7 +23,7 @@ from viewer.gui.panels.graph.names import cut_line, tags_of
 from viewer.gui.panels.graph.node_figures import NodeCell
 from viewer.model.times import counted, format_time, group_digits
 from viewer.reports.compare_text import change_text, difference_text, row_sentence, verdict_text
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 
 NO_SLICE = "no slice in A and B"
 

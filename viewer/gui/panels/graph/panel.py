@@ -46,7 +46,7 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
 from viewer.program.program import Program
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 from viewer.workspace.exports import ExportJob, NothingToExport
 
 NOTHING = (

@@ -25,7 +25,7 @@ from viewer.model.times import counted, format_time
 from viewer.program.module_tree import ModuleTree, module_tree
 from viewer.program.program import Program
 from viewer.reports.compare_text import change_text, difference_text, row_sentence, verdict_text
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.model.times import counted
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -20,7 +20,7 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.reports.compare_text import change_text, difference_text, median_text, row_sentence
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 
 # With more rows by call, the comparison by line takes more than 50 ms.
 _ROWS_AT_ONCE = 500

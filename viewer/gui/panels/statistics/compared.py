@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from viewer.analysis.comparison.rollups import LINE, MODULE, NAME, NODE, SET, TYPE
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 
 # The levels of a comparison by the keys of the panel; other keys show their own figures.
 _LEVELS = {

@@ -15,9 +15,9 @@ from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.links.link_table import LinkTable
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
+from viewer.view.compared.open_comparison import OpenComparison
+from viewer.view.compared.side_by_side import side_by_side
 from viewer.view.compared_arms import ChosenArm, ComparedArms
-from viewer.view.compared_view import side_by_side
-from viewer.view.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE
 from viewer.workspace.workspace import Workspace
 

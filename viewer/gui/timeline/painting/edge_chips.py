@@ -20,9 +20,9 @@ from viewer.gui.timeline.scene.blank_tracks import BlankTracks
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import full_title
 from viewer.model.times import counted, format_time
+from viewer.render.axis.ticks import Scale
 from viewer.render.canvas import Canvas
 from viewer.render.off_screen import BlankTrack, OffScreen
-from viewer.render.ticks import Scale
 
 _HEIGHT = 20  # px, unless the row is lower
 _SMALL = 16  # px for a 13 px font; lower chips have the small font

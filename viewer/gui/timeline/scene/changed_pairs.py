@@ -16,7 +16,7 @@ from viewer.analysis.comparison.steps import CHANGED
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.queries import starts_in_run, tree
 from viewer.model.trace import KeyKind, Run, Trace
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import OpenTrace
 
 MOST_PAIRS = 200

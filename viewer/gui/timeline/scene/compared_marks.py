@@ -26,7 +26,7 @@ from viewer.gui.timeline.scene.changed_pairs import (
 )
 from viewer.model.inference_views import Inferences
 from viewer.render.raster import RowRaster
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 SLOWER, FASTER = 1, 2  # palette indexes of the bars

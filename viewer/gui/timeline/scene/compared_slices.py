@@ -27,7 +27,7 @@ from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.inference_views import Inferences
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 

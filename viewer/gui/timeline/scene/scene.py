@@ -24,12 +24,12 @@ from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
+from viewer.render.axis.ticks import Ruler, Scale
 from viewer.render.canvas import Canvas
 from viewer.render.header_bands import HeaderBands
 from viewer.render.layout import BandKind, TimelineLayout, XMap
 from viewer.render.raster import RasterSource
 from viewer.render.stacking import Density, is_single, stack
-from viewer.render.ticks import Ruler, Scale
 from viewer.render.track_table import NO_TRACKS, Busy, ProcessSpec, TrackList, track_list
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import AT_ONCE, OpenTrace

@@ -8,7 +8,7 @@ from viewer.gui.panels.base.operator_tables.compared import compared_contents, r
 from viewer.gui.panels.base.operator_tables.contents import ColumnKind
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.qt.widgets.change_cells import Dots
-from viewer.view.open_comparison import OpenComparison
+from viewer.view.compared.open_comparison import OpenComparison
 from viewer.workspace.workspace import Workspace
 
 

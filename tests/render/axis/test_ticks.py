@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewer.model.times import plain_spaces
+from viewer.render.axis.ticks import Scale, ruler
 from viewer.render.layout import Axis
-from viewer.render.ticks import Scale, ruler
 
 EPOCH = 1_700_000_000_000_000_000
 THIN = "\u2009"

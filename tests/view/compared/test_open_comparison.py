@@ -11,8 +11,8 @@ from tests.builders.compared_windows import arms_of, write_arms
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.model.queries import parent_of
+from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.compared_arms import ChosenArm, ComparedArms
-from viewer.view.open_comparison import OpenComparison
 from viewer.workspace.workspace import Workspace
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from viewer.model.trace import Run
 from viewer.view.alignment import Anchor, aligned
 from viewer.view.clock_groups import ClockGroups
+from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.group_ranges import with_ranges
-from viewer.view.open_comparison import OpenComparison
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import ViewState
 from viewer.view.visible_range import run_span_ns, with_margin

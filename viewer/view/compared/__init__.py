@@ -1,0 +1,1 @@
+"""A comparison of two arms in the window: what is compared, its results and its view. No Qt."""
