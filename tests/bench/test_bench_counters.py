@@ -16,8 +16,8 @@ from viewer.export.perfetto.source import PerfettoSource
 from viewer.export.perfetto.writer import write_perfetto
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
+from viewer.render.axis.xmap import XMap
 from viewer.render.counter_raster import CounterColors, CounterRaster, stamp
-from viewer.render.layout import XMap
 
 SLICES = size(1_000_000, 20_000, "OPSCOPE_BENCH_SLICES")
 UNITS = {

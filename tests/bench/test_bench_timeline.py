@@ -30,7 +30,8 @@ from tests.gui.events import CTRL, wheel
 from viewer.model.trace import Slices
 from viewer.render import stacking
 from viewer.render.arrangement import TrackView
-from viewer.render.layout import Axis, BandKind, TimelineLayout, XMap
+from viewer.render.axis.xmap import Axis, XMap
+from viewer.render.layout import BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices, build_mips
 from viewer.render.palette import cell_colors
 from viewer.render.raster import Backdrop, RasterSource, RowRaster, draw_frame

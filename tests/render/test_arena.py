@@ -10,7 +10,7 @@ from viewer.render.arena import (
     place_bands,
     place_boxes,
 )
-from viewer.render.layout import XMap
+from viewer.render.axis.xmap import XMap
 
 
 def boxes(*rows):

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.model.counter import Counter
+from viewer.render.axis.xmap import Axis, XMap
 from viewer.render.counter_raster import CounterColors, CounterRaster, stamp
-from viewer.render.layout import Axis, XMap
 
 AREA, PEAK, LINE, GROUND = 1, 2, 3, 4
 COLORS = CounterColors(AREA, PEAK, LINE, GROUND)

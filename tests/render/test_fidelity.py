@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.builders import many_slices
-from viewer.render.layout import XMap
+from viewer.render.axis.xmap import XMap
 from viewer.render.raster import RowRaster
 
 SLICES = 300_000

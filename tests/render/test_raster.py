@@ -12,7 +12,7 @@ from tests.builders.stocks import stacked
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
 from viewer.render import layout as lay
-from viewer.render.layout import Axis, XMap
+from viewer.render.axis.xmap import Axis, XMap
 from viewer.render.palette import INNER, ROUND_SIDE, SIDE, Emphasis, cell_colors
 from viewer.render.raster import LABEL_WIDTH, Backdrop, RasterSource, RowRaster, draw_frame, expand
 

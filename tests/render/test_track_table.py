@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.builders.stocks import Tracked, table
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind
-from viewer.render.layout import Axis
+from viewer.render.axis.xmap import Axis
 from viewer.render.track_table import NEVER, busy_of_tracks, table_of, track_list
 
 

@@ -13,7 +13,7 @@ from viewer.view.ties import (
     bounds,
     moved_together,
     offset_ns,
-    same_moment,
+    same_place,
     without,
 )
 
@@ -95,10 +95,10 @@ def test_the_offset_brings_one_anchor_to_the_other():
 
 def test_moments_of_aligned_groups_are_at_the_same_place():
     ties = {"a": Tie(anchor=10), "b": Tie(Fraction(5, 2), 100), "c": Tie()}
-    assert same_moment(ties, "a", 14, "b") == 110
-    assert same_moment(ties, "b", 110, "a") == 14
-    assert same_moment(ties, "a", 14, "c") is None
-    assert same_moment(ties, "a", 14, "d") is None
+    assert same_place(ties, "a", 14, "b") == 110
+    assert same_place(ties, "b", 110, "a") == 14
+    assert same_place(ties, "a", 14, "c") is None
+    assert same_place(ties, "a", 14, "d") is None
 
 
 def test_one_anchor_is_no_alignment():

@@ -7,7 +7,7 @@ import pytest
 
 from viewer.model.inference_views import Inferences
 from viewer.model.times import plain_spaces
-from viewer.render.layout import Axis
+from viewer.render.axis.xmap import Axis
 from viewer.resources import SAMPLES
 from viewer.view.clock_groups import clock_groups
 from viewer.view.open_trace import views_of

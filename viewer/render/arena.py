@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
-from viewer.render.layout import XMap
+from viewer.render.axis.xmap import XMap
 
 NONE = -1  # the number of pixels without a box
 MOST_BOXES = 50_000

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Floats, Ints
 from viewer.model.counter import Counter
 from viewer.model.intervals import durations
-from viewer.render.layout import XMap
+from viewer.render.axis.xmap import XMap
 from viewer.render.palette import Pixels
 
 _FIRST_TICK = np.iinfo(np.int64).min

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.render.layout import Axis, BandKind, TimelineLayout, XMap
+from viewer.render.axis.xmap import Axis, XMap
+from viewer.render.layout import BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices
 from viewer.render.raster import RowRaster
 from viewer.render.track_table import TrackList
@@ -141,8 +142,9 @@ class TracksInView:
             own = np.flatnonzero((self._trace == number) & (self._known >= 0))
             if len(own):
                 # In view is what starts before the last edge and reaches the end of a column.
-                edges, known, drawn = xmap.on(axis).edges, self._known[own], raster.drawn
-                lost[own] = (drawn.end[known] < edges[1]) | (drawn.start[known] >= edges[-1])
+                here, known, drawn = xmap.on(axis), self._known[own], raster.drawn
+                lost[own] = drawn.end[known] < here.end_edges[1]
+                lost[own] |= drawn.start[known] >= here.edges[-1]
         return np.flatnonzero(lost)
 
 

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Ints
 from viewer.model.trace import Slices
-from viewer.render.layout import SLICE_TOP, Axis, BandKind, TimelineLayout, XMap
+from viewer.render.axis.xmap import Axis, XMap
+from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
 from viewer.render.lod import (
     FULL_SHADE,
     Cells,
@@ -124,7 +125,7 @@ class RowRaster:
         lo, hi = self.drawn.start[first:last].searchsorted(xmap.ends).tolist()
         # A slice that starts before the view is in it only if it reaches the end of the first
         # column.
-        if lo and self.drawn.end[first + lo - 1] >= xmap.edges[1]:
+        if lo and self.drawn.end[first + lo - 1] >= xmap.end_edges[1]:
             lo -= 1
         return first + lo, first + hi
 
@@ -177,7 +178,7 @@ class RowRaster:
         left, right = xmap.edges[column], xmap.edges[column + 1]
         lo, hi = (int(i) for i in np.searchsorted(start, np.array([left, right])))
         if hi == lo:
-            reaches = lo > 0 and end[lo - 1] >= right
+            reaches = lo > 0 and end[lo - 1] >= xmap.end_edges[column + 1]
             return self.drawn.number(first + lo - 1) if reaches else -1
         if hi - lo > _HIT_LIMIT:
             time = np.int64(min(max(xmap.t_of(x), int(left)), int(right)))
@@ -206,7 +207,7 @@ class RowRaster:
         where, probe = np.nonzero(near[:, 1:] != near[:, :-1])
         slices = near[where, probe + 1]
         x0 = xmap.pixel_of(self.drawn.start[slices])
-        x1 = xmap.pixel_of(self.drawn.end[slices])
+        x1 = xmap.end_pixel_of(self.drawn.end[slices])
         wide = x1 - x0 >= min_width
         return Labels(where[wide], self.drawn.numbers(slices[wide]), x0[wide], x1[wide])
 
@@ -272,7 +273,7 @@ class _Batch:
         """Paint all cells, empty where there is no slice; return the flat positions of the gaps."""
         if not self._base:
             return np.empty(0, np.int64)
-        width, edges = self.xmap.width, self.xmap.edges
+        edges = self.xmap.edges
         start, end = np.concatenate(self._start), np.concatenate(self._end)
         color, before = np.concatenate(self._color), self._starts_before()
         base = np.repeat(self._base, [len(part) for part in self._start])
@@ -286,7 +287,7 @@ class _Batch:
             start, end, color = start[last], end[last], color[last]
             before = None if before is None else before[last]
             base, column, x0 = base[last], column[last], x0[last]
-        x1 = np.maximum(base + self.xmap.pixel_of(end), x0 + 1)
+        x1 = np.maximum(base + self.xmap.end_pixel_of(end), x0 + 1)
 
         wide = x1 - x0 > GAP_WIDTH
         bounds = np.empty(2 * len(x0) + 2, np.int64)
@@ -301,7 +302,7 @@ class _Batch:
         part = np.where(x1 - x0 >= ROUND_WIDTH, ROUND_SIDE, SIDE).astype(np.uint16)
         side = part << 6 | color | np.uint16(_FULL)
         has_start = wide & (start >= edges[0])
-        has_end = wide & (end <= self.xmap.t_of(width))
+        has_end = wide & (end <= self.xmap.last_end)
         flat[x0[has_start]] = side[has_start]
         flat[x1[has_end] - 2] = side[has_end]
         gaps = x1[has_end] - 1

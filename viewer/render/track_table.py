@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints
 from viewer.model.intervals import durations, union
 from viewer.model.trace import KeyKind, Trace
-from viewer.render.layout import Axis, HeaderPart
+from viewer.render.axis.xmap import Axis
+from viewer.render.layout import HeaderPart
 
 NEVER = np.iinfo(np.int64).max  # the first tick of a track without slices
 Busy = NDArray[np.float64]

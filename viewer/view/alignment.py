@@ -59,7 +59,7 @@ def run_of_view(
         return state.run
     active = [number for group in groups if group.key == state.clock for number in group.traces]
     for number in active:
-        seen = run_in_view(traces[number], state.t0, state.t1)
+        seen = run_in_view(traces[number], *state.times)
         if seen is not None:
             return number, seen
     others = [number for number in range(len(traces)) if number not in active]
@@ -210,7 +210,7 @@ def aligned(state: ViewState, groups: Sequence[ClockGroup], anchors: Anchors) ->
     ties = {key: Tie(Fraction(1), anchor.at_ns, anchor.reason) for key, anchor in anchors.items()}
     if not are_in_reach(ties, axis_spans(groups)):
         return state
-    result = replace(state, ties=ties)
+    result = replace(state.with_gaps({}), ties=ties)
     lead = state.clock if state.clock in anchors else next(iter(anchors))
     t0, t1 = result.range_of(lead)
     at, longest = anchors[lead].at_ns, max(anchor.length_ns for anchor in anchors.values())
@@ -287,7 +287,7 @@ def shifted(state: ViewState, groups: Sequence[ClockGroup], clock: str, by_ns: i
         # What is left of an alignment is no longer one with the group that was moved away.
         shared = sum(ties[other].reason == ties[key].reason for other in aligned_keys(ties))
         ties[key] = ties[key] if shared > 1 else replace(ties[key], reason=BY_HAND)
-    if not are_in_reach(ties, axis_spans(groups)):
+    if not are_in_reach(ties, axis_spans(groups, state.gaps)):
         return state
     moved = with_ranges(replace(state, ties=ties), {clock: (t0 + by_ns, t1 + by_ns)})
     limit = limited_range(moved, groups, moved.clock, (moved.t0, moved.t1))
@@ -308,6 +308,7 @@ def _tie_now(state: ViewState, key: str) -> Tie:
 
 def at_same_scale(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
     """Return a view in which all groups have the span of the active one, around their centers."""
+    state = state.with_gaps({})
     span = state.t1 - state.t0
     ranges = {}
     for group in groups:
@@ -350,7 +351,7 @@ def alignment_text(state: ViewState, groups: Sequence[ClockGroup], clock: str) -
         return "same scale" if len(scales) == 1 else "zoom locked"
     keys = state.strips.ordered([group.key for group in groups])
     reference = next(key for key in keys if key in known)
-    text = f"aligned: {own.reason}"
+    text = "stretched by pair" if clock in state.gaps else f"aligned: {own.reason}"
     offset = offset_ns(state.ties, reference, clock)
     if not offset or own.scale != state.ties[reference].scale:
         return text

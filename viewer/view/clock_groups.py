@@ -7,13 +7,15 @@ key of a group is the domain of its clock, or the path of its only trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import overload
 
 from viewer.analysis.torq.estimates import is_compiled
 from viewer.model.text import display_name, one_line
 from viewer.model.times import NARROW_SPACE, ClockRate, RateOrigin, tick_to_ns
+from viewer.render.axis.gaps import NO_GAPS, Gaps
 from viewer.view.open_trace import OpenTrace
 
 # Of the name of a clock in a file, in characters.
@@ -94,9 +96,11 @@ def group_key(shown: OpenTrace) -> str:
     return shown.file.clock.domain or shown.file.path
 
 
-def axis_spans(groups: Iterable[ClockGroup]) -> dict[str, int]:
-    """Return the length of the axis of each group in ns, by its key."""
-    return {group.key: group.span_ns for group in groups}
+def axis_spans(
+    groups: Iterable[ClockGroup], gaps: Mapping[str, Gaps] = MappingProxyType({})
+) -> dict[str, int]:
+    """Return the length of the axis of each group in ns, with its gaps, by its key."""
+    return {group.key: gaps.get(group.key, NO_GAPS).end_place(group.span_ns) for group in groups}
 
 
 def axis_zeros(traces: Sequence[OpenTrace]) -> dict[str, int]:

@@ -32,7 +32,8 @@ class ComparedArms:
 
     in_tables: whether the panels show changes, instead of the costs of one profile. relative:
     whether the times of rows are relative to the inference. by_hand: the pairs that the user made
-    or separated.
+    or separated. stretched: whether the strips of both arms have gaps so that paired calls begin
+    together, instead of the inferences alone.
     """
 
     a: ChosenArm
@@ -40,6 +41,7 @@ class ComparedArms:
     in_tables: bool = True
     by_hand: HandPairs = NO_PAIRS
     relative: bool = False
+    stretched: bool = False
 
     @property
     def swapped(self) -> ComparedArms:

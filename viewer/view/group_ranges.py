@@ -123,7 +123,14 @@ def reset(
     run = None if first.run is None else (groups[0].traces[0], first.run)
     ranges = {group.key: (views[group.key].t0, views[group.key].t1) for group in groups[1:]}
     shown = replace(
-        state, clock=groups[0].key, t0=first.t0, t1=first.t1, ranges=ranges, ties={}, run=run
+        state,
+        clock=groups[0].key,
+        t0=first.t0,
+        t1=first.t1,
+        ranges=ranges,
+        ties={},
+        gaps={},
+        run=run,
     )
     return shown, first.note
 
@@ -135,7 +142,7 @@ def everything(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
     """
     ranges = {group.key: with_margin(0, group.span_ns) for group in groups}
     t0, t1 = ranges.pop(state.clock)
-    return replace(state, t0=t0, t1=t1, ranges=ranges, ties={})
+    return replace(state, t0=t0, t1=t1, ranges=ranges, ties={}, gaps={})
 
 
 def limited(state: ViewState, groups: Sequence[ClockGroup], span: Range) -> Range:
@@ -155,7 +162,7 @@ def _limited(
     state: ViewState, groups: Sequence[ClockGroup], ranges: Mapping[str, Range]
 ) -> dict[str, Range]:
     """Return the nearest ranges that clock groups can show, by key."""
-    spans = axis_spans(groups)
+    spans = axis_spans(groups, state.gaps)
     result = {}
     for key, (low, high) in all_bounds(state.ties, spans, ranges).items():
         t0, t1 = ranges[key]
@@ -179,7 +186,7 @@ def revealed(
     Expands its track if anything hides it, and moves the range only if it is entirely outside.
     """
     shown = traces[ref.trace]
-    start, end = shown.span_ns(ref.index)
+    start, end = state.on_screen(*shown.span_ns(ref.index))
     t0, t1 = state.t0, state.t1
     if end <= t0 or start >= t1:
         span = t1 - t0

@@ -63,6 +63,10 @@ class History:
         """Clear the operator highlight in all states, after the links of traces have changed."""
         self.adapt(lambda state: replace(state, operators=None))
 
+    def without_gaps(self) -> None:
+        """Remove the gaps in axes from all states: they were between slices of replaced files."""
+        self.adapt(lambda state: state.with_gaps({}))
+
     def adapt(self, adapted: Callable[[ViewState], ViewState]) -> None:
         """Replace each state, after files were opened that it does not know."""
         for states in (self._undo, self._redo, self._back, self._forward):

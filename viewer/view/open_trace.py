@@ -25,9 +25,9 @@ from viewer.model.scope import TimeScope, left_out
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
 from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
+from viewer.render.axis.xmap import Axis
 from viewer.render.color_schemes import DEFAULT, Classes, LengthRange, operator_colors
 from viewer.render.counter_raster import CounterRaster
-from viewer.render.layout import Axis
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
 from viewer.render.track_table import TrackTable

@@ -1,8 +1,10 @@
 """The user-changeable view as one immutable value; the undo history is a list of these.
 
 No Qt. Times are ns of the axis of a clock group (see `viewer.view.clock_groups`), which is named by
-its key. Slices, tracks and runs refer to the position of their trace among the open ones, so a
-state is only valid for the currently open files.
+its key. Visible ranges are places on screen: times with the gaps before them that a comparison has
+put there (`viewer.render.axis.gaps`); without gaps, both are the same. Slices, tracks and runs
+refer to the position of their trace among the open ones, so a state is only valid for the currently
+open files.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
+from viewer.render.axis.gaps import NO_GAPS, Gaps
 from viewer.view.compared_arms import ComparedArms
 from viewer.view.strip_view import StripView as StripView
 from viewer.view.ties import Range, Ranges, Ties
@@ -164,8 +167,8 @@ class ViewState:
     """Everything about the view that the user can change.
 
     clock: the active clock group, which keys act on; t0, t1: its visible range. ranges: the visible
-    ranges of the other groups. ties: how their zooms and positions are tied together. strips: how
-    their strips are arranged.
+    ranges of the other groups. ties: how their zooms and positions are tied together. gaps: those
+    in the axes of some groups, in ns. strips: how their strips are arranged.
 
     slice: the selected slice; others: further ones, a `SliceSet`, or () for none. operators:
     (trace, indexes into its program's operators) that are highlighted. run: the (trace, position in
@@ -187,6 +190,7 @@ class ViewState:
     clock: str = ""
     ranges: Ranges = field(default_factory=dict)
     ties: Ties = field(default_factory=dict)
+    gaps: Mapping[str, Gaps] = field(default_factory=dict)
     strips: StripView = field(default_factory=StripView)
     slice: SliceRef | None = None
     others: Sequence[SliceRef] = ()
@@ -213,6 +217,34 @@ class ViewState:
         """Return the visible range of a clock group; of an unknown one that of the active one."""
         own = self.t0, self.t1
         return own if clock == self.clock else self.ranges.get(clock, own)
+
+    def gaps_of(self, clock: str) -> Gaps:
+        """Return the gaps in the axis of a clock group."""
+        return self.gaps.get(clock, NO_GAPS)
+
+    def times_of(self, clock: str) -> Range:
+        """Return the times of a clock group that are visible."""
+        return self.gaps_of(clock).times(*self.range_of(clock))
+
+    @property
+    def times(self) -> Range:
+        """The times of the active clock group that are visible."""
+        return self.times_of(self.clock)
+
+    def on_screen(self, first: int, last: int) -> Range:
+        """Return where on screen a span of times of the active clock group begins and ends."""
+        return self.gaps_of(self.clock).span(first, last)
+
+    def with_gaps(self, gaps: Mapping[str, Gaps]) -> ViewState:
+        """Return this state with other gaps, and the same times in view."""
+        if gaps == self.gaps:
+            return self
+        ranges = {}
+        for key in self.all_ranges:
+            first, last = gaps.get(key, NO_GAPS).span(*self.times_of(key))
+            ranges[key] = first, max(last, first + 1)
+        t0, t1 = ranges.pop(self.clock)
+        return replace(self, t0=t0, t1=t1, ranges=ranges, gaps=gaps)
 
     @property
     def all_ranges(self) -> dict[str, Range]:
@@ -243,6 +275,11 @@ class ViewState:
         return self.slice, self.others, self.operators, self.area
 
     @property
+    def strip_choices(self) -> tuple[object, ...]:
+        """The arrangement of strips and how their axes are tied, as one comparable value."""
+        return self.strips, self.ties, self.gaps
+
+    @property
     def marking(self) -> tuple[object, ...]:
         """The bookmarks and the measured range, as one comparable value."""
         return self.marks, self.mark, self.measured, self.measured_on
@@ -265,11 +302,20 @@ class ViewState:
 
     @property
     def _place(self) -> tuple[object, ...]:
-        return (self.all_ranges, self.ties, self.run, self.inferences, self.rates, *self.selection)
+        return (
+            self.all_ranges,
+            self.ties,
+            self.gaps,
+            self.run,
+            self.inferences,
+            self.rates,
+            *self.selection,
+        )
 
     def at(self, place: ViewState) -> ViewState:
         """Return this state moved to the place of another one."""
         has_others = place.inferences is not self.inferences
+        place = place.with_gaps(self.gaps)
         return replace(
             self,
             t0=place.t0,

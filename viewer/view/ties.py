@@ -3,7 +3,7 @@
 Every clock group has an axis and a visible range of its own. Tied groups zoom together: their spans
 stay in proportion. Groups whose ties also have an anchor are aligned: their anchors are at the same
 place on screen, so that they pan together, too. All functions are pure; ranges are (t0, t1) in ns
-of the axis of their group, and the arithmetic is exact up to one rounding to whole ns.
+of the axis of their group with its gaps. The arithmetic is exact up to one rounding to whole ns.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def offset_ns(ties: Ties, reference: str, key: str) -> int | None:
     return own.anchor - other.anchor
 
 
-def same_moment(ties: Ties, key: str, ns: int, other: str) -> int | None:
-    """Return the time of one group that is at the same place on screen as a time of another one.
+def same_place(ties: Ties, key: str, ns: int, other: str) -> int | None:
+    """Return what is of one group where a place on screen, or a time, of another group is.
 
     None if the two are not aligned.
     """

@@ -13,7 +13,7 @@ from viewer.analysis.links.labels import run_number
 from viewer.model.inference_views import Inferences, has_run_views
 from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind
-from viewer.render.layout import Axis
+from viewer.render.axis.xmap import Axis
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Bookmark, ViewState
@@ -166,6 +166,7 @@ def with_ticks_kept(
     That is: range, area, bookmarks and measurement; an alignment of the group ends. group: as it is
     after the change. before, axis: the axis of that trace before and after the change.
     """
+    state = state.with_gaps({})
     span = limited(*at_same_ticks(*state.range_of(group.key), before, axis), group.span_ns)
     area, measured = state.area, state.measured
     if area is not None and any(owner in group.traces for owner, _ in area.tracks):

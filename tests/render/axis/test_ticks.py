@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from viewer.model.times import plain_spaces
 from viewer.render.axis.ticks import Scale, ruler
-from viewer.render.layout import Axis
+from viewer.render.axis.xmap import Axis
 
 EPOCH = 1_700_000_000_000_000_000
 THIN = "\u2009"

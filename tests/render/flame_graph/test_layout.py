@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from viewer.render.axis.xmap import XMap
 from viewer.render.flame_graph.layout import (
     AROUND,
     INSIDE,
@@ -11,7 +12,6 @@ from viewer.render.flame_graph.layout import (
     flame_bands,
     group_weights,
 )
-from viewer.render.layout import XMap
 from viewer.render.lod import weights_of
 from viewer.render.palette import FRAME, RAMP, SLAB
 

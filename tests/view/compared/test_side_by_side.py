@@ -1,9 +1,14 @@
 """The view of a comparison: two strips, aligned at the start of a typical inference."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.builders.compared_windows import arms_of, write_arms
-from viewer.gui.session.comparison import compare, compare_inferences
+from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.hand_pairs import keys_of_parts
+from viewer.gui.session.alignment import align_at_run, release
+from viewer.gui.session.comparison import compare, compare_inferences, stretch, stretch_obstacle
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.tracks import shown_clocks
 from viewer.view.state import SliceRef
@@ -79,3 +84,90 @@ def test_a_selected_slice_without_a_strip_gets_one(compared):
     session.clear_selection()
     session.activate(session.state.strips.only[0])
     assert len(shown_clocks(session)) == 2
+
+
+# -- stretched by pair -----------------------------------------------------------------------------
+
+
+def starts_of_calls(session, found, side):
+    """Where on screen the calls of the shown inference begin, in ns from its start."""
+    path, run = found.typical(side)
+    shown = next(t for t in session.traces if t.file.path == path)
+    own = found.slices_of_rows(path, range(len(found.rows)), run, CALLS)
+    gaps = session.state.gaps_of(session.groups.of(session.number_of(shown)).key)
+    starts = sorted(shown.span_ns(i)[0] for i in own.tolist())
+    return [gaps.place(ns) - shown.axis.to_ns(run.start) for ns in starts]
+
+
+def test_stretched_strips_begin_each_paired_call_at_one_place(compared):
+    session, found = compared
+    before = [starts_of_calls(session, found, side) for side in (0, 1)]
+    assert before[0] != before[1]
+    assert stretch_obstacle(session, found) == ""
+    stretch(session, found, is_on=True)
+    a, b = (starts_of_calls(session, found, side) for side in (0, 1))
+    assert a == b
+    assert a == sorted(max(pair) for pair in zip(a, b, strict=True))
+    spans = [session.state.range_of(found.typical(side)[0]) for side in (0, 1)]
+    assert spans[0][1] - spans[0][0] == spans[1][1] - spans[1][0]
+
+
+def test_stretching_changes_no_time(compared):
+    session, found = compared
+    times = session.state.times
+    durations = [shown.trace.slices.end - shown.trace.slices.start for shown in session.traces]
+    stretch(session, found, is_on=True)
+    first, last = session.state.times
+    assert (first, last) == pytest.approx(times, abs=2)
+    for shown, before in zip(session.traces, durations, strict=True):
+        assert (shown.trace.slices.end - shown.trace.slices.start == before).all()
+
+
+def test_stretching_is_one_step_of_the_history(compared):
+    session, found = compared
+    before = session.state
+    stretch(session, found, is_on=True)
+    stretched = session.state
+    session.undo()
+    assert session.state == before
+    session.redo()
+    assert session.state == stretched
+    stretch(session, found, is_on=False)
+    assert session.state.gaps == {}
+
+
+@pytest.mark.parametrize(
+    "other", [lambda s: compare(s, None), release, align_at_run], ids=["end", "release", "align"]
+)
+def test_gaps_end_with_the_alignment_that_they_are_for(compared, other):
+    session, found = compared
+    stretch(session, found, is_on=True)
+    other(session)
+    assert session.state.gaps == {}
+
+
+def test_the_gaps_follow_pairs_made_by_hand(compared):
+    session, found = compared
+    stretch(session, found, is_on=True)
+    before = session.state.gaps
+    row = next(i for i, (row, _) in enumerate(found.rows) if row.label == "add.out")
+    a = keys_of_parts(found.calls.a, found.rows[row][0].a)
+    b = keys_of_parts(found.calls.b, found.rows[row][0].b)
+    chosen = session.state.compared
+    compare(session, replace(chosen, by_hand=chosen.by_hand.with_cut(zip(a, b, strict=True))))
+    assert session.state.gaps
+    assert session.state.gaps is not before
+
+
+def test_what_is_selected_comes_into_view_where_the_gaps_put_it(compared):
+    session, found = compared
+    stretch(session, found, is_on=True)
+    path, run = found.typical(1)
+    number = next(i for i, t in enumerate(session.traces) if t.file.path == path)
+    last = int(found.slices_of_rows(path, range(len(found.rows)), run, CALLS)[-1])
+    session.activate(session.groups.of(number).key)
+    session.set_range(session.state.t0, session.state.t0 + 50)
+    session.select_slice(SliceRef(number, last), reveal=True)
+    place = session.state.on_screen(*session.traces[number].span_ns(last))
+    assert session.state.t0 < place[1]
+    assert place[0] < session.state.t1

@@ -11,8 +11,8 @@ from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rollups import group_of_slices
 from viewer.analysis.comparison.sessions import PartId, Session
 from viewer.arrays import Ints
-from viewer.model.queries import run_of_slices
-from viewer.model.trace import KeyKind
+from viewer.model.queries import run_of_slices, starts_in_run, tree
+from viewer.model.trace import KeyKind, Run, Trace
 
 
 def rows_of_slices(arm: Arm, side: int, rows: Sequence[Row], session: Session) -> Ints:
@@ -73,3 +73,28 @@ def calls_of_keys(arm: Arm, session: Session) -> Ints:
 
 def _methods(session: Session) -> list[str]:
     return [session.method_of(scope)[0] for scope in range(len(session.table.trace.scopes))]
+
+
+def outermost(
+    trace: Trace, row_of_slice: Ints, rows: Sequence[int], run: Run | None = None
+) -> Ints:
+    """Return the slices of some rows that are not inside others of their own row, ascending.
+
+    run: only those that start in it; None for all.
+    """
+    own: Ints = np.flatnonzero(np.isin(row_of_slice, np.array(rows, np.int64)))
+    own = own[trace.keys.kind[trace.slices.key[own]] != KeyKind.KERNEL]
+    if run is not None:
+        own = starts_in_run(trace, run, own)
+    if not len(own):
+        return own
+    shape = tree(trace.slices)
+    parent = np.full(len(shape.index), -1)
+    parent[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
+    inside = np.zeros(len(own), np.bool_)
+    above = parent[own]
+    while (above >= 0).any():
+        inside |= (above >= 0) & (row_of_slice[above] == row_of_slice[own])
+        above = np.where(above >= 0, parent[above], -1)
+    found: Ints = own[~inside]
+    return found

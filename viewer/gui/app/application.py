@@ -134,6 +134,7 @@ def screenshot(
     """
     from viewer.codecs.atomic_file import write_whole
     from viewer.gui.session.inferences import include_warm_up
+    from viewer.gui.session.navigation import show_times
 
     failures: list[str] = []
     with window_to_draw(files, choices, size=size, theme=theme, failures=failures) as window:
@@ -141,7 +142,7 @@ def screenshot(
         if visible is not None:
             for group in reversed(controller.session.groups):
                 controller.session.activate(group.key)
-                controller.session.set_range(*visible)
+                show_times(controller.session, *visible)
             window.settle()
         if warm_up:
             include_warm_up(controller.session, included=True)

@@ -84,7 +84,7 @@ def _selected(session: Session) -> SliceRef | None:
         return state.slice
     trace, operators = state.operators
     slices = session.traces[trace].slices_of(operators)
-    t0, t1 = state.range_of(session.groups.of(trace).key)
+    t0, t1 = state.times_of(session.groups.of(trace).key)
     if not len(slices):
         return None
     return SliceRef(trace, nearest_slice(session.traces[trace], slices, (t0 + t1) // 2))
@@ -181,7 +181,7 @@ def release(session: Session) -> str:
     obstacle = release_obstacle(session)
     if obstacle:
         return obstacle
-    session.change(replace(session.state, ties={}))
+    session.change(replace(session.state.with_gaps({}), ties={}))
     return "Every clock zooms and pans independently"
 
 

@@ -133,10 +133,11 @@ def go_to(session: Session, number: int) -> None:
         if not is_on_open_clock(session, bookmark):
             return
         t0, t1 = session.state.t0, session.state.t1
-        if bookmark.t1 - bookmark.t0 > t1 - t0:
+        first, last = session.state.on_screen(bookmark.t0, bookmark.t1)
+        if last - first > t1 - t0:
             fit(session, number)
-        elif bookmark.t0 < t0 or bookmark.t1 > t1:
-            middle, half = (bookmark.t0 + bookmark.t1) // 2, (t1 - t0) // 2
+        elif first < t0 or last > t1:
+            middle, half = (first + last) // 2, (t1 - t0) // 2
             session.set_range(middle - half, middle - half + t1 - t0)
         _pick_run_of(session, bookmark)
 
@@ -164,8 +165,9 @@ def fit(session: Session, number: int) -> None:
     if not is_on_open_clock(session, bookmark):
         return
     session.activate(bookmark.clock)
-    margin = (bookmark.t1 - bookmark.t0) // 5 or (session.state.t1 - session.state.t0) // 2
-    session.set_range(bookmark.t0 - max(margin, 1), bookmark.t1 + max(margin, 1))
+    first, last = session.state.on_screen(bookmark.t0, bookmark.t1)
+    margin = (last - first) // 5 or (session.state.t1 - session.state.t0) // 2
+    session.set_range(first - max(margin, 1), last + max(margin, 1))
 
 
 def _selected(session: Session) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from viewer.model.trace import Run
 from viewer.model.warm_up import counted_inferences
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.compared.open_comparison import OpenComparison
-from viewer.view.compared.side_by_side import without_comparison
+from viewer.view.compared.side_by_side import stretched, without_comparison
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.state import SliceRef, SliceSet
 from viewer.view.ties import aligned_keys
@@ -101,6 +101,21 @@ def joined_clocks(session: Session) -> tuple[str, str] | None:
         return None
     letters = [letter_of(session, groups.by_key(key)) for key in keys]
     return (keys[0], keys[1]) if letters == ["A", "B"] else None
+
+
+def stretch(session: Session, found: OpenComparison, *, is_on: bool) -> None:
+    """Let each paired call begin at the same place on screen, or only the inferences."""
+    chosen = session.state.compared
+    if chosen is not None and chosen.stretched != is_on:
+        state = replace(session.state, compared=replace(chosen, stretched=is_on))
+        session.change(stretched(state, session.groups, session.traces, found))
+
+
+def stretch_obstacle(session: Session, found: OpenComparison | None) -> str:
+    """Why paired calls cannot begin together; "" if they can."""
+    if joined_clocks(session) is None:
+        return "Compare two profiles, and show only their strips, aligned at their inferences"
+    return "" if found is not None and found.gaps is not None else "The arms have no paired calls"
 
 
 def swap_arms(session: Session) -> None:

@@ -21,7 +21,8 @@ def pick_run(session: Session, run: tuple[int, int] | None) -> None:
         span = 0, session.group.span_ns
         if run is not None:
             span = run_span_ns(session, run[0], session.traces[run[0]].trace.runs[run[1]])
-        t0, t1 = limited(session.state, session.groups, visible_range.with_margin(*span))
+        seen = visible_range.with_margin(*session.state.on_screen(*span))
+        t0, t1 = limited(session.state, session.groups, seen)
         state = replace(session.state, run=run, t0=t0, t1=t1)
         if run is not None:
             state = following_run(session.state, state, session.groups, session.traces, run)

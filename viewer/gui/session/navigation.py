@@ -44,18 +44,24 @@ def pan(session: Session, by_ns: int, *, now: float | None = None) -> None:
     session.set_range(session.state.t0 + by_ns, session.state.t1 + by_ns, now=now)
 
 
+def show_times(session: Session, first: int, last: int) -> None:
+    """Show a span of times of the active clock group, with the gaps in it."""
+    session.set_range(*session.state.on_screen(first, last))
+
+
 def fit_all(session: Session) -> None:
     """Show the entire axis of the active clock group."""
-    session.set_range(*with_margin(0, session.group.span_ns))
+    session.set_range(*with_margin(*session.state.on_screen(0, session.group.span_ns)))
 
 
 def fit_file(session: Session, trace: int | None = None) -> None:
     """Show all of `trace`; None cycles through the traces, starting with the first."""
     ranges = [
-        (group.key, *limited_range(session.state, session.groups, group.key, with_margin(*span)))
-        for group, span in (
-            (session.groups.of(number), shown.whole_span_ns)
+        (group.key, *limited_range(session.state, session.groups, group.key, with_margin(*seen)))
+        for group, seen in (
+            (group, session.state.gaps_of(group.key).span(*shown.whole_span_ns))
             for number, shown in enumerate(session.traces)
+            for group in (session.groups.of(number),)
         )
     ]
     distinct = list(dict.fromkeys(ranges))
@@ -80,7 +86,8 @@ def fit_selection(session: Session) -> None:
     if span is not None and chosen is not None:
         session.activate(session.groups.of(chosen).key)
     state = session.state
-    target = limited(session.state, session.groups, with_margin(*span)) if span else None
+    seen = None if span is None else with_margin(*state.on_screen(*span))
+    target = limited(state, session.groups, seen) if seen else None
     if target is None or target == (state.t0, state.t1):
         fit_all(session)
     else:
@@ -95,6 +102,7 @@ def step_clock(session: Session, by: int) -> None:
 
 def fit_span(session: Session, first: int, last: int) -> None:
     """Show a time range in ns with a margin; a moment comes to the center at the current zoom."""
+    first, last = session.state.on_screen(first, last)
     if first == last:
         span = session.state.t1 - session.state.t0
         session.set_range(first - span // 2, first - span // 2 + span)
@@ -135,15 +143,15 @@ def _step_run(session: Session, trace: int, by: int) -> None:
     if not numbers:
         return
     picked = state.run[1] if state.run and state.run[0] == trace else None
-    seen = run_in_view(shown, state.t0, state.t1)
+    seen = run_in_view(shown, *state.times)
     now = seen if picked is None else picked
     position = numbers.index(now) + by if now in numbers else (0 if by > 0 else len(numbers) - 1)
     chosen = numbers[min(max(position, 0), len(numbers) - 1)]
     if now is None:
         pick_run(session, (trace, chosen))
         return
-    start, end = run_span_ns(session, trace, runs[now])
-    first, last = run_span_ns(session, trace, runs[chosen])
+    start, end = state.on_screen(*run_span_ns(session, trace, runs[now]))
+    first, last = state.on_screen(*run_span_ns(session, trace, runs[chosen]))
     t0, t1 = limited(
         session.state, session.groups, (state.t0 + first - start, state.t1 + first - start)
     )

@@ -84,7 +84,7 @@ def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[
 
 def nearest_slice(session: Session, trace: int, slices: Ints) -> int:
     """The one of `slices` that starts closest to the middle of the view of their clock."""
-    t0, t1 = session.state.range_of(session.groups.of(trace).key)
+    t0, t1 = session.state.times_of(session.groups.of(trace).key)
     return selected_slices.nearest_slice(session.traces[trace], slices, (t0 + t1) // 2)
 
 

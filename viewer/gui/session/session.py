@@ -163,6 +163,8 @@ class Session(QObject):
 
     @Slot(object)
     def _show_edited(self, done: Edited) -> None:
+        self.state = self.state.with_gaps({})
+        self.history.without_gaps()
         first = done.edit.adds and not self.workspace.traces
         shows_first = first and bool(done.space.traces)
         replaced = () if shows_first else after_edit.replaced_files(self.workspace, done.space)
@@ -350,10 +352,9 @@ class Session(QObject):
         at = self._on_trace(trace)
         state = replace(at, slice=None, others=(), operators=(trace, operators))
         shown = self.traces[trace]
-        slices = shown.slices_of(operators)
-        if len(slices):
+        if len(slices := shown.slices_of(operators)):
             inside = starts_in(shown.trace, self.scope(trace), slices)
-            middle = (state.t0 + state.t1) // 2
+            middle = sum(state.times) // 2
             nearest = nearest_slice(shown, inside if len(inside) else slices, middle)
             self._reveal(state, SliceRef(trace, nearest))
         else:
@@ -377,8 +378,7 @@ class Session(QObject):
 
     def select_area(self, area: Area | None) -> None:
         """Select a time range on some tracks; None clears the selection."""
-        owners = () if area is None else sorted(area.tracks)[:1]
-        at = self._on_trace(owners[0][0]) if owners else self.state
+        at = self._on_trace(min(area.tracks)[0]) if area and area.tracks else self.state
         self.change(replace(at, slice=None, others=(), operators=None, area=area))
 
     def clear_selection(self) -> None:
@@ -485,7 +485,7 @@ class Session(QObject):
         others = self.current_trace != shown
         for changed, signal in (
             (old.clock != state.clock, self.clock_activated),
-            ((old.strips, old.ties) != (state.strips, state.ties), self.strips_changed),
+            (old.strip_choices != state.strip_choices, self.strips_changed),
             (old.tracks != state.tracks, self.tracks_changed),
             ((old.scheme, old.lit) != (state.scheme, state.lit), self.coloring_changed),
             (old.selection != state.selection or others, self.selection_changed),

@@ -35,8 +35,8 @@ from viewer.gui.timeline.scene.scene import Scene, xmap_of
 from viewer.gui.timeline.scene.search_hits import paint_ticks
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.layout import XMap
 from viewer.render.palette import Pixels, canvas_rgb
 from viewer.render.raster import RasterSource, expand
 
@@ -201,7 +201,8 @@ class Overview(QWidget):
             self.update()
 
     def _window_room(self, xmap: XMap) -> QRect:
-        x0, x1 = map(xmap.column_of, self._scene.range)
+        times = self._scene.session.state.times_of(self._scene.group.key)
+        x0, x1 = map(xmap.column_of, times)
         return QRect(x0, self.sizes.band, max(x1 - x0, 3), self.sizes.lanes - 2)
 
     def _window(self, painter: QPainter, xmap: XMap) -> None:
@@ -245,8 +246,8 @@ class Overview(QWidget):
         else:
             self._drag = "move"
             if not room.left() <= x <= room.right():
-                self._center_on(xmap.t_of(x))
-        self._grip = xmap.t_of(x) - self._scene.session.state.t0
+                self._center_on(self._place_at(x))
+        self._grip = self._place_at(x) - self._scene.session.state.t0
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -256,7 +257,7 @@ class Overview(QWidget):
         session = self._scene.session
         if self._drag:
             self._scene.activate()  # a key may have activated another clock since the press
-        state, at, now = session.state, xmap.t_of(x), time.monotonic()
+        state, at, now = session.state, self._place_at(x), time.monotonic()
         if self._drag == "left":
             session.set_range(min(at, state.t1 - 1), state.t1, now=now)
         elif self._drag == "right":
@@ -278,10 +279,14 @@ class Overview(QWidget):
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom around the time under the mouse."""
-        at = self._xmap().t_of(event.position().x())
+        at = self._place_at(event.position().x())
         self._scene.activate()
         factor = ZOOM_PER_NOTCH ** -turn_of(event).notches
         navigation.zoom(self._scene.session, factor, at, now=time.monotonic())
+
+    def _place_at(self, x: float) -> int:
+        """Where on screen the time at x begins: the overview itself has no gaps."""
+        return self._scene.gaps.place(self._xmap().t_of(x))
 
     def _center_on(self, at: int) -> None:
         state = self._scene.session.state

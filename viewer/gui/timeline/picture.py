@@ -128,7 +128,7 @@ class ViewPicture:
         """Draw the file names, and the time range of a single clock."""
         theme, session = self._theme, self._timeline.scene.session
         names = ", ".join(display_name(path) for path in session.workspace.paths)
-        t0, t1 = session.state.t0, session.state.t1
+        t0, t1 = session.state.times
         span = f"{format_span(t0, t1)} · {format_time(t1 - t0)} · Opscope {__version__}"
         if len(self._strips) > 1:
             span = f"Opscope {__version__}"  # ranges are in the headers of the strips

@@ -15,6 +15,7 @@ from viewer.gui.session.bookmarks import measured_on
 from viewer.gui.session.selection import selected_span_on
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import format_time
+from viewer.render.axis.xmap import columns_of_span
 from viewer.render.canvas import Canvas
 
 HEIGHT = 26
@@ -45,17 +46,17 @@ class RulerBar(QWidget):
     @property
     def caption(self) -> str:
         """The unit and origin of the labels."""
-        t0, t1 = self._scene.visible
+        t0, t1 = self._scene.gaps.times(*self._scene.visible)
         return self._scene.scale.caption(t1 - t0)
 
     @property
     def _canvas(self) -> Canvas:
         return Canvas(self.width(), self.height(), self.devicePixelRatioF())
 
-    def point(self, time: int | None) -> None:
-        """Show a time in ns in a chip; None: no longer."""
-        if time != self._pointed:
-            self._pointed = time
+    def point(self, place: int | None) -> None:
+        """Show the time at a place on screen in a chip; place: in ns, None to remove the chip."""
+        if place != self._pointed:
+            self._pointed = place
             self.update()
 
     @guard
@@ -86,8 +87,9 @@ class RulerBar(QWidget):
         self._selection(painter, canvas)
         self._measured(painter, canvas)
         if self._pointed is not None:
-            x = canvas.x(self._scene.xmap(canvas.columns).column_of(self._pointed))
-            text = self._scene.scale.text(self._pointed, self._scene.ns_per_pixel(width))
+            x = canvas.x(self._scene.xmap(canvas.columns).column_at(self._pointed))
+            time = self._scene.gaps.last_at(self._pointed)
+            text = self._scene.scale.text(time, self._scene.ns_per_pixel(width))
             self._chip(painter, x, text, "raised", "text1")
         painter.setPen(QPen(theme.color("line"), 1))
         painter.drawLine(0, HEIGHT - 1, width, HEIGHT - 1)
@@ -114,9 +116,10 @@ class RulerBar(QWidget):
             return
         span = selected_span_on(session, self._scene.group.key)
         xmap = self._scene.xmap(canvas.columns)
-        if span is None or span[1] < xmap.t0 or span[0] >= xmap.t1:
+        first, last = xmap.times
+        if span is None or span[1] < first or span[0] >= last:
             return
-        x0, x1 = map(canvas.x, xmap.pixel_of(np.array(span)).tolist())
+        x0, x1 = map(canvas.x, columns_of_span(xmap, span))
         painter.fillRect(
             QRectF(x0, HEIGHT - 4, max(x1 - x0, 2), 3), self._theme.color("accent_fill")
         )
@@ -134,9 +137,10 @@ class RulerBar(QWidget):
         if span is None or span[0] == span[1]:
             return
         xmap = self._scene.xmap(canvas.columns)
-        if span[1] < xmap.t0 or span[0] >= xmap.t1:
+        first, last = xmap.times
+        if span[1] < first or span[0] >= last:
             return
-        x0, x1 = map(canvas.x, xmap.pixel_of(np.array(span)).tolist())
+        x0, x1 = map(canvas.x, columns_of_span(xmap, span))
         painter.fillRect(QRectF(x0, 0, max(x1 - x0, 2), 2), self._theme.color("text1"))
         state = session.state
         selected = state.slice is not None or state.area is not None

@@ -30,7 +30,7 @@ from viewer.render.arrangement import display_order
 from viewer.render.layout import HeaderPart
 from viewer.render.stacking import Density
 from viewer.view.state import SliceRef
-from viewer.view.ties import same_moment
+from viewer.view.ties import same_place
 
 _OTHER_PIXELS = {QEvent.Type.Show, QEvent.Type.DevicePixelRatioChange}
 
@@ -224,15 +224,15 @@ class Timeline(QWidget):
         strip.headers.width_changed.connect(self.header_width_changed)
         return strip
 
-    def _point_in_others(self, pointed: ClockStrip, time: int | None) -> None:
+    def _point_in_others(self, pointed: ClockStrip, place: int | None) -> None:
         """Show the moment under the mouse in the strips that are aligned with this one."""
         ties, clock = self._session.state.ties, pointed.scene.clock
         for strip in self.strips:
             if strip is not pointed:
                 other = strip.scene.clock
-                moment = None if time is None else same_moment(ties, clock, time, other)
-                strip.view.show_cursor(moment)
-                strip.ruler.point(moment)
+                found = None if place is None else same_place(ties, clock, place, other)
+                strip.view.show_cursor(found)
+                strip.ruler.point(found)
 
     def _focus_active(self) -> None:
         """Show the active strip, and move the keyboard focus from another strip to it.

@@ -142,7 +142,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def accessible_value(self) -> str:
         """The visible range, for screen readers."""
-        return f"{format_span(*self.rows.range)} visible" if self.session.traces else ""
+        times = self.rows.gaps.times(*self.rows.range)
+        return f"{format_span(*times)} visible" if self.session.traces else ""
 
     def _announce_range(self) -> None:
         # The description includes the range, but must not be updated for every frame of a motion.
@@ -285,10 +286,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._overlay.dragged = None
         self.viewport().update()
 
-    def show_cursor(self, time: int | None) -> None:
-        """Draw a line at a time in ns, at which the mouse points in an aligned strip."""
-        if time != self._overlay.cursor:
-            self._overlay.cursor = time
+    def show_cursor(self, place: int | None) -> None:
+        """Draw a line at a place on screen in ns, where the mouse is in an aligned strip."""
+        if place != self._overlay.cursor:
+            self._overlay.cursor = place
             self.viewport().update()
 
     @property
@@ -343,13 +344,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     def place_of(self, ref: SliceRef) -> QRect:
         """The visible part of a slice's rectangle; empty if the slice is not in view."""
         port, rows = self.viewport(), self.rows
-        t0, t1 = rows.range
         band = rows.band_of(ref)
         if band < 0:
             return QRect()
-        start, end = self.session.traces[ref.trace].span_ns(ref.index)
-        span = max(t1 - t0, 1)
-        left, right = ((t - t0) * port.width() // span for t in (start, end))
+        span = self.session.traces[ref.trace].span_ns(ref.index)
+        wide, (t0, t1) = max(port.width(), 1), rows.range
+        left, right = ((at - t0) * wide // (t1 - t0) for at in rows.gaps.span(*span))
         left, right = max(left, 0), min(max(right, left + 1), port.width())
         top, height = int(rows.layout.y[band]) - rows.scroll, int(rows.layout.height[band])
         if right <= left:
@@ -386,7 +386,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             lines = (same and self.tip.lines) or slice_lines(shown, found.index, self._tip_of[1])
         self.tip.show_lines(lines, here)
         overlay.hovered = found
-        self.rows.pointed.emit(self.time_at(here.x()))
+        self.rows.pointed.emit(self.rows.xmap(self.viewport().width()).place_at(here.x()))
         self.viewport().update()
 
     # -- wheel and gestures --------------------------------------------------------------------

@@ -1,1 +1,1 @@
-"""The horizontal axis: lines and labels of the ruler, and gaps in the axis. No Qt."""
+"""The horizontal axis: times as columns of pixels, lines of the ruler, and gaps. No Qt."""

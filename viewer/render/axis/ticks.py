@@ -20,7 +20,7 @@ from viewer.model.times import (
     nice_step,
     unit_for,
 )
-from viewer.render.layout import Axis, XMap
+from viewer.render.axis.xmap import Axis, XMap
 
 _FARTHEST = 1 << 63  # beyond this, a line's time does not fit int64
 _LABEL_GAP = 20
@@ -57,8 +57,11 @@ class Scale:
     def lines(self, xmap: XMap, width: int) -> Ruler:
         """Return the lines of a view as columns; `width` is the space for labels, in pixels."""
         here = xmap if self.cycles is None else xmap.on(self.cycles)
-        t0, t1 = (here.axis.to_ticks_floor(ns) for ns in (xmap.t0, xmap.t1))
+        t0, t1 = here.times
         unit = None if self.cycles is None else CYCLES
+        # Gaps have no times: what is between two lines is as wide as without them.
+        if len(xmap.gaps):
+            width = int((t1 - t0) / here.ticks_per_pixel * width / here.width) + 1
         found = ruler(t0, t1, width, self.origin, unit=unit)
         return replace(found, major=here.pixel_of(found.major), minor=here.pixel_of(found.minor))
 

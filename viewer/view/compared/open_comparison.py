@@ -24,6 +24,9 @@ from viewer.arrays import Ints
 from viewer.model.queries import parent_of, starts_in_run, tree
 from viewer.model.trace import KeyKind, Run, Trace
 from viewer.program.program import Program
+from viewer.render.axis.gaps import Gaps
+from viewer.render.axis.xmap import Axis
+from viewer.view.compared.pair_gaps import ShownInference, pair_gaps
 from viewer.view.compared_arms import ComparedArms
 from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.run_choice import of_numbers
@@ -51,6 +54,11 @@ class OpenComparison:
             ),
             "",
         )
+        self._axes = {
+            trace.path: Axis(space.clocks.ns_per_tick(trace), space.clocks.offset_ns(trace))
+            for trace in space.traces
+            if trace.path in chosen.paths
+        }
         self._levels: dict[str, Comparison] = {}
         self._rows_of_slices: dict[tuple[str, str], Ints] = {}
         self._parents_of: dict[str, Ints] = {}
@@ -210,6 +218,23 @@ class OpenComparison:
         Both arms show the same method if they have one in common.
         """
         return self._typical[side]
+
+    @cached_property
+    def gaps(self) -> tuple[Gaps, Gaps] | None:
+        """The gaps in the axes of A and B with which paired calls of the typical inferences align.
+
+        None without two inferences of different profiles.
+        """
+        shown = []
+        for typical in self._typical:
+            session = None if typical is None else self._session_of(typical[0])
+            row_of = None if typical is None else self.rows_of_slices(typical[0])
+            if typical is None or session is None or row_of is None:
+                return None
+            path, run = typical
+            shown.append(ShownInference(session.table.trace, run, self._axes[path], row_of))
+        a, b = shown
+        return None if a.trace is b.trace else pair_gaps(a, b)
 
     @cached_property
     def _typical(self) -> tuple[tuple[str, Run] | None, ...]:

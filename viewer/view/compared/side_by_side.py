@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from viewer.model.inference_views import Inferences
 from viewer.model.trace import Run
 from viewer.view.alignment import Anchor, aligned
 from viewer.view.clock_groups import ClockGroups
@@ -45,8 +46,29 @@ def side_by_side(
     return aligned(replace(state.on(first), strips=strips), groups, anchors)
 
 
+def stretched(
+    state: ViewState, groups: ClockGroups, traces: Sequence[OpenTrace], found: OpenComparison
+) -> ViewState:
+    """Return the view with the gaps that its arms ask for: paired calls begin together, or none.
+
+    Only strips that a comparison has aligned at their inferences have gaps.
+    """
+    wanted = state.compared is not None and state.compared.stretched
+    gaps = found.gaps if wanted and state.inferences is Inferences.AS_RUN else None
+    keys = []
+    for side in (0, 1):
+        typical = found.typical(side)
+        number = None if typical is None else _number(traces, typical[0])
+        keys += [] if number is None else [groups.of(number).key]
+    aligned_here = {key for key, tie in state.ties.items() if tie.reason == REASON}
+    if gaps is None or len(set(keys)) < 2 or not aligned_here.issuperset(keys):
+        return state.with_gaps({})
+    return state.with_gaps(dict(zip(keys, gaps, strict=True)))
+
+
 def without_comparison(state: ViewState) -> ViewState:
     """Return the view after a comparison: with all strips, and without its alignment."""
+    state = state.with_gaps({})
     is_own = any(tie.reason == REASON for tie in state.ties.values())
     strips = state.strips.with_only(())
     return replace(state, compared=None, strips=strips, ties={} if is_own else state.ties)

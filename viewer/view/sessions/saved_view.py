@@ -142,7 +142,7 @@ class _Keeper:
             for arm in (arms.a, arms.b)
         )
         made, cut = arms.by_hand.made, arms.by_hand.cut
-        found = SavedComparison(a, b, made, cut, arms.relative)
+        found = SavedComparison(a, b, made, cut, arms.relative, arms.stretched)
         return found if a.inputs and b.inputs else None
 
     def _input(self, clock: str) -> int | None:
@@ -154,7 +154,7 @@ class _Keeper:
         return t0 - zero, t1 - zero
 
     def _span(self, clock: str, state: ViewState) -> tuple[int, int]:
-        return self._times(clock, *state.range_of(clock))
+        return self._times(clock, *state.times_of(clock))
 
     def _clock(self, clock: str, state: ViewState, *, ties: bool) -> SavedClock:
         tie = state.ties.get(clock) if ties else None
@@ -298,7 +298,9 @@ class _Shower:
             found.append(ChosenArm(paths, arm.numbers))
         a, b = found
         by_hand = HandPairs(saved.made, saved.cut)
-        arms = ComparedArms(a, b, by_hand=by_hand, relative=saved.relative)
+        arms = ComparedArms(
+            a, b, by_hand=by_hand, relative=saved.relative, stretched=saved.stretched
+        )
         return arms if a.paths and b.paths else None
 
     def _place_of(self, clock: int | None) -> tuple[ClockGroup, int] | None:

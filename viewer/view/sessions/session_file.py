@@ -164,7 +164,8 @@ class SavedArm(msgspec.Struct, frozen=True, omit_defaults=True):
 class SavedComparison(msgspec.Struct, frozen=True, omit_defaults=True):
     """The two arms that are compared; made, cut: the user's pairs, as in `HandPairs`.
 
-    relative: whether times are relative to the inference.
+    relative: whether times are relative to the inference. stretched: whether paired calls begin at
+    one place.
     """
 
     a: SavedArm
@@ -172,6 +173,7 @@ class SavedComparison(msgspec.Struct, frozen=True, omit_defaults=True):
     made: tuple[tuple[str, str], ...] = ()
     cut: tuple[tuple[str, str], ...] = ()
     relative: bool = False
+    stretched: bool = False
 
 
 class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -18,7 +18,8 @@ from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.scene.search_hits import hit_columns
 from viewer.gui.timeline.scene.titles import track_title
 from viewer.gui.window.toolbar.search_field import SearchField
-from viewer.render.layout import BandKind, XMap
+from viewer.render.axis.xmap import XMap
+from viewer.render.layout import BandKind
 from viewer.render.palette import Emphasis, cell_colors
 from viewer.view.state import SliceRef
 

@@ -11,10 +11,10 @@ from tests.gui.dark_theme import dark_theme
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.painting.ribbons import RibbonPainter, edges_of, stamp_tails
-from viewer.gui.timeline.scene.changed_pairs import ChangedPairs, PairedSpans
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.canvas import Canvas
+from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
 
 WIDTH, BAND = 400, 36
 

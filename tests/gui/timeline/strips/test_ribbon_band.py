@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
@@ -9,10 +10,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from tests.builders.compared_windows import arms_of, write_arms
+from viewer.analysis.comparison.arms import CALLS
 from viewer.gui.session.comparison import compare
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.tracks import toggle_strip
-from viewer.gui.timeline.strips.header import BAND_HEIGHT, HEIGHT
+from viewer.gui.timeline.strips.header import BAND_HEIGHT, HEIGHT, Together
+from viewer.render.layout import BandKind
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -158,3 +161,66 @@ def test_strips_take_no_more_height_than_their_rows(compared):
     compared.settle()
     heights = [strip.view.height() for strip in compared.timeline.strips]
     assert heights == [strip.rows_height for strip in compared.timeline.strips]
+
+
+def columns_of_calls(harness):
+    """The columns in which the calls of the shown inferences of A and B begin."""
+    found, columns = ComparisonFeed.of(harness.session).answer, []
+    for side, strip in enumerate(harness.timeline.strips):
+        path, run = found.typical(side)
+        number = next(i for i, t in enumerate(harness.session.traces) if t.file.path == path)
+        shown = harness.session.traces[number]
+        own = found.slices_of_rows(path, range(len(found.rows)), run, CALLS)
+        xmap = strip.scene.xmap(strip.view.canvas.columns).on(shown.axis)
+        columns.append(xmap.pixel_of(np.sort(shown.trace.slices.start[own])).tolist())
+    return columns
+
+
+def test_the_switch_in_the_upper_header_stretches_both_strips_by_pair(compared):
+    a, b = compared.timeline.strips
+    assert a.header.together.isVisible()
+    assert b.header.together.isHidden()
+    before = columns_of_calls(compared)
+    assert before[0] != before[1]
+    QTest.mouseClick(a.header.together.buttons[Together.CALLS], LEFT)
+    compared.settle()
+    assert compared.session.state.gaps
+    stretched = columns_of_calls(compared)
+    assert stretched[0] == stretched[1]
+    assert "stretched by pair" in b.header.accessibleName()
+    QTest.mouseClick(a.header.together.buttons[Together.INFERENCES], LEFT)
+    compared.settle()
+    assert not compared.session.state.gaps
+    assert columns_of_calls(compared) == before
+
+
+def test_the_mouse_points_at_one_place_in_stretched_strips(compared):
+    a, b = compared.timeline.strips
+    QTest.mouseClick(a.header.together.buttons[Together.CALLS], LEFT)
+    compared.settle()
+    for x in range(40, a.view.viewport().width(), 97):
+        QTest.mouseMove(a.view.viewport(), QPoint(x, 40))
+        place = b.view._overlay.cursor
+        assert b.scene.xmap(b.view.viewport().width()).column_at(place) in (x, x - 1)
+
+
+def test_a_point_in_a_gap_has_no_slice(compared):
+    a, b = compared.timeline.strips
+    QTest.mouseClick(a.header.together.buttons[Together.CALLS], LEFT)
+    compared.settle()
+    scene = a.scene if len(a.scene.gaps) else b.scene
+    view = a.view if scene is a.scene else b.view
+    gaps, width = scene.gaps, view.viewport().width()
+    sizes = np.diff(gaps.added, prepend=0)
+    widest = int(np.argmax(sizes))
+    middle = int(gaps.at[widest] + gaps.added[widest] - sizes[widest] // 2)
+    compared.session.activate(scene.clock)
+    compared.session.set_range(middle - int(sizes[widest]), middle + int(sizes[widest]))
+    compared.settle()
+    x = scene.xmap(width).column_at(middle)
+    rows = scene.layout.kind == BandKind.ROW
+    found = [view.slice_at(QPoint(x, int(y) - scene.scroll + 5)) for y in scene.layout.y[rows]]
+    lengths = [scene.session.traces[ref.trace].span_ns(ref.index) for ref in found if ref]
+    # What is there contains the moment of the gap, and does not end or begin at it.
+    assert all(first < gaps.at[widest] < last for first, last in lengths)
+    assert None in found

@@ -6,9 +6,10 @@ from viewer.analysis.findings.finding import FindingPlace, OperatorSets, PanelRe
 from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.navigation import show_times
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
-from viewer.render.layout import Axis
+from viewer.render.axis.xmap import Axis
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet
 
@@ -34,7 +35,7 @@ def _go(session: Session, shown: OpenTrace, number: int, place: FindingPlace, sl
     elif isinstance(place, TimeSpan):
         t0, t1 = _first_ns(shown.axis, place.start), _first_ns(shown.axis, place.end)
         session.activate(session.groups.of(number).key)
-        session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))  # with some context on both sides
+        show_times(session, t0 - (t1 - t0), t1 + (t1 - t0))  # with some context on both sides
         session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
     elif isinstance(place, OperatorSets) and len(place.sets) == 1:
         session.select_operators(number, place.sets[0])

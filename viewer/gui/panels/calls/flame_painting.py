@@ -17,9 +17,10 @@ from viewer.gui.panels.calls.legend import paint_hatching
 from viewer.gui.panels.calls.node_texts import NodeTexts
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.label_text import LabelCache
+from viewer.render.axis.xmap import Axis, XMap
 from viewer.render.canvas import Canvas
 from viewer.render.flame_graph.layout import flame_bands
-from viewer.render.layout import SLICE_TOP, Axis, XMap
+from viewer.render.layout import SLICE_TOP
 from viewer.render.palette import UNLINKED, Emphasis, canvas_rgb, cell_colors, label_colors
 from viewer.render.raster import LABEL_WIDTH, Backdrop, RasterSource, RowRaster, draw_frame
 

@@ -29,9 +29,9 @@ from viewer.model.times import (
 )
 from viewer.render.arena import NONE, ArenaBand, BoxNumbers, PlacedBoxes, draw_boxes, place_bands
 from viewer.render.arena import place_boxes as boxes_in_view
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.counter_raster import CounterColors, stamp
-from viewer.render.layout import XMap
 from viewer.render.palette import Emphasis, Palette, label_colors, rgb_table
 
 _CAPTION = 15  # px above the curve and above each band

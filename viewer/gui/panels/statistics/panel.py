@@ -264,7 +264,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             if interval is not None:
                 t0, t1 = (shown.axis.to_ns(tick) for tick in interval)
                 self._session.activate(self._session.groups.of(number).key)
-                self._session.set_range(t0 - (t1 - t0), t1 + (t1 - t0))
+                navigation.show_times(self._session, t0 - (t1 - t0), t1 + (t1 - t0))
         elif key == "operator":
             self._session.select_operators(number, shown.table.sets[group])
         elif key == "inference":

@@ -16,7 +16,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.view.compared.open_comparison import OpenComparison
-from viewer.view.compared.side_by_side import side_by_side
+from viewer.view.compared.side_by_side import side_by_side, stretched
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.open_trace import AT_ONCE
 from viewer.workspace.workspace import Workspace
@@ -41,6 +41,7 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
             self._arranged = None
         before = self.answer
         self._follow()
+        self._stretch()
         if self.answer is before and before is not None and not self.pending:
             self.changed.emit()  # panels show it, or no longer do
 
@@ -50,7 +51,7 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
         if arms is None:
             return None
         # What the panels show does not change the comparison.
-        return replace(arms, in_tables=True), tuple(
+        return replace(arms, in_tables=True, stretched=False), tuple(
             (space.links(trace), space.clocks.ns_per_tick(trace))
             for trace in space.traces
             if trace.path in arms.paths
@@ -72,6 +73,14 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
             shown = side_by_side(session.state, session.groups, session.traces, found)
             session.change(shown, remember=False)
         super()._take(found)
+        self._stretch()
+
+    def _stretch(self) -> None:
+        """Give the strips of the arms the gaps that they should have."""
+        session, found = self._session, self.answer
+        if found is not None and not found.problem and not self.pending:
+            shown = stretched(session.state, session.groups, session.traces, found)
+            session.change(shown, remember=False)
 
     @property
     def in_tables(self) -> OpenComparison | None:
@@ -92,4 +101,5 @@ def compared(space: Workspace, arms: ComparedArms) -> OpenComparison:
             # 0.1 s for a million slices, cached for what shows and selects them.
             found.slices_of_rows(typical[0], (), typical[1], CALLS)
     _ = found.operators.order  # 50 ms for 10,000 rows
+    _ = found.gaps
     return found

@@ -251,13 +251,14 @@ class Search(Feed[SearchQuestion, Hits]):
                 start = session.traces[selected.trace].span_ns(selected.index)[0]
                 following = self.hits.place(selected, start)
             else:
-                following = self.hits.following(session.group.traces[0], session.state.t0)
+                following = self.hits.following(session.group.traces[0], session.state.times[0])
             target = following if by > 0 else following - 1
         ref = self.hits.ref(target % count)
-        start, end = session.traces[ref.trace].span_ns(ref.index)
-        length = end - start
         with session.one_step():
             session.select_slice(ref, reveal=True)
+            span = session.traces[ref.trace].span_ns(ref.index)
+            start, end = session.state.on_screen(*span)
+            length = end - start
             t0, t1 = session.state.t0, session.state.t1
             if 0 < length * _TOO_NARROW < t1 - t0:
                 before = (start + end - length * _ZOOMED) // 2

@@ -72,7 +72,7 @@ def visible_range(session: Session) -> PerfettoOptions | str:
     state = session.state
     if state.inferences is not Inferences.AS_RUN:
         return ALL_AS_RUN
-    ranges = {n: state.range_of(group.key) for group in session.groups for n in group.traces}
+    ranges = {n: state.times_of(group.key) for group in session.groups for n in group.traces}
     return PerfettoOptions(RANGE, ranges=ranges)
 
 

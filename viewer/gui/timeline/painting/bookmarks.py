@@ -19,8 +19,8 @@ from viewer.gui.session.bookmarks import can_mark, measured_on
 from viewer.gui.timeline.painting.bookmark_labels import flags, title
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.layout import XMap
 from viewer.view.group_ranges import marks_on
 
 _TALL = 18  # px, height of the label of the measured span
@@ -140,4 +140,5 @@ def _columns(xmap: XMap, times: Sequence[int]) -> Ints:
     limit = np.iinfo(np.int64)
     clamped = np.array([min(max(t, limit.min), limit.max) for t in times], np.int64)
     columns: Ints = xmap.pixel_of(clamped)
-    return np.where(clamped < xmap.t0, -1, np.where(clamped >= xmap.t1, xmap.width, columns))
+    first, last = xmap.times
+    return np.where(clamped < first, -1, np.where(clamped >= last, xmap.width, columns))

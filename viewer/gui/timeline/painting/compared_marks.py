@@ -13,8 +13,9 @@ from viewer.arrays import Bools
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.scene.compared_marks import FASTER, SLOWER
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.layout import SLICE_TOP, BandKind, XMap
+from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import Pixels, mixed_pixels
 from viewer.render.raster import RowRaster
 

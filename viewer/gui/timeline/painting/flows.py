@@ -25,8 +25,9 @@ from viewer.gui.session.feeds.flows import FlowAnswer, FlowFeed
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import group_digits
 from viewer.model.trace import Unit
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.layout import SLICE_TOP, BandKind, XMap
+from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.view.state import SliceRef
 
 MOST_DRAWN = 12

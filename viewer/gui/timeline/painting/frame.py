@@ -27,10 +27,11 @@ from viewer.gui.timeline.painting.selection import stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.search_hits import stamp_hits
 from viewer.gui.timeline.scene.titles import counter_value
+from viewer.render.axis.xmap import XMap, columns_of_span
 from viewer.render.canvas import Canvas
 from viewer.render.counter_raster import CounterColors, stamp
 from viewer.render.diamonds import stamp_diamonds
-from viewer.render.layout import SLICE_TOP, BandKind, XMap
+from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import (
     Pixels,
     canvas_rgb,
@@ -50,7 +51,7 @@ class Overlay:
     """What the mouse adds to a frame.
 
     That is: its position, the slice under it or the counter band under it, and the area being
-    selected. cursor: the time in ns that is under the mouse in an aligned strip.
+    selected. cursor: where the mouse is in an aligned strip, as a place on screen in ns.
     """
 
     mouse: QPoint | None = None
@@ -164,7 +165,7 @@ class FramePainter:
         self.edge_chips.paint(painter, canvas, self.flows.taken, overlay.mouse)
         paint_marks(painter, scene, canvas, theme, overlay.mouse)
         if overlay.mouse is None and overlay.cursor is not None:
-            x = canvas.x(int(xmap.pixel_of(np.array([overlay.cursor]))[0]))
+            x = canvas.x(xmap.column_at(overlay.cursor))
             painter.setPen(QPen(theme.color("line"), 1))
             painter.drawLine(QPointF(x, 0), QPointF(x, height))
         if overlay.mouse is not None:
@@ -305,14 +306,14 @@ class FramePainter:
             return None
         drawn = self.scene.rasters[ref.trace]
         slices, trace_xmap = drawn.shown.trace.slices, xmap.on(drawn.shown.axis)
-        columns = trace_xmap.pixel_of(np.array([slices.start[ref.index], slices.end[ref.index]]))
+        columns = columns_of_span(trace_xmap, (slices.start[ref.index], slices.end[ref.index]))
         if (
-            slices.end[ref.index] < trace_xmap.edges[0]
+            slices.end[ref.index] < trace_xmap.end_edges[0]
             or slices.start[ref.index] >= trace_xmap.edges[-1]
         ):
             return None
         y, layout = self._y(band), self.scene.layout
-        x0, x1 = (self._canvas.x(column) for column in columns.tolist())
+        x0, x1 = (self._canvas.x(column) for column in columns)
         if layout.kind[band] == BandKind.STRIP:
             return QRectF(x0 - MARK, y + 2, 2 * MARK + 1, int(layout.height[band]) - 4)
         wide = max(x1 - x0, self._canvas.x(1))
@@ -328,7 +329,7 @@ class FramePainter:
         if area is None:
             return
         layout = self.scene.layout
-        x0, x1 = map(self._canvas.x, xmap.pixel_of(np.array([area.t0, area.t1])).tolist())
+        x0, x1 = map(self._canvas.x, columns_of_span(xmap, (area.t0, area.t1)))
         fill = self.theme.color("accent", 0.16)
         for band in [*self._bands(BandKind.ROW), *self._bands(BandKind.STRIP)]:
             if (int(layout.trace[band]), int(layout.track[band])) in area.tracks:

@@ -11,8 +11,8 @@ from viewer.gui.session.inferences import run_trace_of
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Run, RunKind
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.layout import XMap
 from viewer.view.open_trace import OpenTrace
 
 _TOP = 3  # px above and below the bars

@@ -22,8 +22,9 @@ from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import KeyKind
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.layout import SLICE_TOP, STRIP_HEIGHT, XMap
+from viewer.render.layout import SLICE_TOP, STRIP_HEIGHT
 from viewer.render.palette import UNATTRIBUTED, UNLINKED, Emphasis, fills, label_colors
 from viewer.render.raster import LABEL_WIDTH
 from viewer.view.open_trace import OpenTrace

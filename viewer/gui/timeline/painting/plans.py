@@ -30,8 +30,8 @@ from viewer.gui.timeline.scene.job_plans import (
 from viewer.gui.timeline.scene.plan_texts import plans_of
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import format_briefly, format_ratio
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.layout import XMap
 from viewer.render.palette import Pixels
 from viewer.render.raster import RasterSource, colored_cells
 from viewer.render.stacking import PlanRoom, plan_room

@@ -20,12 +20,12 @@ from viewer.analysis.comparison.comparison import Compared
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.verdict_marks import SIDE, change_color, paint_mark
-from viewer.gui.timeline.scene.changed_pairs import ChangedPairs, PairedSpans
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import MINUS, format_briefly
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.layout import XMap
 from viewer.render.palette import Pixels, mix, mixed_pixels
+from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
 
 _FILL = 0.2
 _LABEL = 18  # px, height
@@ -220,8 +220,8 @@ def edges_of(arm: PairedSpans, scene: Scene, canvas: Canvas) -> tuple[Columns, C
 @lru_cache(maxsize=4)  # each strip and the band between need them in every frame
 def _edges(arm: PairedSpans, here: XMap) -> tuple[Columns, Columns]:
     x0, x1 = (
-        np.floor(np.clip(here.x_of(ticks), -_FAR, _FAR)).astype(np.int64)
-        for ticks in (arm.start, arm.end)
+        np.floor(np.clip(x, -_FAR, _FAR)).astype(np.int64)
+        for x in (here.x_of(arm.start), here.end_x_of(arm.end))
     )
     return x0, np.maximum(x1, x0 + 1)
 

@@ -12,9 +12,10 @@ import numpy as np
 from viewer.arrays import Bools
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.diamonds import stamp_diamonds
-from viewer.render.layout import SLICE_TOP, BandKind, XMap
+from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import Pixels
 
 _RING = 2  # px

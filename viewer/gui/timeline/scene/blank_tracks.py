@@ -39,7 +39,7 @@ class BlankTracks:
         if not scene.rasters or hides_slices:
             self._layout, self._found = None, ()
             return self._found
-        asked = scene.visible, canvas
+        asked = scene.visible, scene.gaps, canvas
         lines = scene.scroll, scene.scroll + canvas.height
         known = None if self._layout is None else self._layout()
         if self._tracks is None or known is not scene.layout or lines != self._lines:
@@ -47,7 +47,7 @@ class BlankTracks:
             self._asked, self._found = (), ()
             self._tracks = TracksInView(scene.layout, lines, COMPACT_ROW)
         if asked != self._asked:
-            same_canvas, self._asked = self._asked[1:] == asked[1:], asked
+            same_canvas, self._asked = self._asked[2:] == asked[2:], asked
             traces = [(drawn.raster, drawn.shown.axis) for drawn in scene.rasters]
             xmap = scene.xmap(canvas.columns)
             found = tuple(self._tracks.blank(scene.track_list, traces, xmap))
@@ -74,7 +74,7 @@ class BlankTracks:
             if not found:
                 return None
             trace, sides = found[0].trace, found[0].sides
-        t0, t1 = self._scene.visible
+        t0, t1 = self._scene.gaps.times(*self._scene.visible)
         spans = [self.span_ns(trace, side) for side in (sides.before, sides.after) if side]
         return min(spans, key=lambda span: max(t0 - span[1], span[0] - t1))
 

@@ -13,19 +13,19 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.analysis.comparison.comparison import Verdict
+from viewer.analysis.comparison.slice_rows import outermost
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
-from viewer.gui.timeline.scene.changed_pairs import (
+from viewer.model.inference_views import Inferences
+from viewer.render.raster import RowRaster
+from viewer.view.compared.changed_pairs import (
     ChangedPairs,
     changed_pairs,
     changed_rows,
-    outermost,
     rows_of_one_arm,
 )
-from viewer.model.inference_views import Inferences
-from viewer.render.raster import RowRaster
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 

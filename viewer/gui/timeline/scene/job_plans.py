@@ -18,7 +18,7 @@ from viewer.analysis.torq.plans import PlannedJob, TrackPlans, plans_of_tracks
 from viewer.arrays import Ints
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
-from viewer.render.layout import XMap
+from viewer.render.axis.xmap import XMap
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.estimates import shared_estimates
 from viewer.workspace.workspace import Workspace
@@ -99,7 +99,7 @@ def rooms_of(plans: TrackPlans, index: Ints, here: XMap) -> PlanRooms:
     start, end = plans.start[index], plans.end[index]
     per_column = float(here.ticks_per_pixel * here.axis.ns_per_tick)
     planned = here.x_of(start) + plans.ns_of_jobs[plans.job[index]] / per_column
-    first, measured = here.pixel_of(start), here.pixel_of(end)
+    first, measured = here.pixel_of(start), here.end_pixel_of(end)
     after = np.full(len(index), here.width, np.int64)
     is_last = index + 1 >= len(plans.start)
     after[~is_last] = here.pixel_of(plans.start[index[~is_last] + 1])

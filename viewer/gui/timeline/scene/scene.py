@@ -24,10 +24,12 @@ from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.render.arrangement import Arrangement, TrackOrder, TrackView, arrange
+from viewer.render.axis.gaps import NO_GAPS, Gaps
 from viewer.render.axis.ticks import Ruler, Scale
+from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.header_bands import HeaderBands
-from viewer.render.layout import BandKind, TimelineLayout, XMap
+from viewer.render.layout import BandKind, TimelineLayout
 from viewer.render.raster import RasterSource
 from viewer.render.stacking import Density, is_single, stack
 from viewer.render.track_table import NO_TRACKS, Busy, ProcessSpec, TrackList, track_list
@@ -41,15 +43,15 @@ _MOST_PINNED = 2 / 3
 
 
 @lru_cache(maxsize=64)  # a frame takes four of each strip
-def xmap_of(t0: int, t1: int, columns: int) -> XMap:
+def xmap_of(t0: int, t1: int, columns: int, gaps: Gaps = NO_GAPS) -> XMap:
     """The time map of a frame; cached, because it keeps the edges that it has computed."""
-    return XMap(t0, t1, columns)
+    return XMap(t0, t1, columns, gaps=gaps)
 
 
 @lru_cache(maxsize=16)
-def _lines(scale: Scale, t0: int, t1: int, columns: int, width: int) -> Ruler:
+def _lines(scale: Scale, xmap: XMap, width: int) -> Ruler:
     """The ruler lines of a view, shared by the ruler and the canvas below it."""
-    return scale.lines(xmap_of(t0, t1, columns), width)
+    return scale.lines(xmap, width)
 
 
 def text_of_missing(hidden: int, filtered: int) -> str:
@@ -70,7 +72,7 @@ class Scene(QObject):
     moved = Signal()  # only the visible time range changed
     arranged = Signal()  # the layout changed; `changed` follows
     scrolled = Signal()  # only the vertical scroll position changed
-    pointed = Signal(object)  # the time under the mouse in ns, or None
+    pointed = Signal(object)  # where the mouse is, as a place on screen in ns, or None
 
     def __init__(self, drawings: Drawings, clock: str = "") -> None:
         """clock: the key of the clock group to show; of none or an unknown one, the first group."""
@@ -118,6 +120,7 @@ class Scene(QObject):
             session.selection_changed,
             session.run_picked,
             session.ruler_changed,
+            session.strips_changed,
         ):
             signal.connect(self._rescale)
         session.revealed.connect(self._reveal)
@@ -200,10 +203,15 @@ class Scene(QObject):
         """The range to draw now: the view's range, or an intermediate one during an animation."""
         return self.animation.now() or self.range
 
+    @property
+    def gaps(self) -> Gaps:
+        """The gaps in the axis of the group, in ns."""
+        return self.session.state.gaps_of(self.group.key)
+
     def xmap(self, columns: int) -> XMap:
         """The visible range mapped to a number of columns."""
         t0, t1 = self.visible
-        return xmap_of(t0, t1, max(columns, 1))
+        return xmap_of(t0, t1, max(columns, 1), self.gaps)
 
     def ns_per_pixel(self, width: int) -> float:
         """What positions in a view of `width` pixels resolve."""
@@ -211,7 +219,7 @@ class Scene(QObject):
 
     def ruler(self, canvas: Canvas) -> Ruler:
         """The ruler's lines as canvas columns, and its labels."""
-        return _lines(self.scale, *self.visible, canvas.columns, canvas.width)
+        return _lines(self.scale, self.xmap(canvas.columns), canvas.width)
 
     # -- vertical scrolling ------------------------------------------------------------------
 

@@ -132,5 +132,5 @@ def _is_sliver(scene: Scene, process: int) -> bool:
     if process and scene.processes[process - 1].trace == trace:
         return False
     first, last = scene.session.traces[trace].whole_span_ns
-    t0, t1 = scene.visible
+    t0, t1 = scene.gaps.times(*scene.visible)
     return first < t1 and last > t0 and SLIVER_RATIO * (last - first) < t1 - t0

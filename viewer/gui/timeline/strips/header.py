@@ -17,8 +17,10 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import tip
+from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.session.alignment import align_obstacle, alignment_text, shift_by_hand
-from viewer.gui.session.comparison import letter_of
+from viewer.gui.session.comparison import joined_clocks, letter_of, stretch
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.tracks import toggle_strip
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import process_note, process_title
@@ -44,6 +46,19 @@ class _Drag(Enum):
     NONE = "nothing yet"
     MOVE = "moves the strip"
     SHIFT = "shifts its times"
+
+
+class Together(Enum):
+    """What begins at the same place in the joined strips of two arms."""
+
+    INFERENCES = "Aligned at start"
+    CALLS = "Stretched by pair"
+
+
+_TOGETHER_TIPS = {
+    Together.INFERENCES: "Both inferences begin at the same place",
+    Together.CALLS: "Each paired call begins at the same place, with gaps before the earlier ones",
+}
 
 
 class StripHeader(QWidget):
@@ -72,6 +87,10 @@ class StripHeader(QWidget):
         self.align.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the chevron follows
         self.align.setToolTip("Align this clock with others, or lock their zooms")
         self.align.clicked.connect(self._open_menu)
+        self.together = SegmentBar("What begins together", _TOGETHER_TIPS)
+        self.together.setParent(self)
+        self.together.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.together.picked.connect(self._stretch)
         scene.changed.connect(self.update)
         # A text that changes in every frame cannot be read, and painting it is 2 % of a frame.
         self._range_told = QTimer(self, interval=_RANGE_MS, singleShot=True)
@@ -118,7 +137,7 @@ class StripHeader(QWidget):
     @property
     def range_text(self) -> str:
         """The visible range."""
-        return format_span(*self._scene.visible)
+        return format_span(*self._scene.gaps.times(*self._scene.visible))
 
     @property
     def is_active(self) -> bool:
@@ -136,8 +155,25 @@ class StripHeader(QWidget):
         self.setFixedHeight(BAND_HEIGHT if narrow else HEIGHT)
         self.align.setVisible(not narrow)
 
+    @property
+    def has_switch(self) -> bool:
+        """Whether the strip is the upper one of two compared arms that are one picture."""
+        joined = joined_clocks(self._scene.session)
+        return joined is not None and joined[0] == self._scene.group.key
+
+    def _stretch(self, chosen: Together) -> None:
+        session = self._scene.session
+        found = ComparisonFeed.of(session).answer
+        if found is not None:
+            stretch(session, found, is_on=chosen is Together.CALLS)
+        self.refresh()
+
     def refresh(self) -> None:
         """Follow the arrangement of the strips, and the theme."""
+        self.together.setVisible(self.has_switch and not self._is_narrow)
+        if self.has_switch:
+            is_stretched = bool(self._scene.session.state.gaps)
+            self.together.press(Together.CALLS if is_stretched else Together.INFERENCES)
         folded = self.is_collapsed
         self.fold.setIcon(self._theme.icon("chevron-right" if folded else "chevron-down"))
         act = "Expand" if folded else "Collapse"
@@ -162,7 +198,10 @@ class StripHeader(QWidget):
         self.menu_requested.emit(self.align.mapToGlobal(self.align.rect().bottomLeft()))
 
     def _place(self) -> None:
-        wide = self.align.sizeHint().width()
+        wide, switch = self.align.sizeHint().width(), self.together.sizeHint()
+        self.together.resize(switch)
+        right = self.width() - 2 * _AIR - wide
+        self.together.move(right - switch.width(), (HEIGHT - switch.height()) // 2)
         places = (self.fold, 4, _INDENT - 8), (self.align, self.width() - _AIR - wide, wide)
         for button, x, width in places:
             button.resize(width, HEIGHT - 8)  # taller where a large font needs it
@@ -195,7 +234,7 @@ class StripHeader(QWidget):
             painter.end()
             return
         right = room.left() - 2 * _AIR
-        if self.alignment:
+        if self.alignment and not self.has_switch:
             wide = min(painter.fontMetrics().horizontalAdvance(self.alignment) + 2, right // 2)
             painter.setPen(theme.color("accent"))
             self._text(painter, QRect(right - wide, 0, wide, HEIGHT), self.alignment)
@@ -230,7 +269,8 @@ class StripHeader(QWidget):
     def _range_room(self) -> QRect:
         """The place of the visible range, which is as wide as the longest one needs."""
         wide = self._theme.px(_RANGE_WIDTH)
-        return QRect(self.align.x() - _AIR - wide, 1, wide, HEIGHT - 2)
+        right = self.together.x() if self.together.isVisible() else self.align.x()
+        return QRect(right - _AIR - wide, 1, wide, HEIGHT - 2)
 
     def _follow_range(self) -> None:
         if not self._range_told.isActive():

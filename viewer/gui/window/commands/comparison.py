@@ -12,6 +12,8 @@ from viewer.gui.session.comparison import (
     other_inferences,
     pair_selected,
     separate_selected,
+    stretch,
+    stretch_obstacle,
     swap_arms,
 )
 from viewer.gui.session.feeds.comparison import ComparisonFeed
@@ -39,6 +41,13 @@ def comparison_commands(context: CommandContext) -> list[Command]:
     def can_be_relative() -> bool:
         found = ComparisonFeed.of(session).answer
         return found is not None and not found.problem and found.calls.can_be_relative
+
+    def found() -> OpenComparison | None:
+        return ComparisonFeed.of(session).answer
+
+    def toggle_stretch() -> None:
+        if (answer := found()) is not None:
+            stretch(session, answer, is_on=not session.state.gaps)
 
     def reporting(action: Callable[[Session, OpenComparison], str]) -> Callable[[], None]:
         def act() -> None:
@@ -105,6 +114,18 @@ def comparison_commands(context: CommandContext) -> list[Command]:
             checked=lambda: session.state.compared is not None and session.state.compared.relative,
             group="Comparison",
             keywords="absolute common factor clock heat normalize",
+        ),
+        Command(
+            "compare.stretch",
+            "Stretch strips b&y pair",
+            "File",
+            toggle_stretch,
+            enabled=Precondition(
+                "the joined strips of two arms", lambda: not stretch_obstacle(session, found())
+            ),
+            checked=lambda: bool(session.state.gaps),
+            group="Comparison",
+            keywords="align paired calls gaps timeline begin together",
         ),
         Command(
             "compare.pair",

@@ -191,6 +191,7 @@ COMPARE_MENU = (
     SEPARATOR,
     "compare.in_tables",
     "compare.relative",
+    "compare.stretch",
     "compare.swap",
     "compare.end",
 )

@@ -148,8 +148,8 @@ def range_text(session: Session) -> str:
     if not session.traces:
         return "" if not session.is_empty else "No trace open"
     state = session.state
-    span = state.t1 - state.t0
-    text = f"{format_span(state.t0, state.t1)} · {format_time(span)} visible"
+    t0, t1 = state.times
+    text = f"{format_span(t0, t1)} · {format_time(t1 - t0)} visible"
     if len(session.groups) < 2:
         return text
     return f"{group_title(session.group, session.traces)} · {text}"

@@ -281,7 +281,7 @@ class Tour(QObject):
         sets = table.set_of_key[slices.key]
         alone = np.array([len(operators) == 1 for operators in table.sets] or [False], bool)
         length = (slices.end - slices.start).astype(np.int64)
-        seen = state.range_of(self._session.groups.of(number).key)
+        seen = state.times_of(self._session.groups.of(number).key)
         first, last = (shown.axis.to_ticks_floor(ns) for ns in seen)
         in_view = (slices.start >= first) & (slices.end <= last + 1)
         linked = sets >= 0

@@ -16,8 +16,8 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.codecs.reading import UnreadableFile
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.trace import Trace
+from viewer.render.axis.xmap import Axis, XMap
 from viewer.render.color_schemes import DEFAULT, classes_of, scheme_for
-from viewer.render.layout import Axis, XMap
 from viewer.render.lod import Cells
 from viewer.render.palette import cell_colors
 from viewer.render.raster import RowRaster

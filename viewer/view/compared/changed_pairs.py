@@ -6,16 +6,16 @@ because the kernel of a call changed as much as its call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from viewer.analysis.comparison.comparison import Verdict
+from viewer.analysis.comparison.slice_rows import outermost
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.arrays import Bools, Floats, Ints
-from viewer.model.queries import starts_in_run, tree
-from viewer.model.trace import KeyKind, Run, Trace
+from viewer.model.trace import Trace
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import OpenTrace
 
@@ -63,31 +63,6 @@ def changed_rows(found: OpenComparison) -> tuple[int, ...]:
 def rows_of_one_arm(found: OpenComparison) -> tuple[int, ...]:
     """Return the rows that only one arm has, ascending."""
     return tuple(i for i, (row, _) in enumerate(found.rows) if not row.a or not row.b)
-
-
-def outermost(
-    trace: Trace, row_of_slice: Ints, rows: Sequence[int], run: Run | None = None
-) -> Ints:
-    """Return the slices of some rows that are not inside others of their own row, ascending.
-
-    run: only those that start in it; None for all.
-    """
-    own: Ints = np.flatnonzero(np.isin(row_of_slice, np.array(rows, np.int64)))
-    own = own[trace.keys.kind[trace.slices.key[own]] != KeyKind.KERNEL]
-    if run is not None:
-        own = starts_in_run(trace, run, own)
-    if not len(own):
-        return own
-    shape = tree(trace.slices)
-    parent = np.full(len(shape.index), -1)
-    parent[shape.index] = np.where(shape.parent >= 0, shape.index[shape.parent], -1)
-    inside = np.zeros(len(own), np.bool_)
-    above = parent[own]
-    while (above >= 0).any():
-        inside |= (above >= 0) & (row_of_slice[above] == row_of_slice[own])
-        above = np.where(above >= 0, parent[above], -1)
-    found: Ints = own[~inside]
-    return found
 
 
 def changed_pairs(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewer.render.layout import Axis, XMap
+from viewer.render.axis.xmap import Axis, XMap
 
 EPOCH = 1_700_000_000_000_000_000
 HOUR = 3_600_000_000_000

@@ -6,14 +6,14 @@ import numpy as np
 
 from tests.builders.call_traces import trace_of
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.timeline.scene.changed_pairs import (
+from viewer.analysis.comparison.slice_rows import outermost
+from viewer.model.trace import Run, RunKind
+from viewer.render.axis.xmap import Axis
+from viewer.view.compared.changed_pairs import (
     changed_pairs,
     changed_rows,
-    outermost,
     rows_of_one_arm,
 )
-from viewer.model.trace import Run, RunKind
-from viewer.render.layout import Axis
 
 SLOWER, FASTER, SAME = Verdict.SLOWER, Verdict.FASTER, Verdict.NO_CHANGE
 

@@ -1,0 +1,249 @@
+"""Positions in time: `XMap` maps times to pixel columns. Pure and exact.
+
+All drawing, labeling and hit testing uses it, so that a slice, its label and the ruler line above
+it always align.
+
+The axis of a clock counts integer nanoseconds. A file counts ticks of its own; its `Axis` maps them
+to the axis of its clock. Column p shows the times [edge p, edge p + 1). The edges are exact
+fractions, and `XMap.edges` has the first integer tick at or after each. The column of a tick is
+always floor(x). With `Gaps` in the axis, a range is of places on screen: times with the gaps
+before them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Ints
+from viewer.model.times import tick_to_ns
+from viewer.render.axis.gaps import NO_GAPS, Gaps
+
+_INT64 = np.iinfo(np.int64)
+# Sums and differences of two numbers below this fit int64.
+_SAFE = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Maps the ticks of one file to the axis of its clock: ns = tick * ns_per_tick + offset_ns."""
+
+    ns_per_tick: Fraction = Fraction(1)
+    offset_ns: int = 0
+
+    def __post_init__(self) -> None:
+        if self.ns_per_tick <= 0:
+            raise ValueError(f"a tick cannot last {self.ns_per_tick} ns")
+
+    def to_ns(self, tick: int) -> int:
+        """Return the ns of a tick, rounded down."""
+        return tick_to_ns(tick, self.ns_per_tick) + self.offset_ns
+
+    def to_ticks_floor(self, ns: int) -> int:
+        """Return the last tick that is not after a time on the axis of the clock."""
+        ratio = self.ns_per_tick
+        return (ns - self.offset_ns) * ratio.denominator // ratio.numerator
+
+
+@dataclass(frozen=True)
+class XMap:
+    """The visible range [t0, t1) ns of the axis of a clock on `width` pixel columns.
+
+    `on(axis)` gives the same view for the ticks of one file; "ticks" below are ticks of `axis`.
+    gaps: of the axis of the clock, in ns; if there are any, t0 and t1 are places on screen. Only
+    `column_at` and `ticks_per_pixel` count places; everything else is in times.
+    Raises ValueError for an empty range or no columns.
+    """
+
+    t0: int
+    t1: int
+    width: int
+    axis: Axis = field(default_factory=Axis)
+    gaps: Gaps = NO_GAPS
+
+    def __post_init__(self) -> None:
+        if self.t1 <= self.t0 or self.width < 1:
+            raise ValueError(f"no view: {self.t0} to {self.t1} ns on {self.width} px")
+
+    def on(self, axis: Axis) -> XMap:
+        """Return the same range and columns, for the ticks of another axis."""
+        if axis is self.axis:
+            return self
+        if axis not in self._others:
+            self._others[axis] = self if axis == self.axis else replace(self, axis=axis)
+        return self._others[axis]
+
+    def part(self, first: int, last: int, ns_per_tick: Fraction, zero_ns: Fraction) -> XMap:
+        """Return the columns [first, last) alone, for a file whose tick 0 is at an exact time.
+
+        zero_ns: on the axis in ns. The columns have exactly the edges that they have in this view.
+        """
+        # In units of which a column, and the time of tick 0, are whole numbers.
+        scale = self.width * zero_ns.denominator
+        left, column = self.t0 * scale, (self.t1 - self.t0) * zero_ns.denominator
+        axis = Axis(ns_per_tick * scale, int(zero_ns * scale))
+        return XMap(left + first * column, left + last * column, last - first, axis)
+
+    @cached_property
+    def _others(self) -> dict[Axis, XMap]:
+        return {}
+
+    @cached_property
+    def ticks_per_pixel(self) -> Fraction:
+        """The exact width of one column in ticks."""
+        return Fraction(self.t1 - self.t0, self.width) / self.axis.ns_per_tick
+
+    @cached_property
+    def _left(self) -> Fraction:
+        return Fraction(self.t0 - self.axis.offset_ns) / self.axis.ns_per_tick
+
+    @cached_property
+    def _anchor(self) -> int:
+        return min(max(int(self._left // 1), -_SAFE), _SAFE)
+
+    @cached_property
+    def _fits_int64(self) -> bool:
+        last = self._left + self.width * self.ticks_per_pixel
+        reach = max(-self._left, last, last - self._left)
+        return reach < _SAFE and self._denominator * (self.width + 2) < _SAFE
+
+    @cached_property
+    def _denominator(self) -> int:
+        return lcm(self._left.denominator, self.ticks_per_pixel.denominator)
+
+    @cached_property
+    def _own_gaps(self) -> Gaps | None:
+        """The gaps in ticks, None without any."""
+        axis = self.axis
+        return self.gaps.on(axis, axis.ns_per_tick, axis.offset_ns) if len(self.gaps) else None
+
+    @cached_property
+    def edges(self) -> Ints:
+        """The first tick at or after each column's left edge: width + 1 int64, ascending."""
+        gaps = self._own_gaps
+        return self._places if gaps is None else gaps.first_at(self._places)
+
+    @cached_property
+    def end_edges(self) -> Ints:
+        """The first tick that is at or after each column's left edge for what ends there.
+
+        As `edges`, except at gaps: what ends at the time of one is before it.
+        """
+        gaps = self._own_gaps
+        return self._places if gaps is None else gaps.first_end_at(self._places)
+
+    @cached_property
+    def last_end(self) -> int:
+        """The last tick at which something ends that ends in view."""
+        gaps, place = self._own_gaps, self.place_at(self.width)
+        return place if gaps is None else gaps.last_end_at(place)
+
+    @cached_property
+    def times(self) -> tuple[int, int]:
+        """The last ticks at or before the left and the right border."""
+        return self.t_of(0), self.t_of(self.width)
+
+    @cached_property
+    def _places(self) -> Ints:
+        """As `edges`, as places in ticks."""
+        step, left = self.ticks_per_pixel, self._left
+        if not self._fits_int64:
+            ticks = (-(-(left + p * step) // 1) for p in range(self.width + 1))
+            return np.fromiter(
+                (min(max(int(t), _INT64.min), _INT64.max) for t in ticks), np.int64, self.width + 1
+            )
+        denominator = self._denominator
+        whole, rest = divmod(int(left * denominator), denominator)
+        step_whole, step_rest = divmod(int(step * denominator), denominator)
+        column = np.arange(self.width + 1, dtype=np.int64)
+        rests = rest + column * step_rest
+        places: Ints = whole + column * step_whole - (-rests // denominator)
+        return places
+
+    def x_of(self, ticks: Ints) -> NDArray[np.float64]:
+        """Return the x of ticks in pixels from the left, unclipped; half a pixel is 0.5."""
+        gaps = self._own_gaps
+        return self._x_of(ticks if gaps is None else gaps.places(ticks))
+
+    def end_x_of(self, ticks: Ints) -> NDArray[np.float64]:
+        """Return the x of ends of slices; as `x_of`, except at gaps."""
+        gaps = self._own_gaps
+        return self._x_of(ticks if gaps is None else gaps.end_places(ticks))
+
+    def _x_of(self, places: Ints) -> NDArray[np.float64]:
+        anchor = self._anchor
+        low, high = np.int64(anchor - _SAFE + 1), np.int64(anchor + _SAFE - 1)
+        near = np.clip(places, low, high) - np.int64(anchor)
+        step = self.ticks_per_pixel
+        # Multiply before dividing: then whole columns stay exact wherever float64 can represent
+        # them.
+        x = (near - float(self._left - anchor)) * float(step.denominator) / float(step.numerator)
+        return np.asarray(x, np.float64)
+
+    def pixel_of(self, ticks: Ints) -> Ints:
+        """Return the column of each tick: exactly floor(x), clipped to 0..width."""
+        gaps = self._own_gaps
+        return self._pixel_of(ticks if gaps is None else gaps.places(ticks))
+
+    def end_pixel_of(self, ticks: Ints) -> Ints:
+        """Return the column of ends of slices; as `pixel_of`, except at gaps."""
+        gaps = self._own_gaps
+        return self._pixel_of(ticks if gaps is None else gaps.end_places(ticks))
+
+    def _pixel_of(self, places: Ints) -> Ints:
+        edges = self._places
+        if not self._fits_int64:
+            return np.maximum(np.searchsorted(edges, places, side="right") - 1, 0)
+        near = np.minimum(np.maximum(places, edges[0]), edges[-1])
+        # Float arithmetic is off by at most one column; the exact edges correct it.
+        x = (near - np.int64(self._anchor)).astype(np.float64)
+        x -= float(self._left - self._anchor)
+        x *= float(1 / self.ticks_per_pixel)
+        np.minimum(np.maximum(x, 0.0, out=x), float(self.width), out=x)
+        column: Ints = x.astype(np.int64)
+        column -= edges[column] > near
+        column += self._right_edges[column] <= near
+        if edges[0] == edges[1]:
+            # If a tick is wider than a column, edges are equal: ticks before the first one are in
+            # column 0.
+            column[places < edges[0]] = 0
+        return column
+
+    def column_of(self, time: int) -> int:
+        """Return the column of one time in ns of the shared axis, as `pixel_of` does for many."""
+        return self.column_at(self.gaps.place(time) if len(self.gaps) else time)
+
+    def column_at(self, place: int) -> int:
+        """Return the column of a place on screen in ns, clipped to 0..width."""
+        column = (place - self.t0) * self.width // (self.t1 - self.t0)
+        return min(max(column, 0), self.width)
+
+    @cached_property
+    def ends(self) -> Ints:
+        """The first and the last edge."""
+        return self.edges[[0, -1]]
+
+    @cached_property
+    def _right_edges(self) -> Ints:
+        return np.append(self._places[1:], _INT64.max)
+
+    def t_of(self, x: float) -> int:
+        """Return the last tick at or before x pixels."""
+        gaps, place = self._own_gaps, self.place_at(x)
+        return place if gaps is None else gaps.last_at(place)
+
+    def place_at(self, x: float) -> int:
+        """Return the last place on screen in ticks at or before x pixels."""
+        return int((self._left + Fraction(x) * self.ticks_per_pixel) // 1)
+
+
+def columns_of_span(xmap: XMap, span: tuple[int, int]) -> tuple[int, int]:
+    """Return the columns in which a span of ticks begins and ends; a moment has one."""
+    first, last = np.array(span, np.int64)[:, None]
+    start = int(xmap.pixel_of(first)[0])
+    return start, start if first == last else int(xmap.end_pixel_of(last)[0])

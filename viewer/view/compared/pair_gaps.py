@@ -1,0 +1,119 @@
+"""Gaps that stretch two compared inferences so that each paired call begins at the same place.
+
+Between the beginnings of two pairs, each inference gets as much room on screen as the longer one
+takes; the shorter one has a gap before the later pair. Nothing is scaled, so a call keeps the width
+of its duration. Pairs in another order than most cannot begin together, and are left out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from viewer.analysis.comparison.slice_rows import outermost
+from viewer.arrays import Ints
+from viewer.model.trace import Run, Trace
+from viewer.render.axis.gaps import Gaps, gaps_of
+from viewer.render.axis.xmap import Axis
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ShownInference:
+    """An inference of one arm: its profile, the axis of that, and the row of every slice."""
+
+    trace: Trace
+    run: Run
+    axis: Axis
+    row_of_slice: Ints
+
+
+def pair_gaps(a: ShownInference, b: ShownInference) -> tuple[Gaps, Gaps]:
+    """Return the gaps for each of two inferences, in ns of its clock.
+
+    The calls of a row are paired in order; if the numbers differ, only the first ones. The starts
+    of the inferences are taken to be at one place on screen.
+    """
+    starts = paired_starts(a, b)
+    rates = a.axis.ns_per_tick, b.axis.ns_per_tick
+    # Exact whole numbers, in a unit of which both ticks are multiples.
+    unit = lcm(*(rate.denominator for rate in rates))
+    ticks = [int(rate * unit) for rate in rates]
+    since = [
+        (own - one.run.start).astype(object) * tick
+        for own, one, tick in zip(starts, (a, b), ticks, strict=True)
+    ]
+    steps = np.maximum(*(np.diff(one, prepend=0) for one in since))
+    places = np.cumsum(steps, dtype=object)
+    found = [
+        _gaps(one.axis, own, ((places - after) // tick).astype(np.int64))
+        for one, own, after, tick in zip((a, b), starts, since, ticks, strict=True)
+    ]
+    return found[0], found[1]
+
+
+def _gaps(axis: Axis, ticks: Ints, added: Ints) -> Gaps:
+    """Return gaps in ns, given in ticks, which are kept for the axis of the file."""
+    own = gaps_of(ticks, added)
+    at = [axis.to_ns(tick) for tick in own.at.tolist()]
+    length = [int(Fraction(one) * axis.ns_per_tick) for one in own.added.tolist()]
+    return gaps_of(np.array(at, np.int64), np.array(length, np.int64), {axis: own})
+
+
+def paired_starts(a: ShownInference, b: ShownInference) -> tuple[Ints, Ints]:
+    """Return the ticks at which paired calls start, as parallel columns, ascending in both."""
+    order = [_calls(one) for one in (a, b)]
+    rows = [row for row, _, _ in order]
+    count = [np.bincount(row, minlength=_most(rows) + 1) for row in rows]
+    paired = (count[0] > 0) & (count[1] > 0)
+    same = count[0] == count[1]
+    kept = [
+        start[paired[row] & (same[row] | (number == 0))] for row, number, start in order
+    ]  # in order of row and number, so that they are parallel
+    by_time = np.lexsort((kept[1], kept[0]))
+    first, second = kept[0][by_time], kept[1][by_time]
+    rising = longest_rise(second.tolist())
+    return first[rising], second[rising]
+
+
+def _calls(one: ShownInference) -> tuple[Ints, Ints, Ints]:
+    """Return the row of each call of an inference, its number among these, and its start."""
+    slices, row_of = one.trace.slices, one.row_of_slice
+    rows = np.unique(row_of[row_of >= 0])
+    own = outermost(one.trace, row_of, rows.tolist(), one.run)
+    own = own[np.lexsort((slices.start[own], row_of[own]))]
+    row = row_of[own]
+    number = np.arange(len(row)) - np.searchsorted(row, row, side="left")
+    return row, number, slices.start[own]
+
+
+def _most(rows: Sequence[Ints]) -> int:
+    return max((int(row.max()) for row in rows if len(row)), default=0)
+
+
+def longest_rise(values: Sequence[int]) -> list[int]:
+    """Return the positions of a longest part of a sequence that never falls, ascending.
+
+    O(n log n): 0.1 s for 100,000 values.
+    """
+    ends: list[int] = []  # by length, the least last value of a rise of that length
+    at: list[int] = []  # where it is
+    before = [-1] * len(values)
+    for position, value in enumerate(values):
+        length = bisect_right(ends, value)
+        before[position] = at[length - 1] if length else -1
+        if length == len(ends):
+            ends.append(value)
+            at.append(position)
+        else:
+            ends[length], at[length] = value, position
+    found: list[int] = []
+    position = at[-1] if at else -1
+    while position >= 0:
+        found.append(position)
+        position = before[position]
+    return found[::-1]
