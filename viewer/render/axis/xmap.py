@@ -107,6 +107,14 @@ class XMap:
         return min(max(int(self._left // 1), -_SAFE), _SAFE)
 
     @cached_property
+    def _from_anchor(self) -> float:
+        return float(self._left - self._anchor)
+
+    @cached_property
+    def _pixels_per_tick(self) -> float:
+        return float(1 / self.ticks_per_pixel)
+
+    @cached_property
     def _fits_int64(self) -> bool:
         last = self._left + self.width * self.ticks_per_pixel
         reach = max(-self._left, last, last - self._left)
@@ -182,7 +190,7 @@ class XMap:
         step = self.ticks_per_pixel
         # Multiply before dividing: then whole columns stay exact wherever float64 can represent
         # them.
-        x = (near - float(self._left - anchor)) * float(step.denominator) / float(step.numerator)
+        x = (near - self._from_anchor) * float(step.denominator) / float(step.numerator)
         return np.asarray(x, np.float64)
 
     def pixel_of(self, ticks: Ints) -> Ints:
@@ -202,8 +210,8 @@ class XMap:
         near = np.minimum(np.maximum(places, edges[0]), edges[-1])
         # Float arithmetic is off by at most one column; the exact edges correct it.
         x = (near - np.int64(self._anchor)).astype(np.float64)
-        x -= float(self._left - self._anchor)
-        x *= float(1 / self.ticks_per_pixel)
+        x -= self._from_anchor
+        x *= self._pixels_per_tick
         np.minimum(np.maximum(x, 0.0, out=x), float(self.width), out=x)
         column: Ints = x.astype(np.int64)
         column -= edges[column] > near

@@ -142,34 +142,61 @@ def stamp_tails(
         return
     arm, layout = pairs.arms[is_b], scene.layout
     x0, x1 = edges_of(arm, scene, canvas)
-    in_view = _are_drawn(pairs, scene, canvas) & (x1 > 0) & (x0 < canvas.columns)
-    for row in np.unique(arm.row[in_view]).tolist():
-        band = layout.band_of(arm.trace, row)
-        if band < 0:
-            continue
-        y = top + int(layout.y[band]) - scene.scroll
-        ends = (0, y) if is_b else (max(y + int(layout.height[band]), 0), canvas.height)
-        lines = image[canvas.device(ends[0]) : max(canvas.device(ends[1]), 0)]
+    own = np.flatnonzero(_are_drawn(pairs, scene, canvas) & (x1 > 0) & (x0 < canvas.columns))
+    rows, row = np.unique(arm.row[own], return_inverse=True)
+    band = np.array([layout.band_of(arm.trace, one) for one in rows.tolist()], np.int64)
+    y = top - scene.scroll + layout.y[band] + (0 if is_b else layout.height[band])
+    # In B, a tail begins at the upper edge of the image, so that the lowest rows come first.
+    order = np.argsort(-y if is_b else y, kind="stable")
+    order = order[band[order] >= 0]
+    if not len(order):
+        return
+    fills, sides = _columns_of_rows(
+        (x0[own], x1[own]), row, pairs.is_slower[own], (len(rows), canvas.columns), canvas
+    )
+    kinds = (np.maximum.accumulate(one[order], axis=0) for one in (fills, sides))
+    bounds = [*y[order].tolist(), 0 if is_b else canvas.height]
+    for first, last, fill, side in zip(bounds, bounds[1:], *kinds, strict=False):
+        ends = (last, first) if is_b else (max(first, 0), last)
+        lines = image[max(canvas.device(ends[0]), 0) : max(canvas.device(ends[1]), 0)]
         if not len(lines):
             continue
-        of_row = in_view & (arm.row == row)
-        for is_slower, token in _VERDICTS:
-            own = np.flatnonzero(of_row & (pairs.is_slower == is_slower))
-            if not len(own):
-                continue
-            left, right, color = x0[own], x1[own], theme.color(token).rgb()
-            is_wide = right - left >= canvas.device(_WIDE)
-            inside = _covered(left[is_wide], right[is_wide], canvas.columns)
+        for kind, (_, token) in enumerate(_VERDICTS, start=1):
+            color = theme.color(token).rgb()
+            inside = np.flatnonzero(fill == kind)
             if len(inside):
                 lines[:, inside] = mixed_pixels(lines[:, inside], color, _FILL)
-            sides = np.append(left, right[is_wide] - 1)
-            lines[:, sides[(sides >= 0) & (sides < canvas.columns)]] = color
+            lines[:, np.flatnonzero(side == kind)] = color
 
 
-def _covered(left: Columns, right: Columns, width: int) -> Ints:
-    """Return the columns in view that some spans cover."""
-    starts, ends = (np.bincount(np.clip(x, 0, width), minlength=width + 1) for x in (left, right))
-    return np.flatnonzero(np.cumsum(starts - ends)[:width])
+def _columns_of_rows(
+    ends: tuple[Columns, Columns],
+    row: Ints,
+    is_slower: Bools,
+    shape: tuple[int, int],
+    canvas: Canvas,
+) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Return in which columns rows have the inside of a ribbon, and in which the side of one.
+
+    ends, row, is_slower: of each ribbon. Both are of `shape`, (rows, columns): 0 without a ribbon,
+    1 for a faster one, 2 for a slower one.
+    """
+    (left, right), (count, width) = ends, shape
+    is_wide = right - left >= canvas.device(_WIDE)
+    fills, sides = np.zeros(shape, np.int8), np.zeros(shape, np.int8)
+    for kind, (verdict, _) in enumerate(_VERDICTS, start=1):
+        own = is_slower == verdict
+        wide = own & is_wide
+        steps = np.zeros(count * (width + 1), np.int64)
+        for x, step in ((left, 1), (right, -1)):
+            at = row[wide] * (width + 1) + np.minimum(np.maximum(x[wide], 0), width)
+            steps += step * np.bincount(at, minlength=len(steps))
+        inside = np.cumsum(steps.reshape(count, width + 1)[:, :-1], axis=1) > 0
+        fills[inside] = kind
+        x, of_row = np.append(left[own], right[wide] - 1), np.append(row[own], row[wide])
+        seen = (x >= 0) & (x < width)
+        sides[of_row[seen], x[seen]] = kind
+    return fills, sides
 
 
 def _between(
@@ -178,13 +205,13 @@ def _between(
     """Return the pixels inside of ribbons, given the columns of their sides at top and bottom."""
     count, width = canvas.lines, canvas.columns
     down = (np.arange(count) + 0.5) / count
-    changes = np.zeros((count, width + 1), np.int16)
-    line = np.arange(count)[:, None]
+    steps = np.zeros(count * (width + 1), np.int64)
+    line = np.arange(count)[:, None] * (width + 1)
     for side, step in ((left, 1), (right, -1)):
         first, last = side[0][is_wide], side[1][is_wide]
-        x = np.clip(first + np.outer(down, last - first), 0, width).astype(np.int64)
-        np.add.at(changes, (line, x), step)
-    inside: Bools = np.cumsum(changes[:, :-1], axis=1, dtype=np.int16) > 0
+        x = np.minimum(np.maximum(first + np.outer(down, last - first), 0), width).astype(np.int64)
+        steps += step * np.bincount((line + x).reshape(-1), minlength=len(steps))
+    inside: Bools = np.cumsum(steps.reshape(count, width + 1)[:, :-1], axis=1) > 0
     return inside
 
 
