@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from viewer.analysis.comparison.hand_pairs import HandPairs
 from viewer.codecs.reading import UnreadableFile
 from viewer.gui.session import bookmarks
 from viewer.gui.session.session import Session
+from viewer.render.axis.gaps import Gaps
 from viewer.view import group_ranges
 from viewer.view.clock_groups import clock_groups
 from viewer.view.compared_arms import ChosenArm, ComparedArms
@@ -268,6 +270,7 @@ ARMS = ComparedArms(
     ChosenArm(("net.etdp",), (1, 3)),
     by_hand=HandPairs((("forward:3", "forward:4"),), (("forward:1", "forward:1"),)),
     relative=True,
+    stretched=True,
 )
 
 
@@ -282,3 +285,14 @@ def test_without_the_files_of_one_arm_there_is_no_comparison():
     state, messages = shown_again(saved, 0, 2, 3)
     assert state.compared is None
     assert "1 compared profile of the session is not in these files" in messages
+
+
+def test_a_view_with_gaps_is_saved_by_its_times():
+    """Gaps are made anew from the pairs of the comparison; places on screen mean nothing then."""
+    clock = MANY.clock
+    gaps = Gaps(np.array([MANY.t0 + 1]), np.array([1000]))
+    stretched = MANY.with_gaps({clock: gaps})
+    assert stretched.t1 == MANY.t1 + 1000
+    assert kept_view(stretched, shown_traces(*FILES), INPUTS) == kept_view(
+        MANY, shown_traces(*FILES), INPUTS
+    )
