@@ -7,6 +7,7 @@ from functools import cached_property
 from viewer.analysis.links.delegate_clocks import clock_names
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.memory.logged_allocations import LoggedAllocations, logged_allocations
 from viewer.analysis.memory.run_times import planned_counters
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.render.color_schemes import SCHEMES, LengthRange, lengths_of, why_not
@@ -37,6 +38,11 @@ class TickFacts:
         """Its tracks and rows, for stacking."""
         tracks = range(len(self._trace.tracks))
         return table_of(self._trace, [track_name(self._table, t) for t in tracks])
+
+    @cached_property
+    def allocations(self) -> LoggedAllocations:
+        """The logged allocations, by the slice that they follow."""
+        return logged_allocations(self._trace)
 
     @property
     def busy(self) -> Busy:

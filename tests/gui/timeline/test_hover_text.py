@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.builders.etdump_writer import Run, operator, write_dump
 from tests.gui.events import SAMPLE, canvas, move, place_of
 from viewer.analysis.links.link_table import LinkState
 from viewer.gui.session import navigation
@@ -112,3 +113,12 @@ def test_a_position_has_the_digits_that_the_view_resolves(opened, tmp_path):
     assert {n: text.replace("\u2009", " ").replace(THIN, " ") for n, text in position.items()} == {
         1: "3.876 412 385 s", 1_000: "3.876 412 s", 5_000_000: "3.876 s",
     }  # fmt: skip
+
+
+def test_a_slice_says_what_was_allocated_after_it(opened, tmp_path):
+    events = [operator("conv", 1, 10, 20), {"allocation": (1, 4096)}, operator("add", 2, 20, 30)]
+    path = write_dump(tmp_path / "a.etdp", (Run("Execute", events, allocators=("method",)),))
+    shown = opened(str(path)).traces[0]
+    said = f"then allocates 4.1{THIN}kB in 1 allocation: method, time not logged"
+    assert said in lines_of(shown, "conv")
+    assert said not in lines_of(shown, "add")

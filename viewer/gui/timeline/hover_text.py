@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from viewer.analysis.links.labels import describe_near
 from viewer.analysis.links.link_table import Link, LinkState
+from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.gui.timeline.scene.plan_texts import plan_lines
 from viewer.gui.timeline.scene.pointing import PointedPlan
 from viewer.gui.timeline.scene.scene import Scene
@@ -35,6 +36,8 @@ def slice_lines(shown: OpenTrace, index: int, resolution_ns: float = 1) -> list[
         lines.append(timing_sentence(shown.trace.slices, index))
     if name != label:
         lines.append(name)
+    if allocated := allocation_text(shown.trace, index):
+        lines.append(f"then allocates {allocated}, time not logged")
     program = shown.table.program
     members = list(shown.table.executed(int(shown.trace.slices.key[index])))
     lines += _operator_lines(members, label, program.path if program else "")

@@ -16,6 +16,7 @@ import numpy as np
 from viewer.analysis.delegates.rounding import rounding_loss
 from viewer.analysis.links.delegate_clocks import clock_rate, native_ns_of
 from viewer.analysis.links.labels import run_label, track_name
+from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.arrays import Ints
 from viewer.gui.panels.base.metadata_facts import metadata_rows
@@ -152,6 +153,8 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
     logged = values_of(trace.untimed, i)
     if len(logged):
         rows["Logged"] = values_summary(trace.untimed, logged)
+    if allocated := allocation_text(trace, i):
+        rows["Allocates"] = f"{allocated}; after it, the time is not logged"
     if slices.derived is not None and slices.derived[i]:
         rows["Origin"] = "computed by Opscope, not in the file"
     if (native := shown.native(i)) is not None:

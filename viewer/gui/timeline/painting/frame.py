@@ -15,6 +15,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.timeline.painting.allocation_marks import stamp_allocations
 from viewer.gui.timeline.painting.bookmarks import paint_marks
 from viewer.gui.timeline.painting.compared_marks import stamp_compared
 from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
@@ -128,6 +129,7 @@ class FramePainter:
             )
             plans, start = self._bands(BandKind.PLAN), scene.scroll + top
             self.plans.stamp(part, plans, start, canvas, xmap, sources)
+            stamp_allocations(part, scene, (top, bottom), canvas, xmap, theme)
             stamp_compared(part, scene, (top, bottom), canvas, xmap, theme)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
         if self.ribbons_end is not None:

@@ -1,0 +1,57 @@
+"""Allocations that an ETDump logged, by the slice that each of them follows.
+
+The file states the order of its events but no time for allocations. So all that is known is the
+last slice of their block that was logged before them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Ints
+from viewer.model.text import bytes_text
+from viewer.model.times import counted
+from viewer.model.trace import Trace, UntimedKind
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LoggedAllocations:
+    """Allocations by the slice that they follow, as parallel columns.
+
+    slice: distinct slices, ascending, so that those of a row are next to one another in order of
+    time (int64). count: how many allocations follow each. size: their bytes (float64, because a
+    damaged file can state more than int64 holds).
+    """
+
+    slice: Ints
+    count: Ints
+    size: NDArray[np.float64]
+
+
+def logged_allocations(trace: Trace) -> LoggedAllocations:
+    """Return the allocations of a trace, without those before the first slice of their block."""
+    events = trace.untimed
+    own = np.flatnonzero((events.kind == UntimedKind.ALLOCATION) & (events.after >= 0))
+    found, at = np.unique(events.after[own].astype(np.int64), return_inverse=True)
+    weights = events.size.values[own].astype(np.float64)
+    size = np.bincount(at, weights, len(found)).astype(np.float64)
+    return LoggedAllocations(found, np.bincount(at, minlength=len(found)), size)
+
+
+def allocation_text(trace: Trace, index: int) -> str:
+    """Return what was allocated after a slice: "1.2 kB in 3 allocations: method"; "" if nothing."""
+    events = trace.untimed
+    is_own = (events.kind == UntimedKind.ALLOCATION) & (events.after == index)
+    own = np.flatnonzero(is_own).tolist()
+    if not own:
+        return ""
+    size = sum(int(events.size.values[i]) for i in own)
+    names = dict.fromkeys(str(events.name.value(i)) for i in own)
+    more = ", …" if len(names) > _MOST_NAMED else ""
+    which = ", ".join(list(names)[:_MOST_NAMED]) + more
+    return f"{bytes_text(size)} in {counted(len(own), 'allocation')}: {which}"
