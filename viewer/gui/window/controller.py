@@ -30,6 +30,7 @@ from viewer.gui.panels.problems.panel import ProblemsPanel
 from viewer.gui.panels.program.panel import ProgramPanel
 from viewer.gui.panels.search.panel import HitsPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
+from viewer.gui.panels.sizes.panel import SizesPanel
 from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.panels.summary.panel import SummaryPanel
@@ -121,6 +122,7 @@ class WindowController(QObject):
         self.marks = panels.of(BookmarksPanel)
         self.hits = panels.of(HitsPanel)
         self.memory = panels.of(MemoryPanel)
+        self.sizes = panels.of(SizesPanel)
         self.program = panels.of(ProgramPanel)
         self.commands = CommandTable(window, (), self.settings.keys())
         self.view_settings = ViewSettings(session, self.timeline, window)
@@ -258,7 +260,7 @@ class WindowController(QObject):
             asking.open_dialog_requested.connect(open_dialog)
             asking.links_requested.connect(show_links)
         self.links.open_dialog_requested.connect(open_dialog)
-        for of_program in (self.program, self.memory):
+        for of_program in (self.program, self.memory, self.sizes):
             of_program.open_dialog_requested.connect(open_dialog)
         for note in (self.layout.note, self.layout.program_note):
             note.open_requested.connect(open_dialog)

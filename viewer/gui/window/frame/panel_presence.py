@@ -56,6 +56,7 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
         "estimates": _open_if(has_estimates and any(not is_compiled(t) for t in traces)),
         "handle_map": _open_if(any(map(_has_maps, programs)), _if_available(has_identifiers)),
         "memory": _open_if(bool(space.executables)),
+        "sizes": _open_if(bool(space.executables)),
         "program": _open_if(bool(space.executables)),
         "events": in_profile,
         "untimed": _open_if(any(len(trace.untimed) for trace in traces)),

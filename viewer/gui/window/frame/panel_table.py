@@ -99,6 +99,10 @@ PANELS = (
         "memory", "Memory", "memory.panel:MemoryPanel", LEFT, MODEL,
         (*_CHOSEN, "panel.source", "panel.graph", "panel.program"),
     ),
+    PanelSpec(
+        "sizes", "Sizes", "sizes.panel:SizesPanel", LEFT, MODEL,
+        (*_CHOSEN, "panel.source", "panel.graph", "panel.program"),
+    ),
     PanelSpec("program", "Program", "program.panel:ProgramPanel", LEFT, MODEL),
     PanelSpec(
         "events", "Events", "events.panel:EventsPanel", LEFT, TIME,

@@ -1,0 +1,163 @@
+"""What the Sizes panel shows of a program file, or of two: a row for each part. No Qt.
+
+Everything is computed here, off the GUI thread for a large program; no data of the file is read,
+except to find parts with equal bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viewer.analysis.programs.part_pairs import NONE, PartPairs, paired_parts
+from viewer.analysis.sizes.duplicates import duplicates
+from viewer.analysis.sizes.file_parts import FilePart, FileParts, file_parts
+from viewer.analysis.sizes.groups import users_text
+from viewer.arrays import Ints
+from viewer.program.executable.executable import Executable
+from viewer.render.palette import OPERATORS, PLAIN, SLAB, Palette, by_name
+from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizesQuestion:
+    """What to show: a program file, and the one to compare it with, if any."""
+
+    space: Workspace
+    executable: Executable
+    other: Executable | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SizesAnswer:
+    """The parts of a file, or those of two files side by side.
+
+    a, b: the files; b is None without a comparison. pairs: the rows of both. part_a, part_b: per
+    row, indexes into `FileParts.parts`, `NONE` on the side that does not have it. bytes_a, bytes_b:
+    their sizes, 0 there.
+    """
+
+    question: SizesQuestion
+    a: FileParts
+    b: FileParts | None
+    pairs: PartPairs | None
+    part_a: Ints
+    part_b: Ints
+    bytes_a: Ints
+    bytes_b: Ints
+
+    def __len__(self) -> int:
+        return len(self.part_a)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether there are two files."""
+        return self.b is not None
+
+    def sides(self, row: int) -> tuple[tuple[FileParts, FilePart], ...]:
+        """Return the parts of a row with their files: that of A, then that of B."""
+        found = []
+        for parts, own in ((self.a, self.part_a), (self.b, self.part_b)):
+            if parts is not None and own[row] != NONE:
+                found.append((parts, parts.parts[int(own[row])]))
+        return tuple(found)
+
+    def part(self, row: int) -> FilePart:
+        """Return the part of a row; that of A, if both files have it."""
+        return self.sides(row)[0][1]
+
+    @cached_property
+    def larger(self) -> Ints:
+        """The bytes of each row: in the file where it is larger."""
+        return np.maximum(self.bytes_a, self.bytes_b)
+
+    @cached_property
+    def change(self) -> Ints:
+        """B less A, in bytes."""
+        return self.bytes_b - self.bytes_a
+
+    @cached_property
+    def has_operators(self) -> bool:
+        """Whether operators are known: the matching ETRecord is open."""
+        return any(f is not None and f.program is not None for f in (self.a, self.b))
+
+    @cached_property
+    def has_modules(self) -> bool:
+        """Whether the ETRecords of all shown files state modules."""
+        return all(f is None or f.tree is not None for f in (self.a, self.b))
+
+    def colors(self, of_a: Palette | None, of_b: Palette | None) -> Palette:
+        """Return the palette index of every row: that of its operator, or of its kernel.
+
+        of_a, of_b: the index of every operator of each file; None for each its own.
+        """
+        found = np.full(len(self), PLAIN, np.uint8)
+        kernels: dict[str, list[int]] = {}
+        for row in range(len(self)):
+            parts, part = self.sides(row)[0]
+            palette = of_a if parts is self.a else of_b
+            if len(part.operators) > 1 or (parts.program is None and len(part.users) > 1):
+                found[row] = SLAB
+            elif part.operators:
+                own = part.operators[0]
+                found[row] = own % OPERATORS if palette is None else palette[own]
+            elif parts.program is None and part.users:
+                kernels.setdefault(users_text(part), []).append(row)
+        for name, color in zip(kernels, by_name(list(kernels)), strict=True):
+            found[kernels[name]] = color
+        return found
+
+
+def work_out(question: SizesQuestion) -> SizesAnswer:
+    """Answer a question; a pure function."""
+    a, b = question.executable, question.other
+    of_a = file_parts(a, recorded_program(question.space, a))
+    size_a = np.array([part.size for part in of_a.parts], np.int64)
+    if b is None:
+        own, none = np.arange(len(size_a)), np.full(len(size_a), NONE)
+        return SizesAnswer(question, of_a, None, None, own, none, size_a, np.zeros_like(size_a))
+    of_b = file_parts(b, recorded_program(question.space, b))
+    size_b = np.array([part.size for part in of_b.parts], np.int64)
+    pairs = paired_parts(of_a, of_b)
+    rows = np.array(pairs.rows, np.int64).reshape(-1, 2)
+    # The last number is that of a missing part, whose index is -1.
+    bytes_a, bytes_b = np.append(size_a, 0)[rows[:, 0]], np.append(size_b, 0)[rows[:, 1]]
+    return SizesAnswer(question, of_a, of_b, pairs, rows[:, 0], rows[:, 1], bytes_a, bytes_b)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Copies:
+    """Which rows have parts with equal bytes.
+
+    count: per row, how many parts of its file have the same bytes, itself included; 0 for none.
+    first: per row, the row of the first of them, else its own. groups, extra: how many such groups
+    the file has, and how many parts are the second or a later one. saved: the bytes of these.
+    unread, why: parts that could not be compared, and the reason.
+    """
+
+    count: Ints
+    first: Ints
+    groups: int
+    extra: int
+    saved: int
+    unread: int
+    why: str
+
+
+def find_copies(answer: SizesAnswer) -> Copies:
+    """Read the file where parts have equal sizes; in a comparison, that of A."""
+    found, size = duplicates(answer.a), len(answer)
+    row_of_part = np.zeros(len(answer.a.parts), np.int64)
+    has_part = answer.part_a != NONE
+    row_of_part[answer.part_a[has_part]] = np.flatnonzero(has_part)
+    count, first = np.zeros(size, np.int64), np.arange(size)
+    for group in found.groups:
+        rows = row_of_part[list(group.parts)]
+        count[rows], first[rows] = len(rows), rows[0]
+    extra = sum(len(group.parts) - 1 for group in found.groups)
+    return Copies(
+        count, first, len(found.groups), extra, found.saved, found.unread, found.why
+    )  # fmt: skip

@@ -1,0 +1,462 @@
+"""The Sizes panel: what the bytes of a program file are for, as a treemap above a table.
+
+It shows one open program file, or two of them side by side during a comparison of profiles that ran
+them. A click on a part selects the operators that use it, and what is selected elsewhere is marked
+here.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from enum import Enum
+
+import numpy as np
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QSplitter, QWidget
+
+from viewer.arrays import Ints
+from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
+from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
+from viewer.gui.panels.sizes.answer import (
+    Copies,
+    SizesAnswer,
+    SizesQuestion,
+    find_copies,
+    work_out,
+)
+from viewer.gui.panels.sizes.path_bar import PathBar
+from viewer.gui.panels.sizes.selection import select_users, selected_rows
+from viewer.gui.panels.sizes.table import PartsModel
+from viewer.gui.panels.sizes.table_view import PartsView
+from viewer.gui.panels.sizes.texts import beside_text, copies_text, count_text, figures
+from viewer.gui.panels.sizes.tree import Grouping, SizeTree, size_tree
+from viewer.gui.panels.sizes.treemap_view import TreemapView
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.labels import ElidedLabel, label, span
+from viewer.gui.qt.widgets.segment_bar import SegmentBar
+from viewer.gui.qt.widgets.tables import FilterLine, NoRows, marked_rows
+from viewer.gui.session.session import Session
+from viewer.model.text import display_name
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+from viewer.render.palette import Palette
+from viewer.render.treemap import NONE, Rest
+
+NOTHING = (
+    "No program (.pte) is open. Open the file that the runtime loads to see what its bytes are for."
+)
+_FIELD_WIDTH = 200  # px
+_PICTURE_PART = 50  # percent of the height
+
+Files = tuple[Executable, Executable | None]  # the second one is that of B
+
+
+class BoxColor(Enum):
+    """What colors boxes; its value is the title of its button."""
+
+    OPERATOR = "Color: operator"
+    CHANGE = "Color: change"
+
+
+_GROUPING_TIPS = {
+    Grouping.KIND: "What the bytes are for: constants, named data, delegates, the program",
+    Grouping.OPERATOR: "The operators that use them; without the ETRecord kernels and backends",
+    Grouping.MODULE: "The smallest module with all operators that use them",
+}
+_COLOR_TIPS = {
+    BoxColor.OPERATOR: "The colors of operators on the timeline",
+    BoxColor.CHANGE: "Larger and smaller in B; what is equal is gray",
+}
+
+
+class SizesPanel(AnswerPanel[SizesAnswer]):
+    """The parts of a file. `open_dialog_requested` is emitted to open a program file."""
+
+    SYNC_LIMIT = 300  # stored ranges: 20 ms
+
+    open_dialog_requested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.grouping, self.box_color = Grouping.KIND, BoxColor.OPERATOR
+        self._chosen: tuple[str, str] | None = None  # paths of the chosen files, "" for no B
+        self._asked: Files | None = None
+        self._trees: dict[Grouping, SizeTree] = {}
+        self._colors: Palette = np.empty(0, np.uint8)
+        self._choosing = False
+        self.copies: Copies | None = None
+        self._copying = Latest(self)
+        self._copying.answered.connect(self._show_copies)
+        self.model = PartsModel(theme)
+        self.table = PartsView(self.model, theme)
+        self.treemap = TreemapView(theme)
+        self.set_page(self._make_page(), fading=(self.table, self.treemap))
+        self.model.setParent(self)
+        self.chooser.activated.connect(self._choose_files)
+        self.groupings.picked.connect(self._pick_grouping)
+        self.box_colors.picked.connect(self._pick_color)
+        self.filter.textChanged.connect(self._filter)
+        self.table.chosen.connect(self._choose_row)
+        self.treemap.picked.connect(self._choose_box)
+        self.treemap.range_changed.connect(self._follow_zoom)
+        self.path.chosen.connect(self.treemap.go_to)
+        self.refresh_on(session.workspace_changed)
+        session.compared.connect(self._follow_files)
+        session.selection_changed.connect(self._mark)
+        session.coloring_changed.connect(self._color)
+        theme.changed.connect(self._retheme)
+        self.refresh()
+
+    def _make_page(self) -> QWidget:
+        theme = self._theme
+        self.chooser = ComboBox(theme)
+        self.chooser.setAccessibleName("Program")
+        self.figures = label("", theme, html=True)
+        self.figures.setMinimumWidth(0)
+        self.box_colors = SegmentBar("Colors of the treemap", _COLOR_TIPS)
+        self.groupings = SegmentBar("Groups of the treemap", _GROUPING_TIPS)
+        above = head_row(theme, 12)
+        above.addWidget(self.chooser)
+        above.addWidget(self.figures, 1)
+        above.addWidget(self.box_colors)
+        above.addWidget(self.groupings)
+        self.path = PathBar(theme)
+        picture = QWidget()
+        around = plain_column(picture)
+        around.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(4))
+        around.addWidget(self.path)
+        around.addWidget(self.treemap, 1)
+        self.filter = FilterLine("Filter parts", "Filter parts", self.table, theme)
+        self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
+        self.subtitle = subtitle_label(theme)
+        head = head_row(theme, 8)
+        head.addWidget(self.filter)
+        head.addWidget(self.subtitle, 1)
+        rows = QWidget()
+        below = plain_column(rows)
+        below.addLayout(head)
+        below.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setHandleWidth(1)
+        self.splitter.addWidget(picture)
+        self.splitter.addWidget(rows)
+        self.splitter.setSizes([_PICTURE_PART, 100 - _PICTURE_PART])
+        self.splitter.setStretchFactor(0, _PICTURE_PART)
+        self.splitter.setStretchFactor(1, 100 - _PICTURE_PART)
+        self.summary = ElidedLabel("", theme, "caption", "text1")
+        self.footer = ElidedLabel("", theme, "caption", "text2")
+        self.summary.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), 0)
+        self.footer.setContentsMargins(theme.px(12), theme.px(2), theme.px(12), theme.px(6))
+        page = QWidget()
+        column = plain_column(page)
+        column.addLayout(above)
+        column.addWidget(self.splitter, 1)
+        column.addWidget(self.summary)
+        column.addWidget(self.footer)
+        return page
+
+    # -- question --------------------------------------------------------------------------------
+
+    def _compared(self) -> Files | None:
+        """Return the program files that the profiles of A and B ran, None if one is missing."""
+        chosen, space = self._session.state.compared, self._session.workspace
+        if chosen is None or not chosen.in_tables:
+            return None
+        sides = list[Executable]()
+        for arm in (chosen.a, chosen.b):
+            ran = [space.what_ran(t) for t in space.traces if t.path in arm.paths]
+            known = {id(file): file for file in ran if file is not None}
+            if len(known) != 1:
+                return None
+            sides += known.values()
+        a, b = sides
+        return None if a is b else (a, b)
+
+    def _choices(self) -> list[Files]:
+        """Return what can be shown: the compared files, else each of the open ones."""
+        files = self._session.workspace.executables
+        found: list[Files] = [(file, None) for file in files]
+        compared = self._compared()
+        if compared is not None:
+            return [compared, *found]
+        if len(files) == 2:
+            found.append((files[0], files[1]))
+        return found
+
+    def _current(self) -> Files | None:
+        """Return what to show: the chosen files, else the compared ones, else those that ran."""
+        choices = self._choices()
+        for files in choices:
+            if _paths(files) == self._chosen:
+                return files
+        if not choices or choices[0][1] is not None:
+            return choices[0] if choices else None
+        space = self._session.workspace
+        ran = {id(space.what_ran(trace)) for trace in space.traces}
+        return next((files for files in choices if id(files[0]) in ran), choices[0])
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the current file again."""
+        self._asked = None
+        super().refresh()
+
+    def question(self) -> Question | None:
+        """Return the question about the current files."""
+        self._offer()
+        files = self._current()
+        if files is None:
+            return None
+        self._asked = files
+        a, b = files
+        question = SizesQuestion(copy(self._session.workspace), a, b)
+        size = sum(_ranges(file) for file in files if file is not None)
+        before = None if self.answer is None else self.answer.question
+        stays = before is not None and (before.executable, before.other) == files
+        return Question(work_out, (question,), size, stays=stays)
+
+    @Slot()
+    def _follow_files(self) -> None:
+        """Show other files, if a comparison started or ended."""
+        self._chosen = None
+        if self._asked != self._current():
+            self.refresh()
+        else:
+            self._offer()
+
+    def _offer(self) -> None:
+        """List what can be shown, if there is a choice."""
+        choices, current = self._choices(), self._current()
+        self.chooser.blockSignals(True)
+        self.chooser.clear()
+        for a, b in choices:
+            names = [display_name(file.path) for file in (a, b) if file is not None]
+            self.chooser.addItem(" → ".join(names))
+        if current is not None:
+            self.chooser.setCurrentIndex(choices.index(current))
+        self.chooser.blockSignals(False)
+        self.chooser.setVisible(len(choices) > 1)
+
+    def empty_state(self) -> Sentence:
+        """Explain what to open."""
+        return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
+
+    def clear_page(self) -> None:
+        self._copying.cancel()
+        self._trees, self.copies = {}, None
+        self.model.show(None)
+        self.treemap.show_tree(None, None, np.empty(0, np.uint8))
+
+    # -- contents --------------------------------------------------------------------------------
+
+    @property
+    def shown_answer(self) -> SizesAnswer | None:
+        """What is shown, None without a file."""
+        return None if self.answer is None or self.is_empty else self.answer
+
+    @property
+    def tree(self) -> SizeTree | None:
+        """The tree of the treemap."""
+        answer = self.shown_answer
+        if answer is None:
+            return None
+        if self.grouping not in self._trees:
+            self._trees[self.grouping] = size_tree(answer, self.grouping)
+        return self._trees[self.grouping]
+
+    def show_answer(self, answer: SizesAnswer) -> None:
+        """Show the parts of the files."""
+        self._trees, self.copies = {}, None
+        if self.grouping is Grouping.MODULE and not answer.has_modules:
+            self.grouping = Grouping.KIND
+        if not answer.is_compared:
+            self.box_color = BoxColor.OPERATOR
+        self.groupings.press(self.grouping)
+        self.groupings.buttons[Grouping.MODULE].setVisible(answer.has_modules)
+        self.box_colors.press(self.box_color)
+        self.box_colors.setVisible(answer.is_compared)
+        self.show_page()
+        self._show_figures()
+        self.summary.setText(copies_text(answer, None))
+        self.footer.setText(beside_text(answer))
+        self._colors = answer.colors(*self._palettes(answer))
+        self.model.show(answer)
+        self.model.color(self._colors)
+        self._show_tree()
+        self.table.fit_columns()
+        self._say_count()
+        self._mark()
+        self._copying.submit(find_copies, answer)
+
+    def _show_figures(self) -> None:
+        answer, tokens = self.shown_answer, self._theme.tokens
+        if answer is not None:
+            parts = [
+                f"{span(number, tokens.text1, bold=True)} {span(caption, tokens.text2)}"
+                for number, caption in figures(answer)
+            ]
+            self.figures.setText("&nbsp;&nbsp;&nbsp;".join(parts))
+
+    def _show_tree(self) -> None:
+        answer = self.shown_answer
+        if answer is not None:
+            self.treemap.color_by_change(self.box_color is BoxColor.CHANGE)
+            self.treemap.show_tree(answer, self.tree, self._colors)
+            self.treemap.show_copies(self.copies)
+
+    @Slot(object)
+    def _show_copies(self, copies: Copies) -> None:
+        answer = self.shown_answer
+        if answer is None:
+            return
+        self.copies = copies
+        self.summary.setText(copies_text(answer, copies))
+        self.model.show_copies(copies)
+        self.treemap.show_copies(copies)
+        self.table.fit_columns()
+
+    def _say_count(self) -> None:
+        answer = self.shown_answer
+        if answer is not None:
+            self.subtitle.setText(count_text(answer, self.model.shown_rows()))
+
+    def _palettes(self, answer: SizesAnswer) -> tuple[Palette | None, Palette | None]:
+        """Return the color of every operator of each file, as on the timeline."""
+        of_b = None if answer.b is None else self._palette(answer.b.program)
+        return self._palette(answer.a.program), of_b
+
+    def _palette(self, program: Program | None) -> Palette | None:
+        traces = [s for s in self._session.traces if s.table.program is program]
+        if program is None or not traces:
+            return None
+        return traces[0].operator_colors(self._session.state.scheme)
+
+    @Slot()
+    def _color(self) -> None:
+        """Paint parts in the current colors of their operators."""
+        answer = self.shown_answer
+        if answer is not None:
+            self._colors = answer.colors(*self._palettes(answer))
+            self.model.color(self._colors)
+            self.table.viewport().update()
+            self._show_tree()
+
+    @Slot()
+    def _retheme(self) -> None:
+        self.treemap.retheme()
+        self._show_figures()
+        self.model.color(self._colors)
+        self._follow_zoom()
+        self.table.viewport().update()
+
+    @Slot()
+    def _follow_zoom(self) -> None:
+        """Show where the picture is, and only the rows that are in it."""
+        answer, tree = self.shown_answer, self.tree
+        if answer is None or tree is None:
+            return
+        root = self.treemap.root
+        self.path.show_path(answer, tree, root)
+        self.model.show_only(None if self.treemap.shows_all else tree.rows_in(*root))
+        self._say_count()
+        self._mark_rows(self._marked_rows())
+
+    @Slot(str)
+    def _filter(self, text: str) -> None:
+        self.model.set_filter(text)
+        self._say_count()
+        self._mark_rows(self._marked_rows())
+
+    # -- choices ---------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose_files(self, index: int) -> None:
+        choices = self._choices()
+        if 0 <= index < len(choices):
+            self._chosen = _paths(choices[index])
+            self.refresh()
+
+    @Slot(object)
+    def _pick_grouping(self, grouping: Grouping) -> None:
+        rows = self._marked_rows()
+        self.grouping = grouping
+        self._show_tree()
+        tree = self.tree
+        if tree is not None:
+            self.treemap.mark(tree.node[rows].tolist())
+            self._mark_rows(rows)
+
+    @Slot(object)
+    def _pick_color(self, color: BoxColor) -> None:
+        self.box_color = color
+        self.treemap.color_by_change(color is BoxColor.CHANGE)
+
+    # -- selection -------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose_row(self, place: int) -> None:
+        tree = self.tree
+        if tree is not None and 0 <= place < self.model.shown_rows():
+            row = self.model.item(place)
+            self._choose(np.array([row], np.int64), [int(tree.node[row])])
+
+    @Slot(object)
+    def _choose_box(self, box: Rest) -> None:
+        tree = self.tree
+        if tree is not None:
+            rows = tree.rows_in(box.node, max(box.skip, 0))
+            nodes = [box.node] if box.skip <= 0 else tree.node[rows].tolist()
+            self._choose(rows, nodes)
+
+    def _choose(self, rows: Ints, nodes: list[int]) -> None:
+        """Mark some rows, and select the operators that use them with their slices."""
+        answer = self.shown_answer
+        if answer is None:
+            return
+        self._choosing = True
+        try:
+            select_users(self._session, answer, rows)
+        finally:
+            self._choosing = False
+        self.treemap.mark(nodes)
+        self._mark_rows(rows)
+
+    @Slot()
+    def _mark(self) -> None:
+        """Mark what the selected operators and slices use."""
+        answer, tree = self.shown_answer, self.tree
+        if answer is None or tree is None or self._choosing:
+            return
+        used = selected_rows(self._session, answer)
+        own, shared = (used.own, used.shared) if len(used.own) else (used.shared, used.own)
+        self.treemap.mark(tree.node[own].tolist(), tree.node[shared].tolist())
+        self._mark_rows(own)
+
+    def _marked_rows(self) -> Ints:
+        """Return the rows of what is marked in the treemap."""
+        tree = self.tree
+        if tree is None:
+            return np.empty(0, np.int64)
+        found = [tree.rows_in(node) for node in self.treemap.marked.tolist()[:1]]
+        rest = tree.row[self.treemap.marked[1:]]
+        return np.unique(np.concatenate([*found, rest[rest != NONE]])).astype(np.int64)
+
+    def _mark_rows(self, rows: Ints) -> None:
+        """Select rows in the table, and scroll to the first."""
+        places = self.model.places_of(rows.tolist())
+        if places != marked_rows(self.table):
+            self.table.mark(places)
+
+
+def _paths(files: Files) -> tuple[str, str]:
+    return files[0].path, "" if files[1] is None else files[1].path
+
+
+def _ranges(file: Executable) -> int:
+    """How many ranges a file states, which is about the number of its parts."""
+    stored = file.stored
+    constants = sum(len(d.constants) for method in file.methods for d in method.delegates)
+    return len(stored.constants) + len(stored.named) + len(stored.delegates) + constants

@@ -1,0 +1,131 @@
+"""Between what is selected in the session and the parts of program files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.analysis.memory.run_times import slices_of_instruction
+from viewer.analysis.programs.part_pairs import NONE
+from viewer.analysis.sizes.file_parts import FilePart, FileParts
+from viewer.arrays import Ints
+from viewer.gui.panels.base.slice_facts import longest_slice
+from viewer.gui.panels.sizes.answer import SizesAnswer
+from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
+from viewer.program.executable.executable import ExecutableMethod
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import SliceRef, SliceSet
+
+_MOST = 2000  # parts, operators or instructions that are looked up
+_NONE: Ints = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UsedRows:
+    """Rows of an answer. own: used by the selection only. shared: also by others."""
+
+    own: Ints
+    shared: Ints
+
+
+def select_users(session: Session, answer: SizesAnswer, rows: Ints) -> bool:
+    """Select the operators that use some rows, or else the slices of these.
+
+    Those of A, if both files have the parts. Returns whether there are any.
+    """
+    for parts, part_of in ((answer.a, answer.part_a), (answer.b, answer.part_b)):
+        if parts is None:
+            continue
+        own = part_of[rows]
+        some = [parts.parts[i] for i in own[own != NONE][:_MOST].tolist()]
+        if _select_operators(session, parts, some) or _select_slices(session, parts, some):
+            return True
+    return False
+
+
+def _select_operators(session: Session, parts: FileParts, some: list[FilePart]) -> bool:
+    operators = tuple(sorted({i for part in some for i in part.operators}))
+    linked = [i for i, shown in enumerate(session.traces) if shown.table.program is parts.program]
+    if not operators or parts.program is None or not linked:
+        return False
+    current = session.current_trace
+    session.select_operators(current if current in linked else linked[0], operators)
+    return True
+
+
+def _select_slices(session: Session, parts: FileParts, some: list[FilePart]) -> bool:
+    """Select the calls of the instructions that use some parts, in the first profile with any."""
+    numbers = sorted(
+        {(use.method, use.instruction) for part in some for use in part.uses if not use.chain}
+    )
+    for trace in range(len(session.traces)):
+        shown = session.as_run(trace)
+        found = [_NONE]
+        for method, instruction in numbers[:_MOST]:
+            scopes = _scopes(shown, parts.executable.methods[method])
+            if scopes:
+                found.append(slices_of_instruction(shown.trace, scopes, instruction))
+        slices = np.unique(np.concatenate(found))
+        if len(slices):
+            session.show_inferences(Inferences.AS_RUN)
+            longest = SliceRef(trace, longest_slice(shown, slices))
+            session.select_slices(SliceSet({trace: slices}), longest, reveal=True)
+            return True
+    return False
+
+
+def _scopes(shown: OpenTrace, method: ExecutableMethod) -> list[int]:
+    return [i for i, ran in enumerate(shown.table.ran) if ran is method]
+
+
+def selected_rows(session: Session, answer: SizesAnswer) -> UsedRows:
+    """Return the rows that the selected slices or operators use."""
+    own, shared = set[int](), set[int]()
+    for parts, part_of in ((answer.a, answer.part_a), (answer.b, answer.part_b)):
+        if parts is None:
+            continue
+        operators, calls = _selected(session, parts)
+        if not operators and not calls:
+            continue
+        for row, number in enumerate(part_of.tolist()):
+            if number == NONE:
+                continue
+            part = parts.parts[number]
+            users = set(part.operators) if operators else _calls_of(part)
+            wanted = operators or calls
+            if users and users <= wanted:
+                own.add(row)
+            elif users & wanted:
+                shared.add(row)
+    return UsedRows(
+        np.array(sorted(own), np.int64), np.array(sorted(shared - own), np.int64)
+    )  # fmt: skip
+
+
+def _calls_of(part: FilePart) -> set[object]:
+    return {(use.method, use.instruction) for use in part.uses if not use.chain}
+
+
+def _selected(session: Session, parts: FileParts) -> tuple[set[object], set[object]]:
+    """The selected operators of a file's ETRecord, and the selected calls: method, instruction."""
+    state = session.state
+    operators, calls = set[object](), set[object]()
+    methods = {id(method): i for i, method in enumerate(parts.executable.methods)}
+    for trace, numbers in state.slices.of.items():
+        table = session.traces[trace].table
+        keys = np.unique(table.trace.slices.key[numbers])[:_MOST]
+        if parts.program is not None and table.program is parts.program:
+            operators |= {i for key in keys.tolist() for i in table.links[key].operators}
+        scopes = table.trace.keys.scope[keys].tolist()
+        instructions = table.trace.keys.instruction[keys].tolist()
+        for scope, instruction in zip(scopes, instructions, strict=True):
+            method = table.ran[scope] if 0 <= scope < len(table.ran) else None
+            if method is not None and id(method) in methods and instruction >= 0:
+                calls.add((methods[id(method)], instruction))
+    if state.operators is not None:
+        trace, chosen = state.operators
+        if parts.program is not None and session.traces[trace].table.program is parts.program:
+            operators |= set(chosen[:_MOST])
+    return operators, calls
