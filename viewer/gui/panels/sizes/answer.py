@@ -16,6 +16,7 @@ from viewer.analysis.sizes.duplicates import duplicates
 from viewer.analysis.sizes.file_parts import FilePart, FileParts, file_parts
 from viewer.analysis.sizes.groups import users_text
 from viewer.arrays import Ints
+from viewer.codecs.reading import Cancelled, ReadCancelled, never_cancelled
 from viewer.program.executable.executable import Executable
 from viewer.render.palette import OPERATORS, PLAIN, SLAB, Palette, by_name
 from viewer.workspace.recorded_programs import recorded_program
@@ -147,9 +148,13 @@ class Copies:
     why: str
 
 
-def find_copies(answer: SizesAnswer) -> Copies:
-    """Read the file where parts have equal sizes; in a comparison, that of A."""
-    found, size = duplicates(answer.a), len(answer)
+def find_copies(answer: SizesAnswer, cancelled: Cancelled = never_cancelled) -> Copies | None:
+    """Read the file where parts have equal sizes; in a comparison, that of A. None if cancelled."""
+    try:
+        found = duplicates(answer.a, cancelled)
+    except ReadCancelled:
+        return None
+    size = len(answer)
     row_of_part = np.zeros(len(answer.a.parts), np.int64)
     has_part = answer.part_a != NONE
     row_of_part[answer.part_a[has_part]] = np.flatnonzero(has_part)

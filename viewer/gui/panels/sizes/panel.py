@@ -8,11 +8,11 @@ here.
 from __future__ import annotations
 
 from copy import copy
-from enum import Enum
+from threading import Event
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtWidgets import QSplitter, QToolButton, QWidget
 
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
@@ -33,6 +33,7 @@ from viewer.gui.panels.sizes.tree import Grouping, SizeTree, size_tree
 from viewer.gui.panels.sizes.treemap_view import TreemapView
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, label, span
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
@@ -53,22 +54,15 @@ _PICTURE_PART = 50  # percent of the height
 Files = tuple[Executable, Executable | None]  # the second one is that of B
 
 
-class BoxColor(Enum):
-    """What colors boxes; its value is the title of its button."""
-
-    OPERATOR = "Color: operator"
-    CHANGE = "Color: change"
-
-
 _GROUPING_TIPS = {
     Grouping.KIND: "What the bytes are for: constants, named data, delegates, the program",
     Grouping.OPERATOR: "The operators that use them; without the ETRecord kernels and backends",
     Grouping.MODULE: "The smallest module with all operators that use them",
 }
-_COLOR_TIPS = {
-    BoxColor.OPERATOR: "The colors of operators on the timeline",
-    BoxColor.CHANGE: "Larger and smaller in B; what is equal is gray",
-}
+_CHANGE_TIP = (
+    "Color boxes by their change: orange is larger in B, green is smaller, gray is equal.\n"
+    "Otherwise, boxes have the colors of their operators."
+)
 
 
 class SizesPanel(AnswerPanel[SizesAnswer]):
@@ -80,7 +74,7 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
-        self.grouping, self.box_color = Grouping.KIND, BoxColor.OPERATOR
+        self.grouping = Grouping.KIND
         self._chosen: tuple[str, str] | None = None  # paths of the chosen files, "" for no B
         self._asked: Files | None = None
         self._trees: dict[Grouping, SizeTree] = {}
@@ -89,6 +83,9 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         self.copies: Copies | None = None
         self._copying = Latest(self)
         self._copying.answered.connect(self._show_copies)
+        self._stop = Event()  # ends reading the file
+        self._copies_seen = WhenVisible(self)
+        self._copies_seen.due.connect(self._look_for_copies)
         self.model = PartsModel(theme)
         self.table = PartsView(self.model, theme)
         self.treemap = TreemapView(theme)
@@ -96,7 +93,7 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         self.model.setParent(self)
         self.chooser.activated.connect(self._choose_files)
         self.groupings.picked.connect(self._pick_grouping)
-        self.box_colors.picked.connect(self._pick_color)
+        self.by_change.toggled.connect(self.treemap.color_by_change)
         self.filter.textChanged.connect(self._filter)
         self.table.chosen.connect(self._choose_row)
         self.treemap.picked.connect(self._choose_box)
@@ -115,12 +112,15 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         self.chooser.setAccessibleName("Program")
         self.figures = label("", theme, html=True)
         self.figures.setMinimumWidth(0)
-        self.box_colors = SegmentBar("Colors of the treemap", _COLOR_TIPS)
+        self.by_change = QToolButton()
+        self.by_change.setText("Color by change")
+        self.by_change.setCheckable(True)
+        self.by_change.setToolTip(_CHANGE_TIP)
         self.groupings = SegmentBar("Groups of the treemap", _GROUPING_TIPS)
         above = head_row(theme, 12)
         above.addWidget(self.chooser)
         above.addWidget(self.figures, 1)
-        above.addWidget(self.box_colors)
+        above.addWidget(self.by_change)
         above.addWidget(self.groupings)
         self.path = PathBar(theme)
         picture = QWidget()
@@ -245,7 +245,7 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
 
     def clear_page(self) -> None:
-        self._copying.cancel()
+        self._stop_copying()
         self._trees, self.copies = {}, None
         self.model.show(None)
         self.treemap.show_tree(None, None, np.empty(0, np.uint8))
@@ -273,11 +273,10 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         if self.grouping is Grouping.MODULE and not answer.has_modules:
             self.grouping = Grouping.KIND
         if not answer.is_compared:
-            self.box_color = BoxColor.OPERATOR
+            self.by_change.setChecked(False)
         self.groupings.press(self.grouping)
         self.groupings.buttons[Grouping.MODULE].setVisible(answer.has_modules)
-        self.box_colors.press(self.box_color)
-        self.box_colors.setVisible(answer.is_compared)
+        self.by_change.setVisible(answer.is_compared)
         self.show_page()
         self._show_figures()
         self.summary.setText(copies_text(answer, None))
@@ -289,7 +288,7 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         self.table.fit_columns()
         self._say_count()
         self._mark()
-        self._copying.submit(find_copies, answer)
+        self._look_for_copies()
 
     def _show_figures(self) -> None:
         answer, tokens = self.shown_answer, self._theme.tokens
@@ -303,9 +302,21 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
     def _show_tree(self) -> None:
         answer = self.shown_answer
         if answer is not None:
-            self.treemap.color_by_change(self.box_color is BoxColor.CHANGE)
             self.treemap.show_tree(answer, self.tree, self._colors)
             self.treemap.show_copies(self.copies)
+
+    @Slot()
+    def _look_for_copies(self) -> None:
+        """Look for equal bytes once the panel is visible: this reads the file."""
+        self._stop_copying()
+        answer = self.shown_answer
+        if answer is not None and self.copies is None and not self._copies_seen.defer():
+            self._copying.submit(find_copies, answer, self._stop.is_set)
+
+    def _stop_copying(self) -> None:
+        self._copying.cancel()
+        self._stop.set()
+        self._stop = Event()
 
     @Slot(object)
     def _show_copies(self, copies: Copies) -> None:
@@ -388,11 +399,6 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         if tree is not None:
             self.treemap.mark(tree.node[rows].tolist())
             self._mark_rows(rows)
-
-    @Slot(object)
-    def _pick_color(self, color: BoxColor) -> None:
-        self.box_color = color
-        self.treemap.color_by_change(color is BoxColor.CHANGE)
 
     # -- selection -------------------------------------------------------------------------------
 

@@ -211,11 +211,8 @@ def figures(answer: SizesAnswer) -> tuple[tuple[str, str], ...]:
     if b is None:
         return ((bytes_text(a.size), display_name(a.executable.path)),)
     change = b.size - a.size
-    return (
-        (bytes_text(a.size), f"A {display_name(a.executable.path)}"),
-        (bytes_text(b.size), f"B {display_name(b.executable.path)}"),
-        (signed_bytes(change), f"({ratio_text(a.size, b.size)})" if change else "no change"),
-    )
+    ratio = ratio_text(a.size, b.size) if change else "no change"
+    return ((bytes_text(a.size), "A"), (bytes_text(b.size), "B"), (signed_bytes(change), ratio))
 
 
 def copies_text(answer: SizesAnswer, copies: Copies | None) -> str:

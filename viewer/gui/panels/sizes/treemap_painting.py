@@ -50,7 +50,7 @@ _INSET = 4  # px
 _CORNER = 7  # px, the mark of copies
 _LEAST_CORNER = 14  # px
 _MOST_LABELS, _MOST_MARKS, _MOST_RINGS = 400, 1000, 400
-_UNCHANGED = 0.72  # mixed to the canvas
+_UNCHANGED = 0.45  # mixed to the canvas
 _LEAST_CHANGE = 0.35  # of the color of a change, for the smallest
 
 

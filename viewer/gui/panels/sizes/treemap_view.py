@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from PySide6.QtCore import QPoint, QPointF, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QMenu
 
@@ -29,6 +29,7 @@ from viewer.render.palette import Palette
 from viewer.render.treemap import NONE, Rest
 
 ALL = Rest(0, 0)
+_WHOLE_STEP = 0.999  # of the wheel: parts of a notch add up
 _NO_NODES: Ints = np.empty(0, np.int64)
 
 
@@ -80,6 +81,7 @@ class TreemapView(BoxView):
         self._copies, self._made = copies, None
         self.viewport().update()
 
+    @Slot(bool)
     def color_by_change(self, by_change: bool) -> None:
         """Color boxes by their changes, or by their operators."""
         self._by_change, self._made = by_change, None
@@ -176,7 +178,7 @@ class TreemapView(BoxView):
         """Zoom by whole steps: into the group below the mouse, or back."""
         step = ZOOM_PER_NOTCH if x is not None else factor
         self._turned += math.log(factor) / abs(math.log(step)) if step != 1 else 0.0
-        if abs(self._turned) < 1:
+        if abs(self._turned) < _WHOLE_STEP:
             return
         is_in, self._turned = self._turned > 0, 0.0
         if not is_in:
