@@ -6,6 +6,7 @@ except to find parts with equal bytes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,6 +31,27 @@ class SizesQuestion:
     space: Workspace
     executable: Executable
     other: Executable | None = None
+
+
+Call = tuple[int, int]  # method and instruction
+User = int | Call  # an operator, or a call
+
+
+def calls_of(part: FilePart) -> set[Call]:
+    """Return the calls that use a part, without those in control flow."""
+    return {(use.method, use.instruction) for use in part.uses if not use.chain}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowColors:
+    """What decides the color of each row.
+
+    operator: the only operator that uses it, `NONE` for none or several. without_operator: the
+    palette index of a row without one.
+    """
+
+    operator: Ints
+    without_operator: Palette
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +88,11 @@ class SizesAnswer:
                 found.append((parts, parts.parts[int(own[row])]))
         return tuple(found)
 
+    def part_in(self, row: int, parts: FileParts) -> FilePart:
+        """Return the part of a row in one of the files, which has it."""
+        own = self.part_a if parts is self.a else self.part_b
+        return parts.parts[int(own[row])]
+
     def part(self, row: int) -> FilePart:
         """Return the part of a row; that of A, if both files have it."""
         return self.sides(row)[0][1]
@@ -95,21 +122,45 @@ class SizesAnswer:
 
         of_a, of_b: the index of every operator of each file; None for each its own.
         """
-        found = np.full(len(self), PLAIN, np.uint8)
+        found = self.own_colors.without_operator.copy()
+        operator = self.own_colors.operator
+        is_b = self.part_a == NONE
+        for palette, is_side in ((of_a, ~is_b), (of_b, is_b)):
+            rows = np.flatnonzero(is_side & (operator != NONE))
+            own = operator[rows]
+            found[rows] = own % OPERATORS if palette is None else palette[own]
+        return found
+
+    @cached_property
+    def used(self) -> tuple[Mapping[User, Sequence[int]], Mapping[User, Sequence[int]]]:
+        """Which rows an operator or a call uses in A, and in B."""
+        found: tuple[dict[User, list[int]], dict[User, list[int]]] = ({}, {})
+        sides = (self.a, self.part_a), (self.b, self.part_b)
+        for rows_of, (parts, own) in zip(found, sides, strict=True):
+            for row, number in enumerate(own.tolist()):
+                if parts is not None and number != NONE:
+                    part = parts.parts[number]
+                    for user in (*part.operators, *calls_of(part)):
+                        rows_of.setdefault(user, []).append(row)
+        return found
+
+    @cached_property
+    def own_colors(self) -> RowColors:
+        """What decides the color of each row."""
+        operator = np.full(len(self), NONE)
+        fixed = np.full(len(self), PLAIN, np.uint8)
         kernels: dict[str, list[int]] = {}
         for row in range(len(self)):
             parts, part = self.sides(row)[0]
-            palette = of_a if parts is self.a else of_b
-            if len(part.operators) > 1 or (parts.program is None and len(part.users) > 1):
-                found[row] = SLAB
-            elif part.operators:
-                own = part.operators[0]
-                found[row] = own % OPERATORS if palette is None else palette[own]
+            if len(part.operators) == 1:
+                operator[row] = part.operators[0]
+            elif part.operators or (parts.program is None and len(part.users) > 1):
+                fixed[row] = SLAB
             elif parts.program is None and part.users:
                 kernels.setdefault(users_text(part), []).append(row)
         for name, color in zip(kernels, by_name(list(kernels)), strict=True):
-            found[kernels[name]] = color
-        return found
+            fixed[kernels[name]] = color
+        return RowColors(operator, fixed)
 
 
 def work_out(question: SizesQuestion) -> SizesAnswer:

@@ -8,13 +8,15 @@ here.
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from threading import Event
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QSplitter, QToolButton, QWidget
 
 from viewer.arrays import Ints
+from viewer.codecs.reading import Cancelled
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
 from viewer.gui.panels.sizes.answer import (
@@ -24,9 +26,16 @@ from viewer.gui.panels.sizes.answer import (
     find_copies,
     work_out,
 )
+from viewer.gui.panels.sizes.files import (
+    Files,
+    choices_of,
+    paths_of,
+    range_count,
+    shown_files,
+)
 from viewer.gui.panels.sizes.path_bar import PathBar
 from viewer.gui.panels.sizes.selection import select_users, selected_rows
-from viewer.gui.panels.sizes.table import PartsModel
+from viewer.gui.panels.sizes.table import PartsModel, PartTexts
 from viewer.gui.panels.sizes.table_view import PartsView
 from viewer.gui.panels.sizes.texts import beside_text, copies_text, count_text, figures
 from viewer.gui.panels.sizes.tree import Grouping, SizeTree, size_tree
@@ -40,7 +49,6 @@ from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, marked_rows
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
-from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.render.palette import Palette
 from viewer.render.treemap import NONE, Rest
@@ -50,9 +58,8 @@ NOTHING = (
 )
 _FIELD_WIDTH = 200  # px
 _PICTURE_PART = 50  # percent of the height
-
-Files = tuple[Executable, Executable | None]  # the second one is that of B
-
+_SOON_MS = 150  # after the first picture
+_AT_ONCE = 5000  # rows that are grouped at once: 30 ms
 
 _GROUPING_TIPS = {
     Grouping.KIND: "What the bytes are for: constants, named data, delegates, the program",
@@ -65,7 +72,28 @@ _CHANGE_TIP = (
 )
 
 
-class SizesPanel(AnswerPanel[SizesAnswer]):
+@dataclass(frozen=True, eq=False)
+class _Page:
+    """An answer, and its trees by groups that were shown."""
+
+    answer: SizesAnswer
+    trees: dict[Grouping, SizeTree]
+
+
+def _answer(question: SizesQuestion, by: Grouping) -> _Page:
+    answer = work_out(question)
+    by = by if answer.has_modules else Grouping.KIND if by is Grouping.MODULE else by
+    _ = answer.own_colors, answer.used  # cached: the GUI thread needs them at once
+    return _Page(answer, {by: size_tree(answer, by)})
+
+
+def _afterwards(answer: SizesAnswer, texts: PartTexts, cancelled: Cancelled) -> Copies | None:
+    """Prepare the texts that a filter searches, then look for parts with equal bytes."""
+    texts.prepare()
+    return find_copies(answer, cancelled)
+
+
+class SizesPanel(AnswerPanel[_Page]):
     """The parts of a file. `open_dialog_requested` is emitted to open a program file."""
 
     SYNC_LIMIT = 300  # stored ranges: 20 ms
@@ -77,15 +105,22 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         self.grouping = Grouping.KIND
         self._chosen: tuple[str, str] | None = None  # paths of the chosen files, "" for no B
         self._asked: Files | None = None
-        self._trees: dict[Grouping, SizeTree] = {}
+        self.tree: SizeTree | None = None  # that of the treemap
+        self._growing = Latest(self)
+        self._growing.answered.connect(self._take_tree)
         self._colors: Palette = np.empty(0, np.uint8)
         self._choosing = False
         self.copies: Copies | None = None
         self._copying = Latest(self)
         self._copying.answered.connect(self._show_copies)
+        self._copying.failed.connect(self._fail_copies)
         self._stop = Event()  # ends reading the file
         self._copies_seen = WhenVisible(self)
         self._copies_seen.due.connect(self._look_for_copies)
+        self._soon = QTimer(self)  # a thread would delay the first picture
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(_SOON_MS)
+        self._soon.timeout.connect(self._look_for_copies)
         self.model = PartsModel(theme)
         self.table = PartsView(self.model, theme)
         self.treemap = TreemapView(theme)
@@ -160,44 +195,6 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
 
     # -- question --------------------------------------------------------------------------------
 
-    def _compared(self) -> Files | None:
-        """Return the program files that the profiles of A and B ran, None if one is missing."""
-        chosen, space = self._session.state.compared, self._session.workspace
-        if chosen is None or not chosen.in_tables:
-            return None
-        sides = list[Executable]()
-        for arm in (chosen.a, chosen.b):
-            ran = [space.what_ran(t) for t in space.traces if t.path in arm.paths]
-            known = {id(file): file for file in ran if file is not None}
-            if len(known) != 1:
-                return None
-            sides += known.values()
-        a, b = sides
-        return None if a is b else (a, b)
-
-    def _choices(self) -> list[Files]:
-        """Return what can be shown: the compared files, else each of the open ones."""
-        files = self._session.workspace.executables
-        found: list[Files] = [(file, None) for file in files]
-        compared = self._compared()
-        if compared is not None:
-            return [compared, *found]
-        if len(files) == 2:
-            found.append((files[0], files[1]))
-        return found
-
-    def _current(self) -> Files | None:
-        """Return what to show: the chosen files, else the compared ones, else those that ran."""
-        choices = self._choices()
-        for files in choices:
-            if _paths(files) == self._chosen:
-                return files
-        if not choices or choices[0][1] is not None:
-            return choices[0] if choices else None
-        space = self._session.workspace
-        ran = {id(space.what_ran(trace)) for trace in space.traces}
-        return next((files for files in choices if id(files[0]) in ran), choices[0])
-
     @Slot()
     def refresh(self) -> None:
         """Show the current file again."""
@@ -207,29 +204,30 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
     def question(self) -> Question | None:
         """Return the question about the current files."""
         self._offer()
-        files = self._current()
+        files = shown_files(self._session, self._chosen)
         if files is None:
             return None
         self._asked = files
         a, b = files
         question = SizesQuestion(copy(self._session.workspace), a, b)
-        size = sum(_ranges(file) for file in files if file is not None)
-        before = None if self.answer is None else self.answer.question
+        size = sum(range_count(file) for file in files if file is not None)
+        before = None if self.answer is None else self.answer.answer.question
         stays = before is not None and (before.executable, before.other) == files
-        return Question(work_out, (question,), size, stays=stays)
+        return Question(_answer, (question, self.grouping), size, stays=stays)
 
     @Slot()
     def _follow_files(self) -> None:
         """Show other files, if a comparison started or ended."""
         self._chosen = None
-        if self._asked != self._current():
+        if self._asked != shown_files(self._session, self._chosen):
             self.refresh()
         else:
             self._offer()
 
     def _offer(self) -> None:
         """List what can be shown, if there is a choice."""
-        choices, current = self._choices(), self._current()
+        choices = choices_of(self._session)
+        current = shown_files(self._session, self._chosen)
         self.chooser.blockSignals(True)
         self.chooser.clear()
         for a, b in choices:
@@ -246,7 +244,8 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
 
     def clear_page(self) -> None:
         self._stop_copying()
-        self._trees, self.copies = {}, None
+        self._growing.cancel()
+        self.tree = self.copies = None
         self.model.show(None)
         self.treemap.show_tree(None, None, np.empty(0, np.uint8))
 
@@ -255,23 +254,15 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
     @property
     def shown_answer(self) -> SizesAnswer | None:
         """What is shown, None without a file."""
-        return None if self.answer is None or self.is_empty else self.answer
+        return None if self.answer is None or self.is_empty else self.answer.answer
 
-    @property
-    def tree(self) -> SizeTree | None:
-        """The tree of the treemap."""
-        answer = self.shown_answer
-        if answer is None:
-            return None
-        if self.grouping not in self._trees:
-            self._trees[self.grouping] = size_tree(answer, self.grouping)
-        return self._trees[self.grouping]
-
-    def show_answer(self, answer: SizesAnswer) -> None:
+    def show_answer(self, page: _Page) -> None:
         """Show the parts of the files."""
-        self._trees, self.copies = {}, None
-        if self.grouping is Grouping.MODULE and not answer.has_modules:
-            self.grouping = Grouping.KIND
+        answer, self.copies = page.answer, None
+        self._growing.cancel()
+        if self.grouping not in page.trees:
+            self.grouping = next(iter(page.trees))
+        self.tree = page.trees[self.grouping]
         if not answer.is_compared:
             self.by_change.setChecked(False)
         self.groupings.press(self.grouping)
@@ -288,7 +279,8 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         self.table.fit_columns()
         self._say_count()
         self._mark()
-        self._look_for_copies()
+        self._stop_copying()
+        self._soon.start()
 
     def _show_figures(self) -> None:
         answer, tokens = self.shown_answer, self._theme.tokens
@@ -311,9 +303,16 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
         self._stop_copying()
         answer = self.shown_answer
         if answer is not None and self.copies is None and not self._copies_seen.defer():
-            self._copying.submit(find_copies, answer, self._stop.is_set)
+            texts = self.model.texts
+            assert texts is not None
+            self._copying.submit(_afterwards, answer, texts, self._stop.is_set)
+
+    @Slot(str)
+    def _fail_copies(self, message: str) -> None:
+        self.summary.setText(message)
 
     def _stop_copying(self) -> None:
+        self._soon.stop()
         self._copying.cancel()
         self._stop.set()
         self._stop = Event()
@@ -385,20 +384,38 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
 
     @Slot(int)
     def _choose_files(self, index: int) -> None:
-        choices = self._choices()
+        choices = choices_of(self._session)
         if 0 <= index < len(choices):
-            self._chosen = _paths(choices[index])
+            self._chosen = paths_of(choices[index])
             self.refresh()
 
     @Slot(object)
     def _pick_grouping(self, grouping: Grouping) -> None:
-        rows = self._marked_rows()
         self.grouping = grouping
+        answer = self.shown_answer
+        if answer is None or self.answer is None:
+            return
+        known = self.answer.trees.get(grouping)
+        if known is not None:
+            self._growing.cancel()
+            self._show_grouped(known)
+        else:
+            self._growing.ask(len(answer) <= _AT_ONCE, _grown, answer, grouping)
+
+    @Slot(object)
+    def _take_tree(self, grown: tuple[Grouping, SizeTree]) -> None:
+        if self.answer is not None and self.shown_answer is not None:
+            grouping, tree = grown
+            self.answer.trees[grouping] = tree
+            self._show_grouped(tree)
+
+    def _show_grouped(self, tree: SizeTree) -> None:
+        """Show the same rows in other groups, and keep what is marked."""
+        rows = self._marked_rows()
+        self.tree = tree
         self._show_tree()
-        tree = self.tree
-        if tree is not None:
-            self.treemap.mark(tree.node[rows].tolist())
-            self._mark_rows(rows)
+        self.treemap.mark(tree.node[rows].tolist())
+        self._mark_rows(rows)
 
     # -- selection -------------------------------------------------------------------------------
 
@@ -457,12 +474,5 @@ class SizesPanel(AnswerPanel[SizesAnswer]):
             self.table.mark(places)
 
 
-def _paths(files: Files) -> tuple[str, str]:
-    return files[0].path, "" if files[1] is None else files[1].path
-
-
-def _ranges(file: Executable) -> int:
-    """How many ranges a file states, which is about the number of its parts."""
-    stored = file.stored
-    constants = sum(len(d.constants) for method in file.methods for d in method.delegates)
-    return len(stored.constants) + len(stored.named) + len(stored.delegates) + constants
+def _grown(answer: SizesAnswer, by: Grouping) -> tuple[Grouping, SizeTree]:
+    return by, size_tree(answer, by)

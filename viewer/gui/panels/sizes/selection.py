@@ -11,7 +11,7 @@ from viewer.analysis.programs.part_pairs import NONE
 from viewer.analysis.sizes.file_parts import FilePart, FileParts
 from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import longest_slice
-from viewer.gui.panels.sizes.answer import SizesAnswer
+from viewer.gui.panels.sizes.answer import Call, SizesAnswer, User, calls_of
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.program.executable.executable import ExecutableMethod
@@ -57,9 +57,7 @@ def _select_operators(session: Session, parts: FileParts, some: list[FilePart]) 
 
 def _select_slices(session: Session, parts: FileParts, some: list[FilePart]) -> bool:
     """Select the calls of the instructions that use some parts, in the first profile with any."""
-    numbers = sorted(
-        {(use.method, use.instruction) for part in some for use in part.uses if not use.chain}
-    )
+    numbers = sorted({call for part in some for call in calls_of(part)})
     for trace in range(len(session.traces)):
         shown = session.as_run(trace)
         found = [_NONE]
@@ -83,35 +81,22 @@ def _scopes(shown: OpenTrace, method: ExecutableMethod) -> list[int]:
 def selected_rows(session: Session, answer: SizesAnswer) -> UsedRows:
     """Return the rows that the selected slices or operators use."""
     own, shared = set[int](), set[int]()
-    for parts, part_of in ((answer.a, answer.part_a), (answer.b, answer.part_b)):
+    for side, parts in zip(answer.used, (answer.a, answer.b), strict=True):
         if parts is None:
             continue
         operators, calls = _selected(session, parts)
-        if not operators and not calls:
-            continue
-        for row, number in enumerate(part_of.tolist()):
-            if number == NONE:
-                continue
-            part = parts.parts[number]
-            users = set(part.operators) if operators else _calls_of(part)
-            wanted = operators or calls
-            if users and users <= wanted:
-                own.add(row)
-            elif users & wanted:
-                shared.add(row)
-    return UsedRows(
-        np.array(sorted(own), np.int64), np.array(sorted(shared - own), np.int64)
-    )  # fmt: skip
+        users: set[User] = set(operators) or set(calls)
+        for row in {row for user in users for row in side.get(user, ())}:
+            part = answer.part_in(row, parts)
+            every = set(part.operators) if operators else calls_of(part)
+            (own if every <= users else shared).add(row)
+    return UsedRows(np.array(sorted(own), np.int64), np.array(sorted(shared - own), np.int64))
 
 
-def _calls_of(part: FilePart) -> set[object]:
-    return {(use.method, use.instruction) for use in part.uses if not use.chain}
-
-
-def _selected(session: Session, parts: FileParts) -> tuple[set[object], set[object]]:
+def _selected(session: Session, parts: FileParts) -> tuple[set[int], set[Call]]:
     """The selected operators of a file's ETRecord, and the selected calls: method, instruction."""
     state = session.state
-    operators, calls = set[object](), set[object]()
+    operators, calls = set[int](), set[Call]()
     methods = {id(method): i for i, method in enumerate(parts.executable.methods)}
     for trace, numbers in state.slices.of.items():
         table = session.traces[trace].table

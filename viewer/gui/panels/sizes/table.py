@@ -59,7 +59,10 @@ _NUMBERS = (PartColumn.BYTES, PartColumn.SHARE, PartColumn.COPIES, *_OF_CHANGES)
 
 @dataclass(eq=False)
 class PartTexts:
-    """The texts of all rows, each column created when it is first sorted, filtered or copied."""
+    """The texts of all rows, each column created when it is first sorted or filtered.
+
+    A thread may do so: a column is complete as soon as it is known.
+    """
 
     answer: SizesAnswer
     _known: dict[PartColumn, list[str]] = field(default_factory=dict)
@@ -69,8 +72,13 @@ class PartTexts:
         """Return the texts of a column."""
         if column not in self._known:
             text = _TEXTS[column]
-            self._known[column] = [text(self.answer, row) for row in range(len(self.answer))]
+            texts = [text(self.answer, row) for row in range(len(self.answer))]
+            self._known[column] = texts
         return self._known[column]
+
+    def prepare(self) -> None:
+        """Create all texts, as the first filter would; 0.2 s for 5,000 rows."""
+        self.holds("")
 
     def text(self, row: int, column: PartColumn) -> str:
         """Return the text of a cell."""
@@ -81,7 +89,8 @@ class PartTexts:
         """Return which rows contain a word in one of their texts; word: in lower case."""
         if not self._small:
             columns = zip(*(self.column(column) for column in _TEXTS), strict=True)
-            self._small = ["\n".join(texts).lower() for texts in columns]
+            small = ["\n".join(texts).lower() for texts in columns]
+            self._small = small
         return np.array([word in text for text in self._small], np.bool_)
 
     def ranks(self, column: PartColumn) -> Ints:
@@ -111,6 +120,11 @@ class PartsModel(ArrayModel[PartColumn]):
         self._only: Ints | None = None
         self._colors: Palette = np.empty(0, np.uint8)
         self._swatches = SwatchPixmaps(theme)
+
+    @property
+    def texts(self) -> PartTexts | None:
+        """The texts of what is shown."""
+        return self._texts
 
     @property
     def answer(self) -> SizesAnswer | None:
