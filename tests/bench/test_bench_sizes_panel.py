@@ -17,7 +17,7 @@ from viewer.gui.panels.sizes.answer import SizesQuestion, work_out
 from viewer.gui.panels.sizes.panel import SizesPanel
 from viewer.gui.panels.sizes.tree import Grouping, size_tree
 from viewer.gui.session.session import Session
-from viewer.render.treemap import Rest, TileRoom, draw_tiles, place_tiles
+from viewer.render.boxes.treemap import Rest, TileRoom, draw_tiles, place_tiles
 
 COUNT = size(5_000, 300)
 

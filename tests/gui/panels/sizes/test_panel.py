@@ -15,7 +15,7 @@ from viewer.gui.panels.sizes.tree import Grouping
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.comparison import compare, compare_files
 from viewer.model.times import plain_spaces
-from viewer.render.treemap import Rest
+from viewer.render.boxes.treemap import Rest
 from viewer.view.state import SliceRef
 
 LLAMA = "pte/llama.pte", "pte/llama.etrecord", "pte/llama.etdp"

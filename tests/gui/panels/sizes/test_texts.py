@@ -26,7 +26,7 @@ from viewer.gui.panels.sizes.texts import (
 from viewer.gui.panels.sizes.tree import Grouping, size_tree
 from viewer.model.times import plain_spaces
 from viewer.render.palette import OPERATORS, PLAIN, SLAB
-from viewer.render.treemap import NONE, Rest
+from viewer.render.boxes.treemap import NONE, Rest
 from viewer.workspace.workspace import Workspace
 
 

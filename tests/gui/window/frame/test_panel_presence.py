@@ -56,7 +56,7 @@ def test_special_panels_open_for_the_files_that_have_something_for_them(sample, 
     assert "estimates" in torq
     assert "model" not in torq, "a text of operations has no modules"
     assert named(opened(data / "pte" / "part_x.pte"), OPEN) == {
-        "summary", "details", "memory", "program",
+        "summary", "details", "memory", "sizes", "program",
     }  # fmt: skip
     assert "memory" not in named(opened(data / "pte" / "part_x.etdp"), OPEN)
 

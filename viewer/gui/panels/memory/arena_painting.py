@@ -27,9 +27,16 @@ from viewer.model.times import (
     tick_to_ns,
     unit_for,
 )
-from viewer.render.arena import NONE, ArenaBand, BoxNumbers, PlacedBoxes, draw_boxes, place_bands
-from viewer.render.arena import place_boxes as boxes_in_view
 from viewer.render.axis.xmap import XMap
+from viewer.render.boxes.arena import (
+    NONE,
+    ArenaBand,
+    BoxNumbers,
+    PlacedBoxes,
+    draw_boxes,
+    place_bands,
+)
+from viewer.render.boxes.arena import place_boxes as boxes_in_view
 from viewer.render.canvas import Canvas
 from viewer.render.counter_raster import CounterColors, stamp
 from viewer.render.palette import Emphasis, Palette, label_colors, rgb_table

@@ -13,7 +13,7 @@ from threading import Event
 
 import numpy as np
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QSplitter, QToolButton, QWidget
+from PySide6.QtWidgets import QSizePolicy, QSplitter, QToolButton, QWidget
 
 from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled
@@ -50,8 +50,8 @@ from viewer.gui.qt.widgets.tables import FilterLine, NoRows, marked_rows
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.program.program import Program
+from viewer.render.boxes.treemap import NONE, Rest
 from viewer.render.palette import Palette
-from viewer.render.treemap import NONE, Rest
 
 NOTHING = (
     "No program (.pte) is open. Open the file that the runtime loads to see what its bytes are for."
@@ -148,8 +148,11 @@ class SizesPanel(AnswerPanel[_Page]):
         self.figures = label("", theme, html=True)
         self.figures.setMinimumWidth(0)
         self.by_change = QToolButton()
-        self.by_change.setText("Color by change")
+        self.by_change.setText("Changes")
+        self.by_change.setAccessibleName("Color by change")
         self.by_change.setCheckable(True)
+        fixed = QSizePolicy.Policy.Fixed
+        self.by_change.setSizePolicy(fixed, fixed)
         self.by_change.setToolTip(_CHANGE_TIP)
         self.groupings = SegmentBar("Groups of the treemap", _GROUPING_TIPS)
         above = head_row(theme, 12)
@@ -183,8 +186,8 @@ class SizesPanel(AnswerPanel[_Page]):
         self.splitter.setStretchFactor(1, 100 - _PICTURE_PART)
         self.summary = ElidedLabel("", theme, "caption", "text1")
         self.footer = ElidedLabel("", theme, "caption", "text2")
-        self.summary.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), 0)
-        self.footer.setContentsMargins(theme.px(12), theme.px(2), theme.px(12), theme.px(6))
+        self.summary.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(4))
+        self.footer.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(6))
         page = QWidget()
         column = plain_column(page)
         column.addLayout(above)
@@ -271,7 +274,9 @@ class SizesPanel(AnswerPanel[_Page]):
         self.show_page()
         self._show_figures()
         self.summary.setText(copies_text(answer, None))
-        self.footer.setText(beside_text(answer))
+        beside = beside_text(answer)
+        self.footer.setText(beside)
+        self.footer.setVisible(bool(beside))
         self._colors = answer.colors(*self._palettes(answer))
         self.model.show(answer)
         self.model.color(self._colors)

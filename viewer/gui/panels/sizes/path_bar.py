@@ -11,10 +11,10 @@ from viewer.gui.panels.sizes.tree import SizeTree
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import anchor, label, span
 from viewer.model.times import counted
-from viewer.render.treemap import Rest
+from viewer.render.boxes.treemap import Rest
 
 ALL = "All"
-HINT = "double-click zooms into a group, Esc goes back"
+_IN, _OUT = "double-click a group to zoom in", "Esc zooms out"
 _LONGEST = 40  # characters of a name
 _MOST_STEPS = 6  # the outermost and the innermost of more
 
@@ -54,7 +54,8 @@ class PathBar(QWidget):
             parts = [parts[0], span("…", tokens.text3), *parts[-(_MOST_STEPS - 2) :]]
         shown = span(" › ", tokens.text3).join(parts)
         rows = len(tree.rows_in(*root))
-        more = f"{box_size_text(answer, tree, root)} · {counted(rows, 'part')} · {HINT}"
+        hint = _OUT if len(self._steps) > 1 else _IN
+        more = f"{box_size_text(answer, tree, root)} · {counted(rows, 'part')} · {hint}"
         self.links.setText(f"{shown}&nbsp;&nbsp;&nbsp;{span(more, tokens.text2)}")
 
     @Slot(str)

@@ -19,7 +19,7 @@ from viewer.model.times import (
     group_digits,
     percent_digits,
 )
-from viewer.render.treemap import Rest
+from viewer.render.boxes.treemap import Rest
 
 ARROW = " → "
 _SHORT_HASH = 16  # characters
@@ -232,7 +232,7 @@ def copies_text(answer: SizesAnswer, copies: Copies | None) -> str:
 
 
 def beside_text(answer: SizesAnswer) -> str:
-    """Return what is missing, and what to do about it."""
+    """Return what is missing, and what to do about it; "" if nothing is."""
     parts = []
     missing = [
         name
@@ -242,14 +242,8 @@ def beside_text(answer: SizesAnswer) -> str:
     if missing:
         of = f" of {' and '.join(missing)}" if answer.is_compared else ""
         parts.append(f"Open the matching ETRecord{of} to see parameters, operators and modules")
-    if answer.pairs is not None:
-        by_order = answer.pairs.paired_by is PairedBy.ORDER
-        parts.append(
-            "Parts are paired by the order of calls" if by_order
-            else "Parts are paired by parameters and operators"
-        )  # fmt: skip
-    elif not missing:
-        parts.append("Data that several operators use is in a group of all of them")
+    if answer.pairs is not None and answer.pairs.paired_by is PairedBy.ORDER:
+        parts.append("Parts are paired by the order of calls")
     return " · ".join(parts)
 
 

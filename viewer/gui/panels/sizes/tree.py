@@ -18,8 +18,8 @@ from viewer.analysis.sizes.groups import kind_text, operators_text, users_text
 from viewer.arrays import Ints
 from viewer.gui.panels.sizes.answer import SizesAnswer
 from viewer.program.module_tree import ModuleTree
+from viewer.render.boxes.treemap import TreeSizes
 from viewer.render.palette import SLAB, Palette
-from viewer.render.treemap import TreeSizes
 
 Step = tuple[Hashable, str]  # what a group is, and its label
 Path = tuple[Step, ...]

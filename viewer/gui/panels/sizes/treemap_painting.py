@@ -19,6 +19,15 @@ from viewer.gui.panels.sizes.texts import box_name, box_share_text, box_size_tex
 from viewer.gui.panels.sizes.tree import SizeTree
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.label_text import LabelCache
+from viewer.render.boxes.treemap import (
+    NONE,
+    Rest,
+    TileNumbers,
+    TileRoom,
+    Tiles,
+    draw_tiles,
+    place_tiles,
+)
 from viewer.render.canvas import Canvas
 from viewer.render.palette import (
     FASTER,
@@ -30,15 +39,6 @@ from viewer.render.palette import (
     fills,
     label_rgb,
     mix,
-)
-from viewer.render.treemap import (
-    NONE,
-    Rest,
-    TileNumbers,
-    TileRoom,
-    Tiles,
-    draw_tiles,
-    place_tiles,
 )
 
 _TITLE, _EDGE, _GAP = 18, 2, 2  # px

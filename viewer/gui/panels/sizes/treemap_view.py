@@ -24,9 +24,9 @@ from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH
+from viewer.render.boxes.treemap import NONE, Rest
 from viewer.render.canvas import Canvas
 from viewer.render.palette import Palette
-from viewer.render.treemap import NONE, Rest
 
 ALL = Rest(0, 0)
 _WHOLE_STEP = 0.999  # of the wheel: parts of a notch add up

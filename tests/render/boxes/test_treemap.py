@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.render.treemap import (
+from viewer.render.boxes.treemap import (
     NONE,
     Rest,
     TileRoom,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from viewer.render.arena import (
+from viewer.render.boxes.arena import (
     NONE,
     ArenaBand,
     ArenaBoxes,

@@ -1,0 +1,1 @@
+"""Pictures of boxes, with the number of a box in every pixel."""
