@@ -146,10 +146,11 @@ class SizesPanel(AnswerPanel[_Page]):
         self.chooser = ComboBox(theme)
         self.chooser.setAccessibleName("Program")
         self.figures = label("", theme, html=True)
-        self.figures.setMinimumWidth(0)
+        self.figures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.by_change = QToolButton()
         self.by_change.setText("Changes")
         self.by_change.setAccessibleName("Color by change")
+        self.by_change.setProperty("framed", True)
         self.by_change.setCheckable(True)
         fixed = QSizePolicy.Policy.Fixed
         self.by_change.setSizePolicy(fixed, fixed)

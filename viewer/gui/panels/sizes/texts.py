@@ -206,13 +206,13 @@ def copies_line(answer: SizesAnswer, row: int, copies: Copies | None) -> str:
 
 
 def figures(answer: SizesAnswer) -> tuple[tuple[str, str], ...]:
-    """Return the key figures, as number and caption."""
+    """Return the key figures, as number and caption: the size of a file, or the change of two."""
     a, b = answer.a, answer.b
     if b is None:
         return ((bytes_text(a.size), display_name(a.executable.path)),)
     change = b.size - a.size
     ratio = ratio_text(a.size, b.size) if change else "no change"
-    return ((bytes_text(a.size), "A"), (bytes_text(b.size), "B"), (signed_bytes(change), ratio))
+    return ((signed_bytes(change), ratio),)
 
 
 def copies_text(answer: SizesAnswer, copies: Copies | None) -> str:
