@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from viewer.render.axis.xmap import XMap
 from viewer.render.boxes.arena import (
     NONE,
     ArenaBand,
@@ -10,7 +11,6 @@ from viewer.render.boxes.arena import (
     place_bands,
     place_boxes,
 )
-from viewer.render.axis.xmap import XMap
 
 
 def boxes(*rows):
