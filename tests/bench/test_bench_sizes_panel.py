@@ -39,11 +39,11 @@ def test_a_program_of_many_parts(tmp_path, qapp, qtbot):
     panel = SizesPanel(session, dark_theme())
     qtbot.addWidget(panel)
     panel.resize(1280, 500)
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     panel.show()
     qtbot.waitUntil(lambda: panel.shown_answer is not None)
     panel.grab()
-    first = time.perf_counter() - began
+    first, first_cpu = time.perf_counter() - began, time.process_time() - cpu
     answer, parts = timed(work_out, SizesQuestion(session.workspace, executables[0]))
     _, compared = timed(work_out, SizesQuestion(session.workspace, *executables))
     tree, grouped = timed(size_tree, answer, Grouping.KIND)
@@ -51,10 +51,11 @@ def test_a_program_of_many_parts(tmp_path, qapp, qtbot):
     tiles, placed = timed(place_tiles, tree.sizes, Rest(0, 0), 1280, 300, room)
     _, drawn = timed(draw_tiles, tiles, 1280, 300, 2)
     _, painted = timed(panel.grab)
+    qtbot.waitUntil(lambda: panel.copies is not None, timeout=30_000)
     _, filtered = timed(panel.filter.setText, "constant 1")
     _, selected = timed(panel._choose_row, 0)
-    print(f"\n{COUNT} parts: first display {first:.3f} s (parts {parts:.3f}, two files "
-          f"{compared:.3f}, tree {grouped:.3f}, {len(tiles)} tiles placed in {placed:.3f}, drawn in "
-          f"{drawn:.3f}), painted again {painted:.3f}, filter {filtered:.3f}, click {selected:.3f} "
-          "s")  # fmt: skip
+    print(f"\n{COUNT} parts: first display {first:.3f} s, {first_cpu:.3f} s of CPU (parts "
+          f"{parts:.3f}, two files {compared:.3f}, tree {grouped:.3f}, {len(tiles)} tiles placed in "
+          f"{placed:.3f}, drawn in {drawn:.3f}), painted again {painted:.3f}, filter "
+          f"{filtered:.3f}, click {selected:.3f} s")  # fmt: skip
     assert len(answer) >= COUNT
