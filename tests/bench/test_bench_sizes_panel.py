@@ -55,7 +55,7 @@ def test_a_program_of_many_parts(tmp_path, qapp, qtbot):
     _, filtered = timed(panel.filter.setText, "constant 1")
     _, selected = timed(panel._choose_row, 0)
     print(f"\n{COUNT} parts: first display {first:.3f} s, {first_cpu:.3f} s of CPU (parts "
-          f"{parts:.3f}, two files {compared:.3f}, tree {grouped:.3f}, {len(tiles)} tiles placed in "
+          f"{parts:.3f}, two files {compared:.3f}, tree {grouped:.3f}, {len(tiles)} tiles in "
           f"{placed:.3f}, drawn in {drawn:.3f}), painted again {painted:.3f}, filter "
           f"{filtered:.3f}, click {selected:.3f} s")  # fmt: skip
     assert len(answer) >= COUNT
