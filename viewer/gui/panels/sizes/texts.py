@@ -225,7 +225,7 @@ def copies_text(answer: SizesAnswer, copies: Copies | None) -> str:
         extra = counted(copies.extra, "part")
         share = format_share(copies.saved, answer.a.size)
         verb = "is a copy" if copies.extra == 1 else "are copies"
-        text = f"{extra}{where} {verb} of other parts: {exact_bytes(copies.saved)} ({share}) wasted"
+        text = f"{extra}{where} {verb} of other parts: {bytes_text(copies.saved)} ({share}) wasted"
     if copies.unread:
         text += f" · {counted(copies.unread, 'part')} not compared: {one_line(copies.why)}"
     return text
