@@ -56,6 +56,8 @@ def test_strides_order_the_values_by_their_indexes():
     assert (tensor.array == values).all()
     assert [len(block) for block in tensor.blocks(50)] == [50, 50, 20]
     assert np.concatenate(list(tensor.blocks(7))).tolist() == list(range(120))
+    part = np.concatenate(list(tensor.blocks(7, start=10, stop=31)))
+    assert part.tolist() == list(range(10, 31))
 
 
 def test_values_may_start_at_any_byte():

@@ -122,11 +122,17 @@ class StoredTensor:
         """The number of its values."""
         return self.layout.count
 
-    def blocks(self, size: int = BLOCK) -> Iterator[Floats]:
-        """Yield its values in the order of its indexes, `size` at a time."""
+    def blocks(
+        self, size: int = BLOCK, *, start: int = 0, stop: int | None = None
+    ) -> Iterator[Floats]:
+        """Yield its values in the order of its indexes, `size` at a time.
+
+        start, stop: only the values with these numbers, by default all.
+        """
         values = self._data.view(_STORED[self.layout.dtype])
-        for first in range(0, self.count, size):
-            end = min(first + size, self.count)
+        stop = self.count if stop is None else stop
+        for first in range(start, stop, size):
+            end = min(first + size, stop)
             if not self.layout.strides:
                 yield _decoded(self.layout.dtype, values[first:end])
                 if self._let_go is not None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from viewer.analysis.numeric.summary import BINS, summary_of
+from viewer.analysis.numeric.summary import BINS, histogram_of, summary_of
 from viewer.codecs.tensor_values import BLOCK, StoredTensor, TensorLayout
 
 
@@ -51,3 +51,10 @@ def test_the_largest_floats_have_a_mean():
     found = summary([largest, largest, -largest], "f64", np.float64)
     assert found.mean == pytest.approx(largest / 3)
     assert (found.sd, sum(found.histogram)) == (None, 3)
+
+
+def test_a_histogram_may_have_any_range():
+    stored = np.array([0.0, 1.0, 2.0, 9.0, np.nan, np.inf])
+    tensor = StoredTensor(TensorLayout("f64", (6,)), stored.view(np.uint8))
+    assert histogram_of(tensor, 0.0, 4.0, 4).tolist() == [1, 1, 1, 0]
+    assert histogram_of(tensor, 1.0, 1.0, 1).tolist() == [1]

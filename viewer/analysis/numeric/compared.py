@@ -34,7 +34,7 @@ def compared(
     gaps: list[Gap | None] = []
     faults: list[str] = []
     for i, pair in enumerate(pairs):
-        gap, fault = _gap(pair)
+        gap, fault = measured_gap(pair)
         gaps.append(gap)
         faults.append(fault)
         progress(i + 1, len(pairs))
@@ -42,7 +42,8 @@ def compared(
     return [ComparedValue(*row) for row in zip(pairs, gaps, growths, faults, strict=True)]
 
 
-def _gap(pair: Pair) -> tuple[Gap | None, str]:
+def measured_gap(pair: Pair) -> tuple[Gap | None, str]:
+    """Return the gap of a pair; None, with the reason, if it cannot be compared."""
     value, reference = pair.value, pair.reference
     if value is None or reference is None:
         return None, pair.why

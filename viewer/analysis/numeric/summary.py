@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from viewer.arrays import Floats, Ints
 from viewer.codecs.tensor_values import StoredTensor
 
 BINS = 20
@@ -70,10 +71,25 @@ def _spread(
         own = values[np.isfinite(values)]
         with np.errstate(over="ignore"):
             variance += float(np.square(own - mean).sum())
-        # Halves: the width of the range may exceed the largest float.
-        place = (own / 2 - low / 2) / (high / 2 - low / 2) * len(bins) if high > low else own * 0
-        bins += np.bincount(np.minimum(place.astype(np.int64), len(bins) - 1), minlength=len(bins))
+        bins += _in_bins(own, low, high, len(bins))
     return variance / finite, tuple(bins.tolist())
+
+
+def histogram_of(tensor: StoredTensor, low: float, high: float, bins: int) -> Ints:
+    """Return how many finite values are in each of some bins of equal width from low to high."""
+    found = np.zeros(bins, np.int64)
+    for values in tensor.blocks():
+        own = values[(values >= low) & (values <= high)]
+        found += _in_bins(own, low, high, bins)
+    return found
+
+
+def _in_bins(own: Floats, low: float, high: float, bins: int) -> Ints:
+    """How many values, all from low to high, are in each bin."""
+    # Halves: the width of the range may exceed the largest float.
+    place = (own / 2 - low / 2) / (high / 2 - low / 2) * bins if high > low else own * 0
+    found: Ints = np.bincount(np.minimum(place.astype(np.int64), bins - 1), minlength=bins)
+    return found
 
 
 def _known(value: float) -> float | None:

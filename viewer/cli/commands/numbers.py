@@ -15,6 +15,7 @@ from viewer.cli.commands.open_inputs import open_all, share_programs, warn
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
 from viewer.formats.executorch.logged_profile import (
+    PICKLED,
     LoggedProfile,
     array_values,
     case_of,
@@ -34,10 +35,6 @@ from viewer.reports.numbers import (
 from viewer.workspace.workspace import Workspace
 
 _NO_PROFILE = "no open file is an ETDump: only these log values"
-_PICKLE = (
-    "an ETRecord has its reference outputs as a pickle, which is never loaded. Save them as .npz: "
-    "see Numbers in the help"
-)
 
 
 def run(arguments: list[str]) -> int:
@@ -124,7 +121,7 @@ def _gap(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> tuple[F
     if failed_too and not other.traces:
         return None, True
     if not other.traces and other.programs:
-        raise UnreadableFile(other.programs[0].path, _PICKLE)
+        raise UnreadableFile(other.programs[0].path, PICKLED)
     share_programs(workspace, other)
     share_programs(other, workspace)
     for one in (workspace, other):

@@ -35,6 +35,10 @@ from viewer.formats.npz import NpzFile
 from viewer.model.text import bytes_text, display_name
 from viewer.model.times import plain_spaces
 
+PICKLED = (
+    "an ETRecord has its reference outputs as a pickle, which is never loaded. Save them as .npz: "
+    "see Numbers in the help"
+)
 _HANDLES = re.compile(r"[\[(]? *([0-9]{1,9}(?: *, *[0-9]{1,9})*) *,? *[\])]?")
 
 

@@ -25,6 +25,7 @@ from viewer.gui.panels.handle_map.panel import HandleMapPanel
 from viewer.gui.panels.links.panel import LinksPanel
 from viewer.gui.panels.memory.panel import MemoryPanel
 from viewer.gui.panels.model.panel import ModelPanel
+from viewer.gui.panels.numbers.panel import NumbersPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.problems.panel import ProblemsPanel
 from viewer.gui.panels.program.panel import ProgramPanel
@@ -55,6 +56,7 @@ from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.folder_drops import FolderDrops
 from viewer.gui.window.files.perfetto_ui import PerfettoUi
 from viewer.gui.window.files.recent_menus import RecentMenus
+from viewer.gui.window.files.references import References
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.files.source_editor import SourceEditor
 from viewer.gui.window.files.source_paths import SourcePaths
@@ -123,6 +125,7 @@ class WindowController(QObject):
         self.hits = panels.of(HitsPanel)
         self.memory = panels.of(MemoryPanel)
         self.sizes = panels.of(SizesPanel)
+        self.numbers = panels.of(NumbersPanel)
         self.program = panels.of(ProgramPanel)
         self.commands = CommandTable(window, (), self.settings.keys())
         self.view_settings = ViewSettings(session, self.timeline, window)
@@ -148,6 +151,7 @@ class WindowController(QObject):
         self.close_guard = CloseGuard(session, self.opener, self.session_files, table, window)
         self.autosave = Autosave(session, self.opener, self.session_files, window)
         self.comparing = Comparing(session, self.opener, window)
+        self.references = References(session, self.opener, window)
         self.drops = FolderDrops(self.opener, self.comparing, window)
         self.recent_menus = RecentMenus(self.opener, self.session_files, window)
         self.perfetto_ui = PerfettoUi(session, self.saver, self._export_perfetto, window)
@@ -260,8 +264,10 @@ class WindowController(QObject):
             asking.open_dialog_requested.connect(open_dialog)
             asking.links_requested.connect(show_links)
         self.links.open_dialog_requested.connect(open_dialog)
-        for of_program in (self.program, self.memory, self.sizes):
+        for of_program in (self.program, self.memory, self.sizes, self.numbers):
             of_program.open_dialog_requested.connect(open_dialog)
+        self.numbers.reference_requested.connect(self.references.choose)
+        self.numbers.buffer_requested.connect(self.references.choose_buffer)
         for note in (self.layout.note, self.layout.program_note):
             note.open_requested.connect(open_dialog)
         self.model.operators_requested.connect(partial(docks.show_panel, "operators"))

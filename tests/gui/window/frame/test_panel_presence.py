@@ -64,3 +64,8 @@ def test_special_panels_open_for_the_files_that_have_something_for_them(sample, 
 def test_nothing_is_offered_without_files(opened):
     assert set(presence_in_files(opened(), 0).values()) == {Presence.NOTHING}
     assert set(presence_in_view(opened()).values()) == {Presence.NOTHING}
+
+
+def test_logged_values_have_a_panel(opened, data):
+    assert "numbers" in named(opened(data / "numbers" / "portable.etdp"), OPEN)
+    assert "numbers" not in named(opened(data / "pte" / "llama.etdp"), OPEN)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QSplitter, QToolButton, QWidget
 
 from viewer.analysis.memory.usage import used_by, written_by
@@ -459,17 +459,4 @@ class MemoryPanel(AnswerPanel[_Page]):
         rows = self.rows
         if rows is None:
             return
-        wanted = set(np.unique(rows.group[storages]).tolist()) if len(storages) else set()
-        chosen = QItemSelection()
-        first = -1
-        for number, row in enumerate(self.model.rows) if wanted else ():
-            if row.operators[0] in wanted:
-                first = number if first < 0 else first
-                index = self.model.index(number, 0)
-                chosen.select(index, index)
-        flags = QItemSelectionModel.SelectionFlag
-        picked = self.table.selectionModel()
-        picked.select(chosen, flags.ClearAndSelect | flags.Rows)
-        if first >= 0 and self.table.currentIndex().row() != first:
-            picked.setCurrentIndex(self.model.index(first, 0), flags.NoUpdate)
-            self.table.scrollTo(self.model.index(first, 0))
+        self.table.mark_numbers(set(rows.group[storages].tolist()))

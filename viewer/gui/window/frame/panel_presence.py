@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 
 from viewer.analysis.torq.estimates import is_compiled
+from viewer.gui.session.numbers.references import has_values
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.panel_table import PANELS
 from viewer.model.trace import KeyKind
@@ -57,6 +58,7 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
         "handle_map": _open_if(any(map(_has_maps, programs)), _if_available(has_identifiers)),
         "memory": _open_if(bool(space.executables)),
         "sizes": _open_if(bool(space.executables)),
+        "numbers": _open_if(any(map(has_values, traces))),
         "program": _open_if(bool(space.executables)),
         "events": in_profile,
         "untimed": _open_if(any(len(trace.untimed) for trace in traces)),

@@ -103,6 +103,10 @@ PANELS = (
         "sizes", "Sizes", "sizes.panel:SizesPanel", LEFT, MODEL,
         (*_CHOSEN, "panel.source", "panel.graph", "panel.program"),
     ),
+    PanelSpec(
+        "numbers", "Numbers", "numbers.panel:NumbersPanel", LEFT, MODEL,
+        (*_CHOSEN, "panel.source", "panel.graph", "panel.untimed"),
+    ),
     PanelSpec("program", "Program", "program.panel:ProgramPanel", LEFT, MODEL),
     PanelSpec(
         "events", "Events", "events.panel:EventsPanel", LEFT, TIME,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect, Qt, Slot
+from collections.abc import Collection
+
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QRect, Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHeaderView, QMenu
 
@@ -100,6 +102,25 @@ class OperatorView(RowTable):
         index = self._model.index(row, 0)
         select_row(self, index)
         self.scrollTo(index)
+
+    def mark_numbers(self, wanted: Collection[int], *, scroll: bool = True) -> None:
+        """Select the rows whose `operators` is one of some numbers, and scroll to the first.
+
+        This is for rows that are no operators, whose only entry there is the number of the row.
+        """
+        chosen, first = QItemSelection(), -1
+        for number, row in enumerate(self._model.rows) if wanted else ():
+            if row.operators[0] in wanted:
+                first = number if first < 0 else first
+                index = self._model.index(number, 0)
+                chosen.select(index, index)
+        flags = QItemSelectionModel.SelectionFlag
+        picked = self.selectionModel()
+        picked.select(chosen, flags.ClearAndSelect | flags.Rows)
+        if first >= 0 and self.currentIndex().row() != first:
+            picked.setCurrentIndex(self._model.index(first, 0), flags.NoUpdate)
+            if scroll:
+                self.scrollTo(self._model.index(first, 0))
 
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or all rows if none is selected."""

@@ -1,0 +1,96 @@
+"""The feed of logged values: which profile, which reference, which inference."""
+
+import pytest
+
+from viewer.gui.session.comparison import compare, compare_files
+from viewer.gui.session.feeds.numbers import Automatic, NumbersFeed
+from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.numbers.references import Reference
+
+PAIR = "xnnpack.etdp", "xnnpack.etrecord", "portable.etdp", "portable.etrecord"
+
+
+@pytest.fixture
+def feed_of(opened, data, qtbot):
+    """The feed of a session with some files of tests/data/numbers, when all is measured."""
+
+    def make(*names):
+        feed = NumbersFeed.of(opened(*(data / "numbers" / name for name in names)))
+        settle(feed, qtbot)
+        return feed
+
+    return make
+
+
+def settle(feed, qtbot):
+    qtbot.waitUntil(lambda: not feed.is_measuring)
+
+
+def test_a_profile_without_values_has_no_answer(opened, data, qtbot):
+    feed = NumbersFeed.of(opened(data / "pte/cond.etdp"))
+    settle(feed, qtbot)
+    assert feed.answer is None
+    assert feed.shown is None
+
+
+def test_all_rows_are_measured(feed_of):
+    feed = feed_of("portable.etdp")
+    assert feed.figures.is_complete
+    assert len(feed.answer.rows) == 18
+    assert feed.answer.reference == ""
+
+
+def test_the_other_profile_is_offered_and_can_be_chosen(feed_of, data, qtbot):
+    feed = feed_of(*PAIR)
+    assert [one.name for one in feed.offered] == ["portable.etdp"]
+    feed.choose(feed.offered[0])
+    settle(feed, qtbot)
+    assert len(feed.figures.errors) == 12
+    assert feed.answer.question.table.trace.path.endswith("xnnpack.etdp")
+
+
+def test_b_of_a_comparison_is_the_reference(feed_of, data, qtbot):
+    feed = feed_of(*PAIR)
+    session = feed._session
+    assert not compare_files(session, [str(data / "numbers/portable.etdp")])
+    settle(feed, qtbot)
+    assert feed.automatic == Reference(str(data / "numbers/portable.etdp"))
+    assert feed.answer.reference.startswith("portable.etdp")
+    feed.choose(Automatic.NOTHING)
+    settle(feed, qtbot)
+    assert feed.answer.reference == ""
+    feed.choose(Automatic.COMPARED)
+    compare(session, None)
+    settle(feed, qtbot)
+    assert feed.answer.reference == ""
+
+
+def test_a_picked_inference_is_shown(feed_of, qtbot):
+    feed = feed_of("xnnpack.etdp")
+    trace = feed.shown.trace
+    numbers = [i for i, run in enumerate(trace.runs) if run in list(trace.inferences())]
+    pick_run(feed._session, (0, numbers[1]))
+    settle(feed, qtbot)
+    assert feed.answer.inference.run is trace.runs[numbers[1]]
+    feed.choose_inference(feed.answer.profile.inferences[0].block)
+    settle(feed, qtbot)
+    assert feed.answer.inference is feed.answer.profile.inferences[0]
+
+
+def test_a_chosen_buffer_is_read(opened, data, tmp_path, qtbot):
+    path = tmp_path / "alone.etdp"
+    path.write_bytes((data / "numbers/portable.etdp").read_bytes())
+    feed = NumbersFeed.of(opened(path))
+    settle(feed, qtbot)
+    assert feed.answer.wants_buffer
+    feed.add_buffer(str(data / "numbers/portable.bin"))
+    settle(feed, qtbot)
+    assert feed.figures.is_complete
+    assert feed.answer.problem == ""
+
+
+def test_closing_the_files_releases_them(feed_of):
+    feed = feed_of("portable.etdp")
+    feed._session.close_all()
+    assert feed.answer is None
+    assert feed.figures is None

@@ -1,0 +1,42 @@
+"""Files that the user chooses to compare logged values with."""
+
+from PySide6.QtWidgets import QFileDialog
+
+from viewer.gui.session.feeds.numbers import NumbersFeed
+
+
+def open_files(controller, qtbot, *paths):
+    controller.opener.open([str(path) for path in paths])
+    qtbot.waitUntil(lambda: not controller.opener.is_busy and bool(controller.session.traces))
+    return NumbersFeed.of(controller.session)
+
+
+def test_a_profile_is_opened_and_compared_with(controller, qtbot, data, monkeypatch):
+    folder = data / "numbers"
+    feed = open_files(controller, qtbot, folder / "xnnpack.etdp", folder / "xnnpack.etrecord")
+    chosen = [str(folder / "portable.etdp")]
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *a, **k: (chosen, ""))
+    controller.references.choose()
+    qtbot.waitUntil(lambda: len(controller.session.traces) == 2 and not feed.is_measuring)
+    assert feed.answer.reference.startswith("portable.etdp")
+
+
+def test_an_etrecord_is_refused_with_the_reason(controller, qtbot, data):
+    folder = data / "numbers"
+    feed = open_files(controller, qtbot, folder / "xnnpack.etdp")
+    controller.references.take([str(folder / "xnnpack.etrecord")])
+    assert "has the model, and no logged values" in controller.window.message.text
+    assert feed.reference is None
+
+
+def test_a_debug_buffer_is_read_for_the_profile(controller, qtbot, data, tmp_path, monkeypatch):
+    path = tmp_path / "alone.etdp"
+    path.write_bytes((data / "numbers/portable.etdp").read_bytes())
+    feed = open_files(controller, qtbot, path)
+    qtbot.waitUntil(lambda: feed.answer is not None)
+    assert feed.answer.wants_buffer
+    chosen = [str(data / "numbers/portable.bin")]
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *a, **k: (chosen, ""))
+    controller.references.choose_buffer()
+    qtbot.waitUntil(lambda: not feed.is_measuring)
+    assert feed.answer.problem == ""

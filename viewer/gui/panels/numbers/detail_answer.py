@@ -1,0 +1,138 @@
+"""What the detail of one row shows: histograms, and a plane of its tensor. No Qt.
+
+It reads the tensor of the selected row only, a block at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.analysis.numeric.compared import OTHER_SHAPES
+from viewer.analysis.numeric.gap import Gap
+from viewer.analysis.numeric.plane import Plane, PlaneShape, Shown, plane_of
+from viewer.analysis.numeric.summary import Summary, histogram_of, summary_of
+from viewer.arrays import Ints
+from viewer.codecs.reading import UnreadableFile
+from viewer.codecs.tensor_values import StoredTensor, same_shape
+from viewer.gui.session.numbers.logged import NumbersRow
+
+BINS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetailQuestion:
+    """A row and what to show of it.
+
+    plane: None for that of the largest error. summary, gap: of the row, None if not known.
+    """
+
+    row: NumbersRow
+    shown: Shown
+    plane: int | None
+    summary: Summary | None
+    gap: Gap | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histograms:
+    """How many finite values are in each bin from low to high; b is empty without a reference."""
+
+    low: float
+    high: float
+    a: Ints
+    b: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detail:
+    """The answer. plane, histograms: None if there are no values, and `fault` says why.
+
+    summaries: of both sides, None for one that cannot be read. largest: the number of the value
+    with the largest error, None for none. note: why the reference is not shown.
+    """
+
+    question: DetailQuestion
+    plane: Plane | None = None
+    histograms: Histograms | None = None
+    summaries: tuple[Summary | None, Summary | None] = (None, None)
+    largest: int | None = None
+    fault: str = ""
+    note: str = ""
+
+
+def detail_of(question: DetailQuestion) -> Detail:
+    """Answer a question; a pure function."""
+    row = question.row
+    own, fault = _opened(row)
+    reference, note = _reference(row)
+    if own is None:
+        own, reference, fault = reference, None, fault or note
+    if own is None:
+        return Detail(question, fault=fault)
+    if reference is not None and not same_shape(own.layout.sizes, reference.layout.sizes):
+        reference, note = None, OTHER_SHAPES
+    shape = PlaneShape(own.layout.sizes)
+    if not own.count:
+        return Detail(question, fault="The tensor has no values")
+    gap = question.gap if reference is not None else None
+    largest = None
+    if gap is not None and gap.place is not None:
+        largest = int(np.ravel_multi_index(gap.place, own.layout.sizes)) if gap.place else 0
+    plane = question.plane
+    if plane is None:
+        plane = 0 if largest is None else largest // (shape.height * shape.width)
+    plane = min(max(plane, 0), shape.count - 1)
+    shown = question.shown if reference is not None else Shown.A
+    summaries = (
+        question.summary if question.summary is not None else summary_of(own),
+        None if reference is None else summary_of(reference),
+    )
+    return Detail(
+        question,
+        plane_of(own, reference, plane, shown),
+        _histograms(own, reference, summaries),
+        summaries,
+        largest,
+        note=note,
+    )
+
+
+def _opened(row: NumbersRow) -> tuple[StoredTensor | None, str]:
+    if row.value is None:
+        return None, ""
+    try:
+        return row.value.open(), ""
+    except (UnreadableFile, ValueError) as error:
+        return None, str(error)
+
+
+def _reference(row: NumbersRow) -> tuple[StoredTensor | None, str]:
+    reference = None if row.pair is None else row.pair.reference
+    if reference is None:
+        return None, ""
+    try:
+        return reference.open(), ""
+    except (UnreadableFile, ValueError) as error:
+        return None, f"Reference: {error}"
+
+
+def _histograms(
+    own: StoredTensor,
+    reference: StoredTensor | None,
+    summaries: tuple[Summary | None, Summary | None],
+) -> Histograms | None:
+    known = [one for one in summaries if one is not None and one.min is not None]
+    if not known:
+        return None
+    low = min(one.min for one in known if one.min is not None)
+    high = max(one.max for one in known if one.max is not None)
+    bins = BINS if high > low else 1
+    none = np.empty(0, np.int64)
+    return Histograms(
+        low,
+        high,
+        histogram_of(own, low, high, bins),
+        none if reference is None else histogram_of(reference, low, high, bins),
+    )

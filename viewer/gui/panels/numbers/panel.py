@@ -1,0 +1,369 @@
+"""The Numbers panel: the values that a profile logged, and their gap to a reference.
+
+A chart of one measure over the operators and a table of all values; for the selected row a
+histogram and a picture of its tensor. Values are read when the panel is visible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
+
+from viewer.gui.panels.base.operator_tables.contents import OperatorContents
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.operator_tables.view import OperatorView
+from viewer.gui.panels.base.page_panel import (
+    PagePanel,
+    head_row,
+    plain_column,
+    subtitle_label,
+)
+from viewer.gui.panels.numbers.chart import ErrorChart
+from viewer.gui.panels.numbers.contents import (
+    conclusion_text,
+    contents_of,
+    row_colors,
+    subtitle_text,
+)
+from viewer.gui.panels.numbers.detail import DetailView
+from viewer.gui.panels.numbers.measures import TIPS, Measure, bars_of
+from viewer.gui.panels.numbers.reference_choice import ReferenceChoice
+from viewer.gui.panels.numbers.selection import first_of, select_row, selected_rows
+from viewer.gui.qt.background import Latest
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
+from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.labels import ElidedLabel
+from viewer.gui.qt.widgets.segment_bar import SegmentBar
+from viewer.gui.qt.widgets.tables import FilterLine, NoRows
+from viewer.gui.session.feeds.numbers import NumbersFeed
+from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers
+from viewer.gui.session.session import Session
+from viewer.model.text import one_line
+from viewer.render.palette import Palette
+
+NOTHING = (
+    "No open profile has logged values. To log them, load the program with enable_etdump=True and "
+    "debug_buffer_size=…, write the ETDump with its debug buffer, and open the ETDump."
+)
+CHOOSE_BUFFER = "Choose debug buffer…"
+_FIELD_WIDTH = 150  # px
+_CHART_PART, _LEFT_PART = 38, 60  # percent
+_ROWS_AT_ONCE = 400  # 20 ms
+
+
+class NumbersPanel(PagePanel):
+    """The values of one inference.
+
+    `open_dialog_requested()`: open files. `reference_requested()`: choose a file to compare with.
+    `buffer_requested()`: choose the debug buffer.
+    """
+
+    open_dialog_requested = Signal()
+    reference_requested = Signal()
+    buffer_requested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.measure = Measure.SNR
+        self._feed: NumbersFeed | None = None
+        self._rows: tuple[int, ...] = ()  # the selected ones
+        self._choosing = False
+        self.model = OperatorModel()
+        self.table = OperatorView(self.model, theme, "Logged values")
+        self.chart = ErrorChart(theme)
+        self.detail = DetailView(theme)
+        self._making = Latest(self)
+        self._making.answered.connect(self._show_contents)
+        self.set_page(self._make_page(), fading=(self.table, self.chart.view))
+        self.model.setParent(self)
+        self._seen = WhenVisible(self)
+        self._seen.due.connect(self._refresh)
+        self.inferences.activated.connect(self._choose_inference)
+        self.measures.picked.connect(self._pick_measure)
+        self.references.open_requested.connect(self.reference_requested)
+        self.filter.textChanged.connect(self._filter)
+        self.table.chosen.connect(self._choose_row)
+        self.chart.view.chosen.connect(self._choose_bar)
+        self.refresh_on(session.workspace_changed)
+        session.selection_changed.connect(self._mark)
+        session.coloring_changed.connect(self._color)
+        theme.changed.connect(self._retheme)
+        self.refresh()
+
+    def _make_page(self) -> QWidget:
+        theme = self._theme
+        self.inferences = ComboBox(theme)
+        self.inferences.setAccessibleName("Inference")
+        self.inferences.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.inferences.setMaximumWidth(theme.px(_FIELD_WIDTH))
+        self.references = ReferenceChoice(theme)
+        self.measures = SegmentBar("Measure", TIPS)
+        self.measures.press(self.measure)
+        self.filter = FilterLine("Filter", "Filter logged values", self.table, theme)
+        self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
+        self.subtitle = subtitle_label(theme)
+        head = head_row(theme, 8)
+        head.addWidget(self.inferences)
+        head.addWidget(self.references)
+        head.addWidget(self.subtitle, 1)
+        self.problem = ElidedLabel("", theme, "body", "warning")
+        self.problem.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(4))
+        chart = QWidget()
+        above = plain_column(chart)
+        above.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(4))
+        self.axis_title = ElidedLabel("", theme, "caption", "text2")
+        title = QHBoxLayout()
+        title.setContentsMargins(0, 0, 0, theme.px(4))
+        title.setSpacing(theme.px(8))
+        title.addWidget(self.measures)
+        title.addWidget(self.axis_title, 1)
+        above.addLayout(title)
+        above.addWidget(self.chart, 1)
+        rows = QWidget()
+        below = plain_column(rows)
+        line = head_row(theme, 8)
+        line.addWidget(self.filter)
+        self.conclusion = ElidedLabel("", theme, "caption", "text1")
+        line.addWidget(self.conclusion, 1)
+        below.addLayout(line)
+        below.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
+        left = _splitter(Qt.Orientation.Vertical, chart, rows, _CHART_PART)
+        self.splitter = _splitter(Qt.Orientation.Horizontal, left, self.detail, _LEFT_PART)
+        page = QWidget()
+        column = plain_column(page)
+        column.addLayout(head)
+        column.addWidget(self.problem)
+        column.addWidget(self.splitter, 1)
+        return page
+
+    # -- contents --------------------------------------------------------------------------------
+
+    @property
+    def numbers(self) -> LoggedNumbers | None:
+        """What is shown, None for nothing."""
+        return None if self._feed is None else self._feed.answer
+
+    @property
+    def figures(self) -> MeasuredNumbers | None:
+        """The figures so far."""
+        return None if self._feed is None else self._feed.figures
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether figures or a table are still computed."""
+        feed = self._feed
+        is_measuring = feed is None or feed.is_measuring
+        return is_measuring or self._making.pending or self.detail.is_pending
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the values of the current profile as soon as the panel is visible."""
+        if self._feed is None:
+            if self._seen.defer():
+                self.show_sentence(BEING_COUNTED)
+                return
+            self._feed = NumbersFeed.of(self._session)
+            self._feed.changed.connect(self._show_answer)
+            self._feed.measured.connect(self._show_figures)
+        self._show_answer()
+
+    @Slot()
+    def _show_answer(self) -> None:
+        feed, numbers = self._feed, self.numbers
+        if feed is None:
+            return
+        if numbers is None:
+            if feed.pending:
+                self.show_sentence(BEING_COUNTED)
+            else:
+                self.show_sentence(NOTHING, "Open files…", self.open_dialog_requested)
+            return
+        if numbers.problem:
+            button = CHOOSE_BUFFER if numbers.wants_buffer else ""
+            self.show_sentence(one_line(numbers.problem), button, self.buffer_requested)
+            return
+        self.show_page()
+        self._offer(numbers)
+        self.references.show_choices(feed)
+        self.problem.setText(one_line(numbers.reference_problem))
+        self.problem.setToolTip(one_line(numbers.reference_problem))
+        self.problem.setVisible(bool(numbers.reference_problem))
+        self.measures.setVisible(bool(numbers.reference))
+        self._rows = ()
+        self.detail.clear()
+        self._show_figures()
+        self._mark()
+
+    def _offer(self, numbers: LoggedNumbers) -> None:
+        """List the inferences with values, if there are several."""
+        profile, shown = numbers.profile, numbers.inference
+        every = () if profile is None else profile.inferences
+        self.inferences.blockSignals(True)
+        self.inferences.clear()
+        for one in every:
+            self.inferences.addItem(one_line(one.label))
+        if shown is not None:
+            self.inferences.setCurrentIndex(every.index(shown))
+        self.inferences.blockSignals(False)
+        self.inferences.setVisible(len(every) > 1)
+
+    @Slot()
+    def _show_figures(self) -> None:
+        found = self.figures
+        if found is None or self.is_empty:
+            return
+        self.subtitle.setText(subtitle_text(found))
+        unused = found.numbers.unused
+        self.subtitle.setToolTip(
+            one_line(f"Arrays without a logged value: {', '.join(unused[:8])}") if unused else ""
+        )
+        conclusion = one_line(conclusion_text(found))
+        self.conclusion.setText(conclusion)
+        self.conclusion.setToolTip(conclusion)
+        self._show_chart()
+        at_once = len(found.numbers.rows) <= _ROWS_AT_ONCE
+        self._making.ask(at_once, _contents, found, self.measure)
+        self._show_detail(found)
+
+    def _show_detail(self, found: MeasuredNumbers) -> None:
+        """Show the selected row; without one, that at which the error grows most."""
+        row = self._rows[0] if self._rows else -1
+        if row < 0 and found.is_complete:
+            row = found.most if found.most >= 0 else first_of(found.numbers, range(1))
+        if 0 <= row < len(found.numbers.rows):
+            self.detail.show_row(found, row)
+        else:
+            self.detail.clear()
+
+    def _show_chart(self) -> None:
+        found = self.figures
+        if found is None:
+            return
+        bars = bars_of(found, self.measure)
+        self.axis_title.setText(f"{bars.title} · in order of execution")
+        colors = row_colors(found.numbers, self._palette(found.numbers))
+        self.chart.show_bars(found, bars, colors[bars.rows])
+        self.chart.view.mark(self._rows)
+
+    @Slot(object)
+    def _show_contents(self, made: tuple[MeasuredNumbers, OperatorContents]) -> None:
+        found, contents = made
+        if found is not self.figures:
+            return
+        at = self.table.verticalScrollBar().value()
+        self.table.show_contents(contents, sorted_by=-1)
+        self._color_rows()
+        self._mark_rows(scroll=False)
+        self.table.verticalScrollBar().setValue(at)
+
+    def _palette(self, numbers: LoggedNumbers) -> Palette | None:
+        """Return the color of every operator, as on the timeline."""
+        traces = [s for s in self._session.traces if s.table.program is numbers.program]
+        if numbers.program is None or not traces:
+            return None
+        return traces[0].operator_colors(self._session.state.scheme)
+
+    @Slot()
+    def _color(self) -> None:
+        """Paint rows in the current colors of their operators."""
+        if not self.is_empty:
+            self._show_chart()
+            self._color_rows()
+
+    def _color_rows(self) -> None:
+        numbers = self.numbers
+        if numbers is not None:
+            self.table.color_operators(row_colors(numbers, self._palette(numbers)))
+
+    @Slot()
+    def _retheme(self) -> None:
+        self.chart.view.viewport().update()
+        self.detail.map.update()
+        self.table.viewport().update()
+
+    def clear_page(self) -> None:
+        self._making.cancel()
+        self._rows = ()
+        self.model.clear()
+        self.chart.show_bars(None, None, np.empty(0, np.uint8))
+        self.detail.clear()
+
+    # -- choices ---------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose_inference(self, index: int) -> None:
+        numbers = self.numbers
+        if self._feed is not None and numbers is not None and numbers.profile is not None:
+            self._feed.choose_inference(numbers.profile.inferences[index].block)
+
+    @Slot(object)
+    def _pick_measure(self, measure: Measure) -> None:
+        self.measure = measure
+        self._show_figures()
+
+    @Slot(str)
+    def _filter(self, text: str) -> None:
+        self.model.set_filter(text)
+        self._mark_rows(scroll=True)
+
+    # -- selection -------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose_row(self, row: int) -> None:
+        if 0 <= row < len(self.model.rows):
+            self._choose(self.model.rows[row].operators[0])
+
+    @Slot(int)
+    def _choose_bar(self, bar: int) -> None:
+        self._choose(self.chart.view.row_of(bar))
+
+    def _choose(self, row: int) -> None:
+        """Show a row, and select its operators or its slice."""
+        numbers = self.numbers
+        if numbers is None:
+            return
+        self._choosing = True
+        try:
+            select_row(self._session, numbers, numbers.rows[row])
+        finally:
+            self._choosing = False
+        if self.numbers is numbers:
+            self._show_rows((row,), row)
+
+    @Slot()
+    def _mark(self) -> None:
+        """Mark the rows of what is selected elsewhere."""
+        numbers = self.numbers
+        if numbers is None or self._choosing or self.is_empty:
+            return
+        rows = selected_rows(self._session, numbers)
+        self._show_rows(rows, first_of(numbers, rows))
+
+    def _show_rows(self, rows: tuple[int, ...], first: int) -> None:
+        """Mark rows, the first of which is shown in the detail; -1: none is."""
+        self._rows = () if first < 0 else (first, *(i for i in rows if i != first))
+        self.chart.view.mark(self._rows)
+        self._mark_rows(scroll=True)
+        if self.figures is not None:
+            self._show_detail(self.figures)
+
+    def _mark_rows(self, *, scroll: bool) -> None:
+        """Select the marked rows in the table."""
+        self.table.mark_numbers(set(self._rows), scroll=scroll)
+
+
+def _contents(found: MeasuredNumbers, measure: Measure) -> tuple[MeasuredNumbers, OperatorContents]:
+    return found, contents_of(found, measure)
+
+
+def _splitter(way: Qt.Orientation, first: QWidget, second: QWidget, part: int) -> QSplitter:
+    splitter = QSplitter(way)
+    splitter.setChildrenCollapsible(False)
+    splitter.setHandleWidth(1)
+    for widget, share in ((first, part), (second, 100 - part)):
+        splitter.addWidget(widget)
+        splitter.setStretchFactor(splitter.count() - 1, share)
+    splitter.setSizes([10 * part, 10 * (100 - part)])
+    return splitter

@@ -1,0 +1,192 @@
+"""The logged values of a profile and their gap to a reference, measured once for all panels.
+
+The profile is the current one if it logged values, and A of a comparison. The reference is what the
+user chose, else B. Where values are is known at once; their figures follow, some rows at a time.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+
+from PySide6.QtCore import Signal, Slot
+
+from viewer.gui.qt.background import Latest
+from viewer.gui.session.feeds.feed import Feed
+from viewer.gui.session.numbers.logged import (
+    LoggedNumbers,
+    MeasuredNumbers,
+    NumbersQuestion,
+    logged_numbers,
+    measure,
+)
+from viewer.gui.session.numbers.references import Reference, has_values, offered_references
+from viewer.gui.session.session import Session
+from viewer.model.inference_views import Inferences
+from viewer.view.open_trace import OpenTrace
+
+
+class Automatic(Enum):
+    """What values are compared with if the user chose no file."""
+
+    COMPARED = "B of the comparison"
+    NOTHING = "nothing"
+
+
+class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
+    """The rows of the shown profile. `measured` is emitted when more of them have figures.
+
+    chosen: the reference.
+    """
+
+    measured = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.chosen: Reference | Automatic = Automatic.COMPARED
+        self.figures: MeasuredNumbers | None = None
+        self._buffers: tuple[str, ...] = ()
+        self._block: int | None = None
+        self._path = ""  # of the shown profile
+        self._measuring = Latest(self)
+        self._measuring.answered.connect(self._take_figures)
+        session.workspace_changed.connect(self._follow)
+        session.selection_changed.connect(self._follow)
+        session.run_picked.connect(self._follow_run)
+        session.compared.connect(self._follow)
+        self._follow()
+
+    # -- choices -----------------------------------------------------------------------------------
+
+    def choose(self, reference: Reference | Automatic) -> None:
+        """Compare with another reference; a profile counts as soon as it is open."""
+        self.chosen = reference
+        self._follow()
+
+    def choose_inference(self, block: int) -> None:
+        """Show the values of another inference, by its event block."""
+        self._block = block
+        self._follow()
+
+    def add_buffer(self, path: str) -> None:
+        """Read values from a debug buffer, of the profile that it belongs to."""
+        self._buffers = (*self._buffers, os.path.abspath(path))
+        self._current_question = None
+        self._follow()
+
+    @property
+    def shown(self) -> OpenTrace | None:
+        """The profile whose values are shown, as it ran; None if none logged any."""
+        number = self._number()
+        return None if number is None else self._session.as_run(number)
+
+    @property
+    def offered(self) -> list[Reference]:
+        """The open files that can be references, without B of the comparison."""
+        space, shown = self._session.workspace, self.shown
+        if shown is None:
+            return []
+        paths = [executable.path for executable in space.executables]
+        return offered_references(space.traces, paths, shown.file.path)
+
+    @property
+    def automatic(self) -> Reference | None:
+        """B of the comparison, if it logged values."""
+        other = self._of_b()
+        return None if other is None else Reference(other.file.path)
+
+    @property
+    def reference(self) -> Reference | None:
+        """What the values are compared with, None for nothing."""
+        if isinstance(self.chosen, Reference):
+            return self.chosen
+        return None if self.chosen is Automatic.NOTHING else self.automatic
+
+    # -- question ----------------------------------------------------------------------------------
+
+    def _with_values(self) -> list[int]:
+        return [i for i, shown in enumerate(self._session.traces) if has_values(shown.file)]
+
+    def _number(self) -> int | None:
+        """The profile to show: A, or the current one, or the one before; never the reference."""
+        session, found = self._session, self._with_values()
+        chosen = session.state.compared
+        if chosen is not None:
+            of_a = [i for i in found if session.traces[i].file.path in chosen.a.paths]
+            found = of_a or found
+        if isinstance(self.chosen, Reference) and len(found) > 1:
+            found = [i for i in found if session.traces[i].file.path != self.chosen.path]
+        if session.current_trace in found:
+            return session.current_trace
+        before = (i for i in found if session.traces[i].file.path == self._path)
+        return next(before, found[0] if found else None)
+
+    def _of_b(self) -> OpenTrace | None:
+        """The first profile of B that logged values, None without a comparison."""
+        session, chosen = self._session, self._session.state.compared
+        if chosen is None:
+            return None
+        of_b = (i for i in self._with_values() if session.traces[i].file.path in chosen.b.paths)
+        number = next(of_b, None)
+        if number is None or number == self._number():
+            return None
+        return session.as_run(number)
+
+    def _question(self) -> NumbersQuestion | None:
+        number = self._number()
+        if number is None:
+            self._path = ""
+            return None
+        session, reference = self._session, self.reference
+        shown = session.as_run(number)
+        if shown.file.path != self._path:
+            self._path, self._block = shown.file.path, None
+        paths = {t.file.path: i for i, t in enumerate(session.traces)}
+        at = None if reference is None else paths.get(reference.path)
+        other = None if at is None else session.as_run(at).table
+        block = self._block if self._block is not None else self._picked_block(number)
+        return NumbersQuestion(shown.table, block, reference, other, self._buffers)
+
+    def _picked_block(self, number: int) -> int | None:
+        """The event block of the picked inference, None if none of this profile is picked."""
+        session, picked = self._session, self._session.state.run
+        if picked is None or picked[0] != number:
+            return None
+        if session.state.inferences is not Inferences.AS_RUN:
+            return None
+        events = session.as_run(number).trace.untimed
+        own = events.block[events.run == picked[1]]
+        return int(own[0]) if len(own) else None
+
+    @Slot()
+    def _follow_run(self) -> None:
+        self._block = None
+        self._follow()
+
+    def _ask(self, question: NumbersQuestion) -> None:
+        self._latest.submit(logged_numbers, question)
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def _set(self, answer: LoggedNumbers | None) -> None:
+        if answer is not self.answer:
+            self._measuring.cancel()
+            self.figures = None if answer is None else MeasuredNumbers(answer)
+        super()._set(answer)
+        if self.figures is not None and answer is not None and answer.rows:
+            self._measure()
+
+    def _measure(self) -> None:
+        if self.figures is not None and not self.figures.is_complete:
+            self._measuring.submit(measure, self.figures)
+
+    @Slot(object)
+    def _take_figures(self, found: MeasuredNumbers) -> None:
+        self.figures = found
+        self.measured.emit()
+        self._measure()
+
+    @property
+    def is_measuring(self) -> bool:
+        """Whether figures are missing."""
+        return self.pending or self._measuring.pending

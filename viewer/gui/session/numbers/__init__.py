@@ -1,0 +1,1 @@
+"""The values that an open profile logged, next to a reference. No Qt."""

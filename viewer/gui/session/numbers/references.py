@@ -1,0 +1,100 @@
+"""What logged values can be compared with, and why something else cannot. No Qt."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import choose, head_of
+from viewer.formats.executorch.debug_buffer import is_debug_buffer
+from viewer.formats.executorch.etdump.reader import FORMAT as ETDUMP
+from viewer.formats.executorch.etrecord.reader import FORMAT as ETRECORD
+from viewer.formats.executorch.logged_profile import PICKLED
+from viewer.formats.executorch.pte.bundled_outputs import is_bundled
+from viewer.formats.npz import is_npz
+from viewer.model.trace import Trace, UntimedKind
+
+_REFERENCE_OUTPUTS = "reference_outputs"  # the member of an ETRecord that is a pickle
+_NOT_ONE = (
+    "A reference is another ETDump with logged values, an .npz of arrays, or a bundled program "
+    "(.bpte)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A file to compare with: an open profile, an `.npz`, or a bundled program.
+
+    case: the test case of a bundled program, counted from 0; None: the one that the profile states.
+    """
+
+    path: str
+    case: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Its file name, and the test case."""
+        name = os.path.basename(self.path)
+        return name if self.case is None else f"{name} · test case {self.case}"
+
+
+class FileKind(Enum):
+    """What a file that the user chose is used for."""
+
+    ARRAYS = "arrays"
+    EXPECTED = "expected outputs"
+    PROFILE = "profile"
+    BUFFER = "debug buffer"
+
+
+def kind_of_file(path: str) -> FileKind:
+    """Return what a chosen file is used for. Raises UnreadableFile, which says why it cannot be."""
+    if is_npz(path):
+        return FileKind.ARRAYS
+    if is_bundled(path):
+        return FileKind.EXPECTED
+    if is_debug_buffer(path):
+        return FileKind.BUFFER
+    found = choose(head_of(path), path).name
+    if found == ETDUMP.name:
+        return FileKind.PROFILE
+    if found == ETRECORD.name:
+        raise UnreadableFile(path, _record_reason(path), remedy=_NOT_ONE)
+    raise UnreadableFile(path, f"this is a file of the format {found}", remedy=_NOT_ONE)
+
+
+def _record_reason(path: str) -> str:
+    if has_pickled_references(path):
+        return PICKLED
+    return "an ETRecord has the model, and no logged values"
+
+
+def has_pickled_references(path: str) -> bool:
+    """Whether an ETRecord has reference outputs, which nothing here loads."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.split("/")[0] == _REFERENCE_OUTPUTS for name in archive.namelist())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
+def has_values(trace: Trace) -> bool:
+    """Whether a profile has logged values."""
+    return trace.format == ETDUMP.name and bool(np.any(trace.untimed.kind == UntimedKind.DEBUG))
+
+
+def offered_references(
+    traces: Sequence[Trace], executables: Sequence[str], own: str
+) -> list[Reference]:
+    """Return what is open and can be compared with a profile: other profiles, bundled programs.
+
+    executables: paths of open program files. own: the path of the profile.
+    """
+    found = [Reference(one.path) for one in traces if one.path != own and has_values(one)]
+    return found + [Reference(path) for path in executables if is_bundled(path)]

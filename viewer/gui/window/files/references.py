@@ -1,0 +1,68 @@
+"""Opens what logged values are compared with, and the debug buffers that have them."""
+
+from __future__ import annotations
+
+import os
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QFileDialog
+
+from viewer.codecs.reading import UnreadableFile
+from viewer.gui.qt.settings import LAST_FOLDER, Settings
+from viewer.gui.session.feeds.numbers import NumbersFeed
+from viewer.gui.session.numbers.references import FileKind, Reference, kind_of_file
+from viewer.gui.session.session import Session
+from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.frame.shell import Shell
+
+_REFERENCES = "ETDumps, arrays, bundled programs (*.etdp *.etdump *.npz *.bpte *.bin)"
+_BUFFERS = "Debug buffers (*.bin)"
+_ALL = ";;All files (*)"
+
+
+class References(QObject):
+    """Chooses references for one window; what cannot be used is said with the reason."""
+
+    def __init__(self, session: Session, opener: FileOpener, shell: Shell) -> None:
+        super().__init__(shell)
+        self._session, self._opener, self._shell = session, opener, shell
+        self._settings: Settings = shell.settings
+
+    @Slot()
+    def choose(self) -> None:
+        """Ask for a reference, and for what belongs to it, and compare with it."""
+        paths = self._ask("Compare values with", f"{_REFERENCES}{_ALL}")
+        if paths:
+            self.take(paths)
+
+    @Slot()
+    def choose_buffer(self) -> None:
+        """Ask for the debug buffer of a profile."""
+        paths = self._ask("Choose the debug buffer that was written with the ETDump", _BUFFERS)
+        if paths:
+            self.take(paths)
+
+    def take(self, paths: list[str]) -> None:
+        """Use files: debug buffers, and one reference. A profile is opened, too."""
+        feed = NumbersFeed.of(self._session)
+        references: list[Reference] = []
+        for path in map(os.path.abspath, paths):
+            try:
+                kind = kind_of_file(path)
+            except UnreadableFile as error:
+                self._shell.message.show_error(str(error))
+                continue
+            if kind is FileKind.BUFFER:
+                feed.add_buffer(path)
+                continue
+            if kind is FileKind.PROFILE and path not in self._session.workspace.paths:
+                self._opener.read([path])
+            references.append(Reference(path))
+        if references:
+            feed.choose(references[0])
+
+    def _ask(self, title: str, patterns: str) -> list[str]:
+        paths, _ = QFileDialog.getOpenFileNames(
+            self._shell, title, self._settings.get(LAST_FOLDER), patterns
+        )
+        return paths
