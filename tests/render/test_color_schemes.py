@@ -224,7 +224,7 @@ def test_an_operator_that_ran_in_a_delegate_and_as_a_kernel_is_neither(opened):
 
 def test_what_a_file_cannot_be_colored_by_is_said_and_names_stand_in(opened):
     alone = opened(_PATHS["attention_xnnpack"][0]).traces[0]
-    assert set(alone.barred) == {"operator", "type", "module"}
+    assert set(alone.barred) == {"operator", "type", "module", "error"}
     assert alone.barred["module"] == "No ETRecord is linked, so no slice has an operator"
     for scheme in ("operator", "module"):
         assert scheme_for(scheme, alone.table) == "name"

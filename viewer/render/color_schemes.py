@@ -1,9 +1,8 @@
-"""The color schemes of slices: seven schemes, and the classes that each divides a trace into.
+"""The color schemes of slices: eight schemes, and the classes that each divides a trace into.
 
 A *scheme* assigns a *class* to every slice: its operator, its module, its duration. A class has a
 title and a palette index (`viewer.render.palette`), and is the same class in every file with that
-title. The class depends on a key, a name or a duration, so nothing here is done per slice except
-the lookup at the end.
+title. The class depends on a key, a name or a duration: nothing is done per slice but a lookup.
 
 Colors depend only on the class, never on what else is open. So they are the same in every panel, in
 all open files, and after reopening them: operators and modules cycle through the colors in the
@@ -13,8 +12,7 @@ legend resolve the rest. Durations are the exception: their ramp covers everythi
 Runtime scopes, shared slices and unknown ones are gray in every scheme except link state, whose
 subject they are.
 
-If a scheme cannot distinguish anything in a trace, `why_not` says why, and its slices are colored
-by name (`scheme_for`).
+If a scheme cannot distinguish anything in a trace, `why_not` says why: it is colored by name.
 """
 
 from __future__ import annotations
@@ -197,10 +195,12 @@ SCHEMES = (
     Scheme("module", "Module", "Operators in the same module have the same color"),
     Scheme("delegate", "Delegate", "Each backend has a color; not delegated slices have another"),
     Scheme("duration", "Duration", "Longer slices have stronger colors"),
+    Scheme("error", "Error", "Larger errors of logged values have stronger colors"),
     Scheme("links", "Link state", "Whether a slice is linked to one operator, several, or none"),
 )
 BY_ID = {scheme.id: scheme for scheme in SCHEMES}
-DEFAULT, NAMES = "operator", "name"
+DEFAULT, NAMES, ERROR = "operator", "name", "error"
+NO_ERRORS = "No logged values are compared: choose a reference in Numbers"
 
 
 def why_not(scheme: str, table: LinkTable) -> str:
@@ -224,7 +224,7 @@ def why_not(scheme: str, table: LinkTable) -> str:
             return "No slice has a duration"
     elif scheme == "links" and not (table.states > 0).any():
         return "The file has no operator IDs"
-    return ""
+    return NO_ERRORS if scheme == ERROR else ""  # unless `OpenTrace` has errors
 
 
 def scheme_for(scheme: str, table: LinkTable) -> str:
@@ -247,9 +247,11 @@ def classes_of(
     if scheme == "duration":
         return _by_duration(table, lengths or lengths_together([]), ns_per_tick)
     if scheme == "delegate":
-        return _of_keys(table, [_backend_class(table, key) for key in range(len(table.links))])
+        return classes_of_keys(
+            table, [_backend_class(table, key) for key in range(len(table.links))]
+        )
     if scheme == "links":
-        return _of_keys(table, [_link_class(table, key) for key in range(len(table.links))])
+        return classes_of_keys(table, [_link_class(table, key) for key in range(len(table.links))])
     return _by_operator(scheme, table)
 
 
@@ -328,7 +330,7 @@ def _by_operator(scheme: str, table: LinkTable) -> Classes:
             return of_set[own]
         return (NOT_LINKED, UNLINKED) if linkable[key] else (NOTHING_TO_LINK, PLAIN)
 
-    classes = _of_keys(table, [of(key) for key in range(len(table.links))])
+    classes = classes_of_keys(table, [of(key) for key in range(len(table.links))])
     return replace(classes, by_operator=True)
 
 
@@ -422,7 +424,7 @@ def _by_name(table: LinkTable) -> Classes:
     ]
     # Slices of one identity may still have different names.
     has_own_names = np.isin(keys.kind, (KeyKind.PLAIN, KeyKind.LOCATION))
-    return _of_keys(table, own, named=has_own_names)
+    return classes_of_keys(table, own, named=has_own_names)
 
 
 def _by_duration(table: LinkTable, lengths: LengthRange, ns_per_tick: Fraction) -> Classes:
@@ -435,7 +437,7 @@ def _by_duration(table: LinkTable, lengths: LengthRange, ns_per_tick: Fraction) 
     # The first integer tick that is at least as long as the step; shorter is the previous step.
     edges = [ceil(start / ns_per_tick) for start in starts[1:]]
     keys = [("", BY_LENGTH)] * len(table.links)
-    return _of_keys(
+    return classes_of_keys(
         table, keys, first=[*steps, (NO_LENGTH, PLAIN), (OTHER_CLOCK, PLAIN)], edges=edges
     )
 
@@ -446,7 +448,7 @@ def _short_time(ns: Fraction) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{space}{unit}"
 
 
-def _of_keys(
+def classes_of_keys(
     table: LinkTable,
     of_key: Sequence[tuple[str, int]],
     *,

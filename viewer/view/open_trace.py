@@ -17,6 +17,7 @@ from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import Link, LinkTable
+from viewer.analysis.numeric.operator_errors import NOT_COMPARED, OperatorErrors
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Codes, Ints
 from viewer.model.inference_views import Inferences, has_run_views, view_of
@@ -26,9 +27,9 @@ from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digit
 from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.render.axis.xmap import Axis
-from viewer.render.color_schemes import DEFAULT, Classes, LengthRange, operator_colors
+from viewer.render.color_schemes import DEFAULT, ERROR, Classes, LengthRange, operator_colors
 from viewer.render.counter_raster import CounterRaster
-from viewer.render.palette import Palette
+from viewer.render.palette import PLAIN, RAMP, Palette
 from viewer.render.raster import RowRaster
 from viewer.render.track_table import TrackTable
 from viewer.view.tick_facts import TickFacts
@@ -47,6 +48,7 @@ class OpenTrace:
     these colors mean. drawing: the raster of the timeline, and the palette that it was made for.
     costs, grouping, findings, delegation: queries that compute on first use and keep what does not
     depend on the scope. facts: what depends only on the slices. inferences: how they are displayed.
+    errors: of its operators, if their values are compared; set later.
     """
 
     file: Trace
@@ -65,6 +67,7 @@ class OpenTrace:
     classes: dict[str, Classes] = field(default_factory=dict)
     drawing: tuple[Palette, RowRaster] | None = None
     inferences: Inferences = Inferences.AS_RUN
+    errors: OperatorErrors | None = None
     _operators: dict[str, Palette] = field(default_factory=dict)
 
     @cached_property
@@ -99,16 +102,29 @@ class OpenTrace:
         return self.facts.lengths
 
     @property
-    def barred(self) -> dict[str, str]:
+    def barred(self) -> Mapping[str, str]:
         """Scheme -> why it does not apply, for the schemes that do not."""
-        return self.facts.barred
+        if self.errors is None:
+            return self.facts.barred
+        return {scheme: why for scheme, why in self.facts.barred.items() if scheme != ERROR}
 
     def operator_colors(self, scheme: str) -> Palette:
         """Return the palette index of every operator of its program in a scheme, for swatches."""
+        if scheme == ERROR and self.errors is not None:
+            return self._error_colors(self.errors)
         if scheme not in self._operators:
             real = DEFAULT if scheme in self.barred else scheme
             self._operators[scheme] = operator_colors(real, self.table)
         return self._operators[scheme]
+
+    def _error_colors(self, errors: OperatorErrors) -> Palette:
+        key = f"{ERROR} {errors.version}"
+        if key not in self._operators:
+            program = self.table.program
+            steps = errors.steps(0 if program is None else len(program.operators))
+            colors = np.where(steps == NOT_COMPARED, PLAIN, RAMP + steps).astype(np.uint8)
+            self._operators[key] = colors
+        return self._operators[key]
 
     def placed(self, axis: Axis, rate: ClockRate, table: LinkTable) -> OpenTrace:
         """Return a copy at another offset or rate, of its clock or of those of delegates.

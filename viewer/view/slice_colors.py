@@ -6,8 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.render.color_schemes import NAMES, Classes, LengthRange, classes_of, lengths_together
-from viewer.render.palette import Palette
+from viewer.analysis.numeric.operator_errors import STEP_TITLES, OperatorErrors
+from viewer.render.color_schemes import (
+    ERROR,
+    NAMES,
+    Classes,
+    LengthRange,
+    classes_of,
+    classes_of_keys,
+    lengths_together,
+)
+from viewer.render.palette import PLAIN, RAMP, Palette
 from viewer.view.open_trace import OpenTrace
 
 
@@ -31,8 +40,13 @@ def slice_colors(
 
 
 def scheme_key(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> str:
-    """What a trace is actually colored by: the scheme or names; for durations with the ramp."""
+    """What a trace is actually colored by: the scheme or names.
+
+    For durations with the ramp, for errors with their version.
+    """
     actual = NAMES if scheme in shown.barred else scheme
+    if actual == ERROR and shown.errors is not None:
+        return f"{actual} {shown.errors.version}"
     if actual != "duration":
         return actual
     ramp = lengths or ramp_of([shown])
@@ -55,23 +69,34 @@ def palette_of(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None
     key = scheme_key(shown, scheme, lengths)
     if key not in shown.palettes:
         shown.palettes[key] = color_classes(shown, scheme, lengths).palette(shown.trace)
-        _forget_other_ramps(shown, key)
+        _forget_others(shown, key)
     return shown.palettes[key]
 
 
 def color_classes(shown: OpenTrace, scheme: str, lengths: LengthRange | None = None) -> Classes:
     """The classes of a trace's color scheme; cached."""
     key = scheme_key(shown, scheme, lengths)
-    if key not in shown.classes:
+    if key not in shown.classes and key.startswith(ERROR) and shown.errors is not None:
+        shown.classes[key] = _error_classes(shown, shown.errors)
+    elif key not in shown.classes:
         shown.classes[key] = classes_of(
             key.partition(" ")[0], shown.table, lengths or ramp_of([shown]), shown.axis.ns_per_tick
         )
     return shown.classes[key]
 
 
-def _forget_other_ramps(shown: OpenTrace, key: str) -> None:
-    """Drop cached ramps over other ranges or clock rates, which will not be used again."""
-    if key.startswith("duration"):
+def _error_classes(shown: OpenTrace, errors: OperatorErrors) -> Classes:
+    """The steps of a scale of errors, and what was not compared."""
+    steps = [(title, RAMP + i) for i, title in enumerate(STEP_TITLES)]
+    of_key = [errors.step(link.operators) for link in shown.table.links]
+    classes = [("Not compared", PLAIN) if step < 0 else steps[step] for step in of_key]
+    return classes_of_keys(shown.table, classes, first=steps)
+
+
+def _forget_others(shown: OpenTrace, key: str) -> None:
+    """Drop cached ramps over other ranges or clock rates, and errors of other references."""
+    scheme = key.partition(" ")[0]
+    if scheme in ("duration", ERROR):
         for cache in (shown.palettes, shown.classes):
-            for other in [k for k in cache if k.startswith("duration") and k != key]:
+            for other in [k for k in cache if k.startswith(scheme) and k != key]:
                 del cache[other]

@@ -44,7 +44,7 @@ from viewer.model.text import capped, display_name
 from viewer.model.times import group_digits
 from viewer.model.timing import MEASURED, TIMING_WORDS, kinds_of_time
 from viewer.model.trace import RunKind, Trace
-from viewer.render.color_schemes import BY_ID, NAMES, why_not
+from viewer.render.color_schemes import BY_ID, NAMES
 from viewer.render.color_shares import Counted, Share, Shares, shares
 from viewer.render.palette import RAMP
 from viewer.view.open_trace import AT_ONCE
@@ -202,7 +202,7 @@ class Legend(QWidget):
         self.others.resize(self.others.sizeHint())
         scheme = shown_scheme(self._drawings.session)
         why = "\n".join(
-            f"{one_line(display_name(shown.file.path))}: {why_not(scheme, shown.table)}. Its "
+            f"{one_line(display_name(shown.file.path))}: {shown.barred.get(scheme, '')}. Its "
             "slices are colored by their names."
             for shown in others[:8]
         )

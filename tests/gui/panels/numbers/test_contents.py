@@ -1,5 +1,6 @@
 """The rows and texts of the Numbers panel."""
 
+import numpy as np
 import pytest
 
 from viewer.gui.panels.numbers.contents import (
@@ -22,7 +23,7 @@ from viewer.gui.session.numbers.logged import (
 )
 from viewer.gui.session.numbers.references import Reference
 from viewer.model.times import plain_spaces
-from viewer.render.palette import SLAB
+from viewer.render.palette import RAMP, SLAB
 from viewer.workspace.workspace import Workspace
 
 
@@ -102,6 +103,8 @@ def test_rows_have_the_colors_of_their_operators(found):
     colors = row_colors(found.numbers, None)
     assert colors[1] == SLAB, "four operators share the call"
     assert len(set(colors[2:5].tolist())) == 1
+    by_error = np.full(len(found.numbers.program.operators), RAMP + 2, np.uint8)
+    assert row_colors(found.numbers, by_error)[1] == RAMP + 2
 
 
 def test_numbers_are_short():

@@ -2,10 +2,13 @@
 
 import pytest
 
+from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.comparison import compare, compare_files
 from viewer.gui.session.feeds.numbers import Automatic, NumbersFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.numbers.references import Reference
+from viewer.model.inference_views import Inferences
+from viewer.render.color_schemes import NO_ERRORS
 
 PAIR = "xnnpack.etdp", "xnnpack.etrecord", "portable.etdp", "portable.etrecord"
 
@@ -45,7 +48,7 @@ def test_the_other_profile_is_offered_and_can_be_chosen(feed_of, data, qtbot):
     assert [one.name for one in feed.offered] == ["portable.etdp"]
     feed.choose(feed.offered[0])
     settle(feed, qtbot)
-    assert len(feed.figures.errors) == 12
+    assert len(feed.errors.of) == 12
     assert feed.answer.question.table.trace.path.endswith("xnnpack.etdp")
 
 
@@ -94,3 +97,23 @@ def test_closing_the_files_releases_them(feed_of):
     feed._session.close_all()
     assert feed.answer is None
     assert feed.figures is None
+
+
+def test_errors_color_the_slices_of_the_program(feed_of, qtbot):
+    feed = feed_of(*PAIR)
+    session = feed._session
+    assert scheme_problem(session, "error") == NO_ERRORS
+    feed.choose(feed.offered[0])
+    with qtbot.waitSignal(session.coloring_changed):
+        settle(feed, qtbot)
+    set_scheme(session, "error")
+    assert shown_scheme(session) == "error"
+    own, other = session.traces
+    assert own.errors is feed.errors
+    assert other.errors is None, "it has another program"
+    session.show_inferences(Inferences.ALIGNED)
+    settle(feed, qtbot)
+    assert session.traces[0].errors is feed.errors
+    feed.choose(Automatic.NOTHING)
+    settle(feed, qtbot)
+    assert shown_scheme(session) == "name"

@@ -70,7 +70,7 @@ def test_another_profile_is_paired_as_in_compare(pair):
     # All operators of the delegate call have the error of its result.
     call = numbers.rows[1]
     assert len(call.operators) == 4
-    assert {found.errors[i] for i in call.operators} == {found.figures[1].gap.error}
+    assert {found.errors.of[i] for i in call.operators} == {found.figures[1].gap.error}
 
 
 def test_figures_come_some_rows_at_a_time(pair, monkeypatch):

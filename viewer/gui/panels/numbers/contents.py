@@ -23,7 +23,7 @@ from viewer.gui.panels.numbers.measures import Measure, value_of
 from viewer.gui.session.numbers.logged import Figures, LoggedNumbers, MeasuredNumbers, NumbersRow
 from viewer.model.text import one_line
 from viewer.model.times import MINUS, NARROW_SPACE, counted, group_digits
-from viewer.render.palette import OPERATORS, PLAIN, SLAB, Palette, by_name
+from viewer.render.palette import OPERATORS, PLAIN, RAMP, SLAB, Palette, by_name
 
 PENDING = "…"
 EQUAL = "equal"
@@ -175,9 +175,10 @@ def row_colors(numbers: LoggedNumbers, palette: Palette | None) -> Palette:
     found = np.full(len(numbers.rows), PLAIN, np.uint8)
     for i, row in enumerate(numbers.rows):
         own = row.operators
-        if len(own) == 1:
-            found[i] = own[0] % OPERATORS if palette is None else palette[own[0]]
-        elif own:
+        colors = {one % OPERATORS if palette is None else int(palette[one]) for one in own}
+        if len(own) == 1 or (len(colors) == 1 and min(colors) >= RAMP):
+            found[i] = colors.pop()
+        elif own:  # shared calls are gray, unless errors have colors
             found[i] = SLAB
         elif row.call is not None:
             found[i] = names[i]

@@ -27,8 +27,14 @@ from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.page_panel import PagePanel, plain_column
 from viewer.gui.panels.source.call_path import CallPath
-from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter, LineNote
+from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter
 from viewer.gui.panels.source.compared_lines import ComparedLines
+from viewer.gui.panels.source.line_notes import (
+    ERROR_TIP,
+    ERROR_TITLE,
+    error_notes,
+    time_notes,
+)
 from viewer.gui.panels.source.missing_file import (
     LOCATE,
     MissingFile,
@@ -47,7 +53,6 @@ from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, 
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.session import Session
-from viewer.model.times import format_share, format_time, tick_to_ns
 from viewer.program.mlir.locations import FilePosition
 from viewer.program.program import Operator
 from viewer.program.sources.files import SourceFile, file_name
@@ -113,7 +118,7 @@ class SourcePanel(PagePanel):
         session.selection_changed.connect(self.refresh)
         session.sources_changed.connect(self._look_again)
         self._compared = ComparedLines(session, self)
-        for changed in (self._costs.changed, self._compared.changed):
+        for changed in (self._costs.changed, self._compared.changed, session.coloring_changed):
             changed.connect(self._take_costs)
         theme.changed.connect(self._restyle)
         self.refresh()
@@ -407,18 +412,11 @@ class SourcePanel(PagePanel):
         else:
             costs = line_costs(program, answer.table, path)
             rate = answer.shown.axis.ns_per_tick
-            ns_by_line = {n: tick_to_ns(c.ticks, rate) for n, c in costs.self_costs.items()}
-            most = max(ns_by_line.values(), default=0)
-            total = answer.table.whole
-            notes = {
-                n: LineNote(
-                    format_time(ns_by_line[n]),
-                    ns_by_line[n] / most if most else 0,
-                    format_share(c.ticks, total) if total else "",
-                )
-                for n, c in costs.self_costs.items()
-            }
+            errors = error_notes(self._session, answer.shown, path)
+            notes = time_notes(costs, answer.shown, answer.table.whole)
             changes, shared = self._compared.of(path), self._compared.shared(path)
+            if errors is not None:
+                notes, changes, shared = errors, None, ()
             joined = [(s.lines, set[int]().union(*s.sets)) for s in costs.shared]
             if changes is not None:
                 joined = [(s.lines, set(s.operators)) for s in shared]
@@ -430,9 +428,11 @@ class SourcePanel(PagePanel):
             self._line_costs = costs
             self.code.set_gutter(Gutter(notes, brackets, changes))
             share = figure_terms.share(whole_text(answer.shown.trace, figure_terms.BUSY_TIME))
-            title = f"  {figure_terms.SELF.title}, {share.title}"
-            self.gutter_title.setText(self._compared.title or title if notes or brackets else "")
+            title = self._compared.title or f"  {figure_terms.SELF.title}, {share.title}"
             tips = f"{figure_terms.SELF.definition}\n{share.definition}"
+            if errors is not None:
+                title, tips = ERROR_TITLE, ERROR_TIP
+            self.gutter_title.setText(title if notes or brackets else "")
             explain(self.gutter_title, tips if notes else "")
             tokens, times = self._theme.tokens, costs.shared
             self.shared.setText(

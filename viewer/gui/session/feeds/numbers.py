@@ -11,6 +11,7 @@ from enum import Enum
 
 from PySide6.QtCore import Signal, Slot
 
+from viewer.analysis.numeric.operator_errors import OperatorErrors
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.numbers.logged import (
@@ -54,6 +55,7 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
         session.selection_changed.connect(self._follow)
         session.run_picked.connect(self._follow_run)
         session.compared.connect(self._follow)
+        session.workspace_changed.connect(self._color)  # for new views of the same traces
         self._follow()
 
     # -- choices -----------------------------------------------------------------------------------
@@ -172,6 +174,7 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
         if answer is not self.answer:
             self._measuring.cancel()
             self.figures = None if answer is None else MeasuredNumbers(answer)
+        self._color()
         super()._set(answer)
         if self.figures is not None and answer is not None and answer.rows:
             self._measure()
@@ -183,8 +186,30 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
     @Slot(object)
     def _take_figures(self, found: MeasuredNumbers) -> None:
         self.figures = found
+        self._color()
         self.measured.emit()
         self._measure()
+
+    @property
+    def errors(self) -> OperatorErrors | None:
+        """The error of every operator of the shown program, None until all are known."""
+        found = self.figures
+        is_known = found is not None and found.is_complete and found.numbers.reference
+        return found.errors if found is not None and is_known else None
+
+    @Slot()
+    def _color(self) -> None:
+        """Give the errors to the open traces of the program, which are colored by them."""
+        errors = self.errors
+        program = None if self.answer is None else self.answer.program
+        has_changed = False
+        for shown in self._session.views.values():
+            is_own = program is not None and shown.table.program is program
+            own = errors if is_own else None
+            if shown.errors is not own:
+                shown.errors, has_changed = own, True
+        if has_changed:
+            self._session.coloring_changed.emit()
 
     @property
     def is_measuring(self) -> bool:

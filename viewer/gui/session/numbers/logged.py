@@ -5,6 +5,7 @@ Only where values are is read here; `measure` reads the values themselves, some 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from viewer.analysis.numeric.gap import Gap
 from viewer.analysis.numeric.growth import Growth, growth_of, largest_growth
 from viewer.analysis.numeric.logged_calls import LoggedCall, LoggedInference
 from viewer.analysis.numeric.logged_values import Value
+from viewer.analysis.numeric.operator_errors import OperatorErrors
 from viewer.analysis.numeric.pairing import (
     Logged,
     Pair,
@@ -171,18 +173,19 @@ class MeasuredNumbers:
         return len(self.figures) == len(self.numbers.rows)
 
     @cached_property
-    def errors(self) -> dict[int, float]:
-        """Operator -> the largest error of its values, in relation to their signal.
+    def errors(self) -> OperatorErrors:
+        """The largest error of the values of each operator, in relation to their signal.
 
         Operators that one call or one pair shares have the error of its result.
         """
         found: dict[int, float] = {}
         for i in self.numbers.compared:
             gap = self.figures[i].gap if i < len(self.figures) else None
-            if gap is not None and gap.error is not None:
+            if gap is not None:
+                error = 0.0 if gap.is_exact else math.inf if gap.error is None else gap.error
                 for operator in self.numbers.rows[i].operators:
-                    found[operator] = max(found.get(operator, 0.0), gap.error)
-        return found
+                    found[operator] = max(found.get(operator, 0.0), error)
+        return OperatorErrors(found)
 
 
 # -- rows ------------------------------------------------------------------------------------------

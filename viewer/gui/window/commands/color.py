@@ -10,13 +10,13 @@ from viewer.render.color_schemes import SCHEMES
 
 _MNEMONICS = {
     "operator": "&Operator", "name": "&Name", "type": "Operator &type", "module": "&Module",
-    "delegate": "&Delegate", "duration": "D&uration", "links": "&Link state",
+    "delegate": "&Delegate", "duration": "D&uration", "error": "&Error", "links": "&Link state",
 }  # fmt: skip
 _NEEDS = {
     "operator": "slices linked to operators", "name": "an open profile",
     "type": "slices linked to operators", "module": "operators with modules",
     "delegate": "slices run by a delegate", "duration": "slices with a duration",
-    "links": "linkable slices",
+    "error": "logged values with a reference", "links": "linkable slices",
 }  # fmt: skip
 
 
