@@ -117,7 +117,7 @@ _NO_PROFILE = "It contains no profile: open the ETDump and the ETRecord of the m
 _BUFFER_SUFFIX = ".bin"
 # Of an .npz file, which numpy.savez writes.
 _ARRAY_MEMBER = b".npy"
-_AS_REFERENCE = "It is a reference for logged values: opscope numbers RUN.etdp --with FILE.npz"
+_AS_REFERENCE = "It is a reference for logged values: open it together with their ETDump"
 # The first members of a model that torch.export.save wrote, as they stand in the ZIP archive.
 _PT2_MEMBERS = (b"archive_format", b"serialized_exported_program.json")
 # Files that users open by mistake, recognized by their first bytes: what it is, and what to open
@@ -182,8 +182,7 @@ def choose(head: bytes, path: str) -> Format:
     names = ", ".join(f.name for f in formats())
     if path.endswith(_BUFFER_SUFFIX):
         buffer = (
-            "If it is a debug buffer, open the ETDump that was written with it: opscope numbers "
-            "reads both. "
+            "If it is a debug buffer, open it together with the ETDump that was written with it. "
         )
     else:
         buffer = ""

@@ -266,6 +266,7 @@ class WindowController(QObject):
         self.links.open_dialog_requested.connect(open_dialog)
         for of_program in (self.program, self.memory, self.sizes, self.numbers):
             of_program.open_dialog_requested.connect(open_dialog)
+        self.opener.values_requested.connect(self.references.take)
         self.numbers.reference_requested.connect(self.references.choose)
         self.numbers.buffer_requested.connect(self.references.choose_buffer)
         for note in (self.layout.note, self.layout.program_note):

@@ -55,7 +55,7 @@ def test_the_plane_with_the_largest_error_comes_first(detail):
 
 def test_histograms_have_one_range(detail):
     found = detail(floats(0, 1, 2), floats(1, 2, 4))
-    counts = found.histograms
+    counts = found.counted.histograms
     assert (counts.low, counts.high) == (0.0, 4.0)
     assert (counts.a.sum(), counts.b.sum()) == (3, 3)
 
@@ -64,7 +64,7 @@ def test_without_a_reference_values_are_shown(detail):
     found = detail(floats(1, -2))
     assert found.plane.shown is Shown.A
     assert found.plane.values.tolist() == [[1.0, -2.0]]
-    assert not len(found.histograms.b)
+    assert not len(found.counted.histograms.b)
 
 
 def test_another_shape_is_said_and_own_values_are_shown(detail):
@@ -76,5 +76,6 @@ def test_another_shape_is_said_and_own_values_are_shown(detail):
 def test_a_tensor_without_values_and_one_without_numbers(detail):
     assert detail(np.empty((0, 3), np.float32)).fault == "The tensor has no values"
     found = detail(floats(np.nan, np.inf))
-    assert found.histograms is None
+    assert found.counted.histograms is None
+    assert (found.counted.summary.nan, found.counted.summary.inf) == (1, 1)
     assert found.plane is not None

@@ -40,3 +40,19 @@ def test_a_debug_buffer_is_read_for_the_profile(controller, qtbot, data, tmp_pat
     controller.references.choose_buffer()
     qtbot.waitUntil(lambda: not feed.is_measuring)
     assert feed.answer.problem == ""
+
+
+def test_a_buffer_and_arrays_may_be_opened_with_the_profile(controller, qtbot, data, tmp_path):
+    folder = data / "numbers"
+    path = tmp_path / "alone.etdp"
+    path.write_bytes((folder / "xnnpack.etdp").read_bytes())
+    files = path, folder / "xnnpack.bin", folder / "reference.npz", folder / "xnnpack.etrecord"
+    feed = open_files(controller, qtbot, *files)
+    qtbot.waitUntil(lambda: feed.answer is not None and not feed.is_measuring)
+    assert (feed.answer.problem, feed.answer.reference) == ("", "reference.npz")
+    assert controller.window.message.text == ""
+
+
+def test_arrays_alone_are_no_file_to_open(controller, qtbot, data):
+    controller.opener.open([str(data / "numbers/reference.npz")])
+    qtbot.waitUntil(lambda: "open it together with their ETDump" in controller.window.message.text)

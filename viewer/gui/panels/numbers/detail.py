@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSpinBox, QWidget
 
 from viewer.analysis.numeric.gap import Gap
 from viewer.analysis.numeric.plane import PlaneShape, Shown
+from viewer.analysis.numeric.summary import Summary
 from viewer.codecs.tensor_values import BLOCK
 from viewer.gui.panels.base.page_panel import plain_column
 from viewer.gui.panels.numbers.contents import (
@@ -140,6 +141,9 @@ class DetailView(QWidget):
         self._ask(DetailQuestion(own, self._shown, plane, summary, gap))
 
     def _ask(self, question: DetailQuestion) -> None:
+        answer = self.answer
+        if answer is not None and answer.question.row is question.row:
+            question = replace(question, known=answer.counted)
         self._question = question
         value = question.row.value
         count = 0 if value is None else value.layout.count
@@ -155,9 +159,10 @@ class DetailView(QWidget):
         self.note.setText(one_line(found.fault or found.note or self.note.text()))
         self.note.setVisible(bool(self.note.text()))
         self.map.show_plane(found.plane, found.largest)
-        self.histogram.show_counts(found.histograms)
-        if found.question.gap is None and found.summaries[0] is not None:
-            self.figures.setText(_summary_text(found))
+        counted = found.counted
+        self.histogram.show_counts(None if counted is None else counted.histograms)
+        if found.question.gap is None and counted is not None:
+            self.figures.setText(_summary_text(counted.summary))
         self.figures.setVisible(bool(self.figures.text()))
         if found.plane is not None:
             self.picks.setVisible(found.plane.b.size > 0)
@@ -252,10 +257,9 @@ def _gap_text(gap: Gap) -> str:
     return "\n".join(filter(None, (brief_text(gap), odd_text(gap))))
 
 
-def _summary_text(found: Detail) -> str:
-    summary = found.summaries[0]
-    if summary is None or summary.min is None:
-        return ""
+def _summary_text(summary: Summary) -> str:
+    if summary.min is None:
+        return "No finite value"
     low, high = figure_text(summary.min), figure_text(summary.max)
     text = f"from {low} to {high}, mean {figure_text(summary.mean)}, SD {figure_text(summary.sd)}"
     odd = [

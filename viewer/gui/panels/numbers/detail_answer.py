@@ -22,20 +22,6 @@ BINS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DetailQuestion:
-    """A row and what to show of it.
-
-    plane: None for that of the largest error. summary, gap: of the row, None if not known.
-    """
-
-    row: NumbersRow
-    shown: Shown
-    plane: int | None
-    summary: Summary | None
-    gap: Gap | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Histograms:
     """How many finite values are in each bin from low to high; b is empty without a reference."""
 
@@ -46,17 +32,40 @@ class Histograms:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Detail:
-    """The answer. plane, histograms: None if there are no values, and `fault` says why.
+class Counted:
+    """What needs all values of a row: its summary, and the histograms, None without any number."""
 
-    summaries: of both sides, None for one that cannot be read. largest: the number of the value
-    with the largest error, None for none. note: why the reference is not shown.
+    summary: Summary
+    histograms: Histograms | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetailQuestion:
+    """A row and what to show of it.
+
+    plane: None for that of the largest error. summary, gap: of the row, None if not known. known:
+    what was counted of the same row before.
+    """
+
+    row: NumbersRow
+    shown: Shown
+    plane: int | None
+    summary: Summary | None
+    gap: Gap | None
+    known: Counted | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detail:
+    """The answer. plane, counted: None if there are no values, and `fault` says why.
+
+    largest: the number of the value with the largest error, None for none. note: why the reference
+    is not shown.
     """
 
     question: DetailQuestion
     plane: Plane | None = None
-    histograms: Histograms | None = None
-    summaries: tuple[Summary | None, Summary | None] = (None, None)
+    counted: Counted | None = None
     largest: int | None = None
     fault: str = ""
     note: str = ""
@@ -85,15 +94,10 @@ def detail_of(question: DetailQuestion) -> Detail:
         plane = 0 if largest is None else largest // (shape.height * shape.width)
     plane = min(max(plane, 0), shape.count - 1)
     shown = question.shown if reference is not None else Shown.A
-    summaries = (
-        question.summary if question.summary is not None else summary_of(own),
-        None if reference is None else summary_of(reference),
-    )
     return Detail(
         question,
         plane_of(own, reference, plane, shown),
-        _histograms(own, reference, summaries),
-        summaries,
+        question.known or _counted(own, reference, question.summary),
         largest,
         note=note,
     )
@@ -118,21 +122,15 @@ def _reference(row: NumbersRow) -> tuple[StoredTensor | None, str]:
         return None, f"Reference: {error}"
 
 
-def _histograms(
-    own: StoredTensor,
-    reference: StoredTensor | None,
-    summaries: tuple[Summary | None, Summary | None],
-) -> Histograms | None:
-    known = [one for one in summaries if one is not None and one.min is not None]
-    if not known:
-        return None
-    low = min(one.min for one in known if one.min is not None)
-    high = max(one.max for one in known if one.max is not None)
+def _counted(own: StoredTensor, reference: StoredTensor | None, summary: Summary | None) -> Counted:
+    summary = summary or summary_of(own)
+    both = [summary] if reference is None else [summary, summary_of(reference)]
+    lows = [one.min for one in both if one.min is not None]
+    highs = [one.max for one in both if one.max is not None]
+    if not lows:
+        return Counted(summary, None)
+    low, high = min(lows), max(highs)
     bins = BINS if high > low else 1
     none = np.empty(0, np.int64)
-    return Histograms(
-        low,
-        high,
-        histogram_of(own, low, high, bins),
-        none if reference is None else histogram_of(reference, low, high, bins),
-    )
+    b = none if reference is None else histogram_of(reference, low, high, bins)
+    return Counted(summary, Histograms(low, high, histogram_of(own, low, high, bins), b))

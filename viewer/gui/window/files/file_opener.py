@@ -15,6 +15,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog
 
 from viewer.formats import WHOLE, formats, open_file, share_text
+from viewer.formats.executorch.debug_buffer import is_debug_buffer
+from viewer.formats.npz import is_npz
 from viewer.gui.panels.problems.panel import ProblemsPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
@@ -37,11 +39,14 @@ class FileOpener(QObject):
     """Reads files for one window.
 
     `session_requested(path, others)` is emitted for a session file, which replaces what is open,
-    and the other files. `nothing_opened` is emitted if no file could be read.
+    and the other files. `values_requested(paths)` is emitted for arrays and debug buffers that are
+    opened with a profile, or while one is open. `nothing_opened` is emitted if no file could be
+    read.
     """
 
     # Passed as Python objects, since a QString cannot hold file names that are not valid Unicode.
     session_requested = Signal(object, object)
+    values_requested = Signal(object)
     nothing_opened = Signal()
 
     def __init__(
@@ -93,7 +98,13 @@ class FileOpener(QObject):
             self.session_requested.emit(
                 sessions[0], [path for path in paths if path not in sessions]
             )
-        else:
+            return
+        values = [path for path in paths if is_npz(path) or is_debug_buffer(path)]
+        rest = [path for path in paths if path not in values]
+        if values and (rest or self._session.traces):
+            self.values_requested.emit(values)
+            paths = rest
+        if paths:
             self.read(paths, choices)
 
     def open_dialog(self) -> None:

@@ -42,6 +42,7 @@ class References(QObject):
         if paths:
             self.take(paths)
 
+    @Slot(object)
     def take(self, paths: list[str]) -> None:
         """Use files: debug buffers, and one reference. A profile is opened, too."""
         feed = NumbersFeed.of(self._session)
