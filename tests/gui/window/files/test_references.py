@@ -17,7 +17,8 @@ def test_a_profile_is_opened_and_compared_with(controller, qtbot, data, monkeypa
     chosen = [str(folder / "portable.etdp")]
     monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *a, **k: (chosen, ""))
     controller.references.choose()
-    qtbot.waitUntil(lambda: len(controller.session.traces) == 2 and not feed.is_measuring)
+    qtbot.waitUntil(lambda: len(controller.session.traces) == 2, timeout=30_000)
+    qtbot.waitUntil(lambda: not feed.is_measuring, timeout=30_000)
     assert feed.answer.reference.startswith("portable.etdp")
 
 
