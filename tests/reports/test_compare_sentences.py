@@ -6,12 +6,16 @@ import pytest
 
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
 from tests.analysis.comparison.test_rows import arms
-from tests.builders.compare_sessions import arm
+from tests.builders.compare_sessions import arm, write_sessions
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.reports.compare_sentences import explanation, headline, whole_inference, whole_name
+from viewer.reports.compare_text import compare_text
+from viewer.workspace.comparison_arms import arm_of
+from viewer.workspace.run_choice import of_numbers
+from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture
@@ -45,6 +49,20 @@ def test_an_arm_with_itself_takes_as_long(tmp_path):
     a = sessions(tmp_path, "a", BASE, NOISE[:1])
     said = headline(Comparison(a, a))
     assert said == "An inference takes as long in B as in A; 1 + 1 sessions prove nothing yet."
+
+
+def test_parts_of_one_file_are_named(tmp_path):
+    (path,) = write_sessions(tmp_path, "a", BASE)
+    space = Workspace()
+    space.open(str(path))
+    one, other, more = (arm_of(space, of_numbers(own)) for own in ((1,), (5,), range(2, 8)))
+    said = headline(Comparison(one, other))
+    assert said == "Inference 5 takes as long as inference 1; parts of one file prove nothing."
+    said = headline(Comparison(one, more))
+    assert said.startswith("An inference takes as long in B as in A; parts of one file ")
+    assert compare_text(Comparison(one, more)).startswith(
+        "A: inference 1 of a0.etdp\nB: inferences 2 to 7 of a0.etdp\n"
+    )
 
 
 def test_estimates_of_a_profile_ask_for_no_sessions():

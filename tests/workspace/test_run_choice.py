@@ -3,7 +3,7 @@
 import pytest
 
 from tests.paths import DATA
-from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers
+from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers, of_scope
 from viewer.workspace.workspace import Workspace
 
 METHODS = DATA / "compare/16_methods_swapped"
@@ -27,9 +27,21 @@ def numbers(workspace: Workspace, choice: RunChoice) -> list[tuple[str, int]]:
 
 def test_numbers_are_those_of_every_method(linked):
     choice = of_numbers({2, 3})
-    assert (choice.words, choice.warm_up) == ("2 chosen inferences", True)
+    assert (choice.words, choice.warm_up) == ("inferences 2 to 3", True)
     assert {number for _, number in numbers(linked, choice)} == {2, 3}
     assert of_numbers({4}).words == "inference 4"
+
+
+def test_many_numbers_are_named_by_their_ranges():
+    assert of_numbers({9, 4, 5, 6}).words == "inferences 4 to 6 and 9"
+    assert of_numbers({1, 3, 4, 8}).words == "inferences 1, 3 to 4 and 8"
+    assert of_numbers({1, 3, 5, 7}).words == "4 chosen inferences"
+
+
+def test_a_number_in_one_scope_is_of_its_method(linked):
+    choice = of_scope(linked, [linked.traces[0].path], {2}, "Execute 2")
+    assert (choice.words, choice.method) == ("inference 2 of decode", "decode")
+    assert numbers(linked, choice) == [("Execute 2", 2)]
 
 
 def test_a_method_has_its_name_and_that_of_its_runs(linked):

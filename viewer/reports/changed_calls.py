@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from viewer.analysis.comparison.arms import figures_text
 from viewer.analysis.comparison.changes.paths.path_changes import BETWEEN, PathChanges
 from viewer.analysis.comparison.comparison import VERDICTS, Verdict
 from viewer.analysis.comparison.operator_pairs import Grade
@@ -28,9 +29,8 @@ COLORS = (
 
 def medians_text(changes: PathChanges) -> str:
     """Return what the figures are: "medians of 7 + 7 sessions"."""
-    a, b = (len(arm.sessions) for arm in (changes.calls.a, changes.calls.b))
-    relative = ", relative to the inference" if changes.calls.is_relative else ""
-    return f"medians of {a} + {b} sessions{relative}"
+    calls = changes.calls
+    return figures_text(calls.a, calls.b, relative=calls.is_relative)
 
 
 def counts_text(changes: PathChanges) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.arms import CALLS, Arm, is_one_file
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rollups import IDENTITIES, NAME
@@ -112,20 +112,31 @@ def _fewest(comparison: Comparison) -> int:
 
 
 def _untested(comparison: Comparison) -> str:
-    whole = comparison.inference
-    sessions = f"{len(comparison.a.sessions)} + {len(comparison.b.sessions)} sessions"
+    whole, a, b = comparison.inference, comparison.a, comparison.b
+    sessions = f"{len(a.sessions)} + {len(b.sessions)} sessions"
     if whole.a_ns is None or whole.b_ns is None:
         return f"With {sessions} there is no verdict."
     what = f"{'The' if _are_files(comparison) else 'An'} {whole_name(comparison)}"
     takes = (
         f"takes {_longer(whole.change_ns)} in B"
         if round(whole.change_ns)
-        else ("takes as long in B as in A")
+        else "takes as long in B as in A"
     )
+    proof = f"{sessions} prove nothing yet"
+    if is_one_file(a, b):
+        proof = "parts of one file prove nothing"
+        if _is_one_run(a) and _is_one_run(b):
+            what = b.choice[:1].upper() + b.choice[1:]
+            takes = f"takes {_longer(whole.change_ns)} than {a.choice}"
+            takes = takes if round(whole.change_ns) else f"takes as long as {a.choice}"
     by = f" ({change_text(whole)})" if round(whole.change_ns) and whole.change is not None else ""
     if whole.doubt is Doubt.NOT_MEASURED:
         return f"{what} {takes}{by}; estimates are not measured, so there is no verdict."
-    return f"{what} {takes}{by}; {sessions} prove nothing yet."
+    return f"{what} {takes}{by}; {proof}."
+
+
+def _is_one_run(arm: Arm) -> bool:
+    return [len(session.runs) for session in arm.sessions] == [1]
 
 
 def _longer(ns: float) -> str:

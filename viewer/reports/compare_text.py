@@ -203,6 +203,10 @@ def _arm(arm: Arm) -> str:
     )
     chosen = f"{one_line(arm.choice)}, " if arm.choice else ""
     files = f"{one_line(names[0])}{more}"
+    if len(arm.sessions) == 1 and arm.choice:
+        is_counted = not arm.choice.startswith("inference")
+        counts = f", {each}" if is_counted else ""
+        return f"{one_line(arm.choice)} of {files}{counts}"
     of = "" if is_of_files(arm) else f" of {each}"
     return f"{chosen}{counted(len(arm.sessions), 'session')}{of} ({files})"
 

@@ -16,10 +16,12 @@ class ChosenArm:
     """One arm: the paths of its profiles.
 
     numbers: only inferences with these numbers, also those that warm up; () for all that count.
+    scope: the name of the scope in which they are numbered, "" if the profiles have only one.
     """
 
     paths: tuple[str, ...]
     numbers: tuple[int, ...] = ()
+    scope: str = ""
 
     def among(self, paths: Collection[str]) -> ChosenArm:
         """Return the arm without profiles that are not open."""

@@ -5,12 +5,15 @@ No Qt. What several choices include is `all_of` them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.model.trace import Run
 from viewer.workspace.workspace import Workspace
+
+# Ranges of numbers that are listed; more of them are only counted.
+_MOST_RANGES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,39 @@ class RunChoice:
 def of_numbers(numbers: Collection[int]) -> RunChoice:
     """Return the inferences with some numbers, also those that warm up."""
     own = frozenset(numbers)
-    words = f"inference {min(own)}" if len(own) == 1 else f"{len(own)} chosen inferences"
-    return RunChoice(words, lambda _, run: run.number in own, warm_up=True)
+    return RunChoice(_words(sorted(own)), lambda _, run: run.number in own, warm_up=True)
+
+
+def of_scope(
+    workspace: Workspace, paths: Collection[str], numbers: Collection[int], scope: str
+) -> RunChoice:
+    """Return the inferences with some numbers in one scope, which the files name so.
+
+    paths: the profiles whose links name its method.
+    """
+    own = frozenset(numbers)
+    tables = [workspace.links(trace) for trace in workspace.traces if trace.path in paths]
+    runs = ((table, run) for table in tables for run in table.trace.inferences())
+    found = (_method_of(table, run) for table, run in runs if _scope_of(table, run) == scope)
+    method = next(found, scope)
+    return RunChoice(
+        f"{_words(sorted(own))} of {method}",
+        lambda table, run: run.number in own and _scope_of(table, run) == scope,
+        method,
+        warm_up=True,
+    )
+
+
+def _words(numbers: Sequence[int]) -> str:
+    """Ascending numbers in words: "inference 3", "inferences 1 to 4 and 6"."""
+    if len(numbers) == 1:
+        return f"inference {numbers[0]}"
+    first = [n for i, n in enumerate(numbers) if not i or n != numbers[i - 1] + 1]
+    last = [n for i, n in enumerate(numbers) if i == len(numbers) - 1 or numbers[i + 1] != n + 1]
+    if len(first) > _MOST_RANGES:
+        return f"{len(numbers)} chosen inferences"
+    parts = [f"{x} to {y}" if y > x else str(x) for x, y in zip(first, last, strict=True)]
+    return f"inferences {' and '.join(filter(None, (', '.join(parts[:-1]), parts[-1])))}"
 
 
 def of_method(workspace: Workspace, name: str) -> RunChoice:
@@ -81,4 +115,8 @@ def _names(workspace: Workspace) -> set[tuple[str, str]]:
 
 
 def _method_of(table: LinkTable, run: Run) -> str:
-    return table.method_of_scope(run.scope) or table.trace.scopes[run.scope].name
+    return table.method_of_scope(run.scope) or _scope_of(table, run)
+
+
+def _scope_of(table: LinkTable, run: Run) -> str:
+    return table.trace.scopes[run.scope].name

@@ -103,9 +103,7 @@ def test_two_methods_of_one_file_are_paired_whatever_their_names(capsys):
     files = [str(METHODS / "a.etdp"), str(METHODS / "a.etrecord")]
     assert main(["compare", *files, "--arm-method", "encode", "--with-method", "decode"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith(
-        "A: method encode, 1 session of 4 inferences (a.etdp)\nB: method decode,"
-    )
+    assert text.startswith("A: method encode of a.etdp, 4 inferences\nB: method decode of a.etdp,")
     split = ["--arm-method", "encode", "--with-method", "decode", "--json"]
     assert main(["compare", *files, *split]) == 0
     facts = json.loads(capsys.readouterr().out)

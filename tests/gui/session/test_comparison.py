@@ -25,6 +25,8 @@ from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.view.state import SliceRef, SliceSet
 
+METHODS = "compare/16_methods_swapped"
+
 
 @pytest.fixture
 def arms(tmp_path):
@@ -74,10 +76,42 @@ def test_an_inference_is_compared_with_the_others_that_count(opened, arms):
     runs = session.traces[0].file.runs
     first = next(i for i, run in enumerate(runs) if run.kind is RunKind.INFERENCE)
     pick_run(session, (0, first))
-    assert other_inferences(session) == tuple(range(4, 13))  # 3 of 12 warm up
+    # 3 of 12 warm up.
+    assert [run.number for run in other_inferences(session)] == list(range(4, 13))
     compare_with_others(session)
     assert session.state.compared.a.numbers == (1,)
     assert session.state.compared.b.numbers == tuple(range(4, 13))
+
+
+def inferences(file, a, *b):
+    """An inference of a file by its number, and some others."""
+    runs = {run.number: run for run in file.inferences()}
+    return runs[a], [runs[number] for number in b]
+
+
+def test_inferences_of_two_methods_with_one_number_are_compared(opened, data):
+    """Every method counts its inferences from 1."""
+    session = opened(
+        *(data / "compare/16_methods_swapped" / f"a.{x}" for x in ("etdp", "etrecord"))
+    )
+    feed, file = ComparisonFeed.of(session), session.traces[0].file
+    a, b = [run for run in file.inferences() if run.number == 2]
+    compare_inferences(session, file, a, [b])
+    assert [one.sessions[0].runs for one in feed.answer.arms] == [(a,), (b,)]
+    assert feed.answer.subtitle == "inference 2 of encode → inference 2 of decode"
+    assert any(row.a and row.b for row, _ in feed.answer.rows)
+
+
+def test_the_others_of_an_inference_are_of_its_method(opened, data):
+    session = opened(
+        *(data / "compare/16_methods_swapped" / f"a.{x}" for x in ("etdp", "etrecord"))
+    )
+    runs = session.traces[0].file.runs
+    pick_run(session, (0, next(i for i, run in enumerate(runs) if run.number == 5)))
+    picked = runs[session.state.run[1]]
+    others = other_inferences(session)
+    assert [run.number for run in others] == [2, 3, 4]  # the first of 5 warms up
+    assert {run.scope for run in others} == {picked.scope}
 
 
 def test_without_a_picked_inference_there_are_no_others(opened, arms):
@@ -125,7 +159,8 @@ def test_a_clock_group_has_the_letter_of_its_arm(opened, arms):
     compare(session, arms_of(*arms))
     letters = [letter_of(session, group) for group in session.groups]
     assert letters == ["A"] * 4 + ["B"] * 4
-    compare_inferences(session, arms[0][0], 1, (4,))
+    file = session.traces[0].file
+    compare_inferences(session, file, *inferences(file, 1, 4))
     assert letter_of(session, session.groups[0]) == ""
 
 

@@ -119,6 +119,7 @@ def test_inferences_of_one_file_are_compared_by_number(paths):
     found = OpenComparison(workspace(paths[0][0]), arms)
     assert [len(arm.sessions[0].runs) for arm in found.arms] == [1, 3]
     assert {one.verdict for _, one in found.rows} == {Verdict.CANNOT_TELL}
+    assert found.subtitle == "inference 1 → median of inferences 5 to 7"
     assert np.count_nonzero(found.rows_of_slices(paths[0][0]) >= 0) > 0
 
 

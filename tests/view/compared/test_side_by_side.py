@@ -65,8 +65,9 @@ def test_two_inferences_of_one_file_are_both_in_view(opened, tmp_path):
     path = write_arms(tmp_path)[0][0]
     session = opened(path)
     ComparisonFeed.of(session)
-    compare_inferences(session, path, 2, (9,))
     shown = session.traces[0]
+    runs = {run.number: run for run in shown.file.inferences()}
+    compare_inferences(session, shown.file, runs[2], (runs[9],))
     starts = {run.number: shown.axis.to_ns(run.start) for run in shown.file.inferences()}
     assert session.state.t0 < starts[2] < starts[9] < session.state.t1 <= starts[11]
 

@@ -267,7 +267,7 @@ def test_a_session_restores_what_it_saved(qapp):
 
 ARMS = ComparedArms(
     ChosenArm(("host.csv", "host2.csv")),
-    ChosenArm(("net.etdp",), (1, 3)),
+    ChosenArm(("net.etdp",), (1, 3), "Execute 2"),
     by_hand=HandPairs((("forward:3", "forward:4"),), (("forward:1", "forward:1"),)),
     relative=True,
     stretched=True,

@@ -213,6 +213,29 @@ def level_without_calls(a: Arm, b: Arm) -> str:
     return NAME
 
 
+def is_one_file(a: Arm, b: Arm) -> bool:
+    """Whether both arms are chosen inferences of one file."""
+    both = [one.table.trace.path for arm in (a, b) for one in arm.sessions]
+    return bool(a.choice and b.choice) and len(both) == 2 and both[0] == both[1]
+
+
+def figures_text(a: Arm, b: Arm, *, relative: bool) -> str:
+    """Return what the figures of a comparison are: "medians of 4 + 4 sessions".
+
+    Of parts of one file: "inference 3 → median of inferences 4 to 12".
+    """
+    if is_one_file(a, b):
+        text = f"{_median_of(a)} → {_median_of(b)}"
+    else:
+        text = f"medians of {len(a.sessions)} + {len(b.sessions)} sessions"
+    return f"{text}, relative to the inference" if relative else text
+
+
+def _median_of(arm: Arm) -> str:
+    is_one = sum(len(session.runs) for session in arm.sessions) == 1
+    return arm.choice if is_one else f"median of {arm.choice}"
+
+
 def median_of_sessions(times: Floats) -> Floats:
     """The median over the sessions that have a row; NaN if none has."""
     found = np.full(times.shape[1], np.nan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from viewer.arrays import Ints
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
 from viewer.model.inference_views import Inferences
-from viewer.model.trace import Run
+from viewer.model.trace import Run, Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.compared.open_comparison import OpenComparison
@@ -42,21 +42,28 @@ def compare_files(session: Session, paths: Collection[str]) -> str:
     return ""
 
 
-def compare_inferences(session: Session, path: str, a: int, b: Collection[int]) -> None:
-    """Compare an inference of a profile, by its number, with some others of the same profile."""
-    compare(session, ComparedArms(ChosenArm((path,), (a,)), ChosenArm((path,), tuple(sorted(b)))))
+def compare_inferences(session: Session, file: Trace, a: Run, b: Sequence[Run]) -> None:
+    """Compare an inference of a profile with some others of it, which are of one method."""
+    arms = (_arm_of(file, runs) for runs in ((a,), b))
+    compare(session, ComparedArms(*arms))
 
 
-def other_inferences(session: Session) -> tuple[int, ...]:
-    """Return the numbers of the inferences that count besides the picked one; () without any."""
+def _arm_of(file: Trace, runs: Sequence[Run]) -> ChosenArm:
+    """The arm of some inferences of one scope: by number, and by scope if there are several."""
+    has_several = len({run.scope for run in file.inferences()}) > 1
+    scope = file.scopes[runs[0].scope].name if has_several else ""
+    return ChosenArm((file.path,), tuple(sorted({run.number for run in runs})), scope)
+
+
+def other_inferences(session: Session) -> tuple[Run, ...]:
+    """Return the inferences of the method of the picked one that count besides it; () if none."""
     picked = session.state.run
     if picked is None:
         return ()
     file = session.traces[picked[0]].file
     own = file.runs[picked[1]]
-    return tuple(
-        sorted({run.number for run in counted_inferences(file, warm_up=False)} - {own.number})
-    )
+    every = counted_inferences(file, warm_up=False)
+    return tuple(run for run in every if run.scope == own.scope and run.number != own.number)
 
 
 def compare_with_others(session: Session) -> None:
@@ -64,7 +71,7 @@ def compare_with_others(session: Session) -> None:
     picked, others = session.state.run, other_inferences(session)
     if picked is not None and others:
         file = session.traces[picked[0]].file
-        compare_inferences(session, file.path, file.runs[picked[1]].number, others)
+        compare_inferences(session, file, file.runs[picked[1]], others)
 
 
 def compare(session: Session, arms: ComparedArms | None) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.arms import CALLS, figures_text
 from viewer.analysis.comparison.changes.operators import OperatorChanges, operator_changes
 from viewer.analysis.comparison.changes.paths.path_changes import PathChanges, path_changes
 from viewer.analysis.comparison.comparison import Compared, Comparison
@@ -27,9 +27,9 @@ from viewer.program.program import Program
 from viewer.render.axis.gaps import Gaps
 from viewer.render.axis.xmap import Axis
 from viewer.view.compared.pair_gaps import ShownInference, pair_gaps
-from viewer.view.compared_arms import ComparedArms
+from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.workspace.comparison_arms import arm_of, arm_problem
-from viewer.workspace.run_choice import of_numbers
+from viewer.workspace.run_choice import RunChoice, of_numbers, of_scope
 from viewer.workspace.workspace import Workspace
 
 
@@ -43,9 +43,8 @@ class OpenComparison:
     def __init__(self, space: Workspace, chosen: ComparedArms) -> None:
         self.chosen = chosen
         self.arms = tuple(
-            arm_of(space, of_numbers(one.numbers) if one.numbers else None, frozenset(one.paths))
-            for one in (chosen.a, chosen.b)
-        )  # fmt: skip
+            arm_of(space, _choice(space, one), frozenset(one.paths)) for one in (chosen.a, chosen.b)
+        )
         self.problem = next(
             (
                 f"{name}: {problem}"
@@ -91,10 +90,8 @@ class OpenComparison:
 
     @property
     def subtitle(self) -> str:
-        """What its figures are: "medians of 4 + 4 sessions"."""
-        a, b = (len(arm.sessions) for arm in self.arms)
-        relative = ", relative to the inference" if self.calls.is_relative else ""
-        return f"medians of {a} + {b} sessions{relative}"
+        """What its figures are: "medians of 4 + 4 sessions", "inference 3 → inference 12"."""
+        return figures_text(self.arms[0], self.arms[1], relative=self.calls.is_relative)
 
     @property
     def size(self) -> int:
@@ -244,3 +241,12 @@ class OpenComparison:
         return tuple(
             None if found is None else (found[0].table.trace.path, found[1]) for found in both
         )
+
+
+def _choice(space: Workspace, arm: ChosenArm) -> RunChoice | None:
+    """Which of the inferences of its profiles an arm has; None for all."""
+    if not arm.numbers:
+        return None
+    if arm.scope:
+        return of_scope(space, arm.paths, arm.numbers, arm.scope)
+    return of_numbers(arm.numbers)

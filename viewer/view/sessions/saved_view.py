@@ -138,6 +138,7 @@ class _Keeper:
                     if shown.file.path in arm.paths
                 ),
                 arm.numbers,
+                arm.scope,
             )
             for arm in (arms.a, arms.b)
         )
@@ -295,7 +296,7 @@ class _Shower:
             own = [self._numbers[number] for number in arm.inputs if number in self._numbers]
             self._lose("compared profile", len(set(arm.inputs)) - len(set(own)))
             paths = tuple(self._traces[number].file.path for number in sorted(set(own)))
-            found.append(ChosenArm(paths, arm.numbers))
+            found.append(ChosenArm(paths, arm.numbers, arm.scope))
         a, b = found
         by_hand = HandPairs(saved.made, saved.cut)
         arms = ComparedArms(

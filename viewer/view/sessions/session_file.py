@@ -155,10 +155,14 @@ class SavedRun(msgspec.Struct, frozen=True):
 
 
 class SavedArm(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An arm of a comparison: its inputs, and only some of their inferences; () for all."""
+    """An arm of a comparison: its inputs, and only some of their inferences; () for all.
+
+    scope: the name of the scope in which they are numbered, "" if the profiles have only one.
+    """
 
     inputs: tuple[int, ...]
     numbers: tuple[Number, ...] = ()
+    scope: str = ""
 
 
 class SavedComparison(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,15 +1,16 @@
 """The Compare panel: the answer in a sentence, the steps, and what the sessions could find."""
 
 from dataclasses import replace
+from pathlib import Path
 from shutil import copyfile
 
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from tests.builders.compared_windows import arms_of, write_arms
-from viewer.gui.panels.compare.card import COPY, END, SWAP
+from viewer.gui.panels.compare.card import COPY, END, ONE_FILE, SWAP
 from viewer.gui.panels.compare.panel import NOTHING, ComparePanel
-from viewer.gui.session.comparison import compare
+from viewer.gui.session.comparison import compare, compare_inferences
 from viewer.reports.compare_text import RELATIVE
 
 
@@ -48,6 +49,18 @@ def test_the_answer_comes_first(panel):
     )
     assert any(text.startswith("add.out is") for text in shown)
     assert "4 + 4" in shown
+
+
+def test_parts_of_one_file_are_named_instead_of_sessions(panel):
+    file = panel.session.traces[0].file
+    runs = list(file.inferences())
+    compare_inferences(panel.session, file, runs[2], [runs[8]])
+    shown = texts(panel)
+    assert shown[0].startswith("Inference 9 takes ")
+    assert ONE_FILE in shown
+    assert f"A: inference 3 of {Path(file.path).name}" in shown
+    assert f"B: inference 9 of {Path(file.path).name}" in shown
+    assert not any("1 session" in text or "1 + 1" in text for text in shown)
 
 
 def test_relative_times_are_announced(panel):

@@ -87,7 +87,8 @@ def test_a_node_names_the_delegate_call_that_b_runs_it_in(files):
 def test_an_operator_without_a_slice_has_no_figure(opened, data):
     profile = data / "etdump/cond_portable_x5.etdp"  # operators in a branch have no link
     session = opened(profile, data / "etrecord/cond_toedge_portable.etrecord")
-    compare_inferences(session, str(profile), 2, (3, 4))
+    runs = {run.number: run for run in session.traces[0].file.inferences()}
+    compare_inferences(session, session.traces[0].file, runs[2], (runs[3], runs[4]))
     figures = figures_of(session)
     bare = [i for i in range(len(figures.changes.own)) if figures.changes.row_of(i) < 0]
     assert bare

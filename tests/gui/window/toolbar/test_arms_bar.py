@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QToolButton
 from tests.builders.compared_windows import arms_of, write_arms
 from tests.gui.events import open_files, settle
 from tests.paths import DATA
-from viewer.gui.session.comparison import compare
+from viewer.gui.session.comparison import compare, compare_inferences
 from viewer.gui.session.feeds import comparison as comparison_feed
 
 
@@ -38,6 +38,15 @@ def test_it_replaces_the_inference_picker(compared, qtbot):
 def test_it_counts_the_sessions_of_each_arm(compared):
     texts = [label.text() for label in compared.toolbar.arms.findChildren(QLabel)]
     assert [text.partition(" · ")[0] for text in texts] == ["4 sessions", "3 sessions"]
+
+
+def test_it_names_chosen_inferences(compared, qtbot):
+    file = compared.session.traces[0].file
+    runs = list(file.inferences())
+    compare_inferences(compared.session, file, runs[2], [*runs[4:7], runs[8]])
+    settle(qtbot, compared)
+    texts = [label.text() for label in compared.toolbar.arms.findChildren(QLabel)]
+    assert texts == ["inference 3", "inferences 5 to 7 and 9"]
 
 
 def test_it_swaps_and_ends(compared):

@@ -7,7 +7,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.arms import Arm, is_one_file
 from viewer.analysis.comparison.comparison import Doubt
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD
 from viewer.analysis.comparison.steps import steps_of
@@ -21,6 +21,7 @@ from viewer.reports.compare_text import RELATIVE, is_of_files
 from viewer.view.compared.open_comparison import OpenComparison
 
 _INSET, _GAP, _SECTION = 16, 8, 12
+ONE_FILE = "parts of one file"
 COPY, SWAP, END = "Copy as Markdown", "Swap A and B", "End comparison"
 
 
@@ -101,7 +102,7 @@ class CompareCard(QWidget):
         facts = [
             ("Detectable change of a row", _percent(typical) if enough else "unknown"),
             (f"Detectable change of {whole_text}", _percent(whole) if enough else "unknown"),
-            ("Sessions", f"{a} + {b}"),
+            ("Sessions", ONE_FILE if is_one_file(*self._found.arms) else f"{a} + {b}"),
             ("Threshold", f"{100 * THRESHOLD:g} %"),
             ("Test", "t test, 5 % FDR" if enough and not is_estimate else need),
         ]
@@ -138,13 +139,19 @@ class CompareCard(QWidget):
 
 
 def arm_text(arm: Arm) -> str:
-    """Return the sessions of an arm: "7 sessions, 325 inferences, portable.0.etdp and 6 more"."""
+    """Return the sessions of an arm: "7 sessions, 325 inferences, portable.0.etdp and 6 more".
+
+    Of a part of one file, what it is: "inference 3 of portable.0.etdp".
+    """
     names = list(dict.fromkeys(session.name for session in arm.sessions))
     runs = sum(len(session.runs) for session in arm.sessions)
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    if arm.choice and len(arm.sessions) == 1:
+        return f"{arm.choice} of {names[0]}"
     head = counted(len(arm.sessions), "session")
     if not is_of_files(arm):
         head += f", {counted(runs, 'inference')}"
+    head = f"{arm.choice}, {head}" if arm.choice else head
     return f"{head}, {names[0]}{more}" if names else head
 
 

@@ -1,17 +1,18 @@
-"""The arms of a comparison in the toolbar: how many sessions each has, and how to change them."""
+"""The arms of a comparison in the toolbar: what they are, and how to change them."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 from viewer.analysis.comparison.arms import Arm
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
@@ -19,6 +20,7 @@ from viewer.model.text import display_name
 from viewer.model.times import counted
 
 _SIDE = 16  # px of the letter's frame
+_MOST_TEXT = 200  # px of what an arm is
 
 
 class ArmsBar(QWidget):
@@ -68,8 +70,12 @@ class ArmsBar(QWidget):
         is_relative = not found.problem and found.calls.is_relative
         self._changes.setText("Relative changes" if is_relative else "Changes")
         for label, arm in zip(self._arms, found.arms, strict=True):
-            label.setText(_text(arm, brief=self._is_brief))
-            explain(label, "\n".join(display_name(s.table.trace.path) for s in arm.sessions))
+            text, most = _text(arm, brief=self._is_brief), self._theme.px(_MOST_TEXT)
+            metrics = QFontMetricsF(label.font())
+            label.setText(elided_text(metrics, text, Qt.TextElideMode.ElideMiddle, most))
+            label.setAccessibleName(text)
+            files = (display_name(session.table.trace.path) for session in arm.sessions)
+            explain(label, "\n".join(filter(None, (arm.choice, *files))))
         self._end.setText("End" if self._is_brief else "End comparison")
 
 
@@ -108,6 +114,8 @@ def _button() -> QToolButton:
 
 
 def _text(arm: Arm, *, brief: bool) -> str:
+    if arm.choice:
+        return arm.choice
     sessions = counted(len(arm.sessions), "session")
     if brief:
         return sessions

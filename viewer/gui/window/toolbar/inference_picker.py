@@ -139,8 +139,7 @@ class InferencePicker(QToolButton):
             return
         self.popup.hide()
         file = self._session.traces[number].file
-        a, b = (file.runs[position].number for position in (picked[1], run))
-        compare_inferences(self._session, file.path, a, (b,))
+        compare_inferences(self._session, file, file.runs[picked[1]], (file.runs[run],))
 
     @Slot(object)
     def _show(self, view: Inferences) -> None:
