@@ -3,9 +3,11 @@
 import pytest
 
 from tests.builders.compared_windows import arms_of, write_arms
+from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
 from viewer.gui.session.comparison import compare
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.view.state import SliceRef
 
 EDIT = "compare/06_portable_vs_xnnpack"
 
@@ -39,10 +41,61 @@ def test_groups_of_slices_have_changes_and_a_row_selects_its_slices(linked, key)
 
 
 @pytest.mark.parametrize("key", ["thread", "inference"])
-def test_other_keys_show_their_own_figures(linked, key):
+def test_other_keys_show_the_figures_of_one_profile_and_its_arm(linked, key):
     pick(linked, key)
     assert "Change" not in titles(linked)
     assert linked.button.isEnabled()
+    assert linked.subtitle.text().startswith("A only · ")
+    linked.session.select_slice(SliceRef(1, 0))
+    assert linked.subtitle.text().startswith("B only · ")
+    compare(linked.session, None)
+    assert " only · " not in linked.subtitle.text()
+
+
+def test_delegates_have_changes(linked):
+    linked.session.select_slice(SliceRef(1, 0))  # only B has a delegate
+    pick(linked, "delegate")
+    shown = {row.op: row.texts[1:3] for row in linked.model.rows}
+    assert set(shown) == {"(not delegated)", "XnnpackBackend"}
+    assert shown["XnnpackBackend"][0] == MISSING
+
+
+TORQ = ("torq/compile_c1_css_cdma.csv", "torq/compile_c3_taskid_mtu.csv")
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_units_have_the_busy_time_of_each_arm(opened, data, show_panel, swapped):
+    """Whatever the current trace is, A is in the column of A."""
+    paths = [str(data / name) for name in TORQ]
+    session = opened(*paths)
+    made = show_panel(StatisticsPanel, session)
+    pick(made, "unit")
+    own = []
+    for number in (1, 0) if swapped else (0, 1):
+        session.select_slice(SliceRef(number, 0))
+        own.append({row.op: row.keys[1] for row in made.model.rows})
+    a, b = reversed(paths) if swapped else paths
+    compare(session, arms_of([a], [b]))
+    assert titles(made)[:4] == ["Unit", "A", "B", "Change"]
+    assert made.subtitle.text() == "medians of 1 + 1 sessions · units overlap"
+    shown = {row.op: row.keys[1:3] for row in made.model.rows}
+    assert len(shown) > 8
+    for label, ns in shown.items():  # a cycle is 1.25 ns
+        assert ns == pytest.approx([arm.get(label, 0) for arm in own], abs=1), label
+    for number in (0, 1):
+        session.select_slice(SliceRef(number, 0))
+        assert {row.op: row.keys[1:3] for row in made.model.rows} == shown
+
+
+def test_locations_have_changes(opened, data, show_panel):
+    paths = [str(data / name) for name in TORQ]
+    session = opened(*paths)
+    made = show_panel(StatisticsPanel, session)
+    compare(session, arms_of(paths[:1], paths[1:]))
+    pick(made, "location")
+    assert titles(made)[:4] == ["Location", "A", "B", "Change"]
+    made.table.chosen.emit(0)
+    assert {ref.trace for ref in session.state.slices} == {0, 1}
 
 
 def test_a_narrow_table_keeps_the_changes_and_not_the_lines(linked):

@@ -32,7 +32,7 @@ from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.trace_panel import TraceScope, current_scope, selected_operators
-from viewer.gui.panels.statistics.compared import GroupChanges, level_of, list_groups
+from viewer.gui.panels.statistics.compared import GroupChanges, level_of, list_groups, not_compared
 from viewer.gui.panels.statistics.table import unit_contents
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
@@ -181,6 +181,8 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         uncounted = left_out(shown.trace, answer.scope)
         (_show_units if table.key == "unit" else show_whole)(self.footer, shown, table, uncounted)
         parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
+        if (found := self._comparison.in_tables) is not None:
+            parts.insert(0, not_compared(found, shown.file.path))
         if len(contents.rows) < len(table.groups) and table.key != "unit":
             listed, of = group_digits(len(contents.rows)), group_digits(len(table.groups))
             parts.append(f"first {listed} of {of} rows: export lists all")

@@ -10,6 +10,7 @@ from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
+from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.gui.panels.base.operator_tables.contents import (
@@ -62,7 +63,8 @@ def scale_of(figures: Iterable[Compared]) -> ChangeScale:
 
 def compared_contents(comparison: Comparison, title: str) -> OperatorContents:
     """Return the rows of a comparison, the largest change first. title: of the first column."""
-    scale, has_lines = scale_of(comparison.compared), comparison.a.program is not None
+    scale = scale_of(comparison.compared)
+    has_lines = comparison.a.program is not None and comparison.a.level not in IDENTITIES
     rows = change_rows(comparison, range(len(comparison.rows)), scale, has_lines=has_lines)
     return OperatorContents(change_headings(title, scale, has_lines=has_lines), tuple(rows))
 
@@ -141,7 +143,8 @@ def _hint(row: Row) -> str:
     """How surely its sides belong together, if that is not certain; or that it has one side."""
     if row.grade in (Grade.ONLY_A, Grade.ONLY_B):
         return row.why
-    return "" if row.grade is Grade.SAME else row.grade.value.replace("_", " ")
+    is_named = row.grade is Grade.BY_NAME and row.level in (NAME, *IDENTITIES)  # as all rows are
+    return "" if row.grade is Grade.SAME or is_named else row.grade.value.replace("_", " ")
 
 
 def _operators(arm: Arm, parts: Sequence[int]) -> list[Operator]:
