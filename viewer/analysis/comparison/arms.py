@@ -142,7 +142,7 @@ class Arm:
             return tuple(map(_half_methods, self._times))
         return tuple(
             (rolled_times(first, self.level), rolled_times(second, self.level))
-            for first, second in map(_half_sessions, self.sessions)
+            for first, second in map(half_sessions, self.sessions)
         )
 
     def _group_of(self, groups: Sequence[Iterable[int]]) -> Ints:
@@ -175,7 +175,7 @@ class Arm:
 
     def half_inferences_of(self, methods: Collection[str] | None) -> tuple[Floats, Floats]:
         """The same of the first and of the second half of the inferences of each session."""
-        halves = [_half_sessions(session) for session in self.sessions]
+        halves = [half_sessions(session) for session in self.sessions]
         first, second = (
             np.array([_median_inference(own[half], methods) for own in halves], np.float64)
             for half in (0, 1)
@@ -300,8 +300,11 @@ def _of_rows(times: MethodTimes, rows: list[int]) -> MethodTimes:
     return replace(times, runs=tuple(times.runs[i] for i in rows), ticks=times.ticks[rows])
 
 
-def _half_sessions(session: Session) -> tuple[Session, Session]:
-    """A session with the first half of its inferences of each method, and with the second."""
+def half_sessions(session: Session) -> tuple[Session, Session]:
+    """Return a session with the first half of its inferences of each method, and with the second.
+
+    Both are without inferences if there are less than `_LEAST_HALVED` of a method.
+    """
     of_scopes: dict[int, list[Run]] = {}
     for run in session.runs:
         of_scopes.setdefault(run.scope, []).append(run)

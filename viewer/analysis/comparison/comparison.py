@@ -286,18 +286,20 @@ class Comparison:
     def _drifts(self) -> tuple[float | None, ...]:
         grain = np.array([*map(self._grain, self.rows), 0.0])
         halves = []
-        for arm, parts, methods in zip(
-            (self.a, self.b),
-            ([row.a for row in self.rows], [row.b for row in self.rows]),
-            self._methods,
-            strict=True,
-        ):
-            rows, whole = arm.half_medians(parts), arm.half_inferences_of(methods)
-            if self.is_relative:
-                rows = rows[0], rows[1] * (whole[0] / whole[1])[:, None]
-            first, second = (np.column_stack(both) for both in zip(rows, whole, strict=True))
-            halves.append((first, second))
+        parts = [row.a for row in self.rows], [row.b for row in self.rows]
+        for side, arm in enumerate((self.a, self.b)):
+            halves.append(self.with_half_inferences(side, *arm.half_medians(parts[side])))
         return drifts_of(halves, grain)
+
+    def with_half_inferences(self, side: int, first: Floats, last: Floats) -> tuple[Floats, Floats]:
+        """Times of an arm in both halves of its sessions, and those of the inference behind them.
+
+        first, last: of shape (sessions, any); relative to the inference if rows are.
+        """
+        whole = (self.b if side else self.a).half_inferences_of(self._methods[side])
+        if self.is_relative:
+            last = last * (whole[0] / whole[1])[:, None]
+        return np.column_stack([first, whole[0]]), np.column_stack([last, whole[1]])
 
     @cached_property
     def detectable(self) -> float | None:

@@ -4,7 +4,8 @@ import pytest
 
 from tests.analysis.comparison.changes.paths.test_path_changes import BASE, SLOW, sessions
 from tests.analysis.comparison.test_rows import arms
-from tests.builders.path_arms import arm_of_traces, nested
+from tests.builders.compare_sessions import arm, write_session
+from tests.builders.path_arms import arm_of_traces, nested, steps
 from viewer.analysis.comparison.arms import CALLS, PATH
 from viewer.analysis.comparison.changes.paths.path_rows import PathComparison, comparison_by
 from viewer.analysis.comparison.comparison import Comparison
@@ -39,10 +40,10 @@ def test_the_inference_is_that_of_the_other_levels():
 def test_a_side_has_the_operators_of_its_row():
     compared = PathComparison(*arms("02_module_renamed"))
     row = next(row for row in compared.rows if row.label.endswith("blocks.0.dw · convolution"))
-    for arm, parts in ((compared.a, row.a), (compared.b, row.b)):
-        (part,) = (arm.parts[number] for number in parts)
+    for side, parts in ((compared.a, row.a), (compared.b, row.b)):
+        (part,) = (side.parts[number] for number in parts)
         (operator,) = part.operators
-        assert arm.program.operators[operator].op == "convolution"
+        assert side.program.operators[operator].op == "convolution"
 
 
 def test_rows_of_one_arm_have_no_other_side():
@@ -59,7 +60,44 @@ def test_all_levels_can_be_compared_of_recorded_edits(edit):
     assert len({row.label for row in compared.rows}) == len(compared.rows)
 
 
-def test_paths_are_relative_to_the_inference_and_only_it_drifts():
+def test_paths_drift_within_sessions():
+    """The second half of the steps has longer work, and so do the calls around it."""
+    a = arm_of_traces(steps("a", [90] * 4 + [140] * 4), steps("a2", [90] * 4 + [140] * 4))
+    b = arm_of_traces(steps("b", [90] * 8))
+    compared = PathComparison(a, b)
+    drifts = {row.label: drift for row, drift in zip(compared.rows, compared.drifts, strict=True)}
+    assert drifts == {
+        "main": pytest.approx(0.5),
+        "main > step": pytest.approx(0.5),
+        "main > step > work": pytest.approx(50 / 90),
+    }
+    assert compared.inference_drift == pytest.approx(0.5)
+    assert PathComparison(b, b).drifts == (0.0, 0.0, 0.0)
+
+
+def test_a_few_inferences_have_no_halves():
+    one = arm_of_traces(steps("a", [90] * 3))
+    assert set(PathComparison(one, one).drifts) == {None}
+
+
+def test_a_path_drifts_as_its_call(tmp_path):
+    """Also relative to the inference."""
+    hot = {"add.out": [20_000] * 7 + [24_000] * 5, "mul.out": [30_000] * 12}
+    a, b = (arm(write_session(tmp_path / f"{name}.etdp", hot)) for name in "ab")
+    for relative in (False, True):
+        calls, paths = (comparison_by(a, b, level, relative=relative) for level in (CALLS, PATH))
+        of_call, of_path = (
+            {
+                row.label.rpartition(" > ")[2]: drift
+                for row, drift in zip(one.rows, one.drifts, strict=True)
+            }
+            for one in (calls, paths)
+        )
+        assert of_call["add.out"] not in (None, 0)
+        assert of_path["native_call_add.out"] == pytest.approx(of_call["add.out"], abs=0.01)
+
+
+def test_paths_are_relative_to_the_inference():
     a, b = arms("06_portable_vs_xnnpack")
     absolute, relative = PathComparison(a, b), comparison_by(a, b, PATH, relative=True)
     factor = relative.common_factor
@@ -71,5 +109,4 @@ def test_paths_are_relative_to_the_inference_and_only_it_drifts():
     fall = relative.waterfall
     parts = fall.a, fall.common, fall.pairs, fall.only_a, fall.only_b, fall.rest
     assert sum(parts) == pytest.approx(fall.b)
-    assert set(absolute.drifts) == {None}
     assert absolute.inference_drift == Comparison(a, b).inference_drift != 0

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import median_of_sessions
+from viewer.analysis.comparison.arms import Arm, half_sessions, median_of_sessions
 from viewer.analysis.comparison.changes.paths.joined_paths import (
     JoinedPaths,
     PathOfSlice,
@@ -107,6 +107,26 @@ class PathChanges:
         """Which paths only A has, and which only B."""
         a, b = (np.isnan(ns) for ns in self.total_ns)
         return b, a
+
+    def halves(self, arm: Arm) -> tuple[Floats, Floats, Floats]:
+        """Return the totals in the first and in the second half of the sessions of an arm, in ns.
+
+        Both have the shape (sessions, paths), with NaN for a session that has too few inferences.
+        Last, by how much the times of every path differ at least.
+        """
+        times: tuple[list[Floats], list[Floats]] = [], []
+        grain = np.zeros(len(self))
+        for session in arm.sessions:
+            for own, half in zip(times, half_sessions(session), strict=True):
+                if not half.runs:
+                    own.append(np.full(len(self), np.nan))
+                    continue
+                path = self.of_file[session.table.trace.path]
+                found = times_of_paths(half, self.paths, path)
+                own.append(found.own)
+                grain = np.maximum(grain, found.grain)
+        first, last = (np.array(own).reshape(-1, len(self)) for own in times)
+        return self.paths.rolled(first), self.paths.rolled(last), self.paths.rolled(grain)
 
     def names_of(self, path: int) -> list[str]:
         """Return the names of the calls from the outermost to that of a path."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.comparison.arms import CALLS, INFERENCE, PATH, Arm
+from viewer.analysis.comparison.arms import CALLS, PATH, Arm, drifts_of
 from viewer.analysis.comparison.changes.paths.path_changes import (
     BETWEEN,
     has_records,
@@ -86,9 +86,13 @@ class PathComparison(Comparison):
 
     @cached_property
     def _drifts(self) -> tuple[float | None, ...]:
-        """That of the inference only: halves of sessions have no paths of their own."""
-        inference = Comparison(self.changes.calls.a, self.changes.calls.b, INFERENCE)
-        return (*(None for _ in range(len(self.changes))), inference.inference_drift)
+        changes, calls = self.changes, self.changes.calls
+        halves, grain = [], np.zeros(len(changes))
+        for side, arm in enumerate((calls.a, calls.b)):
+            first, last, own = changes.halves(arm)
+            halves.append(calls.with_half_inferences(side, first, last))
+            grain = np.maximum(grain, own)
+        return drifts_of(halves, np.append(grain, 0.0))
 
     @cached_property
     def waterfall(self) -> Waterfall | None:
