@@ -6,12 +6,19 @@ import pytest
 
 from tests.analysis.comparison.test_comparison import BASE, NOISE, sessions
 from tests.analysis.comparison.test_rows import arms
-from tests.builders.compare_sessions import arm, write_sessions
+from tests.builders.compare_sessions import arm, write_session, write_sessions
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
-from viewer.reports.compare_sentences import explanation, headline, whole_inference, whole_name
+from viewer.analysis.comparison.steps import steps_of
+from viewer.reports.compare_sentences import (
+    explanation,
+    headline,
+    whole_and_rows,
+    whole_inference,
+    whole_name,
+)
 from viewer.reports.compare_text import compare_text
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.run_choice import of_numbers
@@ -63,6 +70,28 @@ def test_parts_of_one_file_are_named(tmp_path):
     assert compare_text(Comparison(one, more)).startswith(
         "A: inference 1 of a0.etdp\nB: inferences 2 to 7 of a0.etdp\n"
     )
+
+
+def test_an_inference_much_longer_than_its_rows_says_why(a, tmp_path):
+    """Every inference is interrupted in another call, so no median of a call shows it."""
+    assert whole_and_rows(Comparison(a, a), steps_of(Comparison(a, a)).a_ns) == ""
+    times = {name: [100_000] * 12 for name in ("a.out", "b.out", "c.out", "d.out")}
+    for n in range(12):
+        times[list(times)[n % 4]][n] = 5_000_000
+    hot = arm(write_session(tmp_path / "hot.etdp", times))
+    said = whole_and_rows(Comparison(hot, hot), steps_of(Comparison(hot, hot)).a_ns)
+    assert said.startswith(
+        "This median of totals is longer than the sum of the medians of its rows"
+    )
+    assert "(400.000 µs in A)" in said.replace("\u202f", " ")
+
+
+def test_units_that_work_at_once_have_a_larger_sum():
+    names = ("compile_c1_css_cdma", "compile_c3_taskid_mtu")
+    comparison = Comparison(*(arm(DATA / "torq" / f"{name}.csv") for name in names))
+    said = whole_and_rows(comparison, steps_of(comparison).a_ns)
+    assert said.startswith("Shorter than the sum of the medians of its rows (191.231")
+    assert said.endswith("in A): rows run at the same time.")
 
 
 def test_estimates_of_a_profile_ask_for_no_sessions():

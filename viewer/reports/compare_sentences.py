@@ -14,6 +14,8 @@ from viewer.reports.compare_text import change_text, difference_text, interval_t
 
 # Changed rows that the second sentence names.
 _MOST_NAMED = 3
+# How many times a sum of medians must be longer than a median of sums, or shorter, to be explained.
+_LARGE = 1.1
 
 
 def headline(comparison: Comparison) -> str:
@@ -74,6 +76,25 @@ def whole_inference(one: Compared) -> tuple[str, str]:
     if one.doubt is not None:
         parts.append(f"Why: {one.doubt.value}.")
     return words[one.verdict], " ".join(parts)
+
+
+def whole_and_rows(comparison: Comparison, rows_ns: float) -> str:
+    """Return why the whole inference of A differs from the sum of its rows; "" if it hardly does.
+
+    rows_ns: the sum of the medians of the rows of A.
+    """
+    whole = comparison.inference.a_ns
+    if not whole or not rows_ns or max(whole, rows_ns) <= _LARGE * min(whole, rows_ns):
+        return ""
+    of_rows = f"the sum of the medians of its rows ({format_time(round(rows_ns))} in A)"
+    if whole < rows_ns:
+        return f"Shorter than {of_rows}: rows run at the same time."
+    if _are_files(comparison):
+        return f"Longer than {of_rows}: it includes the time between them."
+    return (
+        f"This median of totals is longer than {of_rows}: it includes the time between calls, and "
+        "in each inference a different call may take long."
+    )
 
 
 def _are_files(comparison: Comparison) -> bool:

@@ -14,6 +14,7 @@ from viewer.gui.panels.delegation.compared import (
     NONE_MOVED,
     OUTSIDE_BOTH,
     SHARED,
+    TOTALS,
     UNKNOWN,
     compare_delegation,
     only_in,
@@ -71,6 +72,12 @@ def number_of(panel, section, at=0):
     """The number of a row of a section in the table."""
     wanted = rows_of(panel, section)[at][1]
     return next(i for i, row in enumerate(panel.model.rows) if row is wanted)
+
+
+def test_figures_are_totals(panel):
+    assert panel.subtitle.text() == "totals, medians of 1 + 1 sessions"
+    tips = [heading.tip for heading in panel.model.contents.headings]
+    assert tips[1:3] == [TOTALS, TOTALS]
 
 
 def test_delegates_and_what_is_not_delegated_have_both_times(panel):

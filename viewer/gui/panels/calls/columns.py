@@ -8,7 +8,7 @@ from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
 
 CALL = "The name of a slice, below the names of those around it."
-_MEDIANS = "Sum of the medians of the session medians of all that is in it, per inference."
+_MEDIANS = "Sum of the medians of all calls in it, per inference."
 
 
 class CallColumn(Enum):

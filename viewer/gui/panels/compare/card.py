@@ -16,7 +16,13 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, label
 from viewer.gui.qt.widgets.verdict_marks import VerdictMark
 from viewer.model.times import counted
-from viewer.reports.compare_sentences import explanation, headline, whole_inference, whole_name
+from viewer.reports.compare_sentences import (
+    explanation,
+    headline,
+    whole_and_rows,
+    whole_inference,
+    whole_name,
+)
 from viewer.reports.compare_text import RELATIVE, is_of_files
 from viewer.view.compared.open_comparison import OpenComparison
 
@@ -37,6 +43,7 @@ class CompareCard(QWidget):
     def __init__(self, found: OpenComparison, theme: Theme) -> None:
         super().__init__()
         self._theme, self._found, self._comparison = theme, found, found.calls
+        self._steps_found = steps_of(self._comparison)
         self._column = QVBoxLayout(self)
         inset = theme.px(_INSET)
         self._column.setContentsMargins(inset, inset, inset, inset)
@@ -71,6 +78,9 @@ class CompareCard(QWidget):
         texts.setSpacing(theme.px(2))
         texts.addWidget(label(f"Whole {whole_name(self._comparison)}: {verdict}", theme, "section"))
         texts.addWidget(label(figures, theme, "cell", "text2", wrap=True))
+        why = whole_and_rows(self._comparison, self._steps_found.a_ns)
+        if why:
+            texts.addWidget(label(why, theme, "caption", "text2", wrap=True))
         row.addLayout(texts, 1)
         self._column.addWidget(frame)
         if one.sessions_a or one.sessions_b:
@@ -78,10 +88,10 @@ class CompareCard(QWidget):
             self._column.addWidget(dots)
 
     def _steps(self) -> None:
-        found = steps_of(self._comparison)
+        found = self._steps_found
         if not found.steps:
             return
-        self._section("From A to B", f"sum of the rows, per {whole_name(self._comparison)}")
+        self._section("From A to B", f"sum of medians, per {whole_name(self._comparison)}")
         chart = StepChart(found.a_ns, found.steps, found.b_ns, self._theme)
         chart.picked.connect(self.row_picked)
         self._column.addWidget(chart)

@@ -50,6 +50,10 @@ NO_CALLS = (
 NONE_CALLED = "No delegate was called in A or B. All operators ran outside delegates."
 NONE_MOVED = "A and B delegate the same operators."
 UNKNOWN = "Without an ETRecord of A and B, the operators in delegate calls are unknown."
+TOTALS = (
+    "Median of the session medians of the total of all calls, per inference. It is longer than the "
+    "sum of the medians of these calls if in each inference a different one takes long."
+)
 NOT_DIVIDED = (
     "A call shares its time among its operators: it is compared with all that runs them in the "
     "other arm."
@@ -67,7 +71,7 @@ class ComparedDelegation:
     @property
     def subtitle(self) -> str:
         """What the figures are."""
-        return self.found.subtitle
+        return f"totals, {self.found.subtitle}"
 
 
 def compare_delegation(found: OpenComparison) -> ComparedDelegation:
@@ -120,10 +124,9 @@ class _Page:
         return self._page()
 
     def _page(self) -> DelegationPage:
-        headings = change_headings(
-            "Delegate or operator", self._scale, has_lines=self._has_lines
-        )  # fmt: skip
-        contents = OperatorContents(headings, tuple(self._rows))
+        headings = change_headings("Delegate or operator", self._scale, has_lines=self._has_lines)
+        own = (replace(one, tip=TOTALS) if one.title in "AB" else one for one in headings)
+        contents = OperatorContents(tuple(own), tuple(self._rows))
         program = self._calls.a.program
         if program is not None:
             contents = replace(contents, place=lambda i: source_place(program, i))
