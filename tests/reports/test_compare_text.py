@@ -11,6 +11,7 @@ from tests.builders.path_arms import arm_of_traces, nested
 from tests.paths import DATA
 from viewer.analysis.comparison.changes.paths.path_rows import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.reports.compare import compare_facts
 from viewer.reports.compare_text import (
     compare_markdown,
     compare_text,
@@ -45,6 +46,13 @@ def test_all_rows_are_shown_only_on_request():
     assert "26 more rows: 26 inconclusive. --all shows them." in short
     assert "more rows" not in long
     assert long.count("inconclusive: one session") == 28 + 1  # and the whole inference
+
+
+def test_people_read_what_a_time_is_below_and_scripts_a_stable_reason(slower):
+    (line,) = (line for line in compare_text(slower).splitlines() if "tiny.out" in line)
+    assert "inconclusive: below clock resolution" in line
+    (row,) = (row for row in compare_facts(slower)["rows"] if row["label"] == "tiny.out")
+    assert row["reason"] == "below the clock"
 
 
 def test_too_few_sessions_are_explained(tmp_path):

@@ -48,7 +48,7 @@ def test_what_is_not_proven_is_left_open_if_it_may_be_as_large(tmp_path):
     assert failing(few, parse_rule("slower > 5%")) == []
     assert "conv.out" in undecided(few, parse_rule("slower > 5%"))
     assert "conv.out" not in undecided(few, parse_rule("slower > 9999%"))
-    assert "tiny.out" not in undecided(few, parse_rule("slower > 5%"))  # below the clock
+    assert "tiny.out" not in undecided(few, parse_rule("slower > 5%"))  # below clock resolution
 
 
 def test_a_limit_below_the_threshold_is_refused():

@@ -10,7 +10,13 @@ from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.model.times import counted, format_time
-from viewer.reports.compare_text import change_text, difference_text, interval_text, is_of_files
+from viewer.reports.compare_text import (
+    change_text,
+    difference_text,
+    interval_text,
+    is_of_files,
+    reason_text,
+)
 
 # Changed rows that the second sentence names.
 _MOST_NAMED = 3
@@ -74,7 +80,7 @@ def whole_inference(one: Compared) -> tuple[str, str]:
     if one.interval is not None:
         parts.append(f"95 % interval {interval_text(one)}.")
     if one.doubt is not None:
-        parts.append(f"Why: {one.doubt.value}.")
+        parts.append(f"Why: {reason_text(one.doubt)}.")
     return words[one.verdict], " ".join(parts)
 
 

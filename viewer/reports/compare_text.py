@@ -89,7 +89,7 @@ def sentence(comparison: Comparison) -> str:
         what = "B takes as long as A" if files else "An inference takes as long in B as in A"
         return f"{what} ({by})."
     if one.verdict is Verdict.CANNOT_TELL:
-        why = one.doubt.value if one.doubt else ""
+        why = reason_text(one.doubt) if one.doubt else ""
         return f"Whether B is slower or faster is inconclusive: {why} ({by})."
     return f"B is {WORDS[one.verdict]} than A: {by}."
 
@@ -115,6 +115,11 @@ def interval_text(one: Compared) -> str:
     if max(one.interval) >= 1:
         return " to ".join(f"{1 + change:.2f} x" for change in one.interval)
     return " to ".join(map(_percent, one.interval))
+
+
+def reason_text(doubt: Doubt) -> str:
+    """Return why nothing can be told, as people read it: JSON keeps the value of `Doubt`."""
+    return "below clock resolution" if doubt is Doubt.BELOW_CLOCK else doubt.value
 
 
 def median_text(ns: float | None) -> str:
@@ -144,7 +149,7 @@ def verdict_text(one: Compared) -> str:
     """Return a verdict with its reason and the interval, without a period at the end."""
     text = WORDS[one.verdict].capitalize()
     if one.doubt is not None:
-        text += f": {one.doubt.value}"
+        text += f": {reason_text(one.doubt)}"
     if one.interval is not None:
         text += f". 95 % interval of the change: {interval_text(one)}"
     if one.detectable is not None and one.verdict is Verdict.CANNOT_TELL:
@@ -228,7 +233,7 @@ def _shown(comparison: Comparison, everything: bool) -> tuple[list[_Listed], lis
 def _cells(row: Row, one: Compared, drift: float | None) -> list[str]:
     verdict = WORDS[one.verdict]
     if one.doubt is not None:
-        verdict += f": {one.doubt.value}"
+        verdict += f": {reason_text(one.doubt)}"
     verdict += f"; {drifting}" if (drifting := drift_text(drift, one)) else ""
     return [
         "" if one.doubt is Doubt.DIFFERENT_CLOCKS else difference_text(one.change_ns),
