@@ -75,6 +75,18 @@ def test_a_row_has_both_times_the_change_and_the_verdict(panel):
     assert panel.subtitle.text().startswith("17 paths: 2 slower · medians of 3 + 3 sessions")
 
 
+def test_a_narrow_panel_keeps_the_verdicts_of_its_title(panel):
+    def shown(width):
+        panel.subtitle.resize(width, 20)
+        return panel.subtitle.shown_text
+
+    full = panel.subtitle.text()
+    advance = panel.subtitle.fontMetrics().horizontalAdvance
+    assert shown(advance(full) + 9) == full
+    assert shown(advance(full) - 9) == "17 paths: 2 slower"
+    assert shown(advance("17 paths: 2 slower") - 9) == "2 slower"
+
+
 def test_the_largest_change_comes_first(panel):
     below = listed(panel)[1:]
     assert below[0] == "Method::execute/blocks.1.dw · convolution"

@@ -118,6 +118,12 @@ class ChangeTexts(NodeTexts):
         changes = self.changed.changes
         return f"{counts_text(changes)} · {medians_text(changes)}"
 
+    @property
+    def shorter_subtitles(self) -> tuple[str, ...]:
+        counts = counts_text(self.changed.changes)
+        alone = counts.partition(": ")[2] or counts.rpartition(", ")[2]
+        return counts, alone, alone.partition(", ")[0]
+
     def footer(self) -> str:
         alone = " · Only in A: its time in A" if self.changed.changes.only[0].any() else ""
         return f"Width: time in B{alone}"

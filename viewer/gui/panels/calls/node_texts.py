@@ -69,6 +69,11 @@ class NodeTexts:
         """Return what the figures cover; several: whether to name the file."""
         raise NotImplementedError
 
+    @property
+    def shorter_subtitles(self) -> tuple[str, ...]:
+        """Shorter texts for a narrow panel, from the longest to the shortest."""
+        return ()
+
     def footer(self) -> str:
         """Return how the figures add up, and what is not counted."""
         raise NotImplementedError

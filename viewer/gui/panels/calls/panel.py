@@ -364,6 +364,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         """Show above the graph what a search found, or else the scope."""
         texts = self.model.texts
         scope = texts.subtitle(several=len(self._session.traces) > 1) if texts is not None else ""
+        self.subtitle.shorter = texts.shorter_subtitles if texts is not None and not text else ()
         self.subtitle.setText(text or scope)
         self.subtitle.hint = f"{text}\n{scope}" if text else ""
 

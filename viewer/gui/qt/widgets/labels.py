@@ -124,7 +124,8 @@ class ElidedLabel(QLabel):
 
     `cut` is where to elide; the middle for paths, so that the file name stays visible. `hint`
     replaces the tooltip, elided or not. If the width is less than `least` px, text that does not
-    fit is not shown at all.
+    fit is not shown at all. `shorter` has texts that are shown instead of one that does not fit: the
+    first that does, or else the last one, elided.
     """
 
     def __init__(
@@ -139,6 +140,7 @@ class ElidedLabel(QLabel):
         self._cut = cut
         self.hint = ""
         self.least = 0
+        self.shorter: tuple[str, ...] = ()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setFont(theme.font(role))
         self.setProperty("tone", tone)
@@ -150,7 +152,9 @@ class ElidedLabel(QLabel):
         width, metrics = self.contentsRect().width(), self.fontMetrics()
         if width < self.least and metrics.horizontalAdvance(measurable(self.text())) > width:
             return ""
-        return elided_text(metrics, self.text(), self._cut, width)
+        texts = self.text(), *self.shorter
+        fitting = (t for t in texts if metrics.horizontalAdvance(measurable(t)) <= width)
+        return elided_text(metrics, next(fitting, texts[-1]), self._cut, width)
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
