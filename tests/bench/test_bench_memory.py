@@ -13,6 +13,10 @@ import pytest
 from tests.builders.bench_sizes import size
 from tests.builders.planned_methods import kernel, planned_method
 from viewer.analysis.memory.plan import memory_plan
+from viewer.gui.panels.memory.answer import MemoryQuestion, work_out
+from viewer.gui.panels.memory.contents import MemoryMode, rows_of
+from viewer.program.executable.executable import Executable
+from viewer.workspace.workspace import Workspace
 
 COUNT = size(5_000, 500)
 
@@ -45,3 +49,15 @@ def test_a_large_program_is_planned(window):
     print(f"\n{COUNT} instructions, {len(plan.storages)} storages, up to {window} alive: "
           f"{took:.3f} s; a loop over all values {floor:.4f} s")  # fmt: skip
     assert plan.peak > 0
+
+
+def test_a_panel_of_a_large_program_is_filled():
+    method, space = chain(COUNT, 200), Workspace()
+    program = Executable("a.pte", "ExecuTorch program", "", (method,), (), 1)
+    space.add(program)
+    began = time.process_time()
+    answer = work_out(MemoryQuestion(space, program, method, None, None, warm_up=False))
+    rows = rows_of(answer, MemoryMode.TENSORS)
+    colors = rows.colors(answer.colors(None))
+    print(f"\n{COUNT} instructions: plan, texts and colors {time.process_time() - began:.3f} s")
+    assert len(rows.contents.rows) == len(colors) == len(answer.plan.storages)

@@ -42,10 +42,10 @@ def display_name(path: str) -> str:
 
 def one_line(text: str) -> str:
     """A name or sentence from a file on one line, with control characters escaped."""
-    escaped = (
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain_spaces(text)
-    )
-    return "".join(escaped)
+    plain = plain_spaces(text)
+    if plain.isprintable():
+        return plain
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
 
 
 def capped(text: str) -> str:

@@ -74,8 +74,9 @@ class _Lifetimes:
         self._method = method
         tensors = method.tensors
         count = len(tensors)
-        self._tensor_of = np.full(method.value_count, -1)
-        self._tensor_of[tensors.value] = np.arange(count)
+        tensor_of = np.full(method.value_count, -1)
+        tensor_of[tensors.value] = np.arange(count)
+        self._tensor_of: list[int] = tensor_of.tolist()  # read one by one
         known = (tensors.size > 0) & (tensors.dynamism != Dynamism.UNBOUND)
         known &= (tensors.offset < _LIMIT) & (tensors.size < _LIMIT)
         self._is_planned = (tensors.memory != NONE) & (tensors.offset != NONE) & known
@@ -123,9 +124,10 @@ class _Lifetimes:
 
     def _tensors(self, values: tuple[int, ...]) -> Iterator[int]:
         """The tensors among values, also those in lists, in their order."""
+        lists, tensor_of, count = self._method.lists, self._tensor_of, len(self._tensor_of)
         for value in values:
-            for one in self._method.lists.get(value, (value,)):
-                tensor = int(self._tensor_of[one]) if 0 <= one < len(self._tensor_of) else -1
+            for one in lists.get(value, (value,)):
+                tensor = tensor_of[one] if 0 <= one < count else -1
                 if tensor >= 0:
                     yield tensor
 

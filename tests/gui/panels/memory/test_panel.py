@@ -82,14 +82,21 @@ def test_a_profile_adds_times_and_a_record_operators(llama):
     assert llama.arena.axis is llama.shown_answer.time
     titles = [heading.title for heading in llama.model.contents.headings]
     assert titles[-2:] == ["Live", "At peak"]
-    assert llama.footer.text() == "No delegates · Times of forward · run 2 of 3 (typical)"
+    assert llama.footer.text() == (
+        "No delegates · Times of forward · run 2 of 3, the inference of median duration"
+    )
     assert "1.8 kB" in plain_spaces(llama.figures.text())
 
 
 def test_the_picked_inference_has_the_times(llama, qtbot):
     pick_run(llama.session, (0, len(llama.session.traces[0].trace.runs) - 1))
     qtbot.waitUntil(lambda: "run 3 of 3" in llama.footer.text())
-    assert "typical" not in llama.footer.text()
+    assert "median" not in llama.footer.text()
+
+
+def test_the_profile_is_named_if_there_are_several(show, qtbot):
+    panel = show(*LLAMA, "etdump/cond_portable_x5.etdp")
+    assert "run 2 of 3 of llama.etdp, " in panel.footer.text()
 
 
 def test_a_click_on_a_box_selects_the_operator_that_writes_it(llama, qtbot):

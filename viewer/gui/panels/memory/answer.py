@@ -51,6 +51,11 @@ class MemoryQuestion:
     run: Run | None
     warm_up: bool
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the name of the profile is shown, as there are several."""
+        return len(self.space.traces) > 1
+
 
 @dataclass(frozen=True, slots=True)
 class Writer:
@@ -146,17 +151,24 @@ class MemoryAnswer:
 
         palette: the index of every operator.
         """
-        kernels = by_name([writer.name for writer in self.writers])
-        found = np.full(len(self.writers), PLAIN, np.uint8)
-        for i, writer in enumerate(self.writers):
-            if len(writer.operators) == 1:
-                own = writer.operators[0]
-                found[i] = own % OPERATORS if palette is None else palette[own]
-            elif writer.operators:
-                found[i] = SLAB
-            elif writer.instruction >= 0:
-                found[i] = kernels[i]
+        found, (at, own) = self._plain_colors.copy(), self._single_operators
+        found[at] = own % OPERATORS if palette is None else palette[own]
         return found
+
+    @cached_property
+    def _plain_colors(self) -> Palette:
+        """The colors of what no single operator wrote."""
+        found = by_name([writer.name for writer in self.writers])
+        found[np.array([writer.instruction < 0 for writer in self.writers], np.bool_)] = PLAIN
+        found[np.array([len(writer.operators) > 0 for writer in self.writers], np.bool_)] = SLAB
+        return found
+
+    @cached_property
+    def _single_operators(self) -> tuple[Ints, Ints]:
+        """The storages that a single operator wrote, and its number."""
+        own = [(i, w.operators[0]) for i, w in enumerate(self.writers) if len(w.operators) == 1]
+        at, operator = np.array(own, np.int64).reshape(-1, 2).T
+        return at, operator
 
     def live_ticks(self, storage: int) -> int:
         """Return for how many ticks a storage was in use in the inference, -1 if not known."""

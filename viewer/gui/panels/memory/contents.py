@@ -22,7 +22,7 @@ from viewer.gui.panels.base.operator_tables.contents import (
 )
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.memory.answer import MemoryAnswer, Writer
-from viewer.model.text import bytes_text
+from viewer.model.text import bytes_text, display_name
 from viewer.model.times import (
     counted,
     format_share,
@@ -34,6 +34,7 @@ from viewer.model.times import (
 from viewer.program.executable.executable import InstructionKind
 from viewer.render.palette import SLAB, Palette
 
+MEDIAN = ", the inference of median duration"
 AT_PEAK = "✓"
 NO_MODULE = "(no module)"
 _LONGEST_HINT = 24  # characters
@@ -318,5 +319,6 @@ def beside_text(answer: MemoryAnswer) -> str:
     shown = answer.question.shown
     if answer.time is not None and answer.time.times is not None and shown is not None:
         label = run_label(shown.table, answer.time.times.run)
-        parts.append(f"Times of {label}{' (typical)' if answer.is_typical else ''}")
+        name = f" of {display_name(shown.file.path)}" if answer.question.is_named else ""
+        parts.append(f"Times of {label}{name}{MEDIAN if answer.is_typical else ''}")
     return " · ".join(parts)

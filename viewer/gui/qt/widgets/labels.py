@@ -124,8 +124,8 @@ class ElidedLabel(QLabel):
 
     `cut` is where to elide; the middle for paths, so that the file name stays visible. `hint`
     replaces the tooltip, elided or not. If the width is less than `least` px, text that does not
-    fit is not shown at all. `shorter` has texts that are shown instead of one that does not fit: the
-    first that does, or else the last one, elided.
+    fit is not shown at all. Of `shorter`, the first text that fits is shown instead of one that
+    does not, or else the last one, elided.
     """
 
     def __init__(
