@@ -9,8 +9,6 @@ ExecuTorch.
 
 from __future__ import annotations
 
-import mmap
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from viewer.codecs.flatbuffer import Buffer, Tables
 from viewer.codecs.reading import UnreadableFile
+from viewer.formats.mapped_file import MappedFile
 
 PROGRAM, BUNDLED = b"ET12", b"BP08"
 DAMAGED = "The file is damaged or truncated: copy it again, or export it again"
@@ -59,16 +58,16 @@ def sniff(head: bytes) -> bool:
 
 
 def open_container(path: str) -> Container:
-    """Map a file and find the program in it. Raises UnreadableFile, OSError, `Malformed`."""
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size < _LEAST:
-            raise UnreadableFile(
-                path, "the file ends before its program starts", where="byte 0", remedy=DAMAGED
-            )
-        # Pages are read when they are touched: weights never are.
-        content = np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), np.uint8)
-    base = 0
+    """Map a file and find the program in it. Raises UnreadableFile, OSError, `Malformed`.
+
+    Only pages that are touched are read: weights never are.
+    """
+    file = MappedFile(path)
+    if file.size < _LEAST:
+        raise UnreadableFile(
+            path, "the file ends before its program starts", where="byte 0", remedy=DAMAGED
+        )
+    base, content = 0, file.bytes
     if content[4:8].tobytes() == BUNDLED:
         base, length = _bundled_program(content)
         content = content[base : base + length]
@@ -79,7 +78,7 @@ def open_container(path: str) -> Container:
             where=f"byte {base + 4}",
             remedy="Choose the .pte file that the export wrote",
         )
-    return _with_header(path, content, base, size)
+    return _with_header(path, content, base, file.size)
 
 
 def _bundled_program(content: NDArray[np.uint8]) -> tuple[int, int]:
