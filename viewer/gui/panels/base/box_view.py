@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QContextMenuEvent,
     QHideEvent,
+    QImage,
     QKeyEvent,
     QMouseEvent,
+    QPainter,
+    QPen,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QMenu
@@ -24,6 +29,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, WheelTurn, turn_of
 from viewer.gui.qt.widgets.hover_tip import HoverTip
+from viewer.render.canvas import Canvas
 
 _KEY_STEP = 1.5
 _MOVES = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
@@ -293,3 +299,26 @@ class BoxView(QAbstractScrollArea):
             self._step(key)
         elif self._current >= 0:
             self.zoom_to(self._current)
+
+
+def paint_ring(painter: QPainter, box: QRectF, width: int, theme: Theme) -> None:
+    """Paint a ring inside a box: of 2 px if it is selected, of 1 px otherwise."""
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    if width > 1:
+        # A line of the canvas between ring and fill, which makes it visible on every color.
+        painter.setPen(QPen(theme.color("canvas"), 1))
+        painter.drawRect(box.adjusted(2.5, 2.5, -2.5, -2.5))
+    pen = QPen(theme.color("ring"), width)
+    pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+    painter.setPen(pen)
+    half = width / 2
+    painter.drawRect(box.adjusted(half, half, -half, -half))
+
+
+def image_of(pixels: NDArray[np.uint32], canvas: Canvas) -> QImage:
+    """Return the device pixels of a canvas as an image of their own."""
+    image = QImage(
+        pixels.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
+    ).copy()
+    image.setDevicePixelRatio(canvas.ratio)
+    return image

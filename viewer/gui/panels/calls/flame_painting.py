@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPixmap
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
 
 from viewer.arrays import Bools, Ints
+from viewer.gui.panels.base.box_view import image_of, paint_ring
 from viewer.gui.panels.calls.legend import paint_hatching
 from viewer.gui.panels.calls.node_texts import NodeTexts
 from viewer.gui.qt.theme.theme import Theme
@@ -117,12 +118,7 @@ class FlamePainter:
             np.empty((canvas.lines, canvas.columns), np.uint32),
             canvas.ratio,
         )
-        image = QImage(
-            pixels.data, canvas.columns, canvas.lines, canvas.columns * 4,
-            QImage.Format.Format_RGB32,
-        ).copy()  # fmt: skip
-        image.setDevicePixelRatio(canvas.ratio)
-        return image
+        return image_of(pixels, canvas)
 
     def _paint_labels(self, painter: QPainter, frame: FlameFrame, canvas: Canvas) -> None:
         texts, labels, row_height = frame.texts, self._labels, self.row
@@ -200,18 +196,8 @@ class FlamePainter:
     ) -> None:
         """Paint a ring around a node: of 2 px if it is selected, of 1 px below the mouse."""
         box = self.box(frame, canvas, node)
-        if box is None:
-            return
-        width = 1 if hover else 2
-        if not hover:
-            # A line of the canvas between ring and fill, which makes it visible on every color.
-            painter.setPen(QPen(self._theme.color("canvas"), 1))
-            painter.drawRect(box.adjusted(2.5, 2.5, -2.5, -2.5))
-        pen = QPen(self._theme.color("ring"), width)
-        pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
-        painter.setPen(pen)
-        half = width / 2
-        painter.drawRect(box.adjusted(half, half, -half, -half))
+        if box is not None:
+            paint_ring(painter, box, 1 if hover else 2, self._theme)
 
     def box(self, frame: FlameFrame, canvas: Canvas, node: int) -> QRectF | None:
         """Return the visible part of the box of a node in px, None if it is out of view."""

@@ -13,6 +13,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPixmap
 
 from viewer.arrays import Ints
+from viewer.gui.panels.base.box_view import image_of, paint_ring
 from viewer.gui.panels.memory.answer import ArenaAxis, MemoryAnswer
 from viewer.gui.panels.memory.contents import instruction_text, size_text
 from viewer.gui.qt.theme.theme import Theme
@@ -183,12 +184,7 @@ class ArenaPainter:
             for edge in (band.top - 1, band.top + band.lines):
                 if 0 <= edge < len(pixels):
                     pixels[edge] = hairline
-        image = QImage(
-            pixels.data, canvas.columns, canvas.lines, canvas.columns * 4,
-            QImage.Format.Format_RGB32,
-        ).copy()  # fmt: skip
-        image.setDevicePixelRatio(canvas.ratio)
-        return image
+        return image_of(pixels, canvas)
 
     def _paint_captions(self, painter: QPainter, frame: ArenaFrame, canvas: Canvas) -> None:
         theme, answer = self._theme, frame.answer
@@ -315,11 +311,4 @@ class ArenaPainter:
                 continue
             box.setWidth(max(box.width(), 4))
             box.setHeight(max(box.height(), 4))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            if width > 1:
-                painter.setPen(QPen(self._theme.color("canvas"), 1))
-                painter.drawRect(box.adjusted(2.5, 2.5, -2.5, -2.5))
-            pen = QPen(self._theme.color("ring"), width)
-            pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
-            painter.setPen(pen)
-            painter.drawRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2))
+            paint_ring(painter, box, width, self._theme)
