@@ -54,10 +54,8 @@ def explanation(comparison: Comparison) -> str:
     """Return the largest proven changes in words, "" if there are none."""
     changed = [(label, one) for label, one in _rows(comparison) if one.verdict in CHANGED]
     changed.sort(key=lambda each: -abs(each[1].change_ns))
-    parts = [
-        f"{label} is {_size(one)} {one.verdict.value}." for label, one in changed[:_MOST_NAMED]
-    ]
-    return " ".join(parts)
+    parts = [f"{label}: {_size(one)} {one.verdict.value}" for label, one in changed[:_MOST_NAMED]]
+    return "; ".join(parts)
 
 
 def whole_name(comparison: Comparison) -> str:
@@ -84,18 +82,26 @@ def whole_inference(one: Compared) -> tuple[str, str]:
     return words[one.verdict], " ".join(parts)
 
 
-def whole_and_rows(comparison: Comparison, rows_ns: float) -> str:
-    """Return why the whole inference of A differs from the sum of its rows; "" if it hardly does.
+def whole_and_rows(comparison: Comparison, a_ns: float, b_ns: float) -> str:
+    """Return why the whole inference differs from the sum of its rows; "" if it hardly does.
 
-    rows_ns: the sum of the medians of the rows of A.
+    a_ns, b_ns: the sums of the medians of the rows of A and of B. It is about the arm where they
+    differ more.
     """
-    whole = comparison.inference.a_ns
-    if not whole or not rows_ns or max(whole, rows_ns) <= _LARGE * min(whole, rows_ns):
+    whole_a, whole_b = comparison.inference.a_ns, comparison.inference.b_ns
+    if not (whole_a and whole_b and a_ns > 0 and b_ns > 0):
         return ""
-    of_rows = f"the sum of the medians of its rows ({format_time(round(rows_ns))} in A)"
+    in_a, in_b = (max(x, y) / min(x, y) for x, y in ((whole_a, a_ns), (whole_b, b_ns)))
+    if max(in_a, in_b) <= _LARGE:
+        return ""
+    whole, rows_ns, name, arm = (
+        (whole_a, a_ns, "A", comparison.a) if in_a >= in_b else (whole_b, b_ns, "B", comparison.b)
+    )
+    parts = "its rows" if _is_one_run(arm) else "the medians of its rows"
+    of_rows = f"the sum of {parts} ({format_time(round(rows_ns))} in {name})"
     if whole < rows_ns:
         return f"Shorter than {of_rows}: rows run at the same time."
-    if _are_files(comparison):
+    if _is_one_run(arm):
         return f"Longer than {of_rows}: it includes the time between them."
     return (
         f"This median of totals is longer than {of_rows}: it includes the time between calls, and "
@@ -163,6 +169,7 @@ def _untested(comparison: Comparison) -> str:
 
 
 def _is_one_run(arm: Arm) -> bool:
+    """Whether an arm is one inference, or one file without any."""
     return [len(session.runs) for session in arm.sessions] == [1]
 
 

@@ -133,6 +133,11 @@ def difference_text(ns: float) -> str:
     return f"{'+' if whole >= 0 else MINUS}{format_time(abs(whole))}"
 
 
+def change_ns_text(one: Compared) -> str:
+    """Return a change as a difference of times, "" for different clocks, which have none."""
+    return "" if one.doubt is Doubt.DIFFERENT_CLOCKS else difference_text(one.change_ns)
+
+
 def drift_text(drift: float | None, one: Compared) -> str:
     """Return "drift within sessions +8.0 %" if a row changes more in them than from A to B."""
     if drift is None or not drift_exceeds(drift, one.change):
@@ -236,7 +241,7 @@ def _cells(row: Row, one: Compared, drift: float | None) -> list[str]:
         verdict += f": {reason_text(one.doubt)}"
     verdict += f"; {drifting}" if (drifting := drift_text(drift, one)) else ""
     return [
-        "" if one.doubt is Doubt.DIFFERENT_CLOCKS else difference_text(one.change_ns),
+        change_ns_text(one),
         change_text(one),
         interval_text(one),
         median_text(one.a_ns),

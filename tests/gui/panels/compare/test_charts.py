@@ -28,6 +28,16 @@ def test_a_click_on_the_step_of_a_row_picks_it(theme, qtbot):
     assert picked.args == [7]
 
 
+def test_labels_have_their_width_if_there_is_room(theme, qtbot):
+    long = Step("stem · convolution and 26 more → XnnpackBackend", -5.0, Verdict.FASTER, 7)
+    made = StepChart(40.0, (long,), 35.0, theme)
+    qtbot.addWidget(made)
+    made.resize(340, made.sizeHint().height())
+    narrow = made.label_width
+    made.resize(1000, made.sizeHint().height())
+    assert narrow < made.fontMetrics().horizontalAdvance(long.label) <= made.label_width
+
+
 def test_a_screen_reader_hears_all_steps(theme, qtbot):
     told = chart(theme, qtbot).accessibleDescription()
     assert told.startswith("A 4.368")

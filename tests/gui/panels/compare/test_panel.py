@@ -47,7 +47,7 @@ def test_the_answer_comes_first(panel):
     assert shown[0].startswith("1 of 3 operators changed; it takes") or shown[0].startswith(
         "1 of 3 calls changed; it takes"
     )
-    assert any(text.startswith("add.out is") for text in shown)
+    assert any(text.startswith("add.out: ") for text in shown)
     assert "4 + 4" in shown
 
 

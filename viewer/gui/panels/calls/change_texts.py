@@ -23,7 +23,7 @@ from viewer.reports.changed_calls import (
     medians_text,
     path_lines,
 )
-from viewer.reports.compare_text import change_text, difference_text
+from viewer.reports.compare_text import change_ns_text, change_text, difference_text
 
 
 class ChangeTexts(NodeTexts):
@@ -63,7 +63,8 @@ class ChangeTexts(NodeTexts):
     def _value(self, node: int, column: CallColumn) -> float | None:
         one = self.changed.compared(node)
         if column is CallColumn.CHANGE:
-            return float(self.changed.calls.change_ns[node])
+            has_none = one is not None and not change_ns_text(one)
+            return None if has_none else float(self.changed.calls.change_ns[node])
         if one is None:
             return float(self.changed.table.total[node]) if column is CallColumn.A else None
         if column is CallColumn.A:
@@ -125,7 +126,7 @@ class ChangeTexts(NodeTexts):
         return counts, alone, alone.partition(", ")[0]
 
     def footer(self) -> str:
-        alone = " · Only in A: its time in A" if self.changed.changes.only[0].any() else ""
+        alone = ", or else in A" if self.changed.changes.only[0].any() else ""
         return f"Width: time in B{alone}"
 
     def found(self, matches: Matches) -> str:

@@ -78,7 +78,8 @@ class CompareCard(QWidget):
         texts.setSpacing(theme.px(2))
         texts.addWidget(label(f"Whole {whole_name(self._comparison)}: {verdict}", theme, "section"))
         texts.addWidget(label(figures, theme, "cell", "text2", wrap=True))
-        why = whole_and_rows(self._comparison, self._steps_found.a_ns)
+        found = self._steps_found
+        why = whole_and_rows(self._comparison, found.a_ns, found.b_ns)
         if why:
             texts.addWidget(label(why, theme, "caption", "text2", wrap=True))
         row.addLayout(texts, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.analysis.comparison.steps import Step
@@ -21,6 +21,7 @@ _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
 _DOT_ROW, _SCALE = 16, 16  # px
 _ROW, _LABEL, _NUMBER, _BAR = 22, 116, 84, 13  # px
+_MOST_LABEL = 0.4  # of the width, for labels
 _RADIUS = 3.0
 
 
@@ -131,7 +132,7 @@ class StepChart(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter = self._theme, QPainter(self)
         low, high = self._range()
-        left, right = theme.px(_LABEL), self.width() - theme.px(_NUMBER)
+        left, right = self.label_width, self.width() - theme.px(_NUMBER)
         scale = max(right - left, 1) / ((high - low) or 1)
         at = self._a
         self._total(painter, 0, "A", self._a, left, left + (self._a - low) * scale)
@@ -150,6 +151,14 @@ class StepChart(QWidget):
         last = len(self._steps) + 1
         self._total(painter, last, "B", self._b, left, left + (self._b - low) * scale)
         painter.end()
+
+    @property
+    def label_width(self) -> int:
+        """The px from the left edge to the bars: all of the labels, if the chart is wide enough."""
+        metrics = QFontMetricsF(self._theme.font("cell"))
+        wanted = max((metrics.horizontalAdvance(step.label) for step in self._steps), default=0.0)
+        most = max(round(_MOST_LABEL * self.width()), self._theme.px(_LABEL))
+        return min(max(round(wanted) + self._theme.px(12), self._theme.px(_LABEL)), most)
 
     def _range(self) -> tuple[float, float]:
         """The times at the left and right ends: all steps, and a part of the totals."""
@@ -187,7 +196,7 @@ class StepChart(QWidget):
         row = theme.px(_ROW)
         painter.setPen(tone)
         painter.setFont(theme.font("cell"))
-        room = QRectF(0, i * row, theme.px(_LABEL) - theme.px(8), row)
+        room = QRectF(0, i * row, self.label_width - theme.px(8), row)
         shown = elided_text(
             painter.fontMetrics(), name, Qt.TextElideMode.ElideMiddle, int(room.width())
         )

@@ -24,7 +24,7 @@ from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_time
 from viewer.program.module_tree import ModuleTree, module_tree
 from viewer.program.program import Program
-from viewer.reports.compare_text import change_text, difference_text, row_sentence, verdict_text
+from viewer.reports.compare_text import change_ns_text, change_text, row_sentence, verdict_text
 from viewer.view.compared.open_comparison import OpenComparison
 
 
@@ -184,14 +184,16 @@ class ComparedRows(ModelRows):
             return one.a_ns
         if cell is ModelColumn.B:
             return one.b_ns
-        return one.change_ns if cell is ModelColumn.CHANGE else one.change
+        if cell is ModelColumn.CHANGE:
+            return one.change_ns if change_ns_text(one) else None
+        return one.change
 
     def _record_text(self, row: ModelRow, cell: ModelColumn) -> str:
         one = self.change(row)
         if one is None:
             return MISSING
         if cell is ModelColumn.CHANGE:
-            return difference_text(round(one.change_ns))
+            return change_ns_text(one) or MISSING
         if cell is ModelColumn.RATIO:
             return change_text(one) or MISSING
         ns = one.a_ns if cell is ModelColumn.A else one.b_ns

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
+from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rollups import LINE
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
-from viewer.reports.compare_text import change_text, difference_text, median_text, row_sentence
+from viewer.reports.compare_text import change_ns_text, change_text, median_text, row_sentence
 from viewer.view.compared.open_comparison import OpenComparison
 
 # With more rows by call, the comparison by line takes more than 50 ms.
@@ -153,7 +153,7 @@ def _change(row: Row, one: Compared) -> LineChange:
     return LineChange(
         median_text(one.a_ns),
         median_text(one.b_ns),
-        "" if one.doubt is Doubt.DIFFERENT_CLOCKS else difference_text(one.change_ns),
+        change_ns_text(one),
         change_text(one),
         one.verdict.value,
         row_sentence(row, one),

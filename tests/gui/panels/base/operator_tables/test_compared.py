@@ -7,6 +7,7 @@ from viewer.analysis.comparison.comparison import Verdict
 from viewer.gui.panels.base.operator_tables.compared import compared_contents, reach_of
 from viewer.gui.panels.base.operator_tables.contents import ColumnKind
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.qt.widgets.change_cells import Dots
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.workspace.workspace import Workspace
@@ -39,6 +40,22 @@ def test_copied_rows_have_whole_ns_and_signs(comparison, qapp):
     assert head.split("\t")[:4] == ["Call", "A, ns", "B, ns", "Change, ns"]
     _, a, b, change, *_ = first.split("\t")
     assert int(b) - int(a) == pytest.approx(int(change), abs=1)
+
+
+def test_times_of_different_clocks_have_no_difference(data, qapp):
+    """A compile profile counts cycles, a runtime profile µs."""
+    names = [str(data / "torq" / f"{x}.csv") for x in ("compile_c3_taskid", "runtime_r0_nss")]
+    space = Workspace()
+    for path in names:
+        space.open(path)
+    compared = OpenComparison(space, arms_of(names[:1], names[1:])).calls
+    model = OperatorModel()
+    model.show(compared_contents(compared, "Operator"))
+    both = [row for row in model.rows if MISSING not in row.texts[1:3]]
+    assert both
+    assert {row.texts[3:5] for row in both} == {(MISSING, MISSING)}
+    at = model.rows.index(both[0])
+    assert model.tsv([at]).splitlines()[1].split("\t")[3] == ""
 
 
 def test_the_scale_of_the_dots_holds_the_sessions_of_what_changed():

@@ -93,9 +93,13 @@ class PathChanges:
 
     @cached_property
     def change_ns(self) -> Floats:
-        """How much longer B takes, in ns; an arm that does not have the path counts as 0."""
+        """How much longer B takes, in ns; an arm that does not have the path counts as 0.
+
+        0 for a path of both arms if these have different clocks.
+        """
         a, b = self.total_ns
-        return np.nan_to_num(b) - np.nan_to_num(a)
+        change = np.nan_to_num(b) - np.nan_to_num(a)
+        return change if self.calls.is_of_time else np.where(np.isfinite(a + b), 0.0, change)
 
     @cached_property
     def verdict(self) -> Ints:

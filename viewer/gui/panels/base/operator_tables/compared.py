@@ -28,7 +28,7 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.qt.widgets.change_cells import Dots, dots_of
 from viewer.model.times import format_time
 from viewer.program.program import Operator
-from viewer.reports.compare_text import change_text, difference_text, row_sentence
+from viewer.reports.compare_text import change_ns_text, change_text, row_sentence
 
 # The changes at the edges of the column of dots, the least and the most.
 _LEAST_REACH, _MOST_REACH = 0.15, 1.0
@@ -112,7 +112,8 @@ def _table_row(
     module, op = name_parts(row.label)
     share = one.change_ns / scale.most if scale.most else 0.0
     times = [MISSING if ns is None else format_time(round(ns)) for ns in (one.a_ns, one.b_ns)]
-    texts = ("", *times, difference_text(round(one.change_ns)), change_text(one) or MISSING, "")
+    changes = change_ns_text(one) or MISSING, change_text(one) or MISSING
+    texts = ("", *times, *changes, "")
     change = one.change or 0.0
     keys: tuple[float | str, ...] = (
         row.label.lower(),
