@@ -44,8 +44,7 @@ def compare_files(session: Session, paths: Collection[str]) -> str:
 
 def compare_inferences(session: Session, file: Trace, a: Run, b: Sequence[Run]) -> None:
     """Compare an inference of a profile with some others of it, which are of one method."""
-    arms = (_arm_of(file, runs) for runs in ((a,), b))
-    compare(session, ComparedArms(*arms))
+    compare(session, ComparedArms(_arm_of(file, (a,)), _arm_of(file, b)))
 
 
 def _arm_of(file: Trace, runs: Sequence[Run]) -> ChosenArm:

@@ -49,6 +49,15 @@ def test_it_names_chosen_inferences(compared, qtbot):
     assert texts == ["inference 3", "inferences 5 to 7 and 9"]
 
 
+def test_profiles_without_inferences_count_none(controller, qtbot):
+    paths = [str(DATA / "torq" / f"{x}.csv") for x in ("compile_c1_css_cdma", "compile_c3_taskid")]
+    open_files(qtbot, controller, *paths)
+    compare(controller.session, arms_of(paths[:1], paths[1:]))
+    settle(qtbot, controller)
+    texts = [label.text() for label in controller.toolbar.arms.findChildren(QLabel)]
+    assert texts == ["1 session", "1 session"]
+
+
 def test_it_swaps_and_ends(compared):
     before = compared.session.state.compared
     button(compared, "⇄").click()

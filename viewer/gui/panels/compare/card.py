@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
@@ -92,7 +93,9 @@ class CompareCard(QWidget):
         found = self._steps_found
         if not found.steps:
             return
-        self._section("From A to B", f"sum of medians, per {whole_name(self._comparison)}")
+        self._section(
+            "From A to B", f"{_sum_text(self._found.arms)}, per {whole_name(self._comparison)}"
+        )
         chart = StepChart(found.a_ns, found.steps, found.b_ns, self._theme)
         chart.picked.connect(self.row_picked)
         self._column.addWidget(chart)
@@ -147,6 +150,12 @@ class CompareCard(QWidget):
         told.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(told, 1)
         self._column.addLayout(row)
+
+
+def _sum_text(arms: Iterable[Arm]) -> str:
+    """What the steps start and end with: of one run in each arm there are no medians."""
+    is_one_run = all([len(one.runs) for one in arm.sessions] == [1] for arm in arms)
+    return "sum of the rows" if is_one_run else "sum of medians"
 
 
 def arm_text(arm: Arm) -> str:

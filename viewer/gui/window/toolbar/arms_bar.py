@@ -18,6 +18,7 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted
+from viewer.reports.compare_text import is_of_files
 
 _SIDE = 16  # px of the letter's frame
 _MOST_TEXT = 200  # px of what an arm is
@@ -117,6 +118,6 @@ def _text(arm: Arm, *, brief: bool) -> str:
     if arm.choice:
         return arm.choice
     sessions = counted(len(arm.sessions), "session")
-    if brief:
+    if brief or is_of_files(arm):
         return sessions
     return f"{sessions} · {counted(sum(len(s.runs) for s in arm.sessions), 'inference')}"
