@@ -13,6 +13,7 @@ from viewer.model.times import counted, format_time
 from viewer.reports.compare_text import (
     change_text,
     difference_text,
+    drift_text,
     interval_text,
     is_of_files,
     reason_text,
@@ -63,8 +64,8 @@ def whole_name(comparison: Comparison) -> str:
     return "profile" if _are_files(comparison) else "inference"
 
 
-def whole_inference(one: Compared) -> tuple[str, str]:
-    """Return the verdict on the inference, and its figures."""
+def whole_inference(one: Compared, drift: float | None = None) -> tuple[str, str]:
+    """Return the verdict on the inference, and its figures. drift: within its sessions."""
     words = {
         Verdict.SLOWER: "slower",
         Verdict.FASTER: "faster",
@@ -79,6 +80,8 @@ def whole_inference(one: Compared) -> tuple[str, str]:
         parts.append(f"95 % interval {interval_text(one)}.")
     if one.doubt is not None:
         parts.append(f"Why: {reason_text(one.doubt)}.")
+    if drifting := drift_text(drift, one):
+        parts.append(f"{drifting[:1].upper()}{drifting[1:]}.")
     return words[one.verdict], " ".join(parts)
 
 

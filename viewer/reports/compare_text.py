@@ -145,9 +145,11 @@ def drift_text(drift: float | None, one: Compared) -> str:
     return f"{DRIFT} {_percent(drift)}"
 
 
-def row_sentence(row: Row, one: Compared) -> str:
-    """Return the verdict on a row with its reason, and why its sides belong together."""
-    return f"{verdict_text(one)}. {row.why[:1].upper()}{row.why[1:]}."
+def row_sentence(row: Row, one: Compared, drift: float | None = None) -> str:
+    """Return the verdict on a row with its reason, its drift, and why its sides belong together."""
+    drifting = drift_text(drift, one)
+    drifting = f"{drifting[:1].upper()}{drifting[1:]}. " if drifting else ""
+    return f"{verdict_text(one)}. {drifting}{row.why[:1].upper()}{row.why[1:]}."
 
 
 def verdict_text(one: Compared) -> str:

@@ -282,6 +282,11 @@ class Comparison:
         """The same of the whole inference."""
         return self._drifts[-1]
 
+    @property
+    def known_drifts(self) -> tuple[float | None, ...]:
+        """`drifts` with that of the inference at the end; all None until they were computed."""
+        return self._drifts if "_drifts" in self.__dict__ else (None,) * (len(self.rows) + 1)
+
     @cached_property
     def _drifts(self) -> tuple[float | None, ...]:
         grain = np.array([*map(self._grain, self.rows), 0.0])

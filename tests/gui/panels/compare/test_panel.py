@@ -7,10 +7,13 @@ from shutil import copyfile
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
+from tests.builders.compare_sessions import write_session
 from tests.builders.compared_windows import arms_of, write_arms
+from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.compare.card import COPY, END, ONE_FILE, SWAP
 from viewer.gui.panels.compare.panel import NOTHING, ComparePanel
 from viewer.gui.session.comparison import compare, compare_inferences
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.reports.compare_text import RELATIVE
 
 
@@ -91,3 +94,17 @@ def test_arms_that_cannot_be_compared_say_why(opened, arms, show_panel, tmp_path
     made = show_panel(ComparePanel, session, 372, 800)
     compare(session, arms_of([arms[0][0], str(copy)], arms[1]))
     assert made.sentence == "Arm A: a0.etdp and copy.etdp are the same recording."
+
+
+def test_a_drift_larger_than_the_change_is_named(opened, show_panel, tmp_path):
+    """Heat or a growing cache may be the cause: each session is slower in its second half."""
+    times = {"add.out": [20_000] * 8 + [30_000] * 4, "mul.out": [30_000] * 12}
+    a, b = ([str(write_session(tmp_path / f"{x}.etdp", times))] for x in "ab")
+    session = opened(*a, *b)
+    made = show_panel(ComparePanel, session, 372, 800)
+    compare(session, arms_of(a, b))
+    assert any("Drift within sessions +18.5 %." in text for text in texts(made))
+    comparison = ComparisonFeed.of(session).answer.calls
+    details = {row.op: row.detail for row in compared_contents(comparison, "Call").rows}
+    assert "Drift within sessions +50.0 %." in details["add.out"]
+    assert "Drift" not in details["mul.out"]

@@ -67,7 +67,7 @@ class CompareCard(QWidget):
 
     def _inference(self) -> None:
         one, theme = self._comparison.inference, self._theme
-        verdict, figures = whole_inference(one)
+        verdict, figures = whole_inference(one, self._comparison.known_drifts[-1])
         frame = QFrame()
         frame.setProperty("card", True)
         row = QHBoxLayout(frame)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPixmap, QPolygonF
 
+from viewer.gui.panels.base.box_view import image_of
 from viewer.gui.panels.sizes.answer import Copies, SizesAnswer
 from viewer.gui.panels.sizes.texts import box_name, box_share_text, box_size_text
 from viewer.gui.panels.sizes.tree import SizeTree
@@ -240,12 +241,7 @@ class TreemapPainter:
         self._fill = self._fills(frame)
         # The last one is that of pixels without a tile, whose number is -1.
         pixels = (np.append(self._fill, ground) | np.uint32(0xFF000000))[self._numbers]
-        image = QImage(
-            pixels.data, canvas.columns, canvas.lines, canvas.columns * 4,
-            QImage.Format.Format_RGB32,
-        ).copy()  # fmt: skip
-        image.setDevicePixelRatio(canvas.ratio)
-        return image
+        return image_of(pixels, canvas)
 
     def _paint_titles(self, painter: QPainter, frame: TreemapFrame, canvas: Canvas) -> None:
         assert self._tiles is not None

@@ -11,8 +11,9 @@ from fractions import Fraction
 
 from PySide6.QtCore import Slot
 
-from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.arms import CALLS, drift_exceeds
 from viewer.analysis.links.link_table import LinkTable
+from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
 from viewer.view.compared.open_comparison import OpenComparison
@@ -31,6 +32,8 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._arranged: tuple[ChosenArm, ChosenArm] | None = None
+        self._drifting = Latest(self)
+        self._drifting.answered.connect(self._take_drifts)
         session.workspace_changed.connect(self._follow)
         session.compared.connect(self._follow_arms)
         self._follow()
@@ -74,6 +77,14 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
             session.change(shown, remember=False)
         super()._take(found)
         self._stretch()
+        if not found.problem:
+            self._drifting.ask(found.size <= AT_ONCE, drifts_of, found)
+
+    @Slot(object)
+    def _take_drifts(self, found: tuple[OpenComparison, bool]) -> None:
+        """Show the drift within sessions where it is larger than the change."""
+        if found[1] and found[0] is self.answer:
+            self.changed.emit()
 
     def _stretch(self) -> None:
         """Give the strips of the arms the gaps that they should have."""
@@ -88,6 +99,17 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
         chosen, found = self._session.state.compared, self.answer
         is_shown = chosen is not None and chosen.in_tables
         return found if is_shown and found is not None and not found.problem else None
+
+
+def drifts_of(found: OpenComparison) -> tuple[OpenComparison, bool]:
+    """Compute the drifts of a comparison, which takes as long as the comparison itself.
+
+    Returns it, and whether a drift is larger than the change.
+    """
+    calls = found.calls
+    changes = [one.change for one in (*calls.compared, calls.inference)]
+    drifts = (*calls.drifts, calls.inference_drift)
+    return found, any(map(drift_exceeds, drifts, changes))
 
 
 def compared(space: Workspace, arms: ComparedArms) -> OpenComparison:

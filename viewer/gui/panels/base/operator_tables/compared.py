@@ -115,6 +115,7 @@ def _table_row(
     changes = change_ns_text(one) or MISSING, change_text(one) or MISSING
     texts = ("", *times, *changes, "")
     change = one.change or 0.0
+    drift = comparison.known_drifts[number]
     keys: tuple[float | str, ...] = (
         row.label.lower(),
         one.a_ns or 0.0,
@@ -135,7 +136,7 @@ def _table_row(
         texts,
         keys,
         group=number,
-        detail=row_sentence(row, one),
+        detail=row_sentence(row, one, drift),
         compared=ComparedCell(one.verdict.value, share, _dots(one), scale.reach, THRESHOLD),
     )
 
