@@ -18,7 +18,7 @@ from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.analysis.delegates.delegation import instances_of
 from viewer.arrays import Ints
-from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, Fill, NoCostFill
+from viewer.gui.panels.graph.colors.fills import CHANGE_STEPS, ChangeFill, Fill, NoCostFill
 from viewer.gui.panels.graph.names import cut_line, tags_of
 from viewer.gui.panels.graph.node_figures import NodeCell
 from viewer.model.times import counted, format_time, group_digits

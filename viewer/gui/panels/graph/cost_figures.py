@@ -17,7 +17,7 @@ from viewer.analysis.cost.operators import OperatorCosts, operator_costs
 from viewer.analysis.flows.neighborhood import MOST_EXPENSIVE
 from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.graph.fills import Fill, NoCostFill
+from viewer.gui.panels.graph.colors.fills import Fill, NoCostFill
 from viewer.gui.panels.graph.node_figures import NodeCell
 from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.model.times import format_share, format_time, group_digits, tick_to_ns

@@ -6,10 +6,10 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from viewer.gui.panels.graph.change_figures import ChangeFigures
-from viewer.gui.panels.graph.change_scale import ChangeScale
+from viewer.gui.panels.graph.colors.change_scale import ChangeScale
+from viewer.gui.panels.graph.colors.cost_scale import CostScale
+from viewer.gui.panels.graph.colors.fills import Fill
 from viewer.gui.panels.graph.cost_figures import CostFigures
-from viewer.gui.panels.graph.cost_scale import CostScale
-from viewer.gui.panels.graph.fills import Fill
 from viewer.gui.panels.graph.node_figures import NodeFigures
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel

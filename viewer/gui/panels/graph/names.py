@@ -14,10 +14,15 @@ def tags_of(instances: Sequence[Instance]) -> dict[int, str]:
     """Map each operator to its first delegate call, such as "Xnnpack 2"."""
     tags: dict[int, str] = {}
     for instance in instances:
-        tag = cut_line(f"{instance.backend.removesuffix('Backend')} {instance.instruction}")
+        tag = tag_of(instance)
         for operator in instance.operators:
             tags.setdefault(operator, tag)
     return tags
+
+
+def tag_of(instance: Instance) -> str:
+    """Return the short name of a delegate call, "Xnnpack 2"."""
+    return cut_line(f"{instance.backend.removesuffix('Backend')} {instance.instruction}")
 
 
 def cut_line(text: str, *, from_end: bool = False) -> str:

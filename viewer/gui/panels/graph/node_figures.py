@@ -8,7 +8,7 @@ from typing import Protocol
 
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.arrays import Ints
-from viewer.gui.panels.graph.fills import Fill
+from viewer.gui.panels.graph.colors.fills import Fill
 
 
 @dataclass(frozen=True, slots=True)

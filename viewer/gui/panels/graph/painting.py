@@ -10,9 +10,9 @@ from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 
 from viewer.analysis.comparison.comparison import Verdict
+from viewer.gui.panels.graph.colors.fill_colors import colors_of, paint_hatch
+from viewer.gui.panels.graph.colors.fills import ChangeFill
 from viewer.gui.panels.graph.facts import NodeFacts
-from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
-from viewer.gui.panels.graph.fills import ChangeFill
 from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, GraphPicture
 from viewer.gui.qt.svg_text import well_formed
 from viewer.gui.qt.theme.theme import Theme

@@ -10,22 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
-    QHelpEvent,
     QImage,
-    QKeyEvent,
     QMouseEvent,
     QPainter,
     QPainterPath,
     QPaintEvent,
-    QPen,
     QResizeEvent,
-    QWheelEvent,
 )
-from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
 from viewer.gui.panels.graph.facts import NodeFacts
 from viewer.gui.panels.graph.painting import (
@@ -35,35 +30,23 @@ from viewer.gui.panels.graph.painting import (
     whole_image,
     whole_svg,
 )
+from viewer.gui.panels.graph.pan_zoom import ENTER, SIDES, PanZoomView
 from viewer.gui.panels.graph.picture import MARGIN, GraphPicture, curve
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
-from viewer.gui.qt.widgets.labels import tip
 from viewer.reports.compare_text import WORDS
 
 LAYER_GAP, NODE_GAP = 40, 24
 _FITS_FROM, _SHOWN_AT = 0.7, 0.85  # graphs that need a smaller scale are shown in part, at 0.85
-_MOST_SCALE, _LEAST_SCALE = 3.0, 0.02
 # Nodes are wide and low, so stacked layers need less space than layers side by side. At this ratio
 # of width to height, five layers of three nodes fit equally well either way.
 _WIDE = 2.2
 _NEAR = 6.0  # px; the distance within which the mouse hits a line
-_KEY_STEP = 1.25
-_SIDES = {
-    Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0),
-    Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1),
-}  # fmt: skip
-_ZOOMS = {
-    Qt.Key.Key_Plus: _KEY_STEP, Qt.Key.Key_Equal: _KEY_STEP, Qt.Key.Key_Minus: 1 / _KEY_STEP,
-}  # fmt: skip
-_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
 @has_role(QAccessible.Role.Graphic)
-class GraphView(QWidget):
+class GraphView(PanZoomView):
     """Draws a graph and handles mouse and keys.
 
     `chosen(operator)`: a click or an arrow key. `walked(operator)`: a double click or Enter.
@@ -71,28 +54,19 @@ class GraphView(QWidget):
     functions that return the tooltip of a node or an edge, given by its position.
     """
 
+    KEYS = frozenset((*SIDES, *ENTER))
     chosen = Signal(int)
     walked = Signal(int)
     turned = Signal()
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
+        super().__init__(theme)
         self.picture: GraphPicture | None = None
         self.marked: frozenset[int] = frozenset()  # the selected operators
-        self.opacity = 1.0
-        self.scale = 1.0
-        self._origin = QPointF(0, 0)  # the picture's upper left corner, in the widget
         self._current = -1  # position of the node that has the keyboard focus
-        self._pressed: QPoint | None = None
-        self._drags = False
-        self._fits = True  # the user has not moved the picture since it was fitted
         self._wide = False
         self.node_tip: Callable[[int], str] = lambda position: ""
         self.edge_tip: Callable[[int], str] = lambda edge: ""
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self.setAccessibleName("Graph of operators")
 
     @property
@@ -150,16 +124,20 @@ class GraphView(QWidget):
         """Show the whole picture, however small."""
         self._fit(readable=False)
 
+    def drawn_size(self) -> QSizeF | None:
+        picture = self.picture
+        return None if picture is None else QSizeF(picture.layout.width, picture.layout.height)
+
     def _fit(self, *, readable: bool) -> None:
         picture, margin = self.picture, self._theme.px(MARGIN)
         if picture is None or not picture.nodes:
             return
         width, height = max(picture.layout.width, 1.0), max(picture.layout.height, 1.0)
-        room = max(self.width() - 2 * margin, 1), max(self.height() - 2 * margin, 1)
-        self.scale = max(min(room[0] / width, room[1] / height, 1.0), _LEAST_SCALE)
+        scale = self.scale_to_fit(margin)
         middle = QPointF(width / 2, height / 2)
-        if readable and self.scale < _FITS_FROM:
-            self.scale = _SHOWN_AT
+        if readable and scale < _FITS_FROM:
+            scale = _SHOWN_AT
+            room = max(self.width() - 2 * margin, 1), max(self.height() - 2 * margin, 1)
             at = picture.focus
             middle = QPointF(float(picture.layout.x[at]), float(picture.layout.y[at]))
             # Show as much as fits, without empty space next to the picture.
@@ -167,42 +145,10 @@ class GraphView(QWidget):
                 (room[0], width, middle.x, middle.setX),
                 (room[1], height, middle.y, middle.setY),
             ):
-                half = size / 2 / self.scale
+                half = size / 2 / scale
                 put(extent / 2 if extent <= 2 * half else min(max(get(), half), extent - half))
-        self._origin = QPointF(self.width() / 2, self.height() / 2) - middle * self.scale
+        self.center_on(middle, scale)
         self._fits = True
-        self.update()
-
-    def zoom(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom and keep one point of the widget in place: `at`, or the center."""
-        fixed = QPointF(self.width() / 2, self.height() / 2) if at is None else at
-        scale = min(max(self.scale * factor, _LEAST_SCALE), _MOST_SCALE)
-        self._origin = fixed - (fixed - self._origin) * (scale / self.scale)
-        self.scale = scale
-        self._fits = False
-        self._keep_in_reach()
-        self.update()
-
-    def _move(self, by: QPointF) -> None:
-        self._origin += by
-        self._fits = False
-        self._keep_in_reach()
-        self.update()
-
-    def _keep_in_reach(self) -> None:
-        """Keep part of the picture in view."""
-        if self.picture is None:
-            return
-        margin = self._theme.px(60)
-        width = self.picture.layout.width * self.scale
-        height = self.picture.layout.height * self.scale
-        x = min(max(self._origin.x(), margin - width), self.width() - margin)
-        y = min(max(self._origin.y(), margin - height), self.height() - margin)
-        self._origin = QPointF(x, y)
-
-    def to_widget(self, x: float, y: float) -> QPointF:
-        """Convert a point of the picture to px of the widget."""
-        return self._origin + QPointF(x, y) * self.scale
 
     def place_of(self, position: int) -> QRectF:
         """Return the rectangle of a node, in px of the widget."""
@@ -219,7 +165,7 @@ class GraphView(QWidget):
         if picture is None or not picture.nodes:
             return -1
         width, height = node_size(self._theme)
-        where = (at - self._origin) / self.scale
+        where = self.to_drawing(at)
         hit = (np.abs(picture.layout.x - where.x()) <= width / 2) & (
             np.abs(picture.layout.y - where.y()) <= height / 2
         )
@@ -230,7 +176,7 @@ class GraphView(QWidget):
         """Return the edge that passes a point of the widget, -1 for none."""
         if self.picture is None:
             return -1
-        where, near = (at - self._origin) / self.scale, _NEAR / self.scale
+        where, near = self.to_drawing(at), _NEAR / self.scale
         box = QRectF(where.x() - near, where.y() - near, 2 * near, 2 * near)
         for number, path in enumerate(self.picture.paths):
             if path.controlPointRect().adjusted(-near, -near, near, near).contains(where):
@@ -243,32 +189,12 @@ class GraphView(QWidget):
 
     # -- mouse and keys --------------------------------------------------------------------------
 
-    @guard
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
-            self._pressed, self._drags = event.position().toPoint(), False
+    def is_button(self, at: QPointF) -> bool:
+        return self.node_at(at) >= 0
 
-    @guard
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = event.position().toPoint()
-        if self._pressed is None:
-            on = self.node_at(event.position()) >= 0
-            self.setCursor(Qt.CursorShape.PointingHandCursor if on else Qt.CursorShape.ArrowCursor)
-            return
-        far = (at - self._pressed).manhattanLength() >= QApplication.startDragDistance()
-        if self._drags or far:
-            self._drags = True
-            self.setCursor(Qt.CursorShape.ClosedHandCursor)
-            self._move(QPointF(at - self._pressed))
-            self._pressed = at
-
-    @guard
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        was_click = self._pressed is not None and not self._drags
-        self._pressed, self._drags = None, False
-        self.setCursor(Qt.CursorShape.ArrowCursor)
-        position = self.node_at(event.position())
-        if was_click and event.button() == Qt.MouseButton.LeftButton and position >= 0:
+    def click(self, at: QPointF) -> None:
+        position = self.node_at(at)
+        if position >= 0:
             self._choose(position)
 
     @guard
@@ -278,55 +204,16 @@ class GraphView(QWidget):
         if position >= 0 and self.picture is not None:
             self.walked.emit(self.picture.nodes[position].operator)
 
-    @guard
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        turn = turn_of(event)
-        if turn.is_sideways:
-            self._move(QPointF(turn.right, 0))
-        else:
-            self.zoom(ZOOM_PER_NOTCH**turn.notches, event.position())
-        event.accept()
-
-    @guard(False)
-    def event(self, event: QEvent) -> bool:
-        """Handle the graph's own keys before shortcuts, and show tooltips."""
-        is_shortcut = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if is_shortcut and self._is_own(event):  # type: ignore[arg-type]
-            event.accept()
-            return True
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), tip(self.tip_at(QPointF(event.pos()))), self)
-            return True
-        return bool(super().event(event))
-
     def tip_at(self, at: QPointF) -> str:
-        """Return the tooltip at a point, as plain text."""
         position = self.node_at(at)
         if position >= 0:
             return self.node_tip(position)
         edge = self.edge_at(at)
         return self.edge_tip(edge) if edge >= 0 else ""
 
-    def _is_own(self, event: QKeyEvent) -> bool:
-        key = Qt.Key(event.key())
-        unmodified = not event.modifiers() & _ELSEWHERE
-        return unmodified and (
-            key in _SIDES or key in _ZOOMS or key in _ENTER or key in (Qt.Key.Key_0, Qt.Key.Key_F)
-        )
-
-    @guard
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = Qt.Key(event.key())
-        if not self._is_own(event):
-            super().keyPressEvent(event)
-        elif key in _SIDES:
-            self._step(*_SIDES[key])
-        elif key in _ZOOMS:
-            self.zoom(_ZOOMS[key])
-        elif key == Qt.Key.Key_0:
-            self.zoom(1 / self.scale)
-        elif key == Qt.Key.Key_F:
-            self.fit_all()
+    def press_key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+        if key in SIDES:
+            self._step(*SIDES[key])
         elif self.current is not None:
             self.walked.emit(self.current.operator)
 
@@ -348,7 +235,7 @@ class GraphView(QWidget):
         if len(found):
             nearest = found[np.argmin(np.abs(v[found] - v[at]) + np.abs(u[found] - u[at]))]
             self._choose(int(nearest))
-            self._bring(int(nearest))
+            self.bring(self.place_of(int(nearest)))
 
     def _choose(self, position: int) -> None:
         assert self.picture is not None
@@ -356,18 +243,6 @@ class GraphView(QWidget):
         self.update()
         self._announce_current()
         self.chosen.emit(self.picture.nodes[position].operator)
-
-    def _bring(self, position: int) -> None:
-        """Pan as little as possible to bring a node into view."""
-        place = self.place_of(position).adjusted(-8, -8, 8, 8)
-        room = QRectF(self.rect())
-        by = QPointF(0, 0)
-        if not room.contains(place):
-            x = min(max(place.x(), 0), max(room.width() - place.width(), 0)) - place.x()
-            y = min(max(place.y(), 0), max(room.height() - place.height(), 0)) - place.y()
-            by = QPointF(x, y)
-        if not by.isNull():
-            self._move(by)
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -378,10 +253,6 @@ class GraphView(QWidget):
             self.fit()
         if was != self._wide:
             self.turned.emit()
-
-    @guard(QSize())
-    def minimumSizeHint(self) -> QSize:
-        return QSize(self._theme.px(160), self._theme.px(100))
 
     # -- image export ----------------------------------------------------------------------------
 
@@ -407,8 +278,5 @@ class GraphView(QWidget):
             graph = GraphPainter(self._theme, self._origin, self.scale)
             graph.paint(painter, self.picture, QRectF(self.rect()), self.marked)
         painter.setOpacity(1.0)
-        if self.hasFocus():
-            painter.setPen(QPen(self._theme.color("accent"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        self.paint_focus(painter)
         painter.end()

@@ -6,9 +6,9 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
-from viewer.gui.panels.graph.fill_scale import GAP, STEP, FillScale
-from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, Fill, NoCostFill
+from viewer.gui.panels.graph.colors.fill_colors import colors_of, paint_hatch
+from viewer.gui.panels.graph.colors.fill_scale import GAP, STEP, FillScale
+from viewer.gui.panels.graph.colors.fills import CHANGE_STEPS, ChangeFill, Fill, NoCostFill
 from viewer.gui.qt.widgets.verdict_marks import SIDE, paint_mark
 from viewer.model.times import MINUS
 from viewer.reports.compare_text import WORDS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QPainter
 
-from viewer.gui.panels.graph.fill_colors import colors_of
-from viewer.gui.panels.graph.fill_scale import GAP, STEP, FillScale
-from viewer.gui.panels.graph.fills import Fill, NoCostFill
+from viewer.gui.panels.graph.colors.fill_colors import colors_of
+from viewer.gui.panels.graph.colors.fill_scale import GAP, STEP, FillScale
+from viewer.gui.panels.graph.colors.fills import Fill, NoCostFill
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, fills
 
 _OTHERS: tuple[tuple[Fill, str], ...] = (

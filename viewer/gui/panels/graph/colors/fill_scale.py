@@ -8,8 +8,8 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from viewer.gui.panels.graph.fill_colors import colors_of
-from viewer.gui.panels.graph.fills import Fill
+from viewer.gui.panels.graph.colors.fill_colors import colors_of
+from viewer.gui.panels.graph.colors.fills import Fill
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 

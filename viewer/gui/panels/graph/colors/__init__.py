@@ -1,0 +1,1 @@
+"""Fills of nodes, their colors and legends."""

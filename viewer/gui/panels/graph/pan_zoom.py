@@ -1,0 +1,210 @@
+"""A drawing that is dragged, zoomed and fitted: the base of the two graph widgets."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, QSizeF, Qt
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QWheelEvent
+from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
+
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
+from viewer.gui.qt.widgets.labels import tip
+
+_MOST_SCALE = 3.0
+_KEY_STEP = 1.25
+_REACH = 60  # px of the drawing that stay in view
+ZOOMS = {
+    Qt.Key.Key_Plus: _KEY_STEP, Qt.Key.Key_Equal: _KEY_STEP, Qt.Key.Key_Minus: 1 / _KEY_STEP,
+}  # fmt: skip
+SIDES = {
+    Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1),
+}  # fmt: skip
+ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
+
+class PanZoomView(QWidget):
+    """Drag pans, the wheel zooms toward the mouse. A subclass draws, and says what is where."""
+
+    # The smallest scale, and the largest one of a drawing that is fitted.
+    LEAST_SCALE, FITTED_SCALE = 0.02, 1.0
+    # Keys besides those of the base that are not shortcuts of the window while this has the focus.
+    KEYS: frozenset[Qt.Key] = frozenset()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.opacity = 1.0
+        self.scale = 1.0
+        self._origin = QPointF(0, 0)  # the drawing's upper left corner, in the widget
+        self._pressed: QPoint | None = None
+        self._drags = False
+        self._fits = True  # the user has not moved the drawing since it was fitted
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+
+    # -- what a subclass says --------------------------------------------------------------------
+
+    def drawn_size(self) -> QSizeF | None:
+        """Return the size of the drawing at a scale of 1, None without one."""
+        raise NotImplementedError
+
+    def is_button(self, at: QPointF) -> bool:
+        """Whether a click at a point of the widget does something."""
+        raise NotImplementedError
+
+    def click(self, at: QPointF) -> None:
+        """Handle a click of the left button."""
+        raise NotImplementedError
+
+    def tip_at(self, at: QPointF) -> str:
+        """Return the tooltip at a point, as plain text."""
+        raise NotImplementedError
+
+    def press_key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+        """Handle one of the `KEYS`."""
+        raise NotImplementedError
+
+    def fit_all(self) -> None:
+        """Show the whole drawing, however small."""
+        raise NotImplementedError
+
+    # -- places ----------------------------------------------------------------------------------
+
+    def to_widget(self, x: float, y: float) -> QPointF:
+        """Convert a point of the drawing to px of the widget."""
+        return self._origin + QPointF(x, y) * self.scale
+
+    def to_drawing(self, at: QPointF) -> QPointF:
+        """Convert a point of the widget to one of the drawing."""
+        return (at - self._origin) / self.scale
+
+    def scale_to_fit(self, margin: int) -> float:
+        """Return the scale at which the drawing fits, with a margin in px around it."""
+        size = self.drawn_size()
+        if size is None:
+            return 1.0
+        wide = max(self.width() - 2 * margin, 1) / max(size.width(), 1.0)
+        high = max(self.height() - 2 * margin, 1) / max(size.height(), 1.0)
+        return max(min(wide, high, self.FITTED_SCALE), self.LEAST_SCALE)
+
+    def center_on(self, middle: QPointF, scale: float) -> None:
+        """Show a point of the drawing in the middle."""
+        self.scale = scale
+        self._origin = QPointF(self.width() / 2, self.height() / 2) - middle * scale
+        self.update()
+
+    def zoom(self, factor: float, at: QPointF | None = None) -> None:
+        """Zoom and keep one point of the widget in place: `at`, or the center."""
+        fixed = QPointF(self.width() / 2, self.height() / 2) if at is None else at
+        scale = min(max(self.scale * factor, self.LEAST_SCALE), _MOST_SCALE)
+        self._origin = fixed - (fixed - self._origin) * (scale / self.scale)
+        self.scale = scale
+        self.move_drawing(QPointF(0, 0))
+
+    def move_drawing(self, by: QPointF) -> None:
+        """Pan by some px."""
+        self._origin += by
+        self._fits = False
+        size = self.drawn_size()
+        if size is not None:
+            margin = self._theme.px(_REACH)
+            width, height = size.width() * self.scale, size.height() * self.scale
+            x = min(max(self._origin.x(), margin - width), self.width() - margin)
+            y = min(max(self._origin.y(), margin - height), self.height() - margin)
+            self._origin = QPointF(x, y)
+        self.update()
+
+    def bring(self, place: QRectF) -> None:
+        """Pan as little as possible to bring a rectangle of the widget into view."""
+        place = place.adjusted(-8, -8, 8, 8)
+        room = QRectF(self.rect())
+        if room.contains(place):
+            return
+        x = min(max(place.x(), 0), max(room.width() - place.width(), 0)) - place.x()
+        y = min(max(place.y(), 0), max(room.height() - place.height(), 0)) - place.y()
+        if x or y:
+            self.move_drawing(QPointF(x, y))
+
+    # -- mouse and keys --------------------------------------------------------------------------
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
+            self._pressed, self._drags = event.position().toPoint(), False
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        at = event.position().toPoint()
+        if self._pressed is None:
+            on = self.is_button(event.position())
+            self.setCursor(Qt.CursorShape.PointingHandCursor if on else Qt.CursorShape.ArrowCursor)
+            return
+        far = (at - self._pressed).manhattanLength() >= QApplication.startDragDistance()
+        if self._drags or far:
+            self._drags = True
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            self.move_drawing(QPointF(at - self._pressed))
+            self._pressed = at
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        was_click = self._pressed is not None and not self._drags
+        self._pressed, self._drags = None, False
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        if was_click and event.button() == Qt.MouseButton.LeftButton:
+            self.click(event.position())
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn = turn_of(event)
+        if turn.is_sideways:
+            self.move_drawing(QPointF(turn.right, 0))
+        else:
+            self.zoom(ZOOM_PER_NOTCH**turn.notches, event.position())
+        event.accept()
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        """Handle the graph's own keys before shortcuts, and show tooltips."""
+        is_shortcut = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if is_shortcut and self._is_own(event):  # type: ignore[arg-type]
+            event.accept()
+            return True
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), tip(self.tip_at(QPointF(event.pos()))), self)
+            return True
+        return bool(super().event(event))
+
+    def _is_own(self, event: QKeyEvent) -> bool:
+        key = Qt.Key(event.key())
+        own = key in ZOOMS or key in (Qt.Key.Key_0, Qt.Key.Key_F) or key in self.KEYS
+        return own and not event.modifiers() & _ELSEWHERE
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        if not self._is_own(event):
+            super().keyPressEvent(event)
+        elif key in self.KEYS:
+            self.press_key(key, event.modifiers())
+        elif key in ZOOMS:
+            self.zoom(ZOOMS[key])
+        elif key == Qt.Key.Key_0:
+            self.zoom(1 / self.scale)
+        else:
+            self.fit_all()
+
+    @guard(QSize())
+    def minimumSizeHint(self) -> QSize:
+        return QSize(self._theme.px(160), self._theme.px(100))
+
+    def paint_focus(self, painter: QPainter) -> None:
+        """Paint the frame of the widget that has the keyboard focus."""
+        if self.hasFocus():
+            painter.setPen(QPen(self._theme.color("accent"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))

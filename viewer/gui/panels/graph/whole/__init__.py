@@ -1,0 +1,1 @@
+"""The whole model: nested groups that open and close."""

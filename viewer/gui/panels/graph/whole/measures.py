@@ -1,0 +1,134 @@
+"""What the whole model can be colored by: a value for sets of operators, as columns. No Qt.
+
+A new measure needs a member of `MeasureKind`, a function here that returns its `Measure`, and a
+line in `question.measure_of`. A value of several operators is never divided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from itertools import chain
+
+import numpy as np
+
+from viewer.analysis.memory.instruction_operators import instruction_operators
+from viewer.analysis.memory.plan import known_plan
+from viewer.analysis.sizes.file_parts import file_parts
+from viewer.analysis.sizes.stored_items import ItemKind
+from viewer.arrays import Bools, Floats, Ints
+from viewer.gui.panels.graph.cost_figures import CostFigures
+from viewer.model.text import bytes_text
+from viewer.model.times import format_time, tick_to_ns
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+from viewer.workspace.recorded_programs import recorded_program
+from viewer.workspace.workspace import Workspace
+
+_WEIGHTS = (ItemKind.CONSTANT, ItemKind.STATE, ItemKind.NAMED_DATA, ItemKind.DELEGATE)
+NO_FILE = "No open program file (.pte) belongs to this model"
+
+
+class MeasureKind(Enum):
+    """What a measure is of; its value is the title of its button."""
+
+    TIME = "Time"
+    CHANGE = "Change"
+    MEMORY = "Memory"
+    SIZE = "Size"
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """The values of sets of operators.
+
+    operators, ptr (s + 1): set i has operators[ptr[i] : ptr[i + 1]], without duplicates. values
+    (s): int64 or float64. combine: what the value of a group is: `np.add` for the sum of the sets
+    in it, `np.maximum` for the largest one. text: of a value. none: what an operator without a
+    value shows. whole: what shares are relative to, 0 to show none. shared: what several operators
+    share, "slices". linked: per operator, whether it may have values; None for all. title: what the
+    values are, for the legend.
+    """
+
+    kind: MeasureKind
+    title: str
+    operators: Ints
+    ptr: Ints
+    values: Ints | Floats
+    text: Callable[[int | float], str]
+    none: str
+    shared: str
+    combine: np.ufunc = np.add
+    whole: int = 0
+    linked: Bools | None = None
+    note: str = ""
+
+
+def time_measure(figures: CostFigures) -> Measure:
+    """Return the self time of operators and the time of the sets that share it."""
+    given = figures.given
+    ns_per_tick = given.shown.axis.ns_per_tick
+    rows = [(row.operators, row.ticks) for row in given.table.rows]
+
+    def text(ticks: int | float) -> str:
+        return format_time(tick_to_ns(int(ticks), ns_per_tick))
+
+    return Measure(
+        MeasureKind.TIME, "Time", *_columns(rows), text, "no time in this range", "calls",
+        whole=given.table.whole, linked=figures.costs.linked,
+    )  # fmt: skip
+
+
+def memory_measure(workspace: Workspace, program: Program) -> Measure:
+    """Return the planned bytes of what operators write, by the instructions that write it."""
+    rows: list[tuple[tuple[int, ...], int]] = []
+    files = _files_of(workspace, program)
+    for file in files:
+        for method in file.methods:
+            written = instruction_operators(program, method)
+            storages = known_plan(method).storages
+            size = np.zeros(len(method.instructions), np.int64)
+            own = (storages.writer >= 0) & (storages.writer < len(size))
+            np.add.at(size, storages.writer[own], storages.size[own])
+            rows += [
+                (operators, int(size[number]))
+                for number, operators in written.items()
+                if 0 <= number < len(size) and size[number]
+            ]
+    return Measure(
+        MeasureKind.MEMORY, "Planned bytes of outputs", *_columns(rows), _bytes,
+        "no planned output", "calls", note="" if files else NO_FILE,
+    )  # fmt: skip
+
+
+def size_measure(workspace: Workspace, program: Program) -> Measure:
+    """Return the bytes of weights and other data in the program file, by what uses them."""
+    rows: list[tuple[tuple[int, ...], int]] = []
+    files = _files_of(workspace, program)
+    for file in files:
+        parts = file_parts(file, program).parts
+        rows += [(one.operators, one.size) for one in parts if one.kind in _WEIGHTS]
+    whole = sum(size for _, size in rows)
+    rows = [row for row in rows if row[0]]
+    return Measure(
+        MeasureKind.SIZE, "Bytes of weights", *_columns(rows), _bytes, "no weights", "parts",
+        whole=whole, note="" if files else NO_FILE,
+    )  # fmt: skip
+
+
+def _files_of(workspace: Workspace, program: Program) -> list[Executable]:
+    return [one for one in workspace.executables if recorded_program(workspace, one) is program]
+
+
+def _bytes(value: int | float) -> str:
+    return bytes_text(int(value))
+
+
+def _columns(rows: Iterable[tuple[tuple[int, ...], int]]) -> tuple[Ints, Ints, Ints]:
+    """Return operators, ptr and values of some sets."""
+    rows = list(rows)
+    lengths = [len(operators) for operators, _ in rows]
+    members = np.fromiter(chain.from_iterable(row[0] for row in rows), np.int64, sum(lengths))
+    ptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+    return members, ptr, np.array([value for _, value in rows], np.int64)

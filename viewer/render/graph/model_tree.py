@@ -1,0 +1,292 @@
+"""A whole model as nested groups: modules, delegate calls in them, and operators as leaves.
+
+Inside a module, what one delegate call runs is a group of its own, since a call may cover parts of
+several modules. A module that has one operator, or nothing but another module, is left out: its
+content takes its place. A group of very many members is divided into runs of consecutive ones, so
+that every group can be opened and drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from math import ceil
+
+import numpy as np
+
+from viewer.analysis.delegates.delegation import Instance
+from viewer.arrays import Bools, Ints
+from viewer.program.module_tree import Module, ModuleKind, ModuleTree, module_tree
+from viewer.program.program import Program
+
+MOST_MEMBERS = 50  # of a group; more are divided into runs
+_DEEPEST = 40  # modules that are nested deeper are not groups
+
+
+class GroupKind(IntEnum):
+    """What a node of the tree is. RUN: consecutive members of a large group."""
+
+    MODEL = 0
+    MODULE = 1
+    CALL = 2
+    RUN = 3
+    OPERATOR = 4
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTree:
+    """The nodes of the tree in preorder, as columns; node 0 is the model.
+
+    kind: of `GroupKind`. parent: -1 for the model. end: the nodes inside a node are those from its
+    own number + 1 to `end` - 1. depth: 0 for the model. operator: index into `Program.operators`,
+    -1 for a group. call: index into the delegate calls that the tree was made of, -1 for what is no
+    such group. names: the path of a module in the module around it, the operator, "" for a call.
+    details: the class of a module, the path of the module of an operator. leaf: the node of every
+    operator (-1 for none).
+    """
+
+    kind: Ints
+    parent: Ints
+    end: Ints
+    depth: Ints
+    operator: Ints
+    call: Ints
+    names: tuple[str, ...]
+    details: tuple[str, ...]
+    leaf: Ints
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @cached_property
+    def is_group(self) -> Bools:
+        """Per node, whether it has members."""
+        found: Bools = self.end > np.arange(len(self)) + 1
+        return found
+
+    @cached_property
+    def members(self) -> Ints:
+        """How many direct members each node has."""
+        return np.bincount(self.parent[1:], minlength=len(self))
+
+    @cached_property
+    def operators(self) -> Ints:
+        """How many operators are in each node; 1 for an operator."""
+        upto = np.concatenate([[0], np.cumsum(self.operator >= 0)])
+        found: Ints = upto[self.end] - upto[:-1]
+        return found
+
+    @cached_property
+    def levels(self) -> tuple[Ints, ...]:
+        """The nodes of every depth."""
+        order = np.argsort(self.depth, kind="stable")
+        return tuple(np.split(order, np.cumsum(np.bincount(self.depth))[:-1]))
+
+    def inside(self, node: int) -> Ints:
+        """Return the operators in a node, in the order of the tree."""
+        own = self.operator[node : int(self.end[node])]
+        found: Ints = own[own >= 0]
+        return found
+
+    def around(self, node: int) -> list[int]:
+        """Return the groups around a node, innermost first."""
+        found = []
+        node = int(self.parent[node])
+        while node >= 0:
+            found.append(node)
+            node = int(self.parent[node])
+        return found
+
+
+def group_tree(program: Program, calls: Sequence[Instance]) -> GroupTree:
+    """Return the tree of a program. calls: its delegate calls with their operators."""
+    return _Builder(program, module_tree(program), calls).tree()
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A member of a group: a module of the module tree, or an operator. first: its first one."""
+
+    is_module: bool
+    number: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A node that is still to be numbered.
+
+    items: what is in a module or call. ready: the members of a run. module, call: around its
+    members. own_call, operator: as in `GroupTree`.
+    """
+
+    kind: GroupKind
+    name: str = ""
+    detail: str = ""
+    items: tuple[_Item, ...] = ()
+    ready: tuple[_Planned, ...] = ()
+    module: int = 0
+    call: int = -1
+    own_call: int = -1
+    operator: int = -1
+
+
+class _Builder:
+    def __init__(self, program: Program, modules: ModuleTree, calls: Sequence[Instance]) -> None:
+        self._program, self._modules = program, modules
+        count = len(program.operators)
+        self._call_of = np.full(count, -1, np.int64)
+        for number in range(len(calls) - 1, -1, -1):  # the first call of an operator counts
+            self._call_of[list(calls[number].operators)] = number
+        self._first, self._call_of_module = self._module_facts(count)
+
+    def _module_facts(self, count: int) -> tuple[list[int], list[int]]:
+        """Return per module its first operator (`count` for none), and its call if it has one."""
+        tree = self._modules.modules
+        none = len(self._program.operators) + 1  # more than any call
+        first, low, high = [count] * len(tree), [none] * len(tree), [-1] * len(tree)
+        for number in range(len(tree) - 1, -1, -1):
+            own = list(tree[number].operators)
+            calls = self._call_of[own].tolist()
+            first[number] = min([first[number], *own])
+            low[number], high[number] = min([low[number], *calls]), max([high[number], *calls])
+            parent = tree[number].parent
+            if parent >= 0:
+                first[parent] = min(first[parent], first[number])
+                low[parent] = min(low[parent], low[number])
+                high[parent] = max(high[parent], high[number])
+        same = [a if a == b else -1 for a, b in zip(low, high, strict=True)]
+        return first, same
+
+    def tree(self) -> GroupTree:
+        """Number all nodes in preorder; without recursion, as modules may be nested deeply."""
+        root = self._modules.modules[0]
+        name = "model" if root.kind is ModuleKind.MODEL else self._modules.name(0)
+        model = _Planned(GroupKind.MODEL, name, root.type, self._items(0, 0))
+        planned: list[_Planned] = []
+        parent: list[int] = []
+        depth: list[int] = []
+        todo = [(model, -1, 0)]
+        while todo:
+            node, around, level = todo.pop()
+            number = len(planned)
+            planned.append(node)
+            parent.append(around)
+            depth.append(level)
+            todo += [(one, number, level + 1) for one in reversed(self._members(node, level))]
+        end = list(range(1, len(planned) + 1))
+        for number in range(len(planned) - 1, 0, -1):
+            end[parent[number]] = max(end[parent[number]], end[number])
+        operator = np.array([node.operator for node in planned], np.int64)
+        leaf = np.full(len(self._program.operators), -1, np.int64)
+        at = np.flatnonzero(operator >= 0)
+        leaf[operator[at]] = at
+        return GroupTree(
+            np.array([node.kind for node in planned], np.int64),
+            np.array(parent, np.int64),
+            np.array(end, np.int64),
+            np.array(depth, np.int64),
+            operator,
+            np.array([node.own_call for node in planned], np.int64),
+            tuple(node.name for node in planned),
+            tuple(node.detail for node in planned),
+            leaf,
+        )
+
+    def _items(self, number: int, depth: int) -> tuple[_Item, ...]:
+        """Return the members of a module, in the order of their first operators."""
+        module = self._modules.modules[number]
+        if depth >= _DEEPEST:
+            own = self._modules.operators_in(number)
+            return tuple(_Item(False, operator, operator) for operator in own)
+        found = [_Item(False, operator, operator) for operator in module.operators]
+        found += [self._alone(child) for child in self._inside(module)]
+        return tuple(sorted(found, key=lambda item: item.first))
+
+    def _inside(self, module: Module) -> list[int]:
+        """Return the modules in a module that have operators."""
+        count = len(self._program.operators)
+        return [child for child in module.children if self._first[child] < count]
+
+    def _alone(self, number: int) -> _Item:
+        """Return a module, or what takes its place because it has one member only."""
+        while True:
+            module = self._modules.modules[number]
+            inside = self._inside(module)
+            if len(inside) + len(module.operators) != 1:
+                return _Item(True, number, self._first[number])
+            if module.operators:
+                return _Item(False, module.operators[0], module.operators[0])
+            number = inside[0]
+
+    def _members(self, node: _Planned, depth: int) -> list[_Planned]:
+        """Return the nodes directly in a node of some depth."""
+        if node.kind in (GroupKind.MODEL, GroupKind.MODULE):
+            found = self._with_calls(node, depth)
+        elif node.kind is GroupKind.CALL:
+            found = [self._node(item, node, depth) for item in node.items]
+        else:
+            found = list(node.ready)
+        if len(found) <= MOST_MEMBERS:
+            return found
+        size = max(ceil(len(found) / MOST_MEMBERS), MOST_MEMBERS)
+        runs = [tuple(found[at : at + size]) for at in range(0, len(found), size)]
+        return [_Planned(GroupKind.RUN, _run_name(run), ready=run) for run in runs]
+
+    def _with_calls(self, node: _Planned, depth: int) -> list[_Planned]:
+        """Return the members of a module; those of one delegate call are together in a group."""
+        by_call: dict[int, list[_Item]] = {}
+        order: list[_Item | int] = []
+        for item in node.items:
+            call = int((self._call_of_module if item.is_module else self._call_of)[item.number])
+            if call < 0 or call == node.call:
+                order.append(item)
+                continue
+            if call not in by_call:
+                order.append(call)
+            by_call.setdefault(call, []).append(item)
+        return [
+            self._node(entry, node, depth)
+            if isinstance(entry, _Item)
+            else _Planned(
+                GroupKind.CALL,
+                items=tuple(by_call[entry]),
+                module=node.module,
+                call=entry,
+                own_call=entry,
+            )
+            for entry in order
+        ]
+
+    def _node(self, item: _Item, around: _Planned, depth: int) -> _Planned:
+        """Return a member of a node of some depth."""
+        if not item.is_module:
+            operator = self._program.operators[item.number]
+            return _Planned(
+                GroupKind.OPERATOR, operator.name, operator.module_path, operator=item.number
+            )
+        module = self._modules.modules[item.number]
+        return _Planned(
+            GroupKind.MODULE,
+            self._name(item.number, around.module),
+            module.type,
+            self._items(item.number, depth + 1),
+            module=item.number,
+            call=around.call,
+        )
+
+    def _name(self, number: int, around: int) -> str:
+        """Return the path of a module inside the one around it."""
+        module = self._modules.modules[number]
+        if module.kind is not ModuleKind.MODULE:
+            return self._modules.name(number)
+        outer = self._modules.modules[around].path
+        return module.path.removeprefix(f"{outer}.") if outer else module.path
+
+
+def _run_name(run: Sequence[_Planned]) -> str:
+    """Return "first … last"; a run in a run has the names at its ends."""
+    first, last = run[0].name or "call", run[-1].name or "call"
+    return first if first == last else f"{first} … {last}"

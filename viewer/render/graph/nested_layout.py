@@ -1,0 +1,158 @@
+"""The layout of nested groups: every open group is a layered drawing of its members.
+
+Inner groups are laid out first, then they are boxes of their groups. A drawing that would be much
+higher than wide is wrapped into columns. Edges that come into a group or leave it run beside its
+columns, one line for all, so that they cross no box and take no time. Drawings of groups are kept:
+after a group is opened or closed, only it and the groups around it are laid out again, and groups
+of one structure, such as the blocks of a transformer, are laid out once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.arrays import Floats, Ints
+from viewer.render.graph.layout import layered
+from viewer.render.graph.open_groups import GroupEdges, ShownGroups
+from viewer.render.graph.wrapping import Wrapped, wrapped
+
+_KEPT = 4096  # drawings of groups
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSizes:
+    """Lengths in px at a scale of 1.
+
+    box_width, box_height: of an operator or a closed group. head: the line at the top of an open
+    group, with its name. inset: between its border and its members. layer_gap, node_gap: between
+    members, downward and sideways. aspect: width to height that the whole drawing should have.
+    """
+
+    box_width: float = 150.0
+    box_height: float = 38.0
+    head: float = 26.0
+    inset: float = 12.0
+    layer_gap: float = 20.0
+    node_gap: float = 22.0
+    aspect: float = 1.6
+
+
+@dataclass(frozen=True, eq=False)
+class NestedLayout:
+    """The places of all that is visible, in px from the top left corner of the model's frame.
+
+    rects (nodes of the tree, 4): left, top, right, bottom; 0 for hidden nodes. points (p, 2): the
+    lines of the edges, downward; points[ptr[i] : ptr[i + 1]] is edge i of `edges`.
+    """
+
+    shown: ShownGroups
+    edges: GroupEdges
+    rects: Floats
+    points: Floats
+    ptr: Ints
+
+    @property
+    def width(self) -> float:
+        return float(self.rects[0, 2])
+
+    @property
+    def height(self) -> float:
+        return float(self.rects[0, 3])
+
+
+class NestedLayouter:
+    """Lays out the groups of one tree, and keeps the drawings of groups."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[object, ...], Wrapped] = {}
+
+    def layout(self, shown: ShownGroups, edges: GroupEdges, sizes: GroupSizes) -> NestedLayout:
+        """Return the layout of what is visible. Takes time in proportion to nodes and edges."""
+        tree, count = shown.tree, len(shown.tree)
+        size = np.zeros((count, 2))
+        size[shown.boxes] = sizes.box_width, sizes.box_height
+        corner = np.zeros((count, 2))  # of each member, in the drawing of its group
+        members = _members(shown)
+        first = np.searchsorted(edges.group, np.arange(count + 1))
+        drawings: dict[int, Wrapped] = {}
+        for frame in shown.frames[::-1].tolist():
+            own = members[frame]
+            some = slice(int(first[frame]), int(first[frame + 1]))
+            made = self._drawing(frame, own, size[own], edges, some, sizes)
+            drawings[frame] = made
+            corner[own] = made.corners + np.array([sizes.inset, sizes.head + sizes.inset])
+            size[frame] = (
+                max(made.width, sizes.box_width) + 2 * sizes.inset,
+                made.height + sizes.head + 2 * sizes.inset,
+            )
+            corner[own, 0] += (size[frame, 0] - 2 * sizes.inset - made.width) / 2
+        place = np.zeros((count, 2))
+        for level in tree.levels[1:]:
+            visible = level[shown.is_frame[level] | shown.is_box[level]]
+            place[visible] = place[tree.parent[visible]] + corner[visible]
+        rects = np.hstack([place, place + size])
+        points, ptr = _all_lines(shown, edges, drawings, place, size, sizes)
+        return NestedLayout(shown, edges, rects, points, ptr)
+
+    def _drawing(
+        self, frame: int, own: Ints, size: Floats, edges: GroupEdges, some: slice, sizes: GroupSizes
+    ) -> Wrapped:
+        """Return the drawing of one group. own, size: its members and their sizes; some: edges."""
+        place = {node: at for at, node in enumerate(own.tolist())}
+        source = np.array([place.get(n, -1) for n in edges.source[some].tolist()], np.int64)
+        target = np.array([place.get(n, -1) for n in edges.target[some].tolist()], np.int64)
+        aspect = sizes.aspect if frame == 0 else 0.0
+        key = (size.tobytes(), source.tobytes(), target.tobytes(), aspect, sizes)
+        made = self._kept.get(key)
+        if made is None:
+            inside = (source >= 0) & (target >= 0)
+            drawn = layered(
+                size[:, 0],
+                size[:, 1],
+                source[inside],
+                target[inside],
+                np.arange(len(own)),
+                across=False,
+                layer_gap=sizes.layer_gap,
+                node_gap=sizes.node_gap,
+            )
+            made = wrapped(drawn, size, source, target, aspect, sizes.layer_gap, sizes.node_gap)
+            if len(self._kept) >= _KEPT:
+                self._kept.clear()
+            self._kept[key] = made
+        return made
+
+
+def _members(shown: ShownGroups) -> dict[int, Ints]:
+    """Return the visible members of every frame, in order."""
+    visible = np.flatnonzero(shown.is_frame | shown.is_box)[1:]
+    parent = shown.tree.parent[visible]
+    order = np.argsort(parent, kind="stable")
+    visible, parent = visible[order], parent[order]
+    start = np.flatnonzero(np.diff(parent, prepend=-1))
+    parts = np.split(visible, start[1:]) if len(visible) else []
+    found = dict.fromkeys(shown.frames.tolist(), np.zeros(0, np.int64))
+    found.update(zip(parent[start].tolist(), parts, strict=True))
+    return found
+
+
+def _all_lines(
+    shown: ShownGroups,
+    edges: GroupEdges,
+    drawings: dict[int, Wrapped],
+    place: Floats,
+    size: Floats,
+    sizes: GroupSizes,
+) -> tuple[Floats, Ints]:
+    """Return the lines of all edges, which are in the order of the groups."""
+    points, lengths = [np.zeros((0, 2))], [np.zeros(0, np.int64)]
+    for frame in np.unique(edges.group).tolist():
+        made = drawings[frame]
+        shift = place[frame] + [sizes.inset, sizes.head + sizes.inset]
+        shift[0] += (size[frame, 0] - 2 * sizes.inset - made.width) / 2
+        points.append(made.points + shift)
+        lengths.append(np.diff(made.ptr))
+    ptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    return np.concatenate(points), ptr
