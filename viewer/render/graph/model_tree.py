@@ -1,9 +1,10 @@
 """A whole model as nested groups: modules, delegate calls in them, and operators as leaves.
 
 Inside a module, what one delegate call runs is a group of its own, since a call may cover parts of
-several modules. A module that has one operator, or nothing but another module, is left out: its
-content takes its place. A group of very many members is divided into runs of consecutive ones, so
-that every group can be opened and drawn.
+several modules. An operator of several calls, or that partly runs outside of them, is in none. A
+module that has one operator, or nothing but another module, is left out: its content takes its
+place. A group of very many members is divided into runs of consecutive ones, so that every group
+can be opened and drawn.
 """
 
 from __future__ import annotations
@@ -138,8 +139,11 @@ class _Builder:
         self._program, self._modules = program, modules
         count = len(program.operators)
         self._call_of = np.full(count, -1, np.int64)
-        for number in range(len(calls) - 1, -1, -1):  # the first call of an operator counts
-            self._call_of[list(calls[number].operators)] = number
+        for number, call in enumerate(calls):
+            self._call_of[list(call.operators)] = number
+        of_calls = [operator for call in calls for operator in call.operators]
+        parts = np.bincount(np.array(of_calls, np.int64), minlength=count)
+        self._call_of[(parts > 1) | _runs_outside(program)] = -1
         self._first, self._call_of_module = self._module_facts(count)
 
     def _module_facts(self, count: int) -> tuple[list[int], list[int]]:
@@ -284,6 +288,17 @@ class _Builder:
             return self._modules.name(number)
         outer = self._modules.modules[around].path
         return module.path.removeprefix(f"{outer}.") if outer else module.path
+
+
+def _runs_outside(program: Program) -> Bools:
+    """Return per operator whether an instruction that calls no delegate runs a part of it."""
+    found = np.zeros(len(program.operators), np.bool_)
+    for method in program.methods:
+        for instruction, handles in method.handles.items():
+            if instruction not in method.delegates and not method.delegates_only:
+                known = (method.by_handle.get(handle) for handle in handles)
+                found[[operator.index for operator in known if operator is not None]] = True
+    return found
 
 
 def _run_name(run: Sequence[_Planned]) -> str:

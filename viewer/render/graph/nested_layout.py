@@ -19,6 +19,10 @@ from viewer.render.graph.open_groups import GroupEdges, ShownGroups
 from viewer.render.graph.wrapping import Wrapped, wrapped
 
 _KEPT = 4096  # drawings of groups
+_HIGHEST = (4.0, 2.2, 1.2)  # height to width of groups that are not wrapped
+_MOST_TRIED = 200  # boxes of a picture for which all of these are tried
+_WORTH = 1.12  # how much larger the picture must be with a group wrapped further
+_MOSTLY = 0.6  # the share of boxes in a group that has the shape of the window
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,29 @@ class NestedLayouter:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Wrapped] = {}
+        self._highest: dict[float, float] = {}  # for an aspect, so that nothing jumps later
 
     def layout(self, shown: ShownGroups, edges: GroupEdges, sizes: GroupSizes) -> NestedLayout:
-        """Return the layout of what is visible. Takes time in proportion to nodes and edges."""
+        """Return the layout of what is visible. Takes time in proportion to nodes and edges.
+
+        The first picture decides how high a group may be before it is wrapped: so that the picture
+        is as large as possible when it fits the window.
+        """
+        known = self._highest.get(sizes.aspect)
+        if known is not None or len(shown.boxes) > _MOST_TRIED:
+            return self._layout(shown, edges, sizes, known or _HIGHEST[0])
+        best, most = None, 0.0
+        for highest in _HIGHEST:
+            made = self._layout(shown, edges, sizes, highest)
+            size = min(sizes.aspect / max(made.width, 1.0), 1 / max(made.height, 1.0))
+            if best is None or size > most * _WORTH:
+                best, most, self._highest[sizes.aspect] = made, size, highest
+        assert best is not None
+        return best
+
+    def _layout(
+        self, shown: ShownGroups, edges: GroupEdges, sizes: GroupSizes, highest: float
+    ) -> NestedLayout:
         tree, count = shown.tree, len(shown.tree)
         size = np.zeros((count, 2))
         size[shown.boxes] = sizes.box_width, sizes.box_height
@@ -77,10 +101,12 @@ class NestedLayouter:
         members = _members(shown)
         first = np.searchsorted(edges.group, np.arange(count + 1))
         drawings: dict[int, Wrapped] = {}
+        main = _main_frames(shown)
         for frame in shown.frames[::-1].tolist():
             own = members[frame]
             some = slice(int(first[frame]), int(first[frame + 1]))
-            made = self._drawing(frame, own, size[own], edges, some, sizes)
+            limits = (sizes.aspect, 0.0) if frame in main else (0.0, highest)
+            made = self._drawing(frame, own, size[own], edges, some, sizes, limits)
             drawings[frame] = made
             corner[own] = made.corners + np.array([sizes.inset, sizes.head + sizes.inset])
             size[frame] = (
@@ -97,14 +123,23 @@ class NestedLayouter:
         return NestedLayout(shown, edges, rects, points, ptr)
 
     def _drawing(
-        self, frame: int, own: Ints, size: Floats, edges: GroupEdges, some: slice, sizes: GroupSizes
+        self,
+        frame: int,
+        own: Ints,
+        size: Floats,
+        edges: GroupEdges,
+        some: slice,
+        sizes: GroupSizes,
+        limits: tuple[float, float],
     ) -> Wrapped:
-        """Return the drawing of one group. own, size: its members and their sizes; some: edges."""
+        """Return the drawing of one group.
+
+        own, size: its members and their sizes. some: its edges. limits: as of `wrapped`.
+        """
         place = {node: at for at, node in enumerate(own.tolist())}
         source = np.array([place.get(n, -1) for n in edges.source[some].tolist()], np.int64)
         target = np.array([place.get(n, -1) for n in edges.target[some].tolist()], np.int64)
-        aspect = sizes.aspect if frame == 0 else 0.0
-        key = (size.tobytes(), source.tobytes(), target.tobytes(), aspect, sizes)
+        key = (size.tobytes(), source.tobytes(), target.tobytes(), limits, sizes)
         made = self._kept.get(key)
         if made is None:
             inside = (source >= 0) & (target >= 0)
@@ -118,11 +153,23 @@ class NestedLayouter:
                 layer_gap=sizes.layer_gap,
                 node_gap=sizes.node_gap,
             )
-            made = wrapped(drawn, size, source, target, aspect, sizes.layer_gap, sizes.node_gap)
+            made = wrapped(drawn, size, source, target, limits, sizes.layer_gap, sizes.node_gap)
             if len(self._kept) >= _KEPT:
                 self._kept.clear()
             self._kept[key] = made
         return made
+
+
+def _main_frames(shown: ShownGroups) -> set[int]:
+    """Return the model, and the groups in it that are most of what is visible.
+
+    These are wrapped to the shape of the window.
+    """
+    tree = shown.tree
+    upto = np.concatenate([[0], np.cumsum(shown.is_box)])
+    boxes = upto[tree.end] - upto[:-1]
+    large = shown.frames[boxes[shown.frames] >= _MOSTLY * len(shown.boxes)]
+    return {0, *large.tolist()}
 
 
 def _members(shown: ShownGroups) -> dict[int, Ints]:

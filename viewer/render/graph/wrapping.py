@@ -16,11 +16,11 @@ import numpy as np
 from viewer.arrays import Floats, Ints
 from viewer.render.graph.layout import GraphLayout
 
-_HIGHEST = 4.0  # height to width of a group that is wrapped from there on
-_LEAST_ROWS = 12  # a group of fewer layers is not wrapped
+_LEAST_ROWS = 6  # a group of fewer layers is not wrapped
 _MOST_COLUMNS = 40
 _STEP = 5.0  # px between two lines in one gap
 _MOST_TRACKS = 8  # lines side by side in a gap; more lie on one another
+_START = 1.2  # half gaps above the members, where edges from outside begin
 _ASIDE = 14.0  # px from the middle of a member to where an edge from outside ends
 
 
@@ -43,15 +43,15 @@ def wrapped(
     size: Floats,
     source: Ints,
     target: Ints,
-    aspect: float,
+    limits: tuple[float, float],
     layer_gap: float,
     node_gap: float,
 ) -> Wrapped:
     """Wrap the drawing of n members with m edges.
 
     drawn: of the edges between members alone. size (n, 2): width and height of the members. source,
-    target (m): positions of members, -1 for the outside. aspect: the wanted width to height, 0 to
-    wrap only what is very high.
+    target (m): positions of members, -1 for the outside. limits: the wanted width to height; if
+    that is 0, the height to width up to which nothing is wrapped.
     """
     if not len(size):
         return Wrapped(
@@ -60,7 +60,7 @@ def wrapped(
     layers = _Layers(drawn, size, layer_gap)
     comes, leaves = source < 0, target < 0
     gap = 2 * node_gap
-    columns = layers.columns(aspect, gap, has_left=bool(comes.any()), has_right=bool(leaves.any()))
+    columns = layers.columns(limits, gap, has_left=bool(comes.any()), has_right=bool(leaves.any()))
     lines: list[list[tuple[float, float]]] = [[] for _ in source]
     inside = np.flatnonzero(~comes & ~leaves).tolist()
     for at, edge in enumerate(inside):
@@ -98,12 +98,16 @@ class _Layers:
             np.minimum.at(self.left, at, points[:, 0] - _STEP)
             np.maximum.at(self.right, at, points[:, 0] + _STEP)
 
-    def columns(self, aspect: float, gap: float, *, has_left: bool, has_right: bool) -> _Columns:
+    def columns(
+        self, limits: tuple[float, float], gap: float, *, has_left: bool, has_right: bool
+    ) -> _Columns:
+        """Return the columns with the shape that is nearest to the wanted one."""
+        aspect, highest = limits
         count = len(self.top)
         whole = float(self.bottom.max() - self.top.min())
         wide = float(self.right.max() - self.left.min())
         best, cuts = inf, [0, count]
-        if aspect <= 0 and (whole < _HIGHEST * wide or count < _LEAST_ROWS):
+        if aspect <= 0 and (whole < highest * wide or count < _LEAST_ROWS):
             return _Columns(self, cuts, gap, has_left=has_left, has_right=has_right)
         wanted = aspect or 1.0
         for number in range(1, min(count, _MOST_COLUMNS) + 1):
@@ -196,11 +200,11 @@ class _Columns:
         x = left + width / 2
         above = -self._layers.gap / 2
         if layer == self._cuts[column]:
-            return [(x, 2 * above), (x, top)]
+            return [(x, _START * above), (x, top)]
         x -= min(_ASIDE, width / 4)
         bus = float(self._side[column, 0]) - self._gap / 4
         into = float(self._layers.top[layer] + self._shift[column, 1]) + above
-        return [(bus, 2 * above), (bus, into), (x, into), (x, top)]
+        return [(bus, _START * above), (bus, into), (x, into), (x, top)]
 
     def line_out(self, member: int) -> list[tuple[float, float]]:
         """Return the line of an edge from a member to outside."""

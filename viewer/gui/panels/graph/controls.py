@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Signal
+from enum import Enum
+
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QSpinBox, QToolButton, QWidget
 
 from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction
@@ -10,9 +12,22 @@ from viewer.gui.panels.base.page_panel import head_row, subtitle_label
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label
+from viewer.gui.qt.widgets.segment_bar import SegmentBar
 
 HOPS = 2
-WHOLE = "Whole model"
+
+
+class GraphMode(Enum):
+    """What the panel shows; its value is the title of its button."""
+
+    NEIGHBORHOOD = "Neighborhood"
+    WHOLE = "Whole model"
+
+
+_MODES = {
+    GraphMode.NEIGHBORHOOD: "Show the inputs and outputs of the selected operator",
+    GraphMode.WHOLE: "Show all operators of the model, by modules",
+}
 _WAYS = (
     ("Both ways", Direction.BOTH), ("Producers", Direction.PRODUCERS),
     ("Consumers", Direction.CONSUMERS),
@@ -20,12 +35,15 @@ _WAYS = (
 
 
 class GraphControls(QWidget):
-    """The controls. `changed()`: the graph has other hops, or another direction."""
+    """The controls. `changed()`: the graph has another mode, other hops, or another direction."""
 
     changed = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self.modes = SegmentBar("What the graph shows", _MODES)
+        self.modes.press(GraphMode.NEIGHBORHOOD)
+        self.modes.picked.connect(self._follow_mode)
         self.hops = QSpinBox()
         self.hops.setRange(1, MOST_HOPS)
         self.hops.setValue(HOPS)
@@ -36,8 +54,6 @@ class GraphControls(QWidget):
         for name, way in _WAYS:
             self.direction.addItem(name, way)
         self.delegate = _switch("Delegate")
-        self.whole = _switch(WHOLE)
-        self.whole.setToolTip("Show all operators of the model")
         self.copy = _button(
             "Copy", "Copy the graph as an image", "Copy the whole graph as an image (Ctrl+C)"
         )
@@ -49,9 +65,11 @@ class GraphControls(QWidget):
         self.hops.valueChanged.connect(self.changed)
         self.direction.currentIndexChanged.connect(self.changed)
         head = head_row(theme, 8)
-        head.addWidget(label("Hops", theme, tone="text2"))
+        head.addWidget(self.modes)
+        self._hops_label = label("Hops", theme, tone="text2")
+        head.addWidget(self._hops_label)
         for widget in (
-            self.hops, self.direction, self.delegate, self.whole, self.fit, self.copy, self.save,
+            self.hops, self.direction, self.delegate, self.fit, self.copy, self.save,
         ):  # fmt: skip
             head.addWidget(widget)
         head.addWidget(self.subtitle, 1)
@@ -63,10 +81,21 @@ class GraphControls(QWidget):
         way: Direction = self.direction.currentData()
         return way
 
-    def enable_hops(self, *, on: bool) -> None:
-        """Enable what limits the graph around an operator, or disable it for a whole model."""
-        self.hops.setEnabled(on)
-        self.direction.setEnabled(on)
+    @property
+    def is_whole(self) -> bool:
+        """Whether the whole model is shown."""
+        return self.modes.buttons[GraphMode.WHOLE].isChecked()
+
+    def set_mode(self, mode: GraphMode) -> None:
+        """Show the controls of a mode, without a signal."""
+        self.modes.press(mode)
+        for widget in (self._hops_label, self.hops, self.direction, self.delegate):
+            widget.setVisible(mode is GraphMode.NEIGHBORHOOD)
+
+    @Slot(object)
+    def _follow_mode(self, mode: GraphMode) -> None:
+        self.set_mode(mode)
+        self.changed.emit()
 
     def offer_delegate(self, *, known: bool, why: str) -> None:
         """Enable "Delegate" if there is one to show; why: what it does, or why it does nothing."""

@@ -11,6 +11,8 @@ from viewer.gui.panels.graph.colors.cost_scale import CostScale
 from viewer.gui.panels.graph.colors.fills import Fill
 from viewer.gui.panels.graph.cost_figures import CostFigures
 from viewer.gui.panels.graph.node_figures import NodeFigures
+from viewer.gui.panels.graph.whole.looks import backends_of
+from viewer.gui.panels.graph.whole.question import WholeAnswer
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 
@@ -46,6 +48,17 @@ class GraphFoot(QWidget):
             self.changes.hide()
             most = figures.most if isinstance(figures, CostFigures) else ""
             self.costs.show_scale(most, fills_used)
+
+    def show_values(self, answer: WholeAnswer) -> None:
+        """Show the legend of a whole model."""
+        calls, looks, measure = backends_of(answer.question.calls), answer.looks, answer.measure
+        if isinstance(answer.values, ChangeFigures):
+            self.costs.hide()
+            self.changes.show_scale(looks.most, looks.fills)
+            return
+        self.changes.hide()
+        title, none = ("", "") if measure is None else (measure.title, measure.none)
+        self.costs.show_values(title, looks.most, none, looks.fills, calls)
 
     @Slot()
     def _repaint(self) -> None:

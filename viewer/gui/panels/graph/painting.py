@@ -5,16 +5,15 @@ The same code draws on screen, to an image for the clipboard, and to PNG and SVG
 
 from __future__ import annotations
 
-from PySide6.QtCore import QBuffer, QPoint, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPixmap, QPolygonF
-from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
 
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.gui.panels.graph.colors.fill_colors import colors_of, paint_hatch
 from viewer.gui.panels.graph.colors.fills import ChangeFill
 from viewer.gui.panels.graph.facts import NodeFacts
+from viewer.gui.panels.graph.image_files import painted_image, svg_bytes
 from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, GraphPicture
-from viewer.gui.qt.svg_text import well_formed
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.verdict_marks import SIDE, paint_mark
@@ -209,39 +208,17 @@ def whole_image(picture: GraphPicture, marked: frozenset[int], theme: Theme) -> 
     """Paint a whole picture at a scale of 1, usually with 2 pixels per point."""
     size = _whole_size(picture, theme)
     sharp = 2.0 if max(size.width(), size.height()) < _LARGE else 1.0
-    image = QImage(size * sharp, QImage.Format.Format_RGB32)
-    image.setDevicePixelRatio(sharp)
-    painter = QPainter(image)
-    _paint_whole(painter, picture, marked, theme, size)
-    painter.end()
-    return image
+    return painted_image(size, sharp, lambda to: _paint_whole(to, picture, marked, theme, size))
 
 
 def whole_svg(
     picture: GraphPicture, marked: frozenset[int], theme: Theme, title: str, description: str
 ) -> bytes:
     """Return a whole picture as the bytes of an SVG file."""
-    buffer = QBuffer()
-    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
     size = _whole_size(picture, theme)
-    svg = QSvgGenerator()
-    svg.setOutputDevice(buffer)
-    svg.setSize(size)
-    svg.setViewBox(QRect(QPoint(0, 0), size))
-    svg.setTitle(title)
-    svg.setDescription(description)
-    painter = QPainter(svg)
-    _paint_whole(painter, picture, marked, theme, size)
-    painter.end()
-    return well_formed(bytes(buffer.data().data()))
-
-
-def png_bytes(image: QImage) -> bytes:
-    """Return an image as the bytes of a PNG file."""
-    buffer = QBuffer()
-    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
-    QPixmap.fromImage(image).save(buffer, "PNG")
-    return bytes(buffer.data().data())
+    return svg_bytes(
+        size, title, description, lambda to: _paint_whole(to, picture, marked, theme, size)
+    )
 
 
 def _whole_size(picture: GraphPicture, theme: Theme) -> QSize:

@@ -1,6 +1,7 @@
-"""The Graph panel: producers and consumers of the selected operator, colored by cost.
+"""The Graph panel: the neighborhood of the selected operator, or the whole model.
 
-While two arms are compared, they are colored by their change instead.
+Both are colored by cost, or by the change while two arms are compared; the whole model also by
+memory and size.
 
 The panel follows the selection: a slice with its operators, operators, or a delegate call. A click
 in the graph only highlights the operator, so that nothing moves under the mouse. A double click or
@@ -11,19 +12,22 @@ until then.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from viewer.analysis.delegates.delegation import Instance, instances_of
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.cost_panel import no_costs
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.graph.change_figures import ChangeFigures
-from viewer.gui.panels.graph.controls import WHOLE, GraphControls, set_checked
+from viewer.gui.panels.graph.controls import GraphControls, GraphMode, set_checked
 from viewer.gui.panels.graph.cost_figures import cost_figures
 from viewer.gui.panels.graph.facts import edge_tip, node_tip, summary
 from viewer.gui.panels.graph.foot import GraphFoot
@@ -40,6 +44,8 @@ from viewer.gui.panels.graph.question import (
 )
 from viewer.gui.panels.graph.subject import ComparedSubject, CostSubject, GraphSubject
 from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphView
+from viewer.gui.panels.graph.whole.page import WholePage
+from viewer.gui.panels.graph.whole.question import WholeAnswer, WholeQuestion, work_out_whole
 from viewer.gui.qt.clipboard import copy_picture
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.feeds.comparison import ComparisonFeed
@@ -58,7 +64,7 @@ UNLINKED = "The selection is not linked to an operator."
 NOT_IN_A = "The selection is not linked to an operator of A."
 
 
-class GraphPanel(AnswerPanel[GraphAnswer]):
+class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
     """The graph, with its controls and legend.
 
     `open_dialog_requested()`: open more files. `links_requested()`: choose which ETRecord belongs
@@ -79,6 +85,8 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self._seeds: tuple[int, ...] = ()  # operators that the graph is centered on
         self._picked: tuple[int, ...] = ()  # chosen operators without slices
         self._choosing = False
+        self._is_mode_chosen = False
+        self._files = object()  # another one after the open files changed
         self._program: Program | None = None
         self._instances: tuple[Instance, ...] = ()
         self._subject: GraphSubject | None = None
@@ -90,11 +98,16 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self.view.turned.connect(self.refresh)
         self.view.node_tip = self.node_tip
         self.view.edge_tip = self.edge_tip
+        self.whole = WholePage(theme)
+        self.whole.chosen.connect(self._choose_all)
+        self.whole.walked.connect(self._walk)
+        self.whole.changed.connect(self.refresh)
         self.controls, self.foot = GraphControls(theme), GraphFoot(theme)
-        self.set_page(self._page(), fading=(self.view,))
-        copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
-        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
-        copy.activated.connect(self.copy)
+        self.set_page(self._page(), fading=(self.view, self.whole.view))
+        for view in (self.view, self.whole.view):
+            shortcut = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), view)
+            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(self.copy)
         session.workspace_changed.connect(self._reopen)
         session.selection_changed.connect(self._follow)
         self.refresh_on(self._comparison.changed, self._costs.changed)
@@ -104,15 +117,17 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     def _page(self) -> QWidget:
         controls, page = self.controls, QWidget()
-        controls.changed.connect(self.refresh)
+        controls.changed.connect(self._follow_controls)
         controls.delegate.toggled.connect(self._toggle_delegate)
-        controls.whole.toggled.connect(self._toggle_whole)
-        controls.fit.clicked.connect(self.view.fit_all)
+        controls.fit.clicked.connect(self._fit)
         controls.copy.clicked.connect(self.copy)
         controls.save.clicked.connect(self._ask_to_save)
         column = plain_column(page)
         column.addWidget(controls)
-        column.addWidget(self.view, 1)
+        self._views = QStackedWidget()
+        self._views.addWidget(self.view)
+        self._views.addWidget(self.whole)
+        column.addWidget(self._views, 1)
         column.addWidget(self.foot)
         return page
 
@@ -127,13 +142,14 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     def _reopen(self) -> None:
         """Start over, because files, links or the view of inferences changed."""
         self._subject = self._subject_of = self._current_identity = None
-        self._seeds, self._picked = self._selected(), ()
+        self._seeds, self._picked, self._files = self._selected(), (), object()
         programs = (trace.table.program for trace in self._session.traces)
         if not any(self._program is p for p in (*self._session.workspace.programs, *programs)):
             # The panel may stay hidden for long with the last reference to a replaced ETRecord.
             self._program, self._instances = None, ()
             self._drawn = self._subject = self._subject_of = None
             self.view.show_picture(None)
+            self.whole.forget()
         self.refresh()
 
     def _selected(self) -> tuple[int, ...]:
@@ -148,9 +164,9 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
             self._mark()
             return
         self._seeds, self._picked = self._selected(), ()
-        if self._seeds and self.controls.whole.isChecked():
-            set_checked(self.controls.whole, on=False)
         self.refresh()
+        if self.controls.is_whole:
+            self.whole.mark(self._seeds, reveal=True)
 
     @Slot()
     def refresh(self) -> None:
@@ -159,18 +175,38 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
             super().refresh()
 
     def question(self) -> Question | None:
-        """Return the question for the graph around the selection."""
-        present = self._present_question()
+        """Return the question for the graph around the selection, or of the whole model."""
+        subject = self._current_subject()
+        if isinstance(subject, Sentence):
+            self._why_nothing = subject
+            return None
+        self._set_program(subject.program)
+        if subject.figures is None and not self._is_mode_chosen:
+            self.controls.set_mode(GraphMode.WHOLE)  # nothing can be selected yet
+        if self.controls.is_whole:
+            return self._question_of_all(subject)
+        present = self._present_question(subject)
         if isinstance(present, Sentence):
             self._why_nothing = present
             return None
-        if isinstance(self._current_identity, GraphQuestion) and self._current_identity.is_as(
-            present
-        ):
-            return Question(work_out, about=self._current_identity)
+        asked = self._current_identity
+        if isinstance(asked, GraphQuestion) and asked.is_as(present):
+            return Question(work_out, about=asked)
         around = around_of(present) if has_edges_at_once(present.program) else None
         size = self.SYNC_LIMIT + 1 if around is None else len(around)
         return Question(work_out, (present, around), size, about=present, stays=True)
+
+    def _question_of_all(self, subject: GraphSubject) -> Question:
+        """Return the question about the whole model."""
+        program = subject.program
+        present = self.whole.question(
+            program, subject.figures, self._instances, copy(self._session.workspace), self._files
+        )
+        asked = self._current_identity
+        if isinstance(asked, WholeQuestion) and asked.is_as(present):
+            return Question(work_out_whole, about=asked)
+        size = len(program.operators) if has_edges_at_once(program) else self.SYNC_LIMIT + 1
+        return Question(work_out_whole, (present,), size, about=present, stays=True)
 
     def empty_state(self) -> Sentence:
         """Explain why there is no graph, with a button that helps."""
@@ -180,20 +216,14 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         """Highlight the current selection in the unchanged graph."""
         self._mark()
 
-    def _present_question(self) -> GraphQuestion | Sentence:
-        """Return what to show now, or the sentence to show instead."""
-        subject = self._current_subject()
-        if isinstance(subject, Sentence):
-            return subject
+    def _present_question(self, subject: GraphSubject) -> GraphQuestion | Sentence:
+        """Return what to show around the selection, or the sentence to show instead."""
         program, controls = subject.program, self.controls
-        self._set_program(program)
         if self._selected() and not self._seeds:
             self._seeds = self._selected()  # the costs of its trace arrived after the selection
         centers = self._seeds or self._picked
         seeds, what = centers, ""
-        if controls.whole.isChecked() or (subject.figures is None and not centers):
-            seeds, what = tuple(range(len(program.operators))), WHOLE
-        elif controls.delegate.isChecked() and centers:
+        if controls.delegate.isChecked() and centers:
             members = [i for i in self._instances if centers[0] in i.operators]
             if members:
                 seeds = tuple(sorted({o for i in members for o in i.operators}))
@@ -201,7 +231,6 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         elif len(centers) > 1:
             what = self._name_of_several(centers)
         self._offer_delegate(centers)
-        controls.enable_hops(on=what != WHOLE)
         if not seeds:
             unlinked = NOT_IN_A if isinstance(subject, ComparedSubject) else UNLINKED
             why = UNSELECTED if self._session.state.slice is None else unlinked
@@ -284,26 +313,49 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     # -- contents --------------------------------------------------------------------------------
 
-    def show_answer(self, answer: GraphAnswer) -> None:
+    def show_answer(self, answer: GraphAnswer | WholeAnswer) -> None:
         """Draw the graph; keep its position if only the costs changed."""
+        subject = self._current_subject()
+        self.controls.subtitle.setText("" if isinstance(subject, Sentence) else subject.title)
+        if isinstance(answer, WholeAnswer):
+            self._show_all(answer)
+            return
         before, self._drawn = self._drawn, answer
         question, around = answer.question, answer.around
-        is_whole = len(question.seeds) == len(question.program.operators)
-        seeds = frozenset() if is_whole else frozenset(np.flatnonzero(around.hop == 0).tolist())
+        seeds = frozenset(np.flatnonzero(around.hop == 0).tolist())
         focus = highest_seed(around, question.figures)
         picture = GraphPicture(around, answer.layout, answer.nodes, question.across, seeds, focus)
         stays = before is not None and not self.is_empty and have_same_layout(before, answer)
         self.view.show_picture(picture, stays=stays)
-        subject = self._current_subject()
-        self.controls.subtitle.setText("" if isinstance(subject, Sentence) else subject.title)
+        self._views.setCurrentWidget(self.view)
         limits = [around.limit_text, f"{around.reason}." if around.reason else ""]
         self.foot.note.setText(" ".join(text for text in limits if text))
         self.foot.show_legend(question.figures, {node.fill for node in answer.nodes})
         self._mark()
         self.show_page()
 
+    def _show_all(self, answer: WholeAnswer) -> None:
+        self._views.setCurrentWidget(self.whole)
+        self.whole.show_answer(answer)
+        flow = dataflow_of(answer.question.program)
+        reason = next(iter(flow.unknown.values()), "")
+        note = "" if answer.measure is None else answer.measure.note
+        self.foot.note.setText(" ".join(f"{text}." for text in (note, reason) if text))
+        self.foot.show_values(answer)
+        self._mark()
+        self.show_page()
+
     def _mark(self) -> None:
         marked = self._selected() or self._picked
+        if isinstance(self.answer, WholeAnswer):
+            figures = self.answer.question.figures
+            self.whole.mark(marked)
+            text = self.whole.summary()
+            if figures is not None:
+                text = figures.summary(marked) or " · ".join(filter(None, (text, figures.left_out)))
+            self.whole.view.setAccessibleDescription(text)
+            self.foot.summary.setText(text)
+            return
         self.view.mark(frozenset(marked))
         if self.answer is None:
             return
@@ -322,7 +374,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     def node_tip(self, position: int) -> str:
         """Return the tooltip of a node."""
         answer = self.answer
-        if answer is None:
+        if not isinstance(answer, GraphAnswer):
             return ""
         question = answer.question
         return node_tip(question.program, answer.nodes[position], question.figures)
@@ -330,7 +382,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     def edge_tip(self, edge: int) -> str:
         """Return the tooltip of an edge."""
         answer = self.answer
-        if answer is None:
+        if not isinstance(answer, GraphAnswer):
             return ""
         around = answer.around
         producer, consumer = (
@@ -343,24 +395,26 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     @Slot(int)
     def _choose(self, operator: int) -> None:
         """Select an operator of the graph without redrawing it."""
+        self._choose_all((operator,))
+
+    @Slot(object)
+    def _choose_all(self, operators: tuple[int, ...]) -> None:
+        """Select operators of the graph without redrawing it."""
+        subject = self._current_subject()
+        if isinstance(subject, Sentence):
+            return
         self._choosing = True
         try:
-            self._select(operator)
+            self._picked = () if subject.select(self._session, operators) else operators
         finally:
             self._choosing = False
         self._mark()
 
-    def _select(self, operator: int) -> None:
-        subject = self._current_subject()
-        if isinstance(subject, Sentence):
-            return
-        self._picked = () if subject.select(self._session, operator) else (operator,)
-
     @Slot(int)
     def _walk(self, operator: int) -> None:
         """Center the graph on one of its operators."""
-        for switch in (self.controls.whole, self.controls.delegate):
-            set_checked(switch, on=False)
+        set_checked(self.controls.delegate, on=False)
+        self._set_mode(GraphMode.NEIGHBORHOOD)
         self._choose(operator)
         if self._session.traces:
             self._seeds = (operator,)
@@ -368,28 +422,35 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
     @Slot()
     def show_whole(self) -> None:
-        """Show all operators of the model, up to the limit of a graph."""
-        self.controls.whole.setChecked(True)
-
-    @Slot(bool)
-    def _toggle_whole(self, on: bool) -> None:
-        if on:
-            set_checked(self.controls.delegate, on=False)
-        self._seeds = self._selected()
+        """Show all operators of the model."""
+        self._set_mode(GraphMode.WHOLE)
         self.refresh()
 
-    @Slot(bool)
-    def _toggle_delegate(self, on: bool) -> None:
-        if on:
-            set_checked(self.controls.whole, on=False)
+    def _set_mode(self, mode: GraphMode) -> None:
+        self._is_mode_chosen = True
+        self.controls.set_mode(mode)
+
+    @Slot()
+    def _follow_controls(self) -> None:
+        self._is_mode_chosen = True
+        self._seeds = self._seeds or self._selected()
+        self.refresh()
+
+    @Slot()
+    def _fit(self) -> None:
+        (self.whole.view if self.controls.is_whole else self.view).fit_all()
+
+    @Slot()
+    def _toggle_delegate(self) -> None:
         self._seeds = self._selected()
         self.refresh()
 
     @Slot()
     def copy(self) -> None:
         """Copy a picture of the whole graph."""
-        if self.view.picture is not None and not self.is_empty:
-            copy_picture(self, self.view.image(), "a picture of the graph")
+        shown = self.whole if isinstance(self.answer, WholeAnswer) else self.view
+        if self.answer is not None and not self.is_empty:
+            copy_picture(self, shown.image(), "a picture of the graph")
 
     @Slot()
     def _ask_to_save(self) -> None:
@@ -400,14 +461,19 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
 
         Raises NothingToExport if no graph is shown.
         """
-        picture = self.view.picture
-        if picture is None or self.is_empty:
+        answer, is_svg = self.answer, path.lower().endswith(".svg")
+        if answer is None or self.is_empty:
             raise NothingToExport("No graph to save")
-        data = self.view.picture_bytes(svg=path.lower().endswith(".svg"))
-        count = len(picture.nodes)
+        if isinstance(answer, WholeAnswer):
+            count, data = len(answer.layout.shown.boxes), self.whole.bytes_of(svg=is_svg)
+        else:
+            count, made = len(answer.nodes), self.view.picture_bytes(svg=is_svg)
+
+            def data() -> bytes:
+                return made
 
         def write(progress: Progress, cancelled: Cancelled) -> int:
-            write_whole(path, data)
+            write_whole(path, data())
             return count
 
         return write

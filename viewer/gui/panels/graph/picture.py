@@ -37,12 +37,17 @@ def curve(picture: GraphPicture, edge: int) -> QPainterPath:
     """Return an edge as a smooth curve through its points."""
     layout = picture.layout
     line = layout.points[layout.ptr[edge] : layout.ptr[edge + 1]].tolist()
+    return curve_through(line, across=picture.across)
+
+
+def curve_through(line: list[list[float]], *, across: bool) -> QPainterPath:
+    """Return a smooth curve through some points. across: it starts sideways, else downward."""
     path = QPainterPath()
     if not line:
         return path
     path.moveTo(*line[0])
     for (x0, y0), (x1, y1) in pairwise(line):
-        if picture.across:
+        if across:
             middle = (x0 + x1) / 2
             path.cubicTo(middle, y0, middle, y1, x1, y1)
         else:

@@ -37,8 +37,8 @@ class GraphSubject:
         """Return the operators of the selection, () for none of the program."""
         return ()
 
-    def select(self, session: Session, operator: int) -> bool:
-        """Select the slices of an operator; False if the session has none to select."""
+    def select(self, session: Session, operators: tuple[int, ...]) -> bool:
+        """Select the slices of operators; False if the session has none to select."""
         return False
 
 
@@ -64,11 +64,11 @@ class CostSubject(GraphSubject):
         is_own = session.traces[trace].table is self.costs.given.shown.table
         return operators if is_own else ()
 
-    def select(self, session: Session, operator: int) -> bool:
+    def select(self, session: Session, operators: tuple[int, ...]) -> bool:
         table = self.costs.given.shown.table
         number = next((i for i, t in enumerate(session.traces) if t.table is table), None)
         if number is not None:
-            session.select_operators(number, (operator,))
+            session.select_operators(number, operators)
         return True
 
 
@@ -91,9 +91,9 @@ class ComparedSubject(GraphSubject):
         row = row_of_selection(session, found)
         return found.operators.operators[row] if row >= 0 else ()
 
-    def select(self, session: Session, operator: int) -> bool:
+    def select(self, session: Session, operators: tuple[int, ...]) -> bool:
         found = self.changes.found
-        rows = found.operators.rows_of(operator)
+        rows = {row for operator in operators for row in found.operators.rows_of(operator)}
         if not rows:
             session.clear_selection()
             return False

@@ -23,10 +23,10 @@ from PySide6.QtGui import (
 )
 
 from viewer.gui.panels.graph.facts import NodeFacts
+from viewer.gui.panels.graph.image_files import png_bytes
 from viewer.gui.panels.graph.painting import (
     GraphPainter,
     node_size,
-    png_bytes,
     whole_image,
     whole_svg,
 )

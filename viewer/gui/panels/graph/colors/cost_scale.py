@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QPainter
 
 from viewer.gui.panels.graph.colors.fill_colors import colors_of
 from viewer.gui.panels.graph.colors.fill_scale import GAP, STEP, FillScale
-from viewer.gui.panels.graph.colors.fills import Fill, NoCostFill
+from viewer.gui.panels.graph.colors.fills import CallFill, Fill, NoCostFill
+from viewer.gui.qt.theme.theme import Theme
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, fills
 
 _OTHERS: tuple[tuple[Fill, str], ...] = (
@@ -19,6 +22,10 @@ _OTHERS: tuple[tuple[Fill, str], ...] = (
 class CostScale(FillScale):
     """The heat from 0 to the most expensive operator, and the other fills in the graph."""
 
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        self._title = ""
+
     def show_scale(self, most: str, fills_used: set[Fill]) -> None:
         """Show the legend for these nodes; hide it if there is nothing to explain.
 
@@ -26,17 +33,40 @@ class CostScale(FillScale):
         fills_used: the fills of the nodes; the others are not listed.
         """
         others = [(fill, name) for fill, name in _OTHERS if fill in fills_used]
+        self._title = ""
         self._show(most, f"Color by self time, 0 to {most}", others)
+
+    def show_values(
+        self, title: str, most: str, none: str, fills_used: set[Fill], calls: Sequence[str]
+    ) -> None:
+        """Show the legend of any values.
+
+        title: what they are. none: the name of the fill of nodes without a value. calls: the
+        delegates, whose calls have grounds of their own.
+        """
+        names = {NoCostFill.IDLE: none}
+        others: list[tuple[Fill, str]] = [
+            (fill, names.get(fill, name) if isinstance(fill, NoCostFill) else name)
+            for fill, name in _OTHERS
+            if fill in fills_used
+        ]
+        others += [(CallFill(number), name) for number, name in enumerate(calls)]
+        self._title = title
+        self._show(most, f"Color by {title}, 0 to {most}", others)
+
+    @property
+    def _start(self) -> str:
+        return f"{self._title}  0" if self._title else "0"
 
     @property
     def _scale_width(self) -> int:
         px = self._theme.px
-        texts = self._wide("0") + self._wide(self._most)
+        texts = self._wide(self._start) + self._wide(self._most)
         return texts + HEAT_STEPS * px(STEP) + px(2 * GAP)
 
     def _paint_scale(self, painter: QPainter, top: float, side: float) -> float:
         theme = self._theme
-        x = self._text(painter, 0.0, "0") + theme.px(6)
+        x = self._text(painter, 0.0, self._start) + theme.px(6)
         for step in range(HEAT_STEPS):
             box = QRectF(x, top, theme.px(STEP), side)
             painter.fillRect(box, QColor.fromRgb(fills(theme.dark)[HEAT + step]))
@@ -44,7 +74,7 @@ class CostScale(FillScale):
         return self._text(painter, x + theme.px(6), self._most) + theme.px(GAP)
 
     def _paint_fill(self, painter: QPainter, box: QRectF, fill: Fill) -> None:
-        if isinstance(fill, NoCostFill):
+        if isinstance(fill, NoCostFill | CallFill):
             super()._paint_fill(painter, box, fill)
         else:
             inside = box.adjusted(0.5, 0.5, -0.5, -0.5)

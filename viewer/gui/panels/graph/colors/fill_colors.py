@@ -8,14 +8,23 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.panels.graph.colors.fills import CHANGE_STEPS, ChangeFill, Fill, NoCostFill
+from viewer.gui.panels.graph.colors.fills import (
+    CHANGE_STEPS,
+    CallFill,
+    ChangeFill,
+    Fill,
+    NoCostFill,
+)
 from viewer.gui.qt.theme.theme import Theme
-from viewer.render.palette import fills, label_colors, label_rgb, mix
+from viewer.render.palette import edge_rgb, fills, label_colors, label_rgb, mix
 
 # How much of its color a step has; the rest is the canvas.
 _OF_COLOR = (0.32, 0.6, 1.0)
 # How much of the slab a gray has: what did not change is dimmed.
 _UNCHANGED, _UNKNOWN = 0.28, 0.6
+# Palette indexes of the colors of delegates: unlike heat and unlike each other.
+_BACKENDS = (1, 0, 6, 11, 8, 4)
+_TINT = 0.12
 _HATCH_STEP, _HATCH_ALPHA = 8, 0.5  # px, and faint behind texts
 
 
@@ -33,12 +42,23 @@ def colors_of(fill: Fill, theme: Theme) -> NodeColors:
     """Return the colors of a node with a fill."""
     if isinstance(fill, ChangeFill):
         return _colors_of_change(fill, theme)
+    if isinstance(fill, CallFill):
+        outline = backend_color(fill.backend, theme)
+        ground = QColor(outline)
+        ground.setAlphaF(_TINT)
+        return NodeColors(ground, theme.color("text1"), outline, is_dashed=True)
     if isinstance(fill, NoCostFill):
         ground = theme.color("raised" if fill is NoCostFill.PLAIN else "panel")
         is_dashed = fill is NoCostFill.UNLINKED
         return NodeColors(ground, theme.color("text1"), theme.color("text3"), is_dashed)
     label = QColor.fromRgb(label_colors(theme.dark)[fill])
     return NodeColors(QColor.fromRgb(fills(theme.dark)[fill]), label, theme.color("line"))
+
+
+def backend_color(number: int, theme: Theme) -> QColor:
+    """Return the color of a delegate, by its number among those of the program."""
+    rgb = fills(theme.dark)[_BACKENDS[number % len(_BACKENDS)]]
+    return QColor.fromRgb(rgb if theme.dark else edge_rgb(rgb))
 
 
 def paint_hatch(painter: QPainter, rect: QRectF, theme: Theme) -> None:

@@ -36,4 +36,11 @@ class ChangeFill:
     only_in: str = ""
 
 
-Fill = int | NoCostFill | ChangeFill
+@dataclass(frozen=True, slots=True)
+class CallFill:
+    """The ground of a delegate call. backend: the number of its delegate in the program."""
+
+    backend: int
+
+
+Fill = int | NoCostFill | ChangeFill | CallFill

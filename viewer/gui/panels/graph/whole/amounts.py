@@ -32,10 +32,14 @@ class Amounts:
     sets: Ints
     members: Ints
 
+    def is_shared(self, node: int) -> bool:
+        """Whether all of the value of a node is shared with others."""
+        return bool(self.sets[node]) and not self.own[node]
+
     def text(self, node: int) -> str:
         """Return "8.544 µs · 15.5 % + shared", "2.774 µs shared by 5", or "" without a value."""
         measure = self.measure
-        if self.has[node]:
+        if self.has[node] and not self.is_shared(node):
             share = (
                 f" · {format_share(int(self.own[node]), measure.whole)}" if measure.whole else ""
             )

@@ -54,6 +54,13 @@ class Looks:
         return {look.fill for look in self.of.values()}
 
 
+def value_of(figure: str) -> str:
+    """Return the value alone of "8.544 µs · 15.5 % + shared" or "2.774 µs shared by 5"."""
+    for mark in (" · ", " shared", " in ", " + "):
+        figure = figure.partition(mark)[0]
+    return figure
+
+
 def backends_of(calls: Sequence[Instance]) -> tuple[str, ...]:
     """Return the delegates of some calls, each once, without "Backend"."""
     return tuple(dict.fromkeys(cut_line(call.backend.removesuffix("Backend")) for call in calls))
@@ -107,10 +114,10 @@ def _valued(shown: ShownGroups, values: Amounts) -> tuple[dict[int, NodeCell], s
         is_linked = upto[tree.end] > upto[:-1]
     cells = {}
     for node, step in zip(visible.tolist(), steps.tolist(), strict=True):
-        if values.has[node]:
-            cells[node] = NodeCell(values.text(node), HEAT + step)
-        elif values.sets[node]:
+        if values.is_shared(node):
             cells[node] = NodeCell(values.text(node), SLAB)
+        elif values.has[node]:
+            cells[node] = NodeCell(values.text(node), HEAT + step)
         elif is_linked[node]:
             cells[node] = NodeCell(measure.none, NoCostFill.IDLE)
         else:

@@ -1,0 +1,149 @@
+"""A small map of the whole picture in the corner of its view, with the visible part as a frame."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QWheelEvent
+from PySide6.QtWidgets import QWidget
+
+from viewer.gui.panels.graph.whole.painting import WholePainter
+from viewer.gui.panels.graph.whole.picture import WholePicture
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+
+_MOST = 170, 120  # px
+_LEAST = 40  # px
+_ASIDE, _INSET = 8, 5  # px: from the corner, and inside the border
+_SHARE = 0.3  # of the view's width and height at most
+
+
+class Minimap(QWidget):
+    """The map; hidden while the whole picture is in view.
+
+    `dragged(middle)`: show this point of the picture in the middle.
+    """
+
+    dragged = Signal(QPointF)
+
+    def __init__(self, theme: Theme, view: QWidget) -> None:
+        super().__init__(view)
+        self._theme = theme
+        self._picture: WholePicture | None = None
+        self._painter: WholePainter | None = None
+        self._pixmap: QPixmap | None = None
+        self._scale = 1.0
+        self._seen = QRectF()
+        self._grip = QPointF()  # from the mouse to the middle of the visible part
+        self.setAccessibleName("Map of the graph")
+        self.setCursor(Qt.CursorShape.OpenHandCursor)
+        self.hide()
+
+    @property
+    def seen(self) -> QRectF:
+        """The frame around the visible part, in px of the map."""
+        return QRectF(self._to_map(self._seen.topLeft()), self._seen.size() * self._scale)
+
+    def show_picture(self, picture: WholePicture | None, painter: WholePainter) -> None:
+        """Show another picture."""
+        self._picture, self._painter, self._pixmap = picture, painter, None
+        self.place()
+
+    def place(self) -> None:
+        """Take the size of the picture, in the corner of the view."""
+        picture, view = self._picture, self.parentWidget()
+        if picture is None or view is None:
+            self.hide()
+            return
+        px, layout = self._theme.px, picture.answer.layout
+        room = [min(px(most), size * _SHARE) for most, size in
+                zip(_MOST, (view.width(), view.height()), strict=True)]  # fmt: skip
+        inset = 2 * px(_INSET)
+        scale = min((room[0] - inset) / max(layout.width, 1.0),
+                    (room[1] - inset) / max(layout.height, 1.0))  # fmt: skip
+        if scale <= 0:
+            return
+        width = max(round(layout.width * scale) + inset, px(_LEAST))
+        height = max(round(layout.height * scale) + inset, px(_LEAST))
+        if scale != self._scale or (width, height) != (self.width(), self.height()):
+            self._pixmap = None
+        self._scale = scale
+        aside = px(_ASIDE)
+        self.setGeometry(
+            view.width() - width - aside, view.height() - height - aside, width, height
+        )
+        self.show_range(self._seen)
+
+    def show_range(self, seen: QRectF) -> None:
+        """Show which part of the picture is visible."""
+        picture = self._picture
+        if picture is None or seen.isEmpty():
+            return
+        layout = picture.answer.layout
+        whole = QRectF(0, 0, layout.width, layout.height)
+        self.setVisible(not seen.contains(whole))
+        if seen != self._seen:
+            self._seen = QRectF(seen)
+            self.update()
+
+    def _corner(self) -> QPointF:
+        """Return where the picture begins, so that it is in the middle of the map."""
+        assert self._picture is not None
+        layout = self._picture.answer.layout
+        size = QSizeF(layout.width, layout.height) * self._scale
+        return QPointF((self.width() - size.width()) / 2, (self.height() - size.height()) / 2)
+
+    def _to_map(self, at: QPointF) -> QPointF:
+        return self._corner() + at * self._scale
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, picture = self._theme, self._picture
+        if picture is None or self._painter is None:
+            return
+        if self._pixmap is None:
+            ratio = self.devicePixelRatioF()
+            self._pixmap = QPixmap(self.size() * ratio)
+            self._pixmap.setDevicePixelRatio(ratio)
+            self._pixmap.fill(theme.color("canvas"))
+            inner = QPainter(self._pixmap)
+            self._painter.paint_map(inner, picture, self._corner(), self._scale)
+            inner.end()
+        painter = QPainter(self)
+        painter.drawPixmap(0, 0, self._pixmap)
+        painter.setPen(QPen(theme.color("line"), 1))
+        painter.drawRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
+        room = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
+        seen = self.seen.intersected(room)
+        painter.setPen(QPen(theme.color("accent"), 1.5))
+        painter.setBrush(theme.color("accent", 0.12))
+        painter.drawRect(seen)
+        painter.end()
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton or self._picture is None:
+            return
+        at, seen = event.position(), self.seen
+        self._grip = seen.center() - at if seen.contains(at) else QPointF(0, 0)
+        self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        self._drag(at)
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton and self._picture is not None:
+            self._drag(event.position())
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self.setCursor(Qt.CursorShape.OpenHandCursor)
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.mousePressEvent(event)
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.accept()  # the view would zoom toward a point that is not below the mouse
+
+    def _drag(self, at: QPointF) -> None:
+        self.dragged.emit((at + self._grip - self._corner()) / self._scale)

@@ -1,0 +1,347 @@
+"""The part of the panel that shows a whole model: how to color and find, and the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QImage, QKeyEvent
+from PySide6.QtWidgets import QToolButton, QWidget
+
+from viewer.analysis.delegates.delegation import Instance
+from viewer.gui.panels.base.page_panel import head_row, plain_column
+from viewer.gui.panels.graph.change_figures import ChangeFigures
+from viewer.gui.panels.graph.cost_figures import CostFigures
+from viewer.gui.panels.graph.image_files import png_bytes
+from viewer.gui.panels.graph.node_figures import NodeFigures
+from viewer.gui.panels.graph.whole.files import picture_image, picture_svg
+from viewer.gui.panels.graph.whole.finder import hits, searched_texts
+from viewer.gui.panels.graph.whole.measures import MeasureKind
+from viewer.gui.panels.graph.whole.picture import WholePicture
+from viewer.gui.panels.graph.whole.question import WholeAnswer, WholeModel, WholeQuestion
+from viewer.gui.panels.graph.whole.tips import edge_text, node_text
+from viewer.gui.panels.graph.whole.view import WholeView
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.escape_field import EscapeField
+from viewer.gui.qt.widgets.labels import ElidedLabel, label
+from viewer.gui.qt.widgets.segment_bar import SegmentBar
+from viewer.model.times import counted, group_digits
+from viewer.program.program import Program
+from viewer.render.graph.model_tree import GroupKind
+from viewer.render.graph.nested_layout import GroupSizes
+from viewer.workspace.workspace import Workspace
+
+_KINDS: Mapping[MeasureKind, str] = {
+    MeasureKind.TIME: "Self time of the operators",
+    MeasureKind.CHANGE: "Change between A and B",
+    MeasureKind.MEMORY: "Planned bytes of what operators write",
+    MeasureKind.SIZE: "Bytes of weights in the program file",
+}
+NO_PROFILE = "Open a profile to color by time"
+NO_COMPARISON = "Compare two profiles to color by change"
+NO_PROGRAM_FILE = "Open the program file (.pte) to color by memory and size"
+_FIELD = 150  # px
+
+
+class FindField(EscapeField):
+    """The search field. `stepped(way)`: Enter (1) or Shift+Enter (-1); `left()`: Escape."""
+
+    stepped = Signal(int)
+    left = Signal()
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            back = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+            self.stepped.emit(-1 if back else 1)
+        elif event.key() == Qt.Key.Key_Escape:
+            self.clear()
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class WholePage(QWidget):
+    """The whole model. `changed()`: ask again. `chosen(operators)`: select them.
+
+    `walked(operator)`: show its neighborhood.
+    """
+
+    changed = Signal()
+    chosen = Signal(object)
+    walked = Signal(int)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._answer: WholeAnswer | None = None
+        self._opened: frozenset[int] | None = None
+        self._kind: MeasureKind | None = None  # chosen by the user
+        self._texts: tuple[WholeModel, list[str]] | None = None
+        self._hits: list[int] = []
+        self._hit = -1
+        self._wanted = -1  # to be shown as soon as its groups are open
+        self._operators: tuple[int, ...] = ()
+        self.kinds = SegmentBar("Color by", _KINDS)
+        self.kinds.picked.connect(self._pick_kind)
+        self.find = FindField()
+        self.find.setPlaceholderText("Find a node")
+        self.find.setAccessibleName("Find an operator or module")
+        self.find.setToolTip("Enter: next hit, Shift+Enter: the one before, Esc: back to the graph")
+        self.find.setFixedWidth(theme.px(_FIELD))
+        self.find.show_clear_button()
+        self.find.textChanged.connect(self._search)
+        self.find.stepped.connect(self.step)
+        self.found = ElidedLabel("", theme, "caption", "text2")
+        self.open_all = _button("Expand all", "Open all groups")
+        self.open_first = _button("Collapse", "Return to the groups that are open first")
+        self.open_all.clicked.connect(self.expand_all)
+        self.open_first.clicked.connect(self.collapse)
+        self.view = WholeView(theme)
+        self.find.left.connect(self.view.setFocus)
+        self.view.toggled.connect(self.toggle)
+        self.view.chosen.connect(self._choose)
+        self.view.walked.connect(self.walked)
+        self.view.reshaped.connect(self.changed)
+        self.view.node_tip, self.view.edge_tip = self.node_tip, self.edge_tip
+        bar = head_row(theme, 8)
+        bar.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(6))
+        bar.addWidget(label("Color by", theme, tone="text2"))
+        for widget in (self.kinds, self.open_first, self.open_all, self.find):
+            bar.addWidget(widget)
+        bar.addWidget(self.found, 1)
+        column = plain_column(self)
+        column.addLayout(bar)
+        column.addWidget(self.view, 1)
+        theme.changed.connect(self._retheme)
+
+    # -- question --------------------------------------------------------------------------------
+
+    def question(
+        self,
+        program: Program,
+        figures: NodeFigures | None,
+        calls: tuple[Instance, ...],
+        space: Workspace,
+        files: object,
+    ) -> WholeQuestion:
+        """Return the question to ask now. files: another object after the open files changed."""
+        known = None if self._answer is None else self._answer.model
+        if known is not None and known.program is not program:
+            known = None
+        if self._answer is None or self._answer.question.program is not program:
+            self._opened = None
+        kind = self._offer(figures, has_files=bool(space.executables))
+        px = self._theme.px
+        plain = GroupSizes()
+        sizes = GroupSizes(
+            px(plain.box_width), px(plain.box_height), px(plain.head), px(plain.inset),
+            px(plain.layer_gap), px(plain.node_gap), self.view.shape,
+        )  # fmt: skip
+        return WholeQuestion(
+            program, figures, calls, kind, self._opened, sizes, space, files, known
+        )
+
+    def _offer(self, figures: NodeFigures | None, *, has_files: bool) -> MeasureKind | None:
+        """Enable the colors that there are, and return the one to show."""
+        is_compared = isinstance(figures, ChangeFigures)
+        why = {
+            MeasureKind.TIME: "" if isinstance(figures, CostFigures) else NO_PROFILE,
+            MeasureKind.CHANGE: "" if is_compared else NO_COMPARISON,
+            MeasureKind.MEMORY: "" if has_files else NO_PROGRAM_FILE,
+            MeasureKind.SIZE: "" if has_files else NO_PROGRAM_FILE,
+        }
+        self.kinds.buttons[MeasureKind.TIME].setVisible(not is_compared)
+        self.kinds.buttons[MeasureKind.CHANGE].setVisible(is_compared)
+        for kind, button in self.kinds.buttons.items():
+            button.setEnabled(not why[kind])
+            button.setToolTip(why[kind] or _KINDS[kind])
+        offered = [kind for kind, missing in why.items() if not missing]
+        kind = self._kind if self._kind in offered else next(iter(offered), None)
+        if kind is not None:
+            self.kinds.press(kind)
+        return kind
+
+    @Slot(object)
+    def _pick_kind(self, kind: MeasureKind) -> None:
+        self._kind = kind
+        self.changed.emit()
+
+    # -- contents --------------------------------------------------------------------------------
+
+    @property
+    def answer(self) -> WholeAnswer | None:
+        """What is shown."""
+        return self._answer
+
+    def show_answer(self, answer: WholeAnswer) -> None:
+        """Draw a model; what was opened or closed stays where it is."""
+        before, self._answer = self._answer, answer
+        self._opened = answer.opened
+        is_other = before is None or before.model is not answer.model
+        self.view.show_picture(WholePicture(answer), fits=is_other)
+        if is_other:
+            self._search(self.find.text())
+        self.mark(self._operators)
+        if self._wanted >= 0:
+            wanted, self._wanted = self._wanted, -1
+            self.view.reveal(wanted, readable=True)
+
+    def forget(self) -> None:
+        """Release the model: its program was closed."""
+        self._answer = self._texts = self._opened = None
+        self._hits, self._hit, self._wanted, self._operators = [], -1, -1, ()
+        self.view.show_picture(None)
+
+    def mark(self, operators: tuple[int, ...], *, reveal: bool = False) -> None:
+        """Highlight what shows selected operators. reveal: bring it into view."""
+        self._operators = operators
+        picture, answer = self.view.picture, self._answer
+        if picture is None or answer is None:
+            return
+        tree = answer.model.tree
+        leaves = [int(tree.leaf[o]) for o in operators if 0 <= o < len(tree.leaf)]
+        nodes = frozenset(picture.shown_of(leaf) for leaf in leaves if leaf >= 0)
+        self.view.mark(nodes)
+        if reveal and nodes:
+            self.view.reveal(min(nodes))
+
+    def summary(self) -> str:
+        """Return "38 operators in 12 modules · 10 delegate calls · 30 boxes shown"."""
+        answer = self._answer
+        if answer is None:
+            return ""
+        tree, shown = answer.model.tree, answer.layout.shown
+        calls = len(answer.question.calls)
+        modules = int((tree.kind == GroupKind.MODULE).sum())
+        parts = [counted(len(tree.leaf), "operator")]
+        parts += [counted(modules, "module")] if modules else []
+        parts += [counted(calls, "delegate call")] if calls else []
+        closed = int(tree.is_group[shown.boxes].sum())
+        parts.append(f"{counted(closed, 'closed group')}" if closed else "all groups open")
+        return " · ".join(parts)
+
+    # -- opening and closing ---------------------------------------------------------------------
+
+    @Slot(int)
+    def toggle(self, node: int) -> None:
+        """Open or close a group."""
+        answer = self._answer
+        if answer is None:
+            return
+        tree, opened = answer.model.tree, answer.opened
+        if answer.layout.shown.is_frame[node]:
+            inside = range(node, int(tree.end[node]))
+            self._opened = frozenset(n for n in opened if n not in inside)
+        else:
+            self._opened = opened | {node}
+        self.changed.emit()
+
+    @Slot()
+    def expand_all(self) -> None:
+        """Open all groups."""
+        if self._answer is not None:
+            self._opened = frozenset(self._answer.model.tree.is_group.nonzero()[0].tolist())
+            self.changed.emit()
+
+    @Slot()
+    def collapse(self) -> None:
+        """Open the groups of the first view only, and fit them."""
+        if self._answer is not None:
+            self._opened = self._answer.model.opened
+            self.view.fit_all()
+            self.changed.emit()
+
+    def show_node(self, node: int) -> None:
+        """Open what hides a node, and center it."""
+        answer = self._answer
+        if answer is None:
+            return
+        around = frozenset(answer.model.tree.around(node))
+        if around <= answer.opened:
+            self.view.reveal(node, readable=True)
+        else:
+            self._wanted, self._opened = node, answer.opened | around
+            self.changed.emit()
+
+    @Slot(int)
+    def _choose(self, node: int) -> None:
+        if self._answer is not None:
+            self.chosen.emit(tuple(self._answer.model.tree.inside(node).tolist()))
+
+    # -- search ----------------------------------------------------------------------------------
+
+    @Slot(str)
+    def _search(self, wanted: str) -> None:
+        answer = self._answer
+        self._hits, self._hit = [], -1
+        if answer is not None and wanted.strip():
+            if self._texts is None or self._texts[0] is not answer.model:
+                question = answer.question
+                texts = searched_texts(answer.model.tree, question.program, question.calls)
+                self._texts = answer.model, texts
+            self._hits = hits(self._texts[1], wanted)
+        self._tell_hits()
+
+    def _tell_hits(self) -> None:
+        text = ""
+        if self.find.text().strip():
+            count = group_digits(len(self._hits))
+            text = f"{self._hit + 1} of {count}" if self._hit >= 0 else counted(
+                len(self._hits), "hit") if self._hits else "no hit"  # fmt: skip
+        self.found.setText(text)
+
+    @Slot(int)
+    def step(self, way: int) -> None:
+        """Go to the next hit (1), or to the one before (-1)."""
+        if not self._hits:
+            return
+        before = self._hit if self._hit >= 0 else -1 if way > 0 else 0
+        self._hit = (before + way) % len(self._hits)
+        node = self._hits[self._hit]
+        self._tell_hits()
+        self._choose(node)
+        self.show_node(node)
+
+    # -- tooltips --------------------------------------------------------------------------------
+
+    def node_tip(self, node: int) -> str:
+        """Return the tooltip of a visible node."""
+        return "" if self._answer is None else node_text(self._answer, node)
+
+    def edge_tip(self, edge: int) -> str:
+        """Return the tooltip of an edge."""
+        return "" if self._answer is None else edge_text(self._answer, edge)
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def image(self) -> QImage:
+        """Return the whole picture, usually with 2 pixels per point."""
+        picture = self.view.picture
+        assert picture is not None
+        return picture_image(picture, self.view.marked, self._theme)
+
+    def bytes_of(self, *, svg: bool) -> Callable[[], bytes]:
+        """Return a function that paints the picture as it is now, as an SVG or PNG file.
+
+        It takes a second for 5,000 operators, so call it off the GUI thread.
+        """
+        picture, marked, theme = self.view.picture, self.view.marked, self._theme
+        title, description = self.view.accessibleName(), self.summary()
+        assert picture is not None
+        if svg:
+            return lambda: picture_svg(picture, marked, theme, title, description)
+        return lambda: png_bytes(picture_image(picture, marked, theme))
+
+    @Slot()
+    def _retheme(self) -> None:
+        self.view.retheme()
+
+
+def _button(text: str, tip: str) -> QToolButton:
+    button = QToolButton()
+    button.setText(text)
+    button.setToolTip(tip)
+    button.setAccessibleName(text)
+    return button

@@ -1,0 +1,354 @@
+"""The widget of a whole model: groups open and close, and the rest is as in the neighborhood.
+
+A click selects a box. A double click, Enter or the sign at its left opens a group; the sign of an
+open group, a double click on its head or Backspace closes it. A double click on an operator shows
+its neighborhood, and one on the ground fits the picture. The map in the corner pans by dragging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+
+from viewer.gui.panels.graph.pan_zoom import ENTER, SIDES, PanZoomView
+from viewer.gui.panels.graph.whole.minimap import Minimap
+from viewer.gui.panels.graph.whole.painting import BADGE, WholePainter
+from viewer.gui.panels.graph.whole.panned_frame import PannedFrame
+from viewer.gui.panels.graph.whole.picture import WholePicture
+from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.reports.compare_text import WORDS
+
+_MARGIN = 16  # px around a fitted picture
+_READABLE = 0.85  # the scale at which what was found is shown, if it was smaller
+_NEAR = 5.0  # px; the distance within which the mouse hits an edge
+# The shapes, width to height, of which the nearest to that of the widget is laid out.
+_SHAPES = (0.5, 0.8, 1.25, 2.0, 3.2)
+_HYSTERESIS = 1.12
+
+
+@has_role(QAccessible.Role.Graphic)
+class WholeView(PanZoomView):
+    """Draws a whole model.
+
+    `chosen(node)`: a click or an arrow key. `toggled(node)`: open or close a group.
+    `walked(operator)`: show its neighborhood. `reshaped()`: `shape` has changed. `node_tip`,
+    `edge_tip`: return the tooltip of a node or an edge.
+    """
+
+    LEAST_SCALE = 0.004
+    KEYS = frozenset((*SIDES, *ENTER, Qt.Key.Key_Backspace, Qt.Key.Key_Space))
+    chosen = Signal(int)
+    toggled = Signal(int)
+    walked = Signal(int)
+    reshaped = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
+        self.picture: WholePicture | None = None
+        self.marked: frozenset[int] = frozenset()  # visible nodes with selected operators
+        self._current = -1
+        self._anchor: tuple[int, QPointF] | None = None
+        self._shape = _SHAPES[2]
+        self.painter = WholePainter(theme)
+        self._panned = PannedFrame()
+        self.node_tip: Callable[[int], str] = lambda node: ""
+        self.edge_tip: Callable[[int], str] = lambda edge: ""
+        self.minimap = Minimap(theme, self)
+        self.minimap.dragged.connect(self._show_middle)
+        self.setAccessibleName("Graph of the whole model")
+
+    @property
+    def shape(self) -> float:
+        """The width to height that the picture should have."""
+        return self._shape
+
+    @property
+    def current(self) -> int:
+        """The node that the keyboard acts on, -1 for none."""
+        return self._current
+
+    def drawn_size(self) -> QSizeF | None:
+        picture = self.picture
+        if picture is None:
+            return None
+        return QSizeF(picture.answer.layout.width, picture.answer.layout.height)
+
+    # -- contents --------------------------------------------------------------------------------
+
+    def show_picture(self, picture: WholePicture | None, *, fits: bool = False) -> None:
+        """Show another picture. fits: fit it; else what was toggled stays where it is."""
+        before, self.picture = self.picture, picture
+        self.opacity = 1.0
+        if picture is None:
+            self._current, self.marked = -1, frozenset()
+        elif before is None or before.tree is not picture.tree or fits or self._fits:
+            if before is None or before.tree is not picture.tree:
+                self._current = -1
+            self.fit_all()
+        elif self._anchor is not None:
+            node, at = self._anchor
+            place = picture.rect(picture.shown_of(node)).topLeft()
+            self._origin = at - place * self.scale
+        self._anchor = None
+        if picture is not None and self._current >= 0:
+            self._current = picture.shown_of(self._current)
+        self.minimap.show_picture(picture, self.painter)
+        self.update()
+
+    def mark(self, nodes: frozenset[int]) -> None:
+        """Highlight visible nodes with selected operators."""
+        if nodes != self.marked:
+            self.marked = nodes
+            if len(nodes) == 1:
+                self._current = next(iter(nodes))
+            self.update()
+
+    def hold(self, node: int) -> None:
+        """Keep a node where it is when the next picture comes."""
+        if self.picture is not None:
+            self._fits = False
+            self._anchor = node, self.place_of(self.picture.shown_of(node)).topLeft()
+
+    def reveal(self, node: int, *, readable: bool = False) -> None:
+        """Bring a node into view. readable: in the middle, and large enough to read."""
+        picture = self.picture
+        if picture is None:
+            return
+        node = picture.shown_of(node)
+        if readable:
+            self._current = node
+            rect = picture.rect(node)
+            fitting = min(self.width() / (rect.width() + 40), self.height() / (rect.height() + 40))
+            scale = max(self.scale, min(_READABLE, fitting))
+            middle = rect.center()
+            if rect.width() * scale > self.width() or rect.height() * scale > self.height():
+                middle = QPointF(middle.x(), rect.top() + self.height() / 2 / scale - 20)
+            self.center_on(middle, scale)
+            self._fits = False
+        elif not QRectF(self.rect()).intersects(self.place_of(node)):
+            self.bring(self.place_of(node))
+
+    def accessible_value(self) -> str:
+        """Return the text for screen readers: the current node and its figure."""
+        picture, node = self.picture, self._current
+        if picture is None or node not in picture.looks:
+            return ""
+        look = picture.looks[node]
+        state = ""
+        if picture.tree.is_group[node]:
+            state = "closed" if picture.answer.layout.shown.is_box[node] else "open"
+        verdict = "" if look.verdict is None else WORDS[look.verdict]
+        return ", ".join(filter(None, (look.name, look.detail, look.figure, verdict, state)))
+
+    def fit_all(self) -> None:
+        size = self.drawn_size()
+        if size is not None:
+            scale = self.scale_to_fit(self._theme.px(_MARGIN))
+            self.center_on(QPointF(size.width() / 2, size.height() / 2), scale)
+            self._fits = True
+
+    @Slot(QPointF)
+    def _show_middle(self, middle: QPointF) -> None:
+        self.center_on(middle, self.scale)
+        self.move_drawing(QPointF(0, 0))
+
+    # -- what is where ---------------------------------------------------------------------------
+
+    def place_of(self, node: int) -> QRectF:
+        """Return the rectangle of a visible node, in px of the widget."""
+        assert self.picture is not None
+        rect = self.picture.rect(node)
+        return QRectF(self.to_widget(rect.left(), rect.top()), rect.size() * self.scale)
+
+    def badge_of(self, node: int) -> QRectF:
+        """Return the sign that opens or closes a group, in px of the widget."""
+        assert self.picture is not None
+        place, scale = self.place_of(node), self.scale
+        is_box = bool(self.picture.answer.layout.shown.is_box[node])
+        head = place.height() if is_box else self.picture.head * scale
+        left = place.left() + (8 if is_box else 7) * scale
+        side = BADGE * scale
+        return QRectF(left, place.top() + (head - side) / 2, side, side)
+
+    def node_at(self, at: QPointF) -> int:
+        """Return the box at a point of the widget, or the frame whose head is there; else -1."""
+        picture = self.picture
+        if picture is None:
+            return -1
+        where = self.to_drawing(at)
+        node = picture.box_at(where.x(), where.y())
+        if node < 0:
+            node = picture.frame_at(where.x(), where.y())
+            if node >= 0 and where.y() > picture.rect(node).top() + picture.head:
+                node = -1
+        return node
+
+    def is_button(self, at: QPointF) -> bool:
+        return self.node_at(at) >= 0
+
+    def tip_at(self, at: QPointF) -> str:
+        picture, node = self.picture, self.node_at(at)
+        if node >= 0 or picture is None:
+            return self.node_tip(node) if node >= 0 else ""
+        where = self.to_drawing(at)
+        edge = picture.edge_at(where.x(), where.y(), _NEAR / self.scale)
+        return self.edge_tip(edge) if edge >= 0 else ""
+
+    # -- mouse and keys --------------------------------------------------------------------------
+
+    def click(self, at: QPointF) -> None:
+        picture, node = self.picture, self.node_at(at)
+        if picture is None or node < 0:
+            return
+        if self._is_on_badge(node, at):
+            self._toggle(node)
+        else:
+            self._choose(node)
+
+    def _is_on_badge(self, node: int, at: QPointF) -> bool:
+        assert self.picture is not None
+        has_badge = node > 0 and bool(self.picture.tree.is_group[node])
+        return has_badge and self.badge_of(node).adjusted(-3, -3, 3, 3).contains(at)
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self._pressed = None
+        picture, at = self.picture, event.position()
+        node = self.node_at(at)
+        if picture is None:
+            return
+        if node < 0:
+            self.fit_all()
+        elif (
+            self.badge_of(node).adjusted(-3, -3, 3, 3).contains(at) and picture.tree.is_group[node]
+        ):
+            self.click(at)  # the second of two fast clicks on the sign
+        else:
+            self._open(node)
+
+    def press_key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+        picture, node = self.picture, self._current
+        if picture is None:
+            return
+        if key in SIDES:
+            self._step(*SIDES[key])
+        elif node < 0:
+            return
+        elif key == Qt.Key.Key_Backspace:
+            is_open = bool(picture.answer.layout.shown.is_frame[node])
+            around = node if is_open else int(picture.tree.parent[node])
+            if around > 0:
+                self._current = around
+                self._toggle(around)
+        else:
+            self._open(node)
+
+    def _open(self, node: int) -> None:
+        """Open or close a group, or show the neighborhood of an operator."""
+        assert self.picture is not None
+        if self.picture.tree.is_group[node]:
+            if node:
+                self._toggle(node)
+        else:
+            self.walked.emit(int(self.picture.tree.operator[node]))
+
+    def _toggle(self, node: int) -> None:
+        self.hold(node)
+        self.toggled.emit(node)
+
+    def _choose(self, node: int) -> None:
+        self._current = node
+        self.update()
+        if self.hasFocus() and QAccessible.isActive():
+            event = QAccessibleAnnouncementEvent(self, self.accessible_value())
+            QAccessible.updateAccessibility(event)
+        self.chosen.emit(node)
+
+    def _step(self, right: int, down: int) -> None:
+        """Move along an edge, or to the nearest box at a side."""
+        picture, node = self.picture, self._current
+        if picture is None:
+            return
+        boxes = picture.boxes
+        if node < 0:
+            found = boxes[:1]
+        elif down and not picture.answer.layout.shown.is_frame[node]:
+            found = picture.next_to(node, forward=down > 0)
+        else:
+            middles = _middles(picture, boxes)
+            x, y = _middles(picture, np.array([node]))[0].tolist()
+            aside, below = middles[:, 0] - x, middles[:, 1] - y
+            along = aside * right + below * down
+            found = boxes[(along > 1) & (np.abs(aside * down + below * right) <= along)]
+        if len(found):
+            x, y = _middles(picture, np.array([max(node, 0)]))[0].tolist()
+            distance = np.abs(_middles(picture, found) - [x, y]).sum(axis=1)
+            nearest = int(found[np.argmin(distance)])
+            self._choose(nearest)
+            self.bring(self.place_of(nearest))
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.minimap.place()
+        if self._fits:
+            self.fit_all()
+        wanted = self.width() / max(self.height(), 1)
+        nearest = min(_SHAPES, key=lambda shape: abs(np.log(wanted / shape)))
+        own, other = (abs(np.log(wanted / shape)) for shape in (self._shape, nearest))
+        if nearest != self._shape and own > other * _HYSTERESIS:
+            self._shape = nearest
+            self.reshaped.emit()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.color("canvas"))
+        if self.picture is not None:
+            painter.setOpacity(self.opacity)
+            look = self.picture, self.marked, self._current if self.hasFocus() else -1, self.painter
+            pixmap = self._panned.frame(self, look, self._origin, self.scale, self._paint)
+            painter.drawPixmap(0, 0, pixmap)
+            painter.setOpacity(1.0)
+        self.paint_focus(painter)
+        painter.end()
+        top_left = self.to_drawing(QPointF(0, 0))
+        seen = QRectF(top_left, QSizeF(self.width(), self.height()) / self.scale)
+        self.minimap.show_range(seen)
+
+    def _paint(self, painter: QPainter, room: QRectF) -> None:
+        """Paint a part of the widget."""
+        assert self.picture is not None
+        painter.fillRect(room, self._theme.color("canvas"))
+        self.painter.paint(
+            painter,
+            self.picture,
+            self._origin,
+            self.scale,
+            room,
+            self.marked,
+            current=self._current if self.hasFocus() else -1,
+        )
+
+    def retheme(self) -> None:
+        """Paint again after the theme changed."""
+        self.painter = WholePainter(self._theme)
+        self.minimap.show_picture(self.picture, self.painter)
+        self.update()
+
+
+def _middles(picture: WholePicture, nodes: np.ndarray) -> np.ndarray:
+    rects = picture.rects[nodes]
+    found: np.ndarray = (rects[:, :2] + rects[:, 2:]) / 2
+    return found
