@@ -12,20 +12,33 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QRectF
+from PySide6.QtCore import QCoreApplication, QPointF, QRectF
 from PySide6.QtGui import QPainter, QPixmap
 
 from tests.bench.test_bench_model import OPERATORS, program, trace
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.operators import operator_costs
+from viewer.analysis.delegates.delegation import instances_of
 from viewer.analysis.flows.neighborhood import neighborhood
 from viewer.analysis.links.linker import link
 from viewer.gui.panels.graph.panel import GraphPanel
+from viewer.gui.panels.graph.whole.files import picture_svg
+from viewer.gui.panels.graph.whole.picture import WholePicture
+from viewer.gui.panels.graph.whole.question import (
+    WholeAnswer,
+    WholeModel,
+    WholeQuestion,
+    whole_model,
+    work_out_whole,
+)
+from viewer.gui.panels.graph.whole.view import WholeView
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
 from viewer.program.dataflow import Dataflow, MethodFlow, joined
 from viewer.program.program import Method, Program
 from viewer.render.graph.layout import layered
+from viewer.render.graph.nested_layout import GroupSizes
+from viewer.workspace.workspace import Workspace
 
 __all__ = ["program", "trace"]  # fixtures
 
@@ -123,6 +136,68 @@ def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
     print()
     # The cost follows what is shown: 4 and 14 operators next to 200.
     assert max(took[1], took[2]) < took[6]
+
+
+def test_a_whole_model(program, flow, qapp, qtbot):
+    """5,000 operators in 1,000 modules, all of them open."""
+    from tests.gui.dark_theme import dark_theme
+
+    method = program.methods[0]
+    whole = Program(
+        program.path, "ETRecord", "1",
+        (Method("forward", method.operators, method.handles, flow=flow),),
+    )  # fmt: skip
+    calls = tuple(call for call in instances_of(whole) if call.operators)
+    space, sizes = Workspace(), GroupSizes()
+
+    def ask(known: WholeModel | None, opened: frozenset[int] | None) -> WholeAnswer:
+        return work_out_whole(
+            WholeQuestion(whole, None, calls, None, opened, sizes, space, None, known)
+        )
+
+    told("off the GUI thread: the first view", lambda: ask(None, None), 3)
+    first = ask(None, None)
+    print(f", {len(first.layout.shown.boxes)} boxes", end="")
+    everything = frozenset(np.flatnonzero(first.model.tree.is_group).tolist())
+    made = []
+
+    def open_all() -> None:
+        made[:] = [ask(whole_model(whole, calls), everything)]
+
+    told("all groups opened", open_all, 2)
+    answer = made[0]
+    told("  floor: every edge once", lambda: (flow.consumers.count(0), flow.producers.count(0)))
+    told("one group closed again", lambda: ask(answer.model, everything - {2}))
+    edges = len(answer.layout.edges)
+    print(f"\n{len(answer.layout.shown.boxes)} boxes, {edges} lines", end="")
+    view = WholeView(dark_theme())
+    qtbot.addWidget(view)
+    view.resize(1600, 900)
+    told("on the GUI thread: the answer taken", lambda: view.show_picture(WholePicture(answer)))
+    canvas = QPixmap(view.size())
+    scale = view.scale
+    for factor in (1, 3, 10, 30):
+        view.fit_all()
+        view.zoom(factor)
+        view.render(canvas)
+
+        def pan() -> None:
+            view.move_drawing(QPointF(-12, 7))
+            view.render(canvas)
+
+        def zoom() -> None:
+            view.zoom(1.02)
+            view.zoom(1 / 1.02)
+            view.retheme()
+            view.render(canvas)
+
+        told(f"scale {scale * factor:.2f}: a frame while zooming", zoom)
+        told("  a frame while panning", pan)
+    told("floor: as many boxes", lambda: boxes(len(answer.layout.shown.boxes), 0))
+    told("floor: a plain fill", lambda: canvas.fill(0))
+    told("SVG of everything, off the GUI thread", lambda: picture_svg(
+        WholePicture(answer), frozenset(), dark_theme(), "", ""), 1)  # fmt: skip
+    print()
 
 
 def boxes(count: int, lines: int) -> None:

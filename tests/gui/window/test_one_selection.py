@@ -72,8 +72,8 @@ def by_graph(controller, qtbot):
     controller.docks.show_panel("graph")
     controller.graph.show_whole()
     settle(qtbot, controller)
-    view = controller.graph.view
-    at = view.place_of(view.picture.around.position[ATTENTION_0]).center().toPoint()
+    view = controller.graph.whole.view
+    at = view.place_of(int(view.picture.tree.leaf[ATTENTION_0])).center().toPoint()
     qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=at)
 
 

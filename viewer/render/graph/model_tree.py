@@ -44,7 +44,8 @@ class GroupTree:
     own number + 1 to `end` - 1. depth: 0 for the model. operator: index into `Program.operators`,
     -1 for a group. call: index into the delegate calls that the tree was made of, -1 for what is no
     such group. names: the path of a module in the module around it, the operator, "" for a call.
-    details: the class of a module, the path of the module of an operator. leaf: the node of every
+    details: the class of a module, the path of the module of an
+    operator in the module around it. leaf: the node of every
     operator (-1 for none).
     """
 
@@ -268,9 +269,8 @@ class _Builder:
         """Return a member of a node of some depth."""
         if not item.is_module:
             operator = self._program.operators[item.number]
-            return _Planned(
-                GroupKind.OPERATOR, operator.name, operator.module_path, operator=item.number
-            )
+            place = self._inside_of(operator.module_path, around.module)
+            return _Planned(GroupKind.OPERATOR, operator.name, place, operator=item.number)
         module = self._modules.modules[item.number]
         return _Planned(
             GroupKind.MODULE,
@@ -282,12 +282,16 @@ class _Builder:
         )
 
     def _name(self, number: int, around: int) -> str:
-        """Return the path of a module inside the one around it."""
+        """Return the name of a module inside the one around it."""
         module = self._modules.modules[number]
         if module.kind is not ModuleKind.MODULE:
             return self._modules.name(number)
+        return self._inside_of(module.path, around)
+
+    def _inside_of(self, path: str, around: int) -> str:
+        """Return the path of a module without that of a module around it."""
         outer = self._modules.modules[around].path
-        return module.path.removeprefix(f"{outer}.") if outer else module.path
+        return "" if path == outer else path.removeprefix(f"{outer}.") if outer else path
 
 
 def _runs_outside(program: Program) -> Bools:

@@ -13,7 +13,7 @@ def show_graph(show_panel, qtbot):
 
     def show(session: Session) -> GraphPanel:
         panel = show_panel(GraphPanel, session, 760, 560)
-        qtbot.waitUntil(lambda: panel.is_empty or panel.view.picture is not None)
+        qtbot.waitUntil(lambda: panel.is_empty or panel.answer is not None)
         return panel
 
     return show

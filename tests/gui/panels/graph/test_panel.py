@@ -22,6 +22,7 @@ from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.flows.neighborhood import Direction
 from viewer.gui.panels.graph import panel as graph_panel
 from viewer.gui.panels.graph import question as graph_question
+from viewer.gui.panels.graph.controls import GraphMode
 from viewer.gui.panels.graph.facts import NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel
 from viewer.gui.session.inferences import pick_run
@@ -231,12 +232,14 @@ def test_an_operator_in_no_delegate_says_so(about_qkv):
 def test_the_whole_model_needs_no_selection(panel, qtbot):
     panel.empty.pressed.emit()
     settle(qtbot, panel)
-    assert panel.controls.whole.isChecked()
-    assert operators(panel) == set(range(38))
-    click(panel, CHUNK) if panel.view.rect().contains(middle(panel, CHUNK)) else None
+    assert panel.controls.is_whole
+    assert set(panel.whole.answer.model.tree.inside(0).tolist()) == set(range(38))
     panel.session.select_operators(0, (QKV,))
     settle(qtbot, panel)
-    assert not panel.controls.whole.isChecked()
+    assert panel.controls.is_whole  # it stays, and the operator is marked
+    assert [panel.whole.view.picture.tree.operator[n] for n in panel.whole.view.marked] == [QKV]
+    panel.controls.modes.buttons[GraphMode.NEIGHBORHOOD].click()
+    settle(qtbot, panel)
     assert operators(panel) == neighbors(panel, QKV, 2)
 
 
@@ -245,19 +248,18 @@ def test_of_a_record_alone_the_model_is_shown_and_walked(
 ):
     panel = show_graph(opened(attention_record))
     settle(qtbot, panel)
-    assert len(operators(panel)) == 38
-    assert {n.fill for n in panel.view.picture.nodes} == {NoCostFill.PLAIN}
-    panel.view.walked.emit(CHUNK)
+    assert panel.controls.is_whole
+    looks = panel.whole.view.picture.looks
+    assert {look.fill for look in looks.values()} == {NoCostFill.PLAIN}
+    panel.whole.view.walked.emit(CHUNK)
     settle(qtbot, panel)
+    assert not panel.controls.is_whole
     program = panel.session.workspace.programs[0]
     found = {CHUNK}
     for _ in range(2):
         flow = dataflow_of(program)
         found |= {int(n) for o in found for n in (*flow.inputs_of(o), *flow.outputs_of(o))}
     assert operators(panel) == found
-    panel.show_whole()
-    settle(qtbot, panel)
-    assert len(operators(panel)) == 38
 
 
 def test_what_does_not_fit_is_said(panel, qtbot, monkeypatch):
@@ -265,7 +267,7 @@ def test_what_does_not_fit_is_said(panel, qtbot, monkeypatch):
     monkeypatch.setattr(
         graph_question, "neighborhood", lambda *of, best: few(*of, most=5, best=best)
     )
-    panel.show_whole()
+    panel.session.select_operators(0, tuple(range(38)))
     settle(qtbot, panel)
     assert panel.foot.note.text() == "5 of 38 operators are shown, the most expensive first."
 
@@ -307,7 +309,8 @@ def test_another_run_has_other_costs_and_the_picture_stays(about_qkv, qtbot):
 def test_no_time_there_and_never_linked_are_told_apart(show_graph, qtbot, opened, data):
     corpus = data / "etdump" / "cond_portable_x5.etdp", data / "etrecord"
     panel = show_graph(opened(corpus[0], corpus[1] / "cond_toedge_portable.etrecord"))
-    panel.show_whole()
+    count = len(panel.session.traces[0].table.program.operators)
+    panel.session.select_operators(0, tuple(range(count)))
     settle(qtbot, panel)
     costs = panel.answer.question.figures.costs
     for each in panel.view.picture.nodes:

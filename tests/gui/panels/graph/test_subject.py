@@ -24,8 +24,11 @@ def session(compared):
 
 @pytest.fixture
 def graph(session, show_graph, qtbot):
+    """The neighborhood of the operator that is slower in B."""
     panel = show_graph(session)
-    panel.show_whole()
+    found = ComparisonFeed.of(session).answer
+    panel.controls.hops.setValue(6)
+    select_row(session, found, found.operators.row_of(slow(panel)))
     settle(qtbot, panel)
     return panel
 
@@ -66,7 +69,7 @@ def test_it_follows_a_selected_slice_of_b_to_its_operator(graph, qtbot):
     settle(qtbot, graph)
     assert graph.view.marked == {slow(graph)}
     assert slow(graph) in operators(graph)
-    assert not graph.controls.whole.isChecked()
+    assert not graph.controls.is_whole
 
 
 def test_a_double_click_centers_the_graph(graph, qtbot):
@@ -123,8 +126,6 @@ def test_a_delegate_call_is_marked_as_a_whole(opened, data, show_graph, qtbot):
     session = opened(*(source / f"{side}.{end}" for side in "ab" for end in ("etrecord", "etdp")))
     compare_files(session, [str(source / "b.etdp")])
     panel = show_graph(session)
-    panel.show_whole()
-    settle(qtbot, panel)
     found = ComparisonFeed.of(session).answer
     row = next(n for n, own in enumerate(found.operators.operators) if len(own) > 2)
     select_row(session, found, row)

@@ -38,7 +38,7 @@ def test_what_fits_is_shown_whole_when_it_comes(about_qkv):
 
 
 def test_what_would_be_too_small_to_read_is_shown_in_part_and_f_shows_all(panel, qtbot):
-    panel.show_whole()
+    panel.session.select_operators(0, tuple(range(38)))
     settle(qtbot, panel)
     view = panel.view
     assert view.scale > 0.8
@@ -122,7 +122,9 @@ def test_without_a_graph_there_is_nothing_to_save(panel):
 
 def test_every_control_has_a_name(panel):
     of = panel.controls
-    controls = (of.hops, of.direction, of.delegate, of.whole, of.copy, of.save, of.fit, panel.view)
+    controls = [of.modes, of.hops, of.direction, of.delegate, of.copy, of.save, of.fit, panel.view]
+    whole = panel.whole
+    controls += [whole.kinds, whole.find, whole.open_all, whole.open_first, whole.view]
     assert all(control.accessibleName() for control in controls)
 
 
@@ -140,6 +142,13 @@ def test_names_from_files_are_drawn_as_one_line_of_bounded_length(show_graph, qt
     session = opened()
     session.add([Program("/m/hostile.etrecord", "ETRecord", "1", (method,))])
     panel = show_graph(session)
+    settle(qtbot, panel)
+    for look in panel.whole.view.picture.looks.values():
+        assert len(look.name) <= 130
+        assert "\n" not in look.name + look.detail
+    assert all(len(panel.whole.node_tip(node)) < 1000 for node in panel.whole.view.picture.looks)
+    panel.whole.view.grab()
+    panel.whole.walked.emit(0)
     settle(qtbot, panel)
     assert len(panel.view.picture.nodes) == 2
     for position, drawn in enumerate(panel.view.picture.nodes):

@@ -51,7 +51,8 @@ class GraphFoot(QWidget):
 
     def show_values(self, answer: WholeAnswer) -> None:
         """Show the legend of a whole model."""
-        calls, looks, measure = backends_of(answer.question.calls), answer.looks, answer.measure
+        calls = [f"{name} call" for name in backends_of(answer.question.calls)]
+        looks, measure = answer.looks, answer.measure
         if isinstance(answer.values, ChangeFigures):
             self.costs.hide()
             self.changes.show_scale(looks.most, looks.fills)

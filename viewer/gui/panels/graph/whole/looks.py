@@ -98,11 +98,15 @@ def looks_of(
 
 
 def _valued(shown: ShownGroups, values: Amounts) -> tuple[dict[int, NodeCell], str]:
-    """Return the cells of visible nodes, and the largest value among boxes and delegate calls."""
+    """Return the cells of visible nodes, and the end of the scale.
+
+    That is the largest value of a box; if all of their values are shared, of a delegate call.
+    """
     tree, measure = shown.tree, values.measure
     visible = np.flatnonzero(shown.is_box | shown.is_frame)
-    scaled = shown.is_box | (shown.is_frame & (tree.kind == GroupKind.CALL))
-    most = values.own[scaled].max(initial=0)
+    most = values.own[shown.is_box].max(initial=0)
+    if not most:
+        most = values.own[shown.is_frame & (tree.kind == GroupKind.CALL)].max(initial=0)
     part = values.own[visible] / most if most > 0 else np.zeros(len(visible))
     steps = np.clip((part * HEAT_STEPS).astype(np.int64), 0, HEAT_STEPS - 1)
     is_linked = np.ones(len(tree), np.bool_)

@@ -1,7 +1,9 @@
 """What the whole model can be colored by: a value for sets of operators, as columns. No Qt.
 
-A new measure needs a member of `MeasureKind`, a function here that returns its `Measure`, and a
-line in `question.measure_of`. A value of several operators is never divided.
+A new measure, such as an error per operator, needs a member of `MeasureKind`, a function here that
+returns its `Measure` (with `combine=np.maximum` if a group has the largest value of its operators),
+a line in `question.measure_of`, and one in `page` that says when there are values. A value of
+several operators is never divided.
 """
 
 from __future__ import annotations

@@ -196,14 +196,14 @@ class WholePage(QWidget):
 
     def mark(self, operators: tuple[int, ...], *, reveal: bool = False) -> None:
         """Highlight what shows selected operators. reveal: bring it into view."""
-        self._operators = operators
+        is_other, self._operators = operators != self._operators, operators
         picture, answer = self.view.picture, self._answer
         if picture is None or answer is None:
             return
         tree = answer.model.tree
         leaves = [int(tree.leaf[o]) for o in operators if 0 <= o < len(tree.leaf)]
         nodes = frozenset(picture.shown_of(leaf) for leaf in leaves if leaf >= 0)
-        self.view.mark(nodes)
+        self.view.mark(nodes, moves=is_other)
         if reveal and nodes:
             self.view.reveal(min(nodes))
 

@@ -107,12 +107,13 @@ class WholeView(PanZoomView):
         self.minimap.show_picture(picture, self.painter)
         self.update()
 
-    def mark(self, nodes: frozenset[int]) -> None:
-        """Highlight visible nodes with selected operators."""
+    def mark(self, nodes: frozenset[int], *, moves: bool) -> None:
+        """Highlight visible nodes with selected operators. moves: the keys act on a single one."""
         if nodes != self.marked:
             self.marked = nodes
-            if len(nodes) == 1:
-                self._current = next(iter(nodes))
+            self.update()
+        if moves and len(nodes) == 1 and self._current not in nodes:
+            self._current = next(iter(nodes))
             self.update()
 
     def hold(self, node: int) -> None:

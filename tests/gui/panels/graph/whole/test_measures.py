@@ -1,0 +1,51 @@
+"""What the whole model is colored by: time, memory and size of a real program file."""
+
+from itertools import pairwise
+
+import pytest
+
+from viewer.analysis.memory.instruction_operators import instruction_operators
+from viewer.analysis.memory.plan import known_plan
+from viewer.gui.panels.graph.whole.measures import NO_FILE, memory_measure, size_measure
+from viewer.program.executable.executable import InstructionKind
+
+
+@pytest.fixture
+def workspace(opened, data):
+    return opened(
+        *(data / "pte" / f"part_x.{end}" for end in ("etdp", "etrecord", "pte"))
+    ).workspace
+
+
+def rows(measure):
+    return {
+        tuple(measure.operators[a:b].tolist()): int(value)
+        for (a, b), value in zip(pairwise(measure.ptr), measure.values, strict=True)
+    }
+
+
+def test_memory_is_what_instructions_write(workspace):
+    program = workspace.programs[0]
+    found = rows(memory_measure(workspace, program))
+    method = workspace.executables[0].methods[0]
+    storages = known_plan(method).storages
+    written = int(storages.size[storages.writer >= 0].sum())
+    assert 0 < sum(found.values()) <= written
+    calls = [o for one in method.instructions if one.kind is InstructionKind.DELEGATE_CALL
+             for o in [instruction_operators(program, method)[one.number]]]  # fmt: skip
+    assert set(calls) <= set(found)
+    assert any(len(operators) > 1 for operators in calls)
+
+
+def test_size_is_what_the_file_stores_for_operators(workspace):
+    measure = size_measure(workspace, workspace.programs[0])
+    assert 0 < sum(rows(measure).values()) <= measure.whole <= workspace.executables[0].size
+    assert not measure.note
+
+
+def test_without_a_program_file_a_note_says_so(sample):
+    workspace = sample("attention_xnnpack").workspace
+    for measure in (memory_measure, size_measure):
+        found = measure(workspace, workspace.programs[0])
+        assert found.note == NO_FILE
+        assert not len(found.values)

@@ -1,0 +1,235 @@
+"""Colors, search, opening and files of a whole model."""
+
+import numpy as np
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtTest import QTest
+
+from tests.gui.panels.graph.picture import QKV, selected, settle
+from viewer.analysis.comparison.comparison import Verdict
+from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.gui.panels.graph.colors.fills import CHANGE_STEPS, ChangeFill
+from viewer.gui.panels.graph.whole.measures import MeasureKind
+from viewer.gui.panels.graph.whole.page import NO_PROGRAM_FILE
+from viewer.gui.session.inferences import pick_run
+from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
+
+THIN = "\u202f"
+
+
+def color_by(panel, qtbot, kind):
+    panel.whole.kinds.buttons[kind].click()
+    settle(qtbot, panel)
+
+
+def looks(panel):
+    """The looks of operators by their labels."""
+    picture = panel.whole.view.picture
+    program = panel.whole.answer.question.program
+    return {
+        program.operators[int(picture.tree.operator[node])].label: look
+        for node, look in picture.looks.items() if picture.tree.operator[node] >= 0
+    }  # fmt: skip
+
+
+# -- colors --------------------------------------------------------------------------------------
+
+
+def test_times_are_those_of_the_neighborhood(whole, qtbot):
+    found = looks(whole)["blocks.0 · scaled_dot_product_attention"]
+    assert found.figure.replace(THIN, " ") == "8.544 µs · 15.5 % + shared"
+    assert found.fill == HEAT + HEAT_STEPS - 1
+    assert looks(whole)["blocks.0.proj · linear"].fill == SLAB
+    assert (
+        whole.foot.costs.accessibleName()
+        .replace(THIN, " ")
+        .startswith("Color by Time, 0 to 8.544 µs")
+    )
+
+
+def test_groups_have_the_totals_of_the_modules(whole):
+    picture = whole.whole.view.picture
+    figures = {look.name: look.figure.replace(THIN, " ") for look in picture.looks.values()}
+    assert figures["blocks.0"] == "27.261 µs · 49.4 %"
+    assert figures["blocks.1"] == "23.737 µs · 43.0 %"
+
+
+def test_another_inference_has_other_times_and_nothing_moves(whole, qtbot):
+    view = whole.whole.view
+    view.zoom(1.3)
+    place, before = view.to_widget(0, 0), looks(whole)["blocks.0.qkv · linear"].figure
+    pick_run(whole.session, (0, 1))
+    qtbot.waitUntil(lambda: looks(whole)["blocks.0.qkv · linear"].figure != before)
+    assert view.to_widget(0, 0) == place
+
+
+def test_memory_and_size_need_the_program_file_and_say_so(whole):
+    for kind in (MeasureKind.MEMORY, MeasureKind.SIZE):
+        button = whole.whole.kinds.buttons[kind]
+        assert not button.isEnabled()
+        assert button.toolTip() == NO_PROGRAM_FILE
+
+
+def test_memory_is_shown_in_bytes(partly, qtbot):
+    color_by(partly, qtbot, MeasureKind.MEMORY)
+    figures = {label: look.figure.replace(THIN, " ") for label, look in looks(partly).items()}
+    assert figures["cumsum"] == "576 B"
+    assert figures["c1 · convolution"] == "576 B shared by 2"
+    assert "Planned bytes of outputs, 0 to" in partly.foot.costs.accessibleName()
+
+
+def test_size_is_that_of_the_weights(partly, qtbot):
+    color_by(partly, qtbot, MeasureKind.SIZE)
+    shown = looks(partly)
+    assert shown["fc · linear"].figure.partition(" ")[0].endswith("B")
+    assert shown["cumsum"].figure == "no weights"
+    assert "Bytes of weights, 0 to" in partly.foot.costs.accessibleName()
+
+
+def test_a_comparison_colors_operators_and_counts_in_groups(compared, show_graph, qtbot):
+    panel = show_graph(compared({"blocks.1.dw": 2.0}))
+    panel.show_whole()
+    settle(qtbot, panel)
+    assert looks(panel)["blocks.1.dw · convolution"].fill == ChangeFill(
+        Verdict.SLOWER, CHANGE_STEPS
+    )
+    picture = panel.whole.view.picture
+    groups = {look.name: look for node, look in picture.looks.items()
+              if picture.tree.is_group[node]}  # fmt: skip
+    assert groups["forward"].figure == "1 slower"
+    assert groups["forward"].verdict is Verdict.SLOWER
+    assert panel.foot.changes.isVisible()
+    assert not panel.whole.kinds.buttons[MeasureKind.TIME].isVisible()
+
+
+# -- opening and closing -------------------------------------------------------------------------
+
+
+def test_all_groups_open_and_close_again(whole, qtbot):
+    first = whole.whole.answer.opened
+    whole.whole.toggle(next(iter(first - {0})))
+    settle(qtbot, whole)
+    assert whole.whole.answer.opened < first
+    QTest.mouseClick(whole.whole.open_first, Qt.MouseButton.LeftButton)
+    settle(qtbot, whole)
+    assert whole.whole.answer.opened == first
+    QTest.mouseClick(whole.whole.open_all, Qt.MouseButton.LeftButton)
+    settle(qtbot, whole)
+    tree = whole.whole.answer.model.tree
+    assert whole.whole.answer.layout.shown.is_frame[np.flatnonzero(tree.is_group)].all()
+
+
+def test_closing_a_group_closes_those_inside(whole, qtbot):
+    tree = whole.whole.answer.model.tree
+    outer = tree.names.index("blocks.0")
+    whole.whole.toggle(outer)
+    settle(qtbot, whole)
+    whole.whole.toggle(outer)
+    settle(qtbot, whole)
+    inner = [n for n in range(outer + 1, int(tree.end[outer])) if tree.is_group[n]]
+    assert inner
+    assert not whole.whole.answer.layout.shown.is_frame[inner].any()
+
+
+# -- search --------------------------------------------------------------------------------------
+
+
+def test_hits_are_stepped_through_opened_and_centered(whole, qtbot):
+    page = whole.whole
+    for node in sorted(page.answer.opened - {0}, reverse=True):
+        page.toggle(node)
+        settle(qtbot, whole)
+    assert page.answer.opened == {0}
+    page.find.setText("mlp gelu")
+    assert page.found.text() == "2 hits"
+    QTest.keyClick(page.find, Qt.Key.Key_Return)
+    settle(qtbot, whole)
+    assert page.found.text() == "1 of 2"
+    program = page.answer.question.program
+    (first,) = selected(whole)
+    assert program.operators[first].name == "gelu"
+    place = page.view.place_of(page.view.current)
+    assert place.adjusted(-2, -2, 2, 2).contains(QPointF(page.view.rect().center()))
+    QTest.keyClick(page.find, Qt.Key.Key_Return)
+    settle(qtbot, whole)
+    (second,) = selected(whole)
+    assert second > first
+    QTest.keyClick(page.find, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    settle(qtbot, whole)
+    assert selected(whole) == (first,)
+
+
+def test_modules_and_calls_are_found_too(partly):
+    page = partly.whole
+    page.find.setText("xnnpack 3")
+    assert page.found.text() == "1 hit"
+    page.find.setText("no such thing")
+    assert page.found.text() == "no hit"
+    QTest.keyClick(page.find, Qt.Key.Key_Return)
+    QTest.keyClick(page.find, Qt.Key.Key_Escape)
+    assert page.find.text() == page.found.text() == ""
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def test_the_svg_has_every_box(whole, tmp_path):
+    path = tmp_path / "graph.svg"
+    assert whole.job_of(str(path))(no_progress, never_cancelled) == 38
+    text = path.read_text(encoding="utf-8")
+    assert QSvgRenderer(str(path)).isValid()
+    assert text.count(">scaled_dot_pro") == 2
+    assert "Xnnpack 17" in text
+
+
+def test_the_png_is_sharp(whole, tmp_path):
+    path = tmp_path / "a.png"
+    whole.job_of(str(path))(no_progress, never_cancelled)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    whole.copy()
+    image = QGuiApplication.clipboard().image()
+    assert image.width() >= 2 * whole.whole.answer.layout.width
+
+
+# -- painting ------------------------------------------------------------------------------------
+
+
+def test_a_theme_paints_again(whole, theme):
+    dark = whole.whole.view.grab().toImage()
+    theme.set_choice("light")
+    assert whole.whole.view.grab().toImage() != dark
+    theme.set_choice("dark")
+
+
+def test_a_panned_frame_is_that_of_a_new_paint(whole):
+    view = whole.whole.view
+    view.zoom(2.5)
+    view.grab()
+    for _ in range(3):
+        view.move_drawing(QPointF(-21, 13))
+        panned = view.grab().toImage()
+    view.retheme()
+    again = view.grab().toImage()
+    spots = [(x, y) for x in range(panned.width()) for y in range(panned.height())]
+    differing = sum(panned.pixel(*spot) != again.pixel(*spot) for spot in spots)
+    # Lines that lie exactly between two rows of pixels may be on either of them.
+    assert differing < len(spots) / 200
+
+
+def test_selected_edges_are_those_of_the_operator(whole):
+    view = whole.whole.view
+    box = int(view.picture.tree.leaf[QKV])
+    strong = np.flatnonzero(view.picture.edges_of({box})).tolist()
+    edges = view.picture.answer.layout.edges
+    assert strong
+    for edge in range(len(edges)):
+        if edges.source[edge] == box or edges.target[edge] == box:
+            assert edge in strong
+
+
+def test_hidden_panels_ask_nothing(whole):
+    before = whole.whole.answer
+    whole.hide()
+    whole.whole.collapse()
+    assert whole.whole.answer is before
