@@ -124,7 +124,7 @@ def test_every_control_has_a_name(panel):
     of = panel.controls
     controls = [of.modes, of.hops, of.direction, of.delegate, of.copy, of.save, of.fit, panel.view]
     whole = panel.whole
-    controls += [whole.kinds, whole.find, whole.open_all, whole.open_first, whole.view]
+    controls += [whole.kinds, whole.field, whole.open_all, whole.open_first, whole.view]
     assert all(control.accessibleName() for control in controls)
 
 

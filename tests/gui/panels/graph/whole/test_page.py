@@ -141,9 +141,9 @@ def test_hits_are_stepped_through_opened_and_centered(whole, qtbot):
         page.toggle(node)
         settle(qtbot, whole)
     assert page.answer.opened == {0}
-    page.find.setText("mlp gelu")
+    page.field.setText("mlp gelu")
     assert page.found.text() == "2 hits"
-    QTest.keyClick(page.find, Qt.Key.Key_Return)
+    QTest.keyClick(page.field, Qt.Key.Key_Return)
     settle(qtbot, whole)
     assert page.found.text() == "1 of 2"
     program = page.answer.question.program
@@ -151,24 +151,24 @@ def test_hits_are_stepped_through_opened_and_centered(whole, qtbot):
     assert program.operators[first].name == "gelu"
     place = page.view.place_of(page.view.current)
     assert place.adjusted(-2, -2, 2, 2).contains(QPointF(page.view.rect().center()))
-    QTest.keyClick(page.find, Qt.Key.Key_Return)
+    QTest.keyClick(page.field, Qt.Key.Key_Return)
     settle(qtbot, whole)
     (second,) = selected(whole)
     assert second > first
-    QTest.keyClick(page.find, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(page.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     settle(qtbot, whole)
     assert selected(whole) == (first,)
 
 
 def test_modules_and_calls_are_found_too(partly):
     page = partly.whole
-    page.find.setText("xnnpack 3")
+    page.field.setText("xnnpack 3")
     assert page.found.text() == "1 hit"
-    page.find.setText("no such thing")
+    page.field.setText("no such thing")
     assert page.found.text() == "no hit"
-    QTest.keyClick(page.find, Qt.Key.Key_Return)
-    QTest.keyClick(page.find, Qt.Key.Key_Escape)
-    assert page.find.text() == page.found.text() == ""
+    QTest.keyClick(page.field, Qt.Key.Key_Return)
+    QTest.keyClick(page.field, Qt.Key.Key_Escape)
+    assert page.field.text() == page.found.text() == ""
 
 
 # -- files ---------------------------------------------------------------------------------------

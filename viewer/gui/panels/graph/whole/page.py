@@ -85,21 +85,23 @@ class WholePage(QWidget):
         self._operators: tuple[int, ...] = ()
         self.kinds = SegmentBar("Color by", _KINDS)
         self.kinds.picked.connect(self._pick_kind)
-        self.find = FindField()
-        self.find.setPlaceholderText("Find a node")
-        self.find.setAccessibleName("Find an operator or module")
-        self.find.setToolTip("Enter: next hit, Shift+Enter: the one before, Esc: back to the graph")
-        self.find.setFixedWidth(theme.px(_FIELD))
-        self.find.show_clear_button()
-        self.find.textChanged.connect(self._search)
-        self.find.stepped.connect(self.step)
+        self.field = FindField()
+        self.field.setPlaceholderText("Find a node")
+        self.field.setAccessibleName("Find an operator or module")
+        self.field.setToolTip(
+            "Enter: next hit, Shift+Enter: the one before, Esc: back to the graph"
+        )
+        self.field.setFixedWidth(theme.px(_FIELD))
+        self.field.show_clear_button()
+        self.field.textChanged.connect(self._search)
+        self.field.stepped.connect(self.step)
         self.found = ElidedLabel("", theme, "caption", "text2")
         self.open_all = _button("Expand all", "Open all groups")
         self.open_first = _button("Collapse", "Return to the groups that are open first")
         self.open_all.clicked.connect(self.expand_all)
         self.open_first.clicked.connect(self.collapse)
         self.view = WholeView(theme)
-        self.find.left.connect(self.view.setFocus)
+        self.field.left.connect(self.view.setFocus)
         self.view.toggled.connect(self.toggle)
         self.view.chosen.connect(self._choose)
         self.view.walked.connect(self.walked)
@@ -108,7 +110,7 @@ class WholePage(QWidget):
         bar = head_row(theme, 8)
         bar.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(6))
         bar.addWidget(label("Color by", theme, tone="text2"))
-        for widget in (self.kinds, self.open_first, self.open_all, self.find):
+        for widget in (self.kinds, self.open_first, self.open_all, self.field):
             bar.addWidget(widget)
         bar.addWidget(self.found, 1)
         column = plain_column(self)
@@ -158,10 +160,10 @@ class WholePage(QWidget):
             button.setEnabled(not why[kind])
             button.setToolTip(why[kind] or _KINDS[kind])
         offered = [kind for kind, missing in why.items() if not missing]
-        kind = self._kind if self._kind in offered else next(iter(offered), None)
-        if kind is not None:
-            self.kinds.press(kind)
-        return kind
+        shown = self._kind if self._kind in offered else next(iter(offered), None)
+        if shown is not None:
+            self.kinds.press(shown)
+        return shown
 
     @Slot(object)
     def _pick_kind(self, kind: MeasureKind) -> None:
@@ -182,7 +184,7 @@ class WholePage(QWidget):
         is_other = before is None or before.model is not answer.model
         self.view.show_picture(WholePicture(answer), fits=is_other)
         if is_other:
-            self._search(self.find.text())
+            self._search(self.field.text())
         self.mark(self._operators)
         if self._wanted >= 0:
             wanted, self._wanted = self._wanted, -1
@@ -286,7 +288,7 @@ class WholePage(QWidget):
 
     def _tell_hits(self) -> None:
         text = ""
-        if self.find.text().strip():
+        if self.field.text().strip():
             count = group_digits(len(self._hits))
             text = f"{self._hit + 1} of {count}" if self._hit >= 0 else counted(
                 len(self._hits), "hit") if self._hits else "no hit"  # fmt: skip

@@ -10,15 +10,15 @@ from collections.abc import Set
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
 
 from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.panels.graph.colors.fill_colors import backend_color, colors_of, paint_hatch
 from viewer.gui.panels.graph.colors.fills import ChangeFill
+from viewer.gui.panels.graph.whole.kept import Kept
 from viewer.gui.panels.graph.whole.looks import NodeLook, value_of
 from viewer.gui.panels.graph.whole.picture import WholePicture
-from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.elided_text import elided_text
+from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.verdict_marks import SIDE, paint_mark
 from viewer.model.times import group_digits
 from viewer.render.graph.line_raster import line_pixels
@@ -34,7 +34,6 @@ _CURVES_FROM = 0.35  # the scale from which edges are curves, however many there
 _MOST_CURVES = 400  # at smaller scales; more are painted as straight lines
 _LEAST_LABEL = 64, 22  # px of a group that has a name of its own in the far view
 _HEAD_NAME = 24  # letters of a name that a figure leaves room for
-_MOST_KEPT = 20_000  # texts
 BADGE = 14.0  # px: the sign that opens or closes a group
 _VCENTER = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
 _RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
@@ -45,9 +44,7 @@ class WholePainter:
     """Paints pictures, and keeps fonts and cut texts between frames."""
 
     def __init__(self, theme: Theme) -> None:
-        self._theme = theme
-        self._fonts: dict[tuple[str, int], tuple[QFont, QFontMetricsF]] = {}
-        self._texts: dict[tuple[str, str, int, int, bool], str] = {}
+        self._kept = Kept(theme)
 
     def paint(
         self,
@@ -66,7 +63,7 @@ class WholePainter:
         origin: of the picture, in px. marked: the visible nodes with selected operators. current:
         the node that the keyboard acts on, -1 for none. exact: every edge as a curve, for files.
         """
-        frame = _Frame(self, painter, picture, origin, scale, room)
+        frame = _Frame(self._kept, painter, picture, origin, scale, room)
         frame.has_curves = exact or frame.is_simple
         frame.paint_frames()
         frame.paint_edges(marked)
@@ -80,35 +77,9 @@ class WholePainter:
         """Paint the whole picture small: frames and boxes without edges and texts."""
         size = picture.answer.layout
         room = QRectF(origin.x(), origin.y(), size.width * scale, size.height * scale)
-        frame = _Frame(self, painter, picture, origin, scale, room)
+        frame = _Frame(self._kept, painter, picture, origin, scale, room)
         frame.paint_frames()
         frame.paint_plain()
-
-    @property
-    def theme(self) -> Theme:
-        """The theme of all pictures."""
-        return self._theme
-
-    def font(self, role: FontRole, size: int) -> tuple[QFont, QFontMetricsF]:
-        """Return the font of a role with letters of some px, and its metrics."""
-        found = self._fonts.get((role, size))
-        if found is None:
-            font = self._theme.font(role)
-            font.setPixelSize(size)
-            found = self._fonts[role, size] = font, QFontMetricsF(font)
-        return found
-
-    def fitted(self, text: str, role: FontRole, size: int, room: float, *, left: bool) -> str:
-        """Return as much of a text as fits into some px. left: cut its start."""
-        key = text, role, size, int(room), left
-        found = self._texts.get(key)
-        if found is None:
-            if len(self._texts) >= _MOST_KEPT:
-                self._texts.clear()
-            side = Qt.TextElideMode.ElideLeft if left else Qt.TextElideMode.ElideRight
-            found = elided_text(self.font(role, size)[1], text, side, int(room))
-            found = self._texts[key] = "" if found == "…" else found
-        return found
 
 
 class _Frame:
@@ -116,7 +87,7 @@ class _Frame:
 
     def __init__(
         self,
-        kept: WholePainter,
+        kept: Kept,
         painter: QPainter,
         picture: WholePicture,
         origin: QPointF,
@@ -151,27 +122,20 @@ class _Frame:
         frames = frames[self._in_view(self._rects[frames], 2.0)]
         high = self._rects[frames, 3] - self._rects[frames, 1]
         frames, high = frames[high >= 4], high[high >= 4]
-        ground, line = theme.color("text1", 0.03), QPen(theme.color("line"), 1.0)
+        grounds, line = self._kept.grounds(picture), QPen(theme.color("line"), 1.0)
         for node, is_low in zip(frames.tolist(), (high < _PLAIN_FRAME).tolist(), strict=True):
             rect, look = self._rect(node), picture.looks[node]
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=not is_low)
+            painter.setPen(line)
             if look.backend >= 0:
-                color = backend_color(look.backend, theme)
-                pen = QPen(color, 1.2, Qt.PenStyle.DashLine)
-                tint = QColor(color)
-                tint.setAlphaF(0.12)
-                painter.setPen(pen)
-                painter.setBrush(tint)
-            else:
-                painter.setPen(line)
-                painter.setBrush(ground)
+                painter.setPen(QPen(backend_color(look.backend, theme), 1.2, Qt.PenStyle.DashLine))
+            painter.setBrush(grounds[node])
             if is_low:
                 painter.drawRect(rect)
                 continue
             if rect.height() > _LARGE_FRAME:  # without the slow part of smooth corners
-                painter.fillRect(
-                    rect.intersected(self._seen).adjusted(1, 1, -1, -1), painter.brush()
-                )
+                inner = rect.intersected(self._seen).adjusted(1, 1, -1, -1)
+                painter.fillRect(inner, painter.brush())
                 painter.setBrush(Qt.BrushStyle.NoBrush)
             radius = min(7.0, rect.height() / 6)
             painter.drawRoundedRect(rect, radius, radius)

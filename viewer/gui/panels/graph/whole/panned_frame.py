@@ -54,7 +54,7 @@ class PannedFrame:
         self._pixmap, self._look, self._scale, self._origin = pixmap, look, scale, QPointF(origin)
         if not exposed.isEmpty():
             painter = QPainter(pixmap)
-            for part in exposed:
+            for part in exposed:  # type: ignore[attr-defined]  # PySide6's stub lacks it
                 room = QRectF(
                     part.x() / ratio, part.y() / ratio, part.width() / ratio, part.height() / ratio
                 )
