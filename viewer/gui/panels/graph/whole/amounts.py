@@ -70,14 +70,14 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
     is_known = (low >= 0) & (high >= 0) & (low < count)
     # In preorder, the group around the first and the last member has all of them.
     home = _common(tree, np.where(is_known, low, 0), np.where(is_known, high, 0))
-    own: Ints | Floats = np.zeros_like(measure.values, shape=count)
+    own = _nothing(measure, count)
     has = np.zeros(count, np.bool_)
     measure.combine.at(own, home[is_known], measure.values[is_known])
     has[home[is_known]] = True
     for level in reversed(tree.levels[1:]):
         measure.combine.at(own, tree.parent[level], own[level])
         np.logical_or.at(has, tree.parent[level], has[level])
-    shared: Ints | Floats = np.zeros_like(measure.values, shape=count)
+    shared = _nothing(measure, count)
     number, members = np.zeros(count, np.int64), np.zeros(count, np.int64)
     known = is_known[of_set]
     pairs = np.column_stack([leaf[known], of_set[known]])
@@ -90,6 +90,11 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
         np.maximum.at(members, node, length[of])
         pairs = np.concatenate([pairs[~here], np.column_stack([tree.parent[node], of])])
     return Amounts(measure, own, has, shared, number, members)
+
+
+def _nothing(measure: Measure, count: int) -> Ints | Floats:
+    """Return zeros of the type of the values."""
+    return np.zeros(count, np.int64) if measure.values.dtype.kind == "i" else np.zeros(count)
 
 
 def _common(tree: GroupTree, one: Ints, other: Ints) -> Ints:
