@@ -58,8 +58,10 @@ class GraphFoot(QWidget):
             self.changes.show_scale(looks.most, looks.fills)
             return
         self.changes.hide()
-        title, none = ("", "") if measure is None else (measure.title, measure.none)
-        self.costs.show_values(title, looks.most, none, looks.fills, calls)
+        title, least, none = "", "", ""
+        if measure is not None:
+            title, least, none = measure.title, measure.least, measure.none
+        self.costs.show_values(title, (least, looks.most), none, looks.fills, calls)
 
     @Slot()
     def _repaint(self) -> None:

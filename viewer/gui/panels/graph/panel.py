@@ -111,6 +111,7 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         session.workspace_changed.connect(self._reopen)
         session.selection_changed.connect(self._follow)
         self.refresh_on(self._comparison.changed, self._costs.changed)
+        self.refresh_on(session.coloring_changed)
         self._comparison.late.connect(self.show_stale)
         theme.changed.connect(self._repaint)
         self._reopen()
@@ -200,7 +201,12 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         """Return the question about the whole model."""
         program = subject.program
         present = self.whole.question(
-            program, subject.figures, self._instances, copy(self._session.workspace), self._files
+            program,
+            subject.figures,
+            self._instances,
+            copy(self._session.workspace),
+            self._files,
+            next((t.errors for t in self._session.traces if t.table.program is program), None),
         )
         asked = self._current_identity
         if isinstance(asked, WholeQuestion) and asked.is_as(present):

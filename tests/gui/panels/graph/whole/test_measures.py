@@ -2,11 +2,18 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from viewer.analysis.memory.instruction_operators import instruction_operators
 from viewer.analysis.memory.plan import known_plan
-from viewer.gui.panels.graph.whole.measures import NO_FILE, memory_measure, size_measure
+from viewer.analysis.numeric.operator_errors import EDGES, OperatorErrors
+from viewer.gui.panels.graph.whole.measures import (
+    NO_FILE,
+    error_measure,
+    memory_measure,
+    size_measure,
+)
 from viewer.program.executable.executable import InstructionKind
 
 
@@ -49,3 +56,16 @@ def test_without_a_program_file_a_note_says_so(sample):
         found = measure(workspace, workspace.programs[0])
         assert found.note == NO_FILE
         assert not len(found.values)
+
+
+def test_errors_are_on_a_scale_of_powers_of_ten():
+    """Each step of the colors of errors elsewhere is as wide on it as every other."""
+    measure = error_measure(OperatorErrors({4: 1e-3, 1: 0.0, 7: np.inf}))
+    assert measure.operators.tolist() == [1, 4, 7]
+    assert [measure.text(value) for value in measure.values.tolist()] == [
+        "no error", "1.0e\N{MINUS SIGN}03", "not finite"
+    ]  # fmt: skip
+    assert measure.parts(measure.values, np.inf).tolist() == pytest.approx([0, 4 / 7, 1])
+    steps = measure.parts(np.array(EDGES), 1.0) * (len(EDGES) + 1)
+    assert steps.tolist() == pytest.approx(list(range(1, len(EDGES) + 1)))
+    assert (measure.least, measure.most(0.5), measure.most(0)) == ("10⁻⁷", "1", "")

@@ -8,10 +8,11 @@ from PySide6.QtTest import QTest
 
 from tests.gui.panels.graph.picture import QKV, selected, settle
 from viewer.analysis.comparison.comparison import Verdict
+from viewer.analysis.numeric.operator_errors import OperatorErrors
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.graph.colors.fills import CHANGE_STEPS, ChangeFill
 from viewer.gui.panels.graph.whole.measures import MeasureKind
-from viewer.gui.panels.graph.whole.page import NO_PROGRAM_FILE
+from viewer.gui.panels.graph.whole.page import NO_ERRORS, NO_PROGRAM_FILE
 from viewer.gui.session.inferences import pick_run
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
 
@@ -69,6 +70,29 @@ def test_memory_and_size_need_the_program_file_and_say_so(whole):
         button = whole.whole.kinds.buttons[kind]
         assert not button.isEnabled()
         assert button.toolTip() == NO_PROGRAM_FILE
+
+
+def test_errors_come_from_the_reference_that_numbers_has(whole, qtbot):
+    button = whole.whole.kinds.buttons[MeasureKind.ERROR]
+    assert not button.isEnabled()
+    assert button.toolTip() == NO_ERRORS
+    program = whole.whole.answer.question.program
+    first, second = (
+        next(i for i, one in enumerate(program.operators) if one.label == label)
+        for label in ("blocks.0.qkv · linear", "blocks.1.qkv · linear")
+    )
+    whole.session.traces[0].errors = OperatorErrors({first: 2e-5, second: 0.5})
+    whole.session.coloring_changed.emit()
+    settle(qtbot, whole)
+    color_by(whole, qtbot, MeasureKind.ERROR)
+    found = looks(whole)
+    assert found["blocks.0.qkv · linear"].figure == "2.0e\N{MINUS SIGN}05"
+    assert found["blocks.1.qkv · linear"].fill == HEAT + HEAT_STEPS - 1
+    assert found["blocks.0.proj · linear"].figure == "not compared"
+    groups = {look.name: look.figure for look in whole.whole.view.picture.looks.values()}
+    assert groups["blocks.1"] == "5.0e\N{MINUS SIGN}01"  # the largest of its operators
+    name = whole.foot.costs.accessibleName()
+    assert name.startswith("Color by Error of the signal, 10⁻⁷ to 1")
 
 
 def test_memory_is_shown_in_bytes(partly, qtbot):

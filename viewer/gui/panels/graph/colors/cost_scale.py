@@ -24,7 +24,7 @@ class CostScale(FillScale):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
-        self._title = ""
+        self._title, self._least = "", "0"
 
     def show_scale(self, most: str, fills_used: set[Fill]) -> None:
         """Show the legend for these nodes; hide it if there is nothing to explain.
@@ -33,16 +33,22 @@ class CostScale(FillScale):
         fills_used: the fills of the nodes; the others are not listed.
         """
         others = [(fill, name) for fill, name in _OTHERS if fill in fills_used]
-        self._title = ""
+        self._title, self._least = "", "0"
         self._show(most, f"Color by self time, 0 to {most}", others)
 
     def show_values(
-        self, title: str, most: str, none: str, fills_used: set[Fill], calls: Sequence[str]
+        self,
+        title: str,
+        ends: tuple[str, str],
+        none: str,
+        fills_used: set[Fill],
+        calls: Sequence[str],
     ) -> None:
         """Show the legend of any values.
 
-        title: what they are. none: the name of the fill of nodes without a value. calls: the
-        delegates, whose calls have grounds of their own.
+        title: what they are. ends: the values at the ends of the scale, "" for no scale. none: the
+        name of the fill of nodes without a value. calls: the delegates, whose calls have grounds of
+        their own.
         """
         names = {NoCostFill.IDLE: none}
         others: list[tuple[Fill, str]] = [
@@ -51,12 +57,12 @@ class CostScale(FillScale):
             if fill in fills_used
         ]
         others += [(CallFill(number), name) for number, name in enumerate(calls)]
-        self._title = title
-        self._show(most, f"Color by {title}, 0 to {most}", others)
+        self._title, (self._least, most) = title, ends
+        self._show(most, f"Color by {title}, {self._least} to {most}", others)
 
     @property
     def _start(self) -> str:
-        return f"{self._title}  0" if self._title else "0"
+        return f"{self._title}  {self._least}" if self._title else self._least
 
     @property
     def _scale_width(self) -> int:

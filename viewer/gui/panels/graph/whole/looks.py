@@ -107,7 +107,7 @@ def _valued(shown: ShownGroups, values: Amounts) -> tuple[dict[int, NodeCell], s
     most = values.own[shown.is_box].max(initial=0)
     if not most:
         most = values.own[shown.is_frame & (tree.kind == GroupKind.CALL)].max(initial=0)
-    part = values.own[visible] / most if most > 0 else np.zeros(len(visible))
+    part = measure.parts(values.own[visible], float(most))
     steps = np.clip((part * HEAT_STEPS).astype(np.int64), 0, HEAT_STEPS - 1)
     is_linked = np.ones(len(tree), np.bool_)
     if measure.linked is not None:
@@ -126,7 +126,7 @@ def _valued(shown: ShownGroups, values: Amounts) -> tuple[dict[int, NodeCell], s
             cells[node] = NodeCell(measure.none, NoCostFill.IDLE)
         else:
             cells[node] = NodeCell("not linked", NoCostFill.UNLINKED)
-    return cells, measure.text(most.item()) if most > 0 else ""
+    return cells, measure.most(np.asarray(most).item())
 
 
 def _changed(shown: ShownGroups, figures: ChangeFigures) -> dict[int, NodeCell]:

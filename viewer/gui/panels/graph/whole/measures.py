@@ -1,9 +1,8 @@
 """What the whole model can be colored by: a value for sets of operators, as columns. No Qt.
 
-A new measure, such as an error per operator, needs a member of `MeasureKind`, a function here that
-returns its `Measure` (with `combine=np.maximum` if a group has the largest value of its operators),
-a line in `question.measure_of`, and one in `page` that says when there are values. A value of
-several operators is never divided.
+A new measure needs a member of `MeasureKind`, a function here that returns its `Measure`, a line in
+`question.measure_of`, and one in `page` that says when there are values. A value of several
+operators is never divided.
 """
 
 from __future__ import annotations
@@ -17,18 +16,20 @@ import numpy as np
 
 from viewer.analysis.memory.instruction_operators import instruction_operators
 from viewer.analysis.memory.plan import known_plan
+from viewer.analysis.numeric.operator_errors import EDGES, OperatorErrors
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.stored_items import ItemKind
 from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.panels.graph.cost_figures import CostFigures
 from viewer.model.text import bytes_text
-from viewer.model.times import format_time, tick_to_ns
+from viewer.model.times import MINUS, format_time, tick_to_ns
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.workspace.recorded_programs import recorded_program
 from viewer.workspace.workspace import Workspace
 
 _WEIGHTS = (ItemKind.CONSTANT, ItemKind.STATE, ItemKind.NAMED_DATA, ItemKind.DELEGATE)
+_DECADES = len(EDGES) + 1  # one for each step of the colors of errors elsewhere
 NO_FILE = "No open program file (.pte) belongs to this model"
 
 
@@ -39,6 +40,7 @@ class MeasureKind(Enum):
     CHANGE = "Change"
     MEMORY = "Memory"
     SIZE = "Size"
+    ERROR = "Error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,8 @@ class Measure:
     in it, `np.maximum` for the largest one. text: of a value. none: what an operator without a
     value shows. whole: what shares are relative to, 0 to show none. shared: what several operators
     share, "slices". linked: per operator, whether it may have values; None for all. title: what the
-    values are, for the legend.
+    values are, for the legend. decades: of a scale up to 1 that is logarithmic; 0 for one from 0 to
+    the largest value.
     """
 
     kind: MeasureKind
@@ -65,6 +68,25 @@ class Measure:
     whole: int = 0
     linked: Bools | None = None
     note: str = ""
+    decades: int = 0
+
+    def parts(self, values: Ints | Floats, most: float) -> Floats:
+        """Return where on the scale some values are, 0 to 1. most: the largest value shown."""
+        if not self.decades:
+            found: Floats = values / most if most > 0 else np.zeros(len(values))
+            return found
+        with np.errstate(divide="ignore"):
+            found = np.log10(values) / self.decades + 1
+        return np.clip(found, 0, 1)
+
+    @property
+    def least(self) -> str:
+        """The start of the scale as text."""
+        return f"10⁻{'⁰¹²³⁴⁵⁶⁷⁸⁹'[self.decades]}" if self.decades else "0"
+
+    def most(self, value: int | float) -> str:
+        """Return the end of the scale as text, "" without values. value: the largest one shown."""
+        return "" if value <= 0 else "1" if self.decades else self.text(value)
 
 
 def time_measure(figures: CostFigures) -> Measure:
@@ -117,6 +139,22 @@ def size_measure(workspace: Workspace, program: Program) -> Measure:
         MeasureKind.SIZE, "Bytes of weights", *_columns(rows), _bytes, "no weights", "parts",
         whole=whole, note="" if files else NO_FILE,
     )  # fmt: skip
+
+
+def error_measure(errors: OperatorErrors) -> Measure:
+    """Return the errors of the logged values of operators, in relation to their signal."""
+    members = np.array(sorted(errors.of), np.int64)
+    values = np.array([errors.of[i] for i in members.tolist()], np.float64)
+    return Measure(
+        MeasureKind.ERROR, "Error of the signal", members, np.arange(len(members) + 1), values,
+        _error, "not compared", "values", np.maximum, decades=_DECADES,
+    )  # fmt: skip
+
+
+def _error(value: int | float) -> str:
+    if value == 0:
+        return "no error"
+    return f"{value:.1e}".replace("-", MINUS) if np.isfinite(value) else "not finite"
 
 
 def _files_of(workspace: Workspace, program: Program) -> list[Executable]:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QImage, QKeyEvent
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from viewer.analysis.delegates.delegation import Instance
+from viewer.analysis.numeric.operator_errors import OperatorErrors
 from viewer.gui.panels.base.page_panel import head_row, plain_column
 from viewer.gui.panels.graph.change_figures import ChangeFigures
 from viewer.gui.panels.graph.cost_figures import CostFigures
@@ -37,10 +38,12 @@ _KINDS: Mapping[MeasureKind, str] = {
     MeasureKind.CHANGE: "Change between A and B",
     MeasureKind.MEMORY: "Planned bytes of what operators write",
     MeasureKind.SIZE: "Bytes of weights in the program file",
+    MeasureKind.ERROR: "Error of the logged values against a reference, relative to the signal",
 }
 NO_PROFILE = "Open a profile to color by time"
 NO_COMPARISON = "Compare two profiles to color by change"
 NO_PROGRAM_FILE = "Open the program file (.pte) to color by memory and size"
+NO_ERRORS = "Choose a reference in Numbers to color by error"
 _FIELD = 150  # px
 
 
@@ -127,6 +130,7 @@ class WholePage(QWidget):
         calls: tuple[Instance, ...],
         space: Workspace,
         files: object,
+        errors: OperatorErrors | None,
     ) -> WholeQuestion:
         """Return the question to ask now. files: another object after the open files changed."""
         known = None if self._answer is None else self._answer.model
@@ -134,7 +138,8 @@ class WholePage(QWidget):
             known = None
         if self._answer is None or self._answer.question.program is not program:
             self._opened = None
-        kind = self._offer(figures, has_files=bool(space.executables))
+        has = bool(space.executables), errors is not None
+        kind = self._offer(figures, has_files=has[0], has_errors=has[1])
         px = self._theme.px
         plain = GroupSizes()
         sizes = GroupSizes(
@@ -142,10 +147,12 @@ class WholePage(QWidget):
             px(plain.layer_gap), px(plain.node_gap), self.view.shape,
         )  # fmt: skip
         return WholeQuestion(
-            program, figures, calls, kind, self._opened, sizes, space, files, known
+            program, figures, calls, kind, self._opened, sizes, space, files, known, errors
         )
 
-    def _offer(self, figures: NodeFigures | None, *, has_files: bool) -> MeasureKind | None:
+    def _offer(
+        self, figures: NodeFigures | None, *, has_files: bool, has_errors: bool
+    ) -> MeasureKind | None:
         """Enable the colors that there are, and return the one to show."""
         is_compared = isinstance(figures, ChangeFigures)
         why = {
@@ -153,6 +160,7 @@ class WholePage(QWidget):
             MeasureKind.CHANGE: "" if is_compared else NO_COMPARISON,
             MeasureKind.MEMORY: "" if has_files else NO_PROGRAM_FILE,
             MeasureKind.SIZE: "" if has_files else NO_PROGRAM_FILE,
+            MeasureKind.ERROR: "" if has_errors else NO_ERRORS,
         }
         self.kinds.buttons[MeasureKind.TIME].setVisible(not is_compared)
         self.kinds.buttons[MeasureKind.CHANGE].setVisible(is_compared)

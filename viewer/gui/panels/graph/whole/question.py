@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.flows.dataflow import dataflow_of
+from viewer.analysis.numeric.operator_errors import OperatorErrors
 from viewer.arrays import Ints
 from viewer.gui.panels.graph.change_figures import ChangeFigures
 from viewer.gui.panels.graph.cost_figures import CostFigures
@@ -15,6 +16,7 @@ from viewer.gui.panels.graph.whole.looks import Looks, looks_of
 from viewer.gui.panels.graph.whole.measures import (
     Measure,
     MeasureKind,
+    error_measure,
     memory_measure,
     size_measure,
     time_measure,
@@ -52,8 +54,11 @@ class WholeModel:
         """Return what to color by; computed anew if what it depends on has changed."""
         if kind is None:
             return None
-        needs = question.figures if kind in (MeasureKind.TIME, MeasureKind.CHANGE) else (
-            question.files)  # fmt: skip
+        needs: object = question.files
+        if kind in (MeasureKind.TIME, MeasureKind.CHANGE):
+            needs = question.figures
+        elif kind is MeasureKind.ERROR:
+            needs = question.errors
         known = self._values.get(kind)
         if known is None or known[0] is not needs:
             found: Values
@@ -73,7 +78,7 @@ class WholeQuestion:
     figures: of the profile or the comparison. calls: the delegate calls. kind: what to color by,
     None for nothing. opened: the open groups, None for those of the first view. space: the open
     files; files: an object that is another one after they changed. known: the model, if it is the
-    same as before.
+    same as before. errors: of the logged values of operators, None if they are not compared.
     """
 
     program: Program
@@ -85,6 +90,7 @@ class WholeQuestion:
     space: Workspace
     files: object
     known: WholeModel | None
+    errors: OperatorErrors | None = None
 
     def is_as(self, other: WholeQuestion) -> bool:
         """Whether another question has the same answer."""
@@ -95,6 +101,7 @@ class WholeQuestion:
             and self.opened == other.opened
             and self.sizes == other.sizes
             and self.files is other.files
+            and self.errors is other.errors
         )
 
 
@@ -121,6 +128,8 @@ def measure_of(kind: MeasureKind, question: WholeQuestion) -> Measure | None:
         return memory_measure(question.space, question.program)
     if kind is MeasureKind.SIZE:
         return size_measure(question.space, question.program)
+    if kind is MeasureKind.ERROR:
+        return None if question.errors is None else error_measure(question.errors)
     figures = question.figures
     return time_measure(figures) if isinstance(figures, CostFigures) else None
 
