@@ -210,7 +210,7 @@ def aligned(state: ViewState, groups: Sequence[ClockGroup], anchors: Anchors) ->
     ties = {key: Tie(Fraction(1), anchor.at_ns, anchor.reason) for key, anchor in anchors.items()}
     if not are_in_reach(ties, axis_spans(groups)):
         return state
-    result = replace(state.with_gaps({}), ties=ties)
+    result = replace(state.unstretched, ties=ties)
     lead = state.clock if state.clock in anchors else next(iter(anchors))
     t0, t1 = result.range_of(lead)
     at, longest = anchors[lead].at_ns, max(anchor.length_ns for anchor in anchors.values())
@@ -267,6 +267,7 @@ def shifted(state: ViewState, groups: Sequence[ClockGroup], clock: str, by_ns: i
     others = [key for key in keys if key != clock]
     if clock not in keys or not others:
         return state
+    before, state = state, state.unstretched
     known = aligned_keys(state.ties)
     lead = next(
         (key for key in others if key in known),
@@ -287,8 +288,8 @@ def shifted(state: ViewState, groups: Sequence[ClockGroup], clock: str, by_ns: i
         # What is left of an alignment is no longer one with the group that was moved away.
         shared = sum(ties[other].reason == ties[key].reason for other in aligned_keys(ties))
         ties[key] = ties[key] if shared > 1 else replace(ties[key], reason=BY_HAND)
-    if not are_in_reach(ties, axis_spans(groups, state.gaps)):
-        return state
+    if not are_in_reach(ties, axis_spans(groups)):
+        return before
     moved = with_ranges(replace(state, ties=ties), {clock: (t0 + by_ns, t1 + by_ns)})
     limit = limited_range(moved, groups, moved.clock, (moved.t0, moved.t1))
     return moved if limit == (moved.t0, moved.t1) else placed_by(moved, moved, groups, moved.clock)
@@ -308,7 +309,7 @@ def _tie_now(state: ViewState, key: str) -> Tie:
 
 def at_same_scale(state: ViewState, groups: Sequence[ClockGroup]) -> ViewState:
     """Return a view in which all groups have the span of the active one, around their centers."""
-    state = state.with_gaps({})
+    state = state.unstretched
     span = state.t1 - state.t0
     ranges = {}
     for group in groups:
@@ -327,10 +328,11 @@ def with_zooms_locked(state: ViewState, groups: Sequence[ClockGroup]) -> ViewSta
     """
     if len(aligned_keys(state.ties)) == len(groups):
         return state
-    ranges = {group.key: state.range_of(group.key) for group in groups}
+    free = state.unstretched
+    ranges = {group.key: free.range_of(group.key) for group in groups}
     ties = {key: Tie(Fraction(t1 - t0)) for key, (t0, t1) in ranges.items()}
     within = are_in_reach(ties, axis_spans(groups))
-    return replace(state, ties=ties) if within else state
+    return replace(free, ties=ties) if within else state
 
 
 # -- texts -----------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from viewer.render.arrangement import TrackView as TrackView
 from viewer.render.axis.gaps import NO_GAPS, Gaps
 from viewer.view.compared_arms import ComparedArms
 from viewer.view.strip_view import StripView as StripView
-from viewer.view.ties import Range, Ranges, Ties
+from viewer.view.ties import Range, Ranges, Ties, moved_together
 from viewer.workspace.clocks import ClockRates, DelegateRates
 from viewer.workspace.user_choices import UserChoices
 
@@ -223,8 +223,9 @@ class ViewState:
         return self.gaps.get(clock, NO_GAPS)
 
     def times_of(self, clock: str) -> Range:
-        """Return the times of a clock group that are visible."""
-        return self.gaps_of(clock).times(*self.range_of(clock))
+        """Return the times of a clock group that are visible: 1 ns at least."""
+        first, last = self.gaps_of(clock).times(*self.range_of(clock))
+        return first, max(last, first + 1)
 
     @property
     def times(self) -> Range:
@@ -236,15 +237,35 @@ class ViewState:
         return self.gaps_of(self.clock).span(first, last)
 
     def with_gaps(self, gaps: Mapping[str, Gaps]) -> ViewState:
-        """Return this state with other gaps, and the same times in view."""
+        """Return this state with other gaps, and the same times of the active group in view.
+
+        Groups that are tied to it follow its range. Where nothing but a gap is in view, the length
+        of the range stays.
+        """
         if gaps == self.gaps:
             return self
         ranges = {}
-        for key in self.all_ranges:
-            first, last = gaps.get(key, NO_GAPS).span(*self.times_of(key))
-            ranges[key] = first, max(last, first + 1)
+        for key, (start, end) in self.all_ranges.items():
+            first, last = self.gaps_of(key).times(start, end)
+            if first == last:
+                place = gaps.get(key, NO_GAPS).place(first)
+                ranges[key] = place, place + end - start
+            else:
+                ranges[key] = gaps.get(key, NO_GAPS).span(first, last)
+        lead = self.clock if self.clock in self.ties else next(iter(self.ties), "")
+        if lead in ranges:
+            ranges = moved_together(self.ties, ranges, lead, self.range_of(lead))
         t0, t1 = ranges.pop(self.clock)
         return replace(self, t0=t0, t1=t1, ranges=ranges, gaps=gaps)
+
+    @property
+    def unstretched(self) -> ViewState:
+        """This state without gaps: the alignment that they were for ends."""
+        arms = self.compared
+        state = self.with_gaps({})
+        if arms is None or not arms.stretched:
+            return state
+        return replace(state, compared=replace(arms, stretched=False))
 
     @property
     def all_ranges(self) -> dict[str, Range]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.render.axis.gaps import NO_GAPS, Gaps, gaps_of
-from viewer.render.axis.xmap import Axis, XMap
+from viewer.render.axis.xmap import Axis, XMap, columns_of_span
 
 
 @st.composite
@@ -91,3 +91,18 @@ def test_gaps_at_one_time_are_one_gap_and_empty_ones_are_none():
     gaps = gaps_of(np.array([5, 5, 8, 9]), np.array([2, 3, 3, 4]))
     assert (gaps.at.tolist(), gaps.added.tolist()) == ([5, 9], [3, 4])
     assert len(gaps_of(np.empty(0, np.int64), np.empty(0, np.int64))) == 0
+
+
+def test_a_part_of_the_columns_begins_after_the_gaps_before_it():
+    """A plan of 100 ticks, drawn from the start of its job at 100 ns, behind a gap of 50 ns."""
+    xmap = XMap(150, 250, 100, gaps=Gaps(np.array([100]), np.array([50])))
+    part = xmap.part(0, 100, Fraction(1), Fraction(100) + xmap.gap_before(100))
+    assert part.pixel_of(np.array([0, 50, 99])).tolist() == [0, 50, 99]
+
+
+def test_what_is_dragged_from_a_gap_begins_after_it():
+    xmap = XMap(0, 100, 100, gaps=Gaps(np.array([40]), np.array([20])))
+    assert (xmap.t_of(50), xmap.t_from(50)) == (39, 40)
+    assert (xmap.t_of(70), xmap.t_from(70)) == (50, 50)
+    assert columns_of_span(xmap, (30, 40)) == (30, 40)
+    assert columns_of_span(xmap, (40, 40)) == (60, 60)

@@ -92,3 +92,10 @@ def test_a_longest_rise_is_one_and_none_is_longer(values):
     for i, value in enumerate(values):
         best[i] = 1 + max((best[j] for j in range(i) if values[j] <= value), default=0)
     assert len(found) == max(best[: len(values)], default=0)
+
+
+def test_ticks_of_very_different_lengths_have_no_gaps():
+    """A gap of a year in ticks of a femtosecond does not fit int64."""
+    a = inference(["x", "y"], ("x", 0, 10), ("y", 10, 30), axis=Axis(Fraction(1, 10**6)))
+    b = inference(["x", "y"], ("x", 0, 10), ("y", 40, 50), axis=Axis(Fraction(10**16)))
+    assert pair_gaps(a, b) is None

@@ -7,7 +7,13 @@ import pytest
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.hand_pairs import keys_of_parts
-from viewer.gui.session.alignment import align_at_run, release
+from viewer.formats import open_file
+from viewer.gui.session.alignment import (
+    align_at_run,
+    release,
+    shift_by_hand,
+    use_same_scale,
+)
 from viewer.gui.session.comparison import compare, compare_inferences, stretch, stretch_obstacle
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.tracks import shown_clocks
@@ -138,13 +144,83 @@ def test_stretching_is_one_step_of_the_history(compared):
 
 
 @pytest.mark.parametrize(
-    "other", [lambda s: compare(s, None), release, align_at_run], ids=["end", "release", "align"]
+    "other",
+    [
+        lambda session: compare(session, None),
+        release,
+        align_at_run,
+        use_same_scale,
+        lambda session: shift_by_hand(session, session.groups.keys[0], 100),
+    ],
+    ids=["end", "release", "align", "scale", "shift"],
 )
 def test_gaps_end_with_the_alignment_that_they_are_for(compared, other):
     session, found = compared
     stretch(session, found, is_on=True)
     other(session)
     assert session.state.gaps == {}
+    assert session.state.compared is None or not session.state.compared.stretched
+
+
+def are_in_step(session):
+    """Whether both strips show as much, with the starts of their inferences at one place."""
+    state = session.state
+    ends = [(state.range_of(key), state.ties[key].anchor) for key in session.state.strips.only]
+    a, b = ((t0 - anchor, t1 - anchor) for (t0, t1), anchor in ends)
+    return a == b
+
+
+@pytest.mark.parametrize("active", [0, 1])
+def test_both_strips_stay_in_step_whichever_is_active(compared, active):
+    session, found = compared
+    session.activate(found.typical(active)[0])
+    session.set_range(session.state.t0 + 60_000, session.state.t1 + 20_000)
+    for is_on in (True, False):
+        stretch(session, found, is_on=is_on)
+        assert bool(session.state.gaps) == is_on
+        assert are_in_step(session)
+
+
+def test_going_back_to_a_place_without_gaps_keeps_the_strips_in_step(compared):
+    session, found = compared
+    session.set_range(session.state.t0 + 9_000, session.state.t1 - 9_000)
+    stretch(session, found, is_on=True)
+    session.set_range(session.state.t0 + 5_000, session.state.t1)
+    for step in (session.go_back, session.go_back, session.go_forward):
+        step()
+        assert are_in_step(session)
+
+
+def test_after_files_were_opened_the_strips_are_stretched_again(compared, tmp_path):
+    session, found = compared
+    stretch(session, found, is_on=True)
+    other = write_arms(tmp_path / "more", sessions=1)[0][0]
+    session.add([open_file(other)])
+    assert session.state.gaps
+    assert are_in_step(session)
+    session.undo()
+    assert bool(session.state.gaps) == session.state.compared.stretched
+
+
+def test_strips_aligned_in_another_way_are_aligned_at_their_inferences_first(compared):
+    session, found = compared
+    shift_by_hand(session, session.state.strips.only[1], 5_000)
+    stretch(session, found, is_on=True)
+    assert session.state.gaps
+    assert starts_of_calls(session, found, 0) == starts_of_calls(session, found, 1)
+
+
+def test_a_view_of_a_gap_alone_keeps_its_length(compared):
+    session, found = compared
+    stretch(session, found, is_on=True)
+    key = next(iter(key for key, gaps in session.state.gaps.items() if len(gaps)))
+    gaps = session.state.gaps[key]
+    place = int(gaps.at[-1] + gaps.added[-1])
+    session.activate(key)
+    session.set_range(place - 40, place - 20)
+    stretch(session, found, is_on=False)
+    assert session.state.t1 - session.state.t0 == 20
+    assert session.state.times[1] > session.state.times[0]
 
 
 def test_the_gaps_follow_pairs_made_by_hand(compared):

@@ -181,7 +181,7 @@ def release(session: Session) -> str:
     obstacle = release_obstacle(session)
     if obstacle:
         return obstacle
-    session.change(replace(session.state.with_gaps({}), ties={}))
+    session.change(replace(session.state.unstretched, ties={}))
     return "Every clock zooms and pans independently"
 
 

@@ -17,7 +17,12 @@ from viewer.model.trace import Run, Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.compared.open_comparison import OpenComparison
-from viewer.view.compared.side_by_side import stretched, without_comparison
+from viewer.view.compared.side_by_side import (
+    is_arranged,
+    side_by_side,
+    stretched,
+    without_comparison,
+)
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.state import SliceRef, SliceSet
 from viewer.view.ties import aligned_keys
@@ -111,14 +116,19 @@ def joined_clocks(session: Session) -> tuple[str, str] | None:
 
 def stretch(session: Session, found: OpenComparison, *, is_on: bool) -> None:
     """Let each paired call begin at the same place on screen, or only the inferences."""
-    chosen = session.state.compared
-    if chosen is not None and chosen.stretched != is_on:
-        state = replace(session.state, compared=replace(chosen, stretched=is_on))
-        session.change(stretched(state, session.groups, session.traces, found))
+    state, shown = session.state, (session.groups, session.traces, found)
+    if state.compared is None or is_on == bool(state.gaps) == state.compared.stretched:
+        return
+    if is_on and not is_arranged(state):
+        state = side_by_side(state, *shown)  # gaps are for this alignment
+    arms = replace(state.compared, stretched=is_on) if state.compared else None
+    session.change(stretched(replace(state, compared=arms), *shown))
 
 
 def stretch_obstacle(session: Session, found: OpenComparison | None) -> str:
-    """Why paired calls cannot begin together; "" if they can."""
+    """Why paired calls cannot begin together; "" if they can, or if they do."""
+    if session.state.gaps:
+        return ""
     if joined_clocks(session) is None:
         return "Compare two profiles, and show only their strips, aligned at their inferences"
     return "" if found is not None and found.gaps is not None else "The arms have no paired calls"

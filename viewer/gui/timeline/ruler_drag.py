@@ -50,4 +50,4 @@ class RulerDrag(QObject):
 
     def _show(self, x: int) -> Area:
         assert self._from is not None
-        return self._view.show_dragged(self._view.time_at(self._from), self._view.time_at(x))
+        return self._view.show_dragged(*self._view.times_between(self._from, x))

@@ -177,6 +177,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         """The time at a canvas x, in ns of the axis."""
         return self.rows.xmap(max(self.viewport().width(), 1)).t_of(x)
 
+    def times_between(self, x: float, other: float) -> tuple[int, int]:
+        """The first and the last time between two x of the canvas, in ns of the axis."""
+        xmap = self.rows.xmap(max(self.viewport().width(), 1))
+        first = xmap.t_from(min(x, other))
+        return first, max(xmap.t_of(max(x, other)), first)
+
     def slice_at(self, position: QPoint) -> SliceRef | None:
         """The slice drawn at a point of the canvas, None if there is none."""
         return slice_at(self.rows, self.canvas, position)
@@ -276,10 +282,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def show_dragged(self, first: int, last: int) -> Area:
         """Show a time range dragged elsewhere, as on the ruler; returns it as an area."""
-        t0, t1 = sorted((first, last))
-        self._overlay.dragged = Area(t0, t1, self._tracks_between(-self.rows.scroll, _FAR_BELOW))
+        area = Area(first, last, self._tracks_between(-self.rows.scroll, _FAR_BELOW))
+        self._overlay.dragged = area
         self.viewport().update()
-        return self._overlay.dragged
+        return area
 
     def drop_dragged(self) -> None:
         """Remove the area of a drag elsewhere."""
@@ -358,7 +364,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     def _area_to(self, here: QPoint) -> Area:
         assert self._press is not None
-        t0, t1 = sorted((self.time_at(self._press.x()), self.time_at(here.x())))
+        t0, t1 = self.times_between(self._press.x(), here.x())
         tracks = self._tracks_between(self._press.y(), here.y())
         # A drag that covers no rows selects only a time range, on all shown tracks.
         return Area(t0, t1, tracks or shown_parts(self.rows.track_list, self.rows.arrangement))

@@ -14,6 +14,8 @@ import numpy as np
 
 from viewer.arrays import Ints
 
+_MOST = 1 << 61  # ticks
+
 
 class Gaps:
     """Some gaps, as parallel columns in order of time; compared by identity.
@@ -108,6 +110,8 @@ class Gaps:
             added = [
                 ns * ns_per_tick.denominator // ns_per_tick.numerator for ns in self.added.tolist()
             ]
+            # The ticks of another file of the clock may be so short that int64 does not hold them.
+            at, added = ([min(max(t, -_MOST), _MOST) for t in one] for one in (at, added))
             self._on[axis] = gaps_of(np.array(at, np.int64), np.array(added, np.int64))
         return self._on[axis]
 

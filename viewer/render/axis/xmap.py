@@ -81,7 +81,8 @@ class XMap:
     def part(self, first: int, last: int, ns_per_tick: Fraction, zero_ns: Fraction) -> XMap:
         """Return the columns [first, last) alone, for a file whose tick 0 is at an exact time.
 
-        zero_ns: on the axis in ns. The columns have exactly the edges that they have in this view.
+        zero_ns: on the axis in ns, a place if there are gaps. The columns have exactly the edges
+        that they have in this view.
         """
         # In units of which a column, and the time of tick 0, are whole numbers.
         scale = self.width * zero_ns.denominator
@@ -239,6 +240,16 @@ class XMap:
     @cached_property
     def _right_edges(self) -> Ints:
         return np.append(self._places[1:], _INT64.max)
+
+    def gap_before(self, tick: int) -> Fraction:
+        """Return how far the gaps before a tick move what begins at it, in ns."""
+        gaps = self._own_gaps
+        return Fraction(0) if gaps is None else (gaps.place(tick) - tick) * self.axis.ns_per_tick
+
+    def t_from(self, x: float) -> int:
+        """Return the first tick of what begins at x pixels: in a gap, that after it."""
+        gaps, place = self._own_gaps, self.place_at(x)
+        return place if gaps is None else int(gaps.first_at(np.array([place]))[0])
 
     def t_of(self, x: float) -> int:
         """Return the last tick at or before x pixels."""

@@ -21,6 +21,8 @@ from viewer.model.trace import Run, Trace
 from viewer.render.axis.gaps import Gaps, gaps_of
 from viewer.render.axis.xmap import Axis
 
+_FARTHEST = 1 << 61  # ticks and ns
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ShownInference:
@@ -32,8 +34,10 @@ class ShownInference:
     row_of_slice: Ints
 
 
-def pair_gaps(a: ShownInference, b: ShownInference) -> tuple[Gaps, Gaps]:
+def pair_gaps(a: ShownInference, b: ShownInference) -> tuple[Gaps, Gaps] | None:
     """Return the gaps for each of two inferences, in ns of its clock.
+
+    None if int64 cannot hold them, as with ticks of very different lengths.
 
     The calls of a row are paired in order; if the numbers differ, only the first ones. The starts
     of the inferences are taken to be at one place on screen.
@@ -49,6 +53,8 @@ def pair_gaps(a: ShownInference, b: ShownInference) -> tuple[Gaps, Gaps]:
     ]
     steps = np.maximum(*(np.diff(one, prepend=0) for one in since))
     places = np.cumsum(steps, dtype=object)
+    if len(places) and max(places[-1] // tick for tick in (*ticks, unit)) >= _FARTHEST:
+        return None
     found = [
         _gaps(one.axis, own, ((places - after) // tick).astype(np.int64))
         for one, own, after, tick in zip((a, b), starts, since, ticks, strict=True)

@@ -12,11 +12,12 @@ from dataclasses import replace
 from viewer.model.inference_views import Inferences
 from viewer.model.trace import Run
 from viewer.view.alignment import Anchor, aligned
-from viewer.view.clock_groups import ClockGroups
+from viewer.view.clock_groups import ClockGroups, axis_spans
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.group_ranges import with_ranges
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import ViewState
+from viewer.view.ties import are_in_reach
 from viewer.view.visible_range import run_span_ns, with_margin
 
 REASON = "comparison"
@@ -43,7 +44,8 @@ def side_by_side(
     strips = replace(
         state.strips.with_only(only), collapsed=state.strips.collapsed - anchors.keys()
     )
-    return aligned(replace(state.on(first), strips=strips), groups, anchors)
+    shown = aligned(replace(state.on(first), strips=strips), groups, anchors)
+    return replace(shown, compared=state.compared)
 
 
 def stretched(
@@ -51,7 +53,8 @@ def stretched(
 ) -> ViewState:
     """Return the view with the gaps that its arms ask for: paired calls begin together, or none.
 
-    Only strips that a comparison has aligned at their inferences have gaps.
+    Only strips that a comparison has aligned at their inferences have gaps, and none that would
+    make an axis longer than 146 years.
     """
     wanted = state.compared is not None and state.compared.stretched
     gaps = found.gaps if wanted and state.inferences is Inferences.AS_RUN else None
@@ -63,13 +66,20 @@ def stretched(
     aligned_here = {key for key, tie in state.ties.items() if tie.reason == REASON}
     if gaps is None or len(set(keys)) < 2 or not aligned_here.issuperset(keys):
         return state.with_gaps({})
-    return state.with_gaps(dict(zip(keys, gaps, strict=True)))
+    found_gaps = dict(zip(keys, gaps, strict=True))
+    is_short = are_in_reach(state.ties, axis_spans(groups, found_gaps))
+    return state.with_gaps(found_gaps if is_short else {})
+
+
+def is_arranged(state: ViewState) -> bool:
+    """Whether strips are aligned as `side_by_side` aligns them."""
+    return any(tie.reason == REASON for tie in state.ties.values())
 
 
 def without_comparison(state: ViewState) -> ViewState:
     """Return the view after a comparison: with all strips, and without its alignment."""
     state = state.with_gaps({})
-    is_own = any(tie.reason == REASON for tie in state.ties.values())
+    is_own = is_arranged(state)
     strips = state.strips.with_only(())
     return replace(state, compared=None, strips=strips, ties={} if is_own else state.ties)
 

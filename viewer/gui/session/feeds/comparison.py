@@ -35,6 +35,8 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
         self._drifting = Latest(self)
         self._drifting.answered.connect(self._take_drifts)
         session.workspace_changed.connect(self._follow)
+        session.workspace_changed.connect(self._stretch)
+        session.strips_changed.connect(self._stretch)
         session.compared.connect(self._follow_arms)
         self._follow()
 
@@ -86,6 +88,7 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
         if found[1] and found[0] is self.answer:
             self.changed.emit()
 
+    @Slot()
     def _stretch(self) -> None:
         """Give the strips of the arms the gaps that they should have."""
         session, found = self._session, self.answer

@@ -69,7 +69,7 @@ def _measure(
     painter: QPainter, scene: Scene, canvas: Canvas, theme: Theme, span: tuple[int, int]
 ) -> None:
     """Draw two lines, an arrow between them, and the length centered on the visible part."""
-    ends = _columns(scene.xmap(canvas.columns), span)
+    ends = _columns(scene.xmap(canvas.columns), [span])[0]
     x0, x1 = map(canvas.x, ends.tolist())
     ink = theme.color("text1")
     painter.setPen(QPen(ink, 1))
@@ -129,16 +129,22 @@ def paint_overview_marks(
 def _mark_columns(scene: Scene, xmap: XMap) -> Ints:
     """Columns of both ends of each bookmark, (bookmarks, 2); -1 for those of other clocks."""
     bookmarks, clock = scene.session.state.marks, scene.group.key
-    times = [t for mark in bookmarks for t in (mark.t0, mark.t1)]
-    columns = _columns(xmap, times).reshape(-1, 2)
+    columns = _columns(xmap, [(mark.t0, mark.t1) for mark in bookmarks])
     columns[[mark.clock != clock for mark in bookmarks]] = -1
     return columns
 
 
-def _columns(xmap: XMap, times: Sequence[int]) -> Ints:
-    """The columns of times in ns; -1 before the view, the view's width after it."""
+def _columns(xmap: XMap, spans: Sequence[tuple[int, int]]) -> Ints:
+    """The columns of both ends of spans in ns, (spans, 2).
+
+    -1 before the view, the view's width after it.
+    """
     limit = np.iinfo(np.int64)
-    clamped = np.array([min(max(t, limit.min), limit.max) for t in times], np.int64)
-    columns: Ints = xmap.pixel_of(clamped)
+    clamped = [[min(max(t, limit.min), limit.max) for t in span] for span in spans]
+    times = np.array(clamped, np.int64).reshape(-1, 2)
+    columns = np.column_stack([xmap.pixel_of(times[:, 0]), xmap.end_pixel_of(times[:, 1])])
+    is_moment = times[:, 0] == times[:, 1]
+    columns[is_moment, 1] = columns[is_moment, 0]
     first, last = xmap.times
-    return np.where(clamped < first, -1, np.where(clamped >= last, xmap.width, columns))
+    found: Ints = np.where(times < first, -1, np.where(times >= last, xmap.width, columns))
+    return found

@@ -176,7 +176,8 @@ class FlowPainter:
         scene, layout = self._scene, self._scene.layout
         slices = scene.rasters[ref.trace].shown.trace.slices
         tick = (slices.end if at_end else slices.start)[ref.index]
-        x = canvas.x(float(here.x_of(np.array([tick]))[0]))
+        x_of = here.end_x_of if at_end else here.x_of
+        x = canvas.x(float(x_of(np.array([tick]))[0]))
         band = scene.band_of(ref)
         folded = band < 0
         if folded:

@@ -196,7 +196,8 @@ class PlanPainter:
             return None
         shown = self._scene.rasters[drawn.plans.trace].shown
         rate = job_of(drawn.plans, index).rate.ns_per_tick
-        return xmap.part(first, last, rate, zero_of(drawn.plans, index, shown))
+        moved = drawn.here.gap_before(int(drawn.plans.start[index]))
+        return xmap.part(first, last, rate, zero_of(drawn.plans, index, shown) + moved)
 
     # -- lines and texts -----------------------------------------------------------------------
 

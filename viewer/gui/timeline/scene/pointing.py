@@ -82,7 +82,8 @@ def plan_at(scene: Scene, canvas: Canvas, at: QPoint) -> PointedPlan | None:
     if line >= room.lane * len(plans.lanes) or lane not in lanes:
         return PointedPlan(plans, index, None)
     rate = job_of(plans, index).rate.ns_per_tick
-    own = xmap.part(first, planned, rate, zero_of(plans, index, shown))
+    moved = here.gap_before(int(plans.start[index]))
+    own = xmap.part(first, planned, rate, zero_of(plans, index, shown) + moved)
     raster = scene.rasters[profile.trace].raster
     found = raster.hit(profile.rows[lanes.index(lane)], column - first, own)
     ref = SliceRef(profile.trace, found) if found >= 0 else None
