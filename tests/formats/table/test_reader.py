@@ -142,6 +142,21 @@ def test_times_are_exact_beyond_floats(trace_of, start, beside):
     assert (trace.slices.start.tolist(), trace.slices.end.tolist()) == ([start], [start + 3])
 
 
+def test_a_slice_may_last_longer_than_the_largest_time(trace_of):
+    start, length = -TIME_LIMIT, TIME_LIMIT + 87
+    trace = trace_of(f"{HEADER}\np,t,a,{start},{length}\np,t,b,{TIME_LIMIT},{length}\n")
+    assert (trace.slices.start.tolist(), trace.slices.end.tolist()) == ([start], [87])
+    assert problems(trace) == {
+        "row without a usable start_ns or dur_ns": (1, "data row 2")  # it would end too late
+    }
+
+
+@pytest.mark.parametrize("start", [-TIME_LIMIT - 1, TIME_LIMIT + 1])
+def test_a_start_beyond_the_largest_time_is_quoted(trace_of, start):
+    trace = trace_of(f"{HEADER}\np,t,a,{start},0\n")
+    assert list(problems(trace).values()) == [(1, f'data row 1: start_ns is "{start}", too large')]
+
+
 @pytest.mark.parametrize("cell", ["1_000", "٣", "0x10", "1e3", "1.5", "", "nan", "9" * 5000])
 def test_what_only_looks_like_a_time_is_none(trace_of, cell):
     trace = trace_of(f"{HEADER}\np,t,a,{cell},3\n")

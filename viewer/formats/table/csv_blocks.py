@@ -29,8 +29,8 @@ from viewer.formats.text_rows import TextColumn, distinct_texts, rest_of_line, w
 if TYPE_CHECKING:
     import pandas as pd
 
-# Twice this value still fits int64, so sums and differences of two times never overflow.
-TIME_LIMIT = 2**62 - 1
+# A slice from -2**62 to 2**62 lasts longer than a time may be.
+NUMBER_LIMIT = 2**63 - 2
 BLOCK = 15 << 20
 _AT_ONCE = 2
 _PIECE = 1 << 18
@@ -206,7 +206,7 @@ def _coded(data: bytes, shape: Shape, replaced: int, size: int) -> CsvBlock:
         values = frame[column].to_numpy()[1:]
         if values.dtype != np.int64:
             raise ValueError("no whole numbers")
-        ok = (values <= TIME_LIMIT) & (values >= -TIME_LIMIT)
+        ok = (values <= NUMBER_LIMIT) & (values >= -NUMBER_LIMIT)
         numbers[column] = (values if ok.all() else np.where(ok, values, 0), ok)
         if not ok.all():
             at = int(np.argmin(ok))
@@ -262,10 +262,10 @@ def _whole_numbers(cells: list[str]) -> tuple[Ints, Bools]:
         values = np.fromiter(map(int, cells), np.int64, len(cells))
     except (ValueError, OverflowError):
         matches = map(_TIME.fullmatch, cells)
-        numbers = (int(m[1]) if m else TIME_LIMIT + 1 for m in matches)
-        bounded = (n if abs(n) <= TIME_LIMIT else TIME_LIMIT + 1 for n in numbers)
+        numbers = (int(m[1]) if m else NUMBER_LIMIT + 1 for m in matches)
+        bounded = (n if abs(n) <= NUMBER_LIMIT else NUMBER_LIMIT + 1 for n in numbers)
         values = np.fromiter(bounded, np.int64, len(cells))
-    ok = (values <= TIME_LIMIT) & (values >= -TIME_LIMIT)
+    ok = (values <= NUMBER_LIMIT) & (values >= -NUMBER_LIMIT)
     return np.where(ok, values, 0), ok
 
 

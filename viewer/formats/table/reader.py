@@ -38,7 +38,7 @@ from viewer.codecs.partial_file import open_part
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.table import own_tables
-from viewer.formats.table.csv_blocks import TIME_LIMIT, CsvBlock, Shape, blocks
+from viewer.formats.table.csv_blocks import CsvBlock, Shape, blocks
 from viewer.formats.table.stated_levels import levels_of, preorder
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn, numbers_of
 from viewer.model.building.builder import TraceBuilder
@@ -64,6 +64,8 @@ _NEARLY = 2  # of the required columns: other kinds of CSV often have a name or 
 _NAMED = 4  # similar column names to list in a message
 _TIMES = ("start_ns", "dur_ns")
 _UNUSABLE = "row without a usable start_ns or dur_ns"
+# Twice this value still fits int64, so differences of two times never overflow.
+TIME_LIMIT = 2**62 - 1
 _QUOTED = 24  # displayed characters of a cell
 # Short rows are padded to the header's width: the limit keeps a small file from filling memory.
 MAX_COLUMNS = 256
@@ -219,7 +221,11 @@ class _Rows:
     def add(self, block: CsvBlock, at: int) -> None:
         """Add one block; `at`: the file position after it."""
         (start, start_ok), (length, length_ok) = (block.numbers[n] for n in self.shape.numbers)
-        length_ok = length_ok & (length >= 0) & (start + length <= TIME_LIMIT)
+        start_ok = start_ok & (start <= TIME_LIMIT) & (start >= -TIME_LIMIT)
+        # Not as a sum, which may not fit int64.
+        length_ok = (
+            length_ok & (length >= 0) & (length <= TIME_LIMIT - np.where(start_ok, start, 0))
+        )
         usable = start_ok & length_ok & ~block.surplus
         self._count("row with more cells than the header", block.surplus)
         self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus, block)
@@ -365,6 +371,8 @@ class _Rows:
                 return message if at == row else ""
             if name == "dur_ns" and values[row] < 0:
                 return f'{name} is "{values[row]}"'
+            if name == "start_ns" and not -TIME_LIMIT <= values[row] <= TIME_LIMIT:
+                return f'{name} is "{values[row]}", too large'
         return ""
 
     def _tracks(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
