@@ -45,7 +45,7 @@ def test_another_archive_is_no_record(tmp_path):
 def test_a_debug_buffer_has_no_header_so_its_suffix_leads_to_the_dump(tmp_path):
     path = tmp_path / "run.debug.bin"
     path.write_bytes(bytes(range(1, 256)) * 4)
-    assert "If it is a debug buffer, open the ETDump that was written with it" in (refusal(path))
+    assert "If it is a debug buffer, open it together with the ETDump" in refusal(path)
 
 
 CSV = "process,thread,name,start_ns,dur_ns\n"

@@ -45,7 +45,7 @@ def test_is_known_by_its_name_and_content(tmp_path):
     (tmp_path / "b.npz").write_bytes(b"no archive")
     assert is_npz(str(tmp_path / "a.npz"))
     assert not any(is_npz(str(tmp_path / name)) for name in ("b.npz", "gone.npz"))
-    with pytest.raises(UnreadableFile, match=r"an \.npz file of arrays.*opscope numbers"):
+    with pytest.raises(UnreadableFile, match=r"an \.npz file of arrays.*together with their ETD"):
         open_file(str(tmp_path / "a.npz"))
 
 
