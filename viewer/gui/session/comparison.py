@@ -117,11 +117,11 @@ def joined_clocks(session: Session) -> tuple[str, str] | None:
 def stretch(session: Session, found: OpenComparison, *, is_on: bool) -> None:
     """Let each paired call begin at the same place on screen, or only the inferences."""
     state, shown = session.state, (session.groups, session.traces, found)
-    if state.compared is None or is_on == bool(state.gaps) == state.compared.stretched:
+    if state.compared is None:
         return
+    arms = replace(state.compared, stretched=is_on)
     if is_on and not is_arranged(state):
         state = side_by_side(state, *shown)  # gaps are for this alignment
-    arms = replace(state.compared, stretched=is_on) if state.compared else None
     session.change(stretched(replace(state, compared=arms), *shown))
 
 

@@ -56,14 +56,11 @@ def fit_all(session: Session) -> None:
 
 def fit_file(session: Session, trace: int | None = None) -> None:
     """Show all of `trace`; None cycles through the traces, starting with the first."""
-    ranges = [
-        (group.key, *limited_range(session.state, session.groups, group.key, with_margin(*seen)))
-        for group, seen in (
-            (group, session.state.gaps_of(group.key).span(*shown.whole_span_ns))
-            for number, shown in enumerate(session.traces)
-            for group in (session.groups.of(number),)
-        )
-    ]
+    ranges = []
+    for number, shown in enumerate(session.traces):
+        key = session.groups.of(number).key
+        seen = with_margin(*session.state.gaps_of(key).span(*shown.whole_span_ns))
+        ranges.append((key, *limited_range(session.state, session.groups, key, seen)))
     distinct = list(dict.fromkeys(ranges))
     now = (session.state.clock, session.state.t0, session.state.t1)
     position = distinct.index(now) + 1 if now in distinct else 0

@@ -31,19 +31,6 @@ from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture
-def answer_of(data):
-    """The answer about the program files among some files, of which a second one is B."""
-
-    def make(*names):
-        space = Workspace()
-        for name in names:
-            space.open(str(data / "pte" / name))
-        return work_out(SizesQuestion(space, *space.executables))
-
-    return make
-
-
-@pytest.fixture
 def two(tmp_path):
     """A file with parts of 64, 128 and 256 bytes, and one with 128, 128 and 512."""
     space = Workspace()

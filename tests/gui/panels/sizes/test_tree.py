@@ -11,19 +11,6 @@ from viewer.workspace.workspace import Workspace
 
 
 @pytest.fixture
-def answer_of(data):
-    """The answer about the program files among some files, of which a second one is B."""
-
-    def make(*names):
-        space = Workspace()
-        for name in names:
-            space.open(str(data / "pte" / name))
-        return work_out(SizesQuestion(space, *space.executables))
-
-    return make
-
-
-@pytest.fixture
 def part_x(answer_of):
     return answer_of("part_x.pte", "part_x.etrecord")
 

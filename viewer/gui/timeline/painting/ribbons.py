@@ -181,18 +181,13 @@ def _columns_of_rows(
     ends, row, is_slower: of each ribbon. Both are of `shape`, (rows, columns): 0 without a ribbon,
     1 for a faster one, 2 for a slower one.
     """
-    (left, right), (count, width) = ends, shape
+    (left, right), width = ends, shape[1]
     is_wide = right - left >= canvas.device(_WIDE)
     fills, sides = np.zeros(shape, np.int8), np.zeros(shape, np.int8)
     for kind, (verdict, _) in enumerate(_VERDICTS, start=1):
         own = is_slower == verdict
         wide = own & is_wide
-        steps = np.zeros(count * (width + 1), np.int64)
-        for x, step in ((left, 1), (right, -1)):
-            at = row[wide] * (width + 1) + np.minimum(np.maximum(x[wide], 0), width)
-            steps += step * np.bincount(at, minlength=len(steps))
-        inside = np.cumsum(steps.reshape(count, width + 1)[:, :-1], axis=1) > 0
-        fills[inside] = kind
+        fills[_covered(row[wide], left[wide], right[wide], shape)] = kind
         x, of_row = np.append(left[own], right[wide] - 1), np.append(row[own], row[wide])
         seen = (x >= 0) & (x < width)
         sides[of_row[seen], x[seen]] = kind
@@ -203,16 +198,25 @@ def _between(
     left: tuple[Ints, Ints], right: tuple[Ints, Ints], is_wide: Bools, canvas: Canvas
 ) -> Bools:
     """Return the pixels inside of ribbons, given the columns of their sides at top and bottom."""
-    count, width = canvas.lines, canvas.columns
+    count = canvas.lines
     down = (np.arange(count) + 0.5) / count
+    x0, x1 = (
+        np.floor(top[is_wide] + np.outer(down, (bottom - top)[is_wide])).astype(np.int64)
+        for top, bottom in (left, right)
+    )
+    line = np.broadcast_to(np.arange(count)[:, None], x0.shape)
+    return _covered(line, x0, x1, (count, canvas.columns))
+
+
+def _covered(line: Ints, left: Columns, right: Columns, shape: tuple[int, int]) -> Bools:
+    """Return which pixels of an image of `shape` are between two columns of a line, unclipped."""
+    count, width = shape
     steps = np.zeros(count * (width + 1), np.int64)
-    line = np.arange(count)[:, None] * (width + 1)
-    for side, step in ((left, 1), (right, -1)):
-        first, last = side[0][is_wide], side[1][is_wide]
-        x = np.minimum(np.maximum(first + np.outer(down, last - first), 0), width).astype(np.int64)
-        steps += step * np.bincount((line + x).reshape(-1), minlength=len(steps))
-    inside: Bools = np.cumsum(steps.reshape(count, width + 1)[:, :-1], axis=1) > 0
-    return inside
+    for x, step in ((left, 1), (right, -1)):
+        at = line * (width + 1) + np.minimum(np.maximum(x, 0), width)
+        steps += step * np.bincount(at.reshape(-1), minlength=len(steps))
+    covered: Bools = np.cumsum(steps.reshape(count, width + 1)[:, :-1], axis=1) > 0
+    return covered
 
 
 def _widest_of_rows(pairs: ChangedPairs, which: Ints) -> Ints:

@@ -57,7 +57,7 @@ class Together(Enum):
 
 _TOGETHER_TIPS = {
     Together.INFERENCES: "Both inferences begin at the same place",
-    Together.CALLS: "Each paired call begins at the same place, with gaps before the earlier ones",
+    Together.CALLS: "Paired calls begin at the same place: gaps make up for the time between them",
 }
 
 
