@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -10,7 +11,7 @@ import numpy as np
 
 from viewer.arrays import Ints
 
-# The start of each step but the first, in relation to the signal.
+# The start of each step but the first, relative to the signal.
 EDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 STEP_TITLES = (
     "Error up to 10⁻⁶", "10⁻⁶ to 10⁻⁵", "10⁻⁵ to 10⁻⁴", "10⁻⁴ to 10⁻³", "10⁻³ to 0.01",
@@ -22,7 +23,7 @@ _versions = count(1)
 
 @dataclass(frozen=True, eq=False)
 class OperatorErrors:
-    """The largest error of the values of each operator, in relation to their signal.
+    """The largest error of the values of each operator, relative to their signal.
 
     of: by the index of the operator in its program; inf if it is not finite, or has no signal.
     version: another one for every set of errors.
@@ -38,7 +39,7 @@ class OperatorErrors:
     def step(self, operators: Collection[int]) -> int:
         """Return the step of the largest error of some operators, or `NOT_COMPARED`."""
         error = self.largest(operators)
-        return NOT_COMPARED if error is None else int(np.searchsorted(EDGES, error, side="right"))
+        return NOT_COMPARED if error is None else bisect_right(EDGES, error)
 
     def steps(self, operators: int) -> Ints:
         """Return the step of each of the first operators of the program."""

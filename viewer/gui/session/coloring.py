@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from viewer.gui.session.session import Session
+from viewer.program.program import Program
 from viewer.render.color_schemes import BY_ID, NAMES
+from viewer.render.palette import Palette
 
 
 def set_scheme(session: Session, scheme: str) -> None:
@@ -40,3 +42,10 @@ def shown_scheme(session: Session) -> str:
     """The scheme on screen: the chosen one, or names if no open trace supports it."""
     scheme = session.state.scheme
     return NAMES if session.traces and scheme_problem(session, scheme) else scheme
+
+
+def operator_palette(session: Session, program: Program | None) -> Palette | None:
+    """The color of every operator of a program, as on the timeline; None without a profile."""
+    own = (shown for shown in session.traces if shown.table.program is program)
+    first = None if program is None else next(own, None)
+    return None if first is None else first.operator_colors(session.state.scheme)

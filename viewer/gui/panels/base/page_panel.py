@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import Qt, SignalInstance, Slot
-from PySide6.QtWidgets import QAbstractScrollArea, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QHBoxLayout,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence
@@ -152,3 +158,15 @@ def subtitle_label(theme: Theme) -> ElidedLabel:
     subtitle = ElidedLabel("", theme, "caption", "text2")
     subtitle.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
     return subtitle
+
+
+def page_splitter(way: Qt.Orientation, first: QWidget, second: QWidget, part: int) -> QSplitter:
+    """A splitter of two parts, neither of which can be closed. part: percent of the first one."""
+    splitter = QSplitter(way)
+    splitter.setChildrenCollapsible(False)
+    splitter.setHandleWidth(1)
+    for widget, share in ((first, part), (second, 100 - part)):
+        splitter.addWidget(widget)
+        splitter.setStretchFactor(splitter.count() - 1, share)
+    splitter.setSizes([10 * part, 10 * (100 - part)])
+    return splitter

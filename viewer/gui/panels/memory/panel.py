@@ -13,14 +13,20 @@ from enum import Enum
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QSplitter, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from viewer.analysis.memory.usage import used_by, written_by
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
-from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.page_panel import (
+    Sentence,
+    head_row,
+    page_splitter,
+    plain_column,
+    subtitle_label,
+)
 from viewer.gui.panels.memory.answer import MemoryAnswer, MemoryQuestion, work_out
 from viewer.gui.panels.memory.arena_view import ArenaView
 from viewer.gui.panels.memory.contents import (
@@ -34,9 +40,10 @@ from viewer.gui.panels.memory.contents import (
 from viewer.gui.panels.memory.selection import select_writers, selected_instructions
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
-from viewer.gui.qt.widgets.labels import ElidedLabel, label, span
+from viewer.gui.qt.widgets.labels import ElidedLabel, figures_html, label
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
+from viewer.gui.session.coloring import operator_palette
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.model.text import display_name, one_line
@@ -158,14 +165,7 @@ class MemoryPanel(AnswerPanel[_Page]):
         below = plain_column(rows)
         below.addLayout(head)
         below.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.setHandleWidth(1)
-        self.splitter.addWidget(picture)
-        self.splitter.addWidget(rows)
-        self.splitter.setSizes([_PICTURE_PART, 100 - _PICTURE_PART])
-        self.splitter.setStretchFactor(0, _PICTURE_PART)
-        self.splitter.setStretchFactor(1, 100 - _PICTURE_PART)
+        self.splitter = page_splitter(Qt.Orientation.Vertical, picture, rows, _PICTURE_PART)
         self.holders = ElidedLabel("", theme, "caption", "text1")
         self.footer = ElidedLabel("", theme, "caption", "text2")
         self.holders.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), 0)
@@ -319,12 +319,7 @@ class MemoryPanel(AnswerPanel[_Page]):
         answer = self.shown_answer
         if answer is None:
             return
-        tokens = self._theme.tokens
-        parts = [
-            f"{span(number, tokens.text1, bold=True)} {span(caption, tokens.text2)}"
-            for number, caption in figures(answer)
-        ]
-        self.figures.setText("&nbsp;&nbsp;&nbsp;".join(parts))
+        self.figures.setText(figures_html(figures(answer), self._theme))
 
     def _show_rows(self) -> None:
         answer, rows = self.shown_answer, self.rows
@@ -353,14 +348,10 @@ class MemoryPanel(AnswerPanel[_Page]):
         if answer is not None:
             is_time = self.axis_kind is ArenaAxisKind.TIME and answer.time is not None
             axis = answer.time if is_time else answer.instructions
-            self.arena.show_answer(answer, axis, answer.colors(self._palette(answer)))
+            self.arena.show_answer(answer, axis, self._colors_of(answer))
 
-    def _palette(self, answer: MemoryAnswer) -> Palette | None:
-        """Return the color of every operator, as on the timeline."""
-        traces = [s for s in self._session.traces if s.table.program is answer.program]
-        if answer.program is None or not traces:
-            return None
-        return traces[0].operator_colors(self._session.state.scheme)
+    def _colors_of(self, answer: MemoryAnswer) -> Palette:
+        return answer.colors(operator_palette(self._session, answer.program))
 
     @Slot()
     def _color(self) -> None:
@@ -373,7 +364,7 @@ class MemoryPanel(AnswerPanel[_Page]):
     def _color_rows(self) -> None:
         answer, rows = self.shown_answer, self.rows
         if answer is not None and rows is not None:
-            self.table.color_operators(rows.colors(answer.colors(self._palette(answer))))
+            self.table.color_operators(rows.colors(self._colors_of(answer)))
 
     @Slot()
     def _retheme(self) -> None:

@@ -44,7 +44,7 @@ _SPREAD = (
 )
 _MEASURES = {
     Measure.SNR: Heading(
-        "SNR, dB", ColumnKind.NUMBER, 70, "Signal-to-noise ratio: 20 dB less are 10 × the error."
+        "SNR, dB", ColumnKind.NUMBER, 70, "Signal-to-noise ratio: 20 dB less means 10 × the error."
     ),
     Measure.MSE: Heading("MSE", ColumnKind.NUMBER, 78, "Mean squared error."),
     Measure.L1: Heading("L1", ColumnKind.NUMBER, 78, "Sum of the absolute differences."),
@@ -56,7 +56,7 @@ _MEASURES = {
 _AT = Heading("At", ColumnKind.CODE, 84, "Index of the largest difference.")
 _GROWS = Heading(
     "Grows", ColumnKind.NUMBER, 64,
-    "How many times as large the error becomes, in relation to the signal, at this operator.",
+    "How many times larger the error, relative to the signal, is here than in the inputs.",
 )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def _growth_cell(found: MeasuredNumbers, row: int) -> _Cell:
 
 
 def _tensor_cell(row: NumbersRow) -> _Cell:
-    value = row.value or (None if row.pair is None else row.pair.reference)
+    value = row.shown
     text = MISSING if value is None else one_line(value.layout.text)
     return text, text
 
@@ -191,7 +191,8 @@ def row_colors(numbers: LoggedNumbers, palette: Palette | None) -> Palette:
 def subtitle_text(found: MeasuredNumbers) -> str:
     """Return what is listed: "11 of 14 values compared"."""
     numbers = found.numbers
-    own = sum(row.value is not None for row in numbers.rows)
+    # A value that is paired with several references has a row for each.
+    own = len({id(row.value) for row in numbers.rows if row.value is not None})
     text = counted(own, "logged value")
     if numbers.reference:
         paired = {id(numbers.rows[i].value) for i in numbers.compared}

@@ -31,7 +31,7 @@ class Measure(Enum):
 
 
 TIPS = {
-    Measure.SNR: "Signal-to-noise ratio in dB: 20 dB less are 10 times the error",
+    Measure.SNR: "Signal-to-noise ratio in dB: 20 dB less means 10 times the error",
     Measure.MSE: "Mean squared error",
     Measure.L1: "Sum of the absolute differences",
     Measure.COSINE: "Cosine similarity: the chart shows its distance from 1",

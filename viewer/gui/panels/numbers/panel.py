@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
@@ -16,6 +16,7 @@ from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import (
     PagePanel,
     head_row,
+    page_splitter,
     plain_column,
     subtitle_label,
 )
@@ -37,11 +38,11 @@ from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
+from viewer.gui.session.coloring import operator_palette
 from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers
 from viewer.gui.session.session import Session
 from viewer.model.text import one_line
-from viewer.render.palette import Palette
 
 NOTHING = (
     "No open profile has logged values. To log them, load the program with enable_etdump=True and "
@@ -129,8 +130,8 @@ class NumbersPanel(PagePanel):
         line.addWidget(self.conclusion, 1)
         below.addLayout(line)
         below.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
-        left = _splitter(Qt.Orientation.Vertical, chart, rows, _CHART_PART)
-        self.splitter = _splitter(Qt.Orientation.Horizontal, left, self.detail, _LEFT_PART)
+        left = page_splitter(Qt.Orientation.Vertical, chart, rows, _CHART_PART)
+        self.splitter = page_splitter(Qt.Orientation.Horizontal, left, self.detail, _LEFT_PART)
         page = QWidget()
         column = plain_column(page)
         column.addLayout(head)
@@ -231,7 +232,7 @@ class NumbersPanel(PagePanel):
         """Show the selected row; without one, that at which the error grows most."""
         row = self._rows[0] if self._rows else -1
         if row < 0 and found.is_complete:
-            row = found.most if found.most >= 0 else first_of(found.numbers, range(1))
+            row = max(found.most, 0)
         if 0 <= row < len(found.numbers.rows):
             self.detail.show_row(found, row)
         else:
@@ -243,7 +244,7 @@ class NumbersPanel(PagePanel):
             return
         bars = bars_of(found, self.measure)
         self.axis_title.setText(f"{bars.title} · in order of execution")
-        colors = row_colors(found.numbers, self._palette(found.numbers))
+        colors = row_colors(found.numbers, operator_palette(self._session, found.numbers.program))
         self.chart.show_bars(found, bars, colors[bars.rows])
         self.chart.view.mark(self._rows)
 
@@ -258,13 +259,6 @@ class NumbersPanel(PagePanel):
         self._mark_rows(scroll=False)
         self.table.verticalScrollBar().setValue(at)
 
-    def _palette(self, numbers: LoggedNumbers) -> Palette | None:
-        """Return the color of every operator, as on the timeline."""
-        traces = [s for s in self._session.traces if s.table.program is numbers.program]
-        if numbers.program is None or not traces:
-            return None
-        return traces[0].operator_colors(self._session.state.scheme)
-
     @Slot()
     def _color(self) -> None:
         """Paint rows in the current colors of their operators."""
@@ -275,7 +269,9 @@ class NumbersPanel(PagePanel):
     def _color_rows(self) -> None:
         numbers = self.numbers
         if numbers is not None:
-            self.table.color_operators(row_colors(numbers, self._palette(numbers)))
+            self.table.color_operators(
+                row_colors(numbers, operator_palette(self._session, numbers.program))
+            )
 
     @Slot()
     def _retheme(self) -> None:
@@ -356,14 +352,3 @@ class NumbersPanel(PagePanel):
 
 def _contents(found: MeasuredNumbers, measure: Measure) -> tuple[MeasuredNumbers, OperatorContents]:
     return found, contents_of(found, measure)
-
-
-def _splitter(way: Qt.Orientation, first: QWidget, second: QWidget, part: int) -> QSplitter:
-    splitter = QSplitter(way)
-    splitter.setChildrenCollapsible(False)
-    splitter.setHandleWidth(1)
-    for widget, share in ((first, part), (second, 100 - part)):
-        splitter.addWidget(widget)
-        splitter.setStretchFactor(splitter.count() - 1, share)
-    splitter.setSizes([10 * part, 10 * (100 - part)])
-    return splitter

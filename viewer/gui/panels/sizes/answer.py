@@ -108,6 +108,16 @@ class SizesAnswer:
         return self.bytes_b - self.bytes_a
 
     @cached_property
+    def most_bytes(self) -> int:
+        """The bytes of the largest row of A, 1 at least."""
+        return int(self.bytes_a.max(initial=0)) or 1
+
+    @cached_property
+    def most_change(self) -> int:
+        """The largest change of a row in bytes, 1 at least."""
+        return int(np.abs(self.change).max(initial=0)) or 1
+
+    @cached_property
     def has_operators(self) -> bool:
         """Whether operators are known: the matching ETRecord is open."""
         return any(f is not None and f.program is not None for f in (self.a, self.b))

@@ -13,12 +13,18 @@ from threading import Event
 
 import numpy as np
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QSizePolicy, QSplitter, QToolButton, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
-from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.page_panel import (
+    Sentence,
+    head_row,
+    page_splitter,
+    plain_column,
+    subtitle_label,
+)
 from viewer.gui.panels.sizes.answer import (
     Copies,
     SizesAnswer,
@@ -44,12 +50,12 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.combo_box import ComboBox
-from viewer.gui.qt.widgets.labels import ElidedLabel, label, span
+from viewer.gui.qt.widgets.labels import ElidedLabel, figures_html, label
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, marked_rows
+from viewer.gui.session.coloring import operator_palette
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
-from viewer.program.program import Program
 from viewer.render.boxes.treemap import NONE, Rest
 from viewer.render.palette import Palette
 
@@ -177,14 +183,7 @@ class SizesPanel(AnswerPanel[_Page]):
         below = plain_column(rows)
         below.addLayout(head)
         below.addLayout(NoRows(self.table, self.filter, theme).over_table(), 1)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
-        self.splitter.setChildrenCollapsible(False)
-        self.splitter.setHandleWidth(1)
-        self.splitter.addWidget(picture)
-        self.splitter.addWidget(rows)
-        self.splitter.setSizes([_PICTURE_PART, 100 - _PICTURE_PART])
-        self.splitter.setStretchFactor(0, _PICTURE_PART)
-        self.splitter.setStretchFactor(1, 100 - _PICTURE_PART)
+        self.splitter = page_splitter(Qt.Orientation.Vertical, picture, rows, _PICTURE_PART)
         self.summary = ElidedLabel("", theme, "caption", "text1")
         self.footer = ElidedLabel("", theme, "caption", "text2")
         self.summary.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(4))
@@ -289,13 +288,9 @@ class SizesPanel(AnswerPanel[_Page]):
         self._soon.start()
 
     def _show_figures(self) -> None:
-        answer, tokens = self.shown_answer, self._theme.tokens
+        answer = self.shown_answer
         if answer is not None:
-            parts = [
-                f"{span(number, tokens.text1, bold=True)} {span(caption, tokens.text2)}"
-                for number, caption in figures(answer)
-            ]
-            self.figures.setText("&nbsp;&nbsp;&nbsp;".join(parts))
+            self.figures.setText(figures_html(figures(answer), self._theme))
 
     def _show_tree(self) -> None:
         answer = self.shown_answer
@@ -341,14 +336,8 @@ class SizesPanel(AnswerPanel[_Page]):
 
     def _palettes(self, answer: SizesAnswer) -> tuple[Palette | None, Palette | None]:
         """Return the color of every operator of each file, as on the timeline."""
-        of_b = None if answer.b is None else self._palette(answer.b.program)
-        return self._palette(answer.a.program), of_b
-
-    def _palette(self, program: Program | None) -> Palette | None:
-        traces = [s for s in self._session.traces if s.table.program is program]
-        if program is None or not traces:
-            return None
-        return traces[0].operator_colors(self._session.state.scheme)
+        of_b = None if answer.b is None else operator_palette(self._session, answer.b.program)
+        return operator_palette(self._session, answer.a.program), of_b
 
     @Slot()
     def _color(self) -> None:

@@ -151,6 +151,8 @@ class PartsModel(ArrayModel[PartColumn]):
 
     def show_only(self, rows: Ints | None) -> None:
         """Show only some rows, ascending; None: all."""
+        if rows is None and self._only is None:
+            return
         self.beginResetModel()
         self._only = rows
         self._arrange()

@@ -125,8 +125,7 @@ class _Delegate(TimeDelegate):
         if column is PartColumn.BYTES:
             self._bytes(painter, rect, item, text)
         elif column is PartColumn.CHANGE:
-            most = int(abs(answer.change).max(initial=0)) or 1
-            share = (b - a) / most if a != b else None
+            share = (b - a) / answer.most_change if a != b else None
             paint_difference(painter, rect, text, share, verdict_of(b - a), theme)
         else:
             paint_ratio(painter, rect, text, verdict_of(b - a), theme)
@@ -135,12 +134,11 @@ class _Delegate(TimeDelegate):
     def _bytes(self, painter: QPainter, rect: QRect, item: int, text: str) -> None:
         theme, answer = self._theme, self._parts.answer
         assert answer is not None
-        most = int(answer.bytes_a.max(initial=0)) or 1
         color = self._parts.palette_index(item)
         fill = theme.color("slab")
         if color not in (SLAB, PLAIN):
             fill = share_color(slice_color(color, theme), theme)
-        paint_share(painter, rect, int(answer.bytes_a[item]) / most, fill, theme)
+        paint_share(painter, rect, int(answer.bytes_a[item]) / answer.most_bytes, fill, theme)
         painter.setFont(theme.font("cell"))
         painter.setPen(theme.color("text2" if text == MISSING else "text1"))
         inset = theme.px(_INSET)

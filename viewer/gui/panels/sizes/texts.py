@@ -218,9 +218,9 @@ def figures(answer: SizesAnswer) -> tuple[tuple[str, str], ...]:
 def copies_text(answer: SizesAnswer, copies: Copies | None) -> str:
     """Return how many bytes are in copies of other parts."""
     if copies is None:
-        return "Looking for duplicates…"
+        return "Looking for copies…"
     where = " in A" if answer.is_compared else ""
-    text = f"No duplicates{where}"
+    text = f"No copies{where}"
     if copies.extra:
         extra = counted(copies.extra, "part")
         share = format_share(copies.saved, answer.a.size)

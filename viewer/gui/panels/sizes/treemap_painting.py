@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPixmap, QPolygonF
 
-from viewer.gui.panels.base.box_view import image_of
+from viewer.arrays import Ints
+from viewer.gui.panels.base.box_view import image_of, paint_ring
 from viewer.gui.panels.sizes.answer import Copies, SizesAnswer
 from viewer.gui.panels.sizes.texts import box_name, box_share_text, box_size_text
 from viewer.gui.panels.sizes.tree import SizeTree
@@ -74,13 +75,13 @@ class TreemapFrame:
         """The palette index of every node."""
         return self.tree.colors(self.colors)
 
-    def fills(self, dark: bool, canvas: int) -> NDArray[np.uint32]:
-        """Return the fill of every node as 0xRRGGBB. canvas: the color behind."""
+    def fills(self, nodes: Ints, dark: bool, canvas: int) -> NDArray[np.uint32]:
+        """Return the fill of some nodes as 0xRRGGBB. canvas: the color behind."""
         table = np.array(fills(dark), np.uint32)
         if not self.by_change:
-            found: NDArray[np.uint32] = table[self.node_colors]
+            found: NDArray[np.uint32] = table[self.node_colors[nodes]]
             return found
-        a, b = self.tree.bytes_a.tolist(), self.tree.bytes_b.tolist()
+        a, b = self.tree.bytes_a[nodes].tolist(), self.tree.bytes_b[nodes].tolist()
         plain = mix(int(table[PLAIN]), canvas, _UNCHANGED)
         more, less = int(table[SLOWER]), int(table[FASTER])
         made = [
@@ -230,7 +231,8 @@ class TreemapPainter:
         """The fill of every tile as 0xRRGGBB."""
         assert self._tiles is not None
         theme = self._theme
-        found = frame.fills(theme.dark, theme.color("canvas").rgb() & 0xFFFFFF)[self._tiles.node]
+        canvas = theme.color("canvas").rgb() & 0xFFFFFF
+        found = frame.fills(self._tiles.node, theme.dark, canvas)
         slab = np.uint32(fills(theme.dark)[SLAB])
         found = np.where(self._tiles.skip >= 0, slab, found)
         frame_color = np.uint32(theme.color("frame").rgb() & 0xFFFFFF)
@@ -326,15 +328,8 @@ class TreemapPainter:
     ) -> None:
         """Paint rings around tiles: of 2 px if they are selected, of 1 px if they are related."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
         for tile in tiles[:_MOST_RINGS]:
             box = self.rect(frame, canvas, tile)
             box.setWidth(max(box.width(), 4))
             box.setHeight(max(box.height(), 4))
-            if width > 1:
-                painter.setPen(QPen(self._theme.color("canvas"), 1))
-                painter.drawRect(box.adjusted(2.5, 2.5, -2.5, -2.5))
-            pen = QPen(self._theme.color("ring"), width)
-            pen.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
-            painter.setPen(pen)
-            painter.drawRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2))
+            paint_ring(painter, box, width, self._theme)

@@ -208,7 +208,9 @@ class TreemapView(BoxView):
     def _bring(self, node: int) -> None:
         """Zoom out until a node is in view."""
         frame = self._frame
-        if frame is not None and self._painter.tile_of(frame, self._canvas, node) == NONE:
+        if frame is None or self.shows_all:
+            return  # nothing is laid out for a widget that may be hidden
+        if self._painter.tile_of(frame, self._canvas, node) == NONE:
             self.show_all()
 
     # -- mouse -----------------------------------------------------------------------------------

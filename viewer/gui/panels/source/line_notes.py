@@ -1,6 +1,6 @@
-"""What the gutter says about each line: its time, or the largest error of its operators.
+"""What the gutter shows for each line: its time, or the largest error of its operators.
 
-Errors stand there while slices are colored by error.
+Errors replace times while slices are colored by error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from viewer.render.color_schemes import ERROR
 from viewer.view.open_trace import OpenTrace
 
 ERROR_TITLE = "  Error"
-ERROR_TIP = "The largest error of the operators on a line, in relation to their signal."
+ERROR_TIP = "The largest error of the operators on a line, relative to their signal."
 
 
 def time_notes(costs: LineCosts, shown: OpenTrace, whole: int) -> dict[int, LineNote]:

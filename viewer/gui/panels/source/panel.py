@@ -413,9 +413,10 @@ class SourcePanel(PagePanel):
             costs = line_costs(program, answer.table, path)
             rate = answer.shown.axis.ns_per_tick
             errors = error_notes(self._session, answer.shown, path)
-            notes = time_notes(costs, answer.shown, answer.table.whole)
-            changes, shared = self._compared.of(path), self._compared.shared(path)
-            if errors is not None:
+            if errors is None:
+                notes = time_notes(costs, answer.shown, answer.table.whole)
+                changes, shared = self._compared.of(path), self._compared.shared(path)
+            else:
                 notes, changes, shared = errors, None, ()
             joined = [(s.lines, set[int]().union(*s.sets)) for s in costs.shared]
             if changes is not None:

@@ -5,7 +5,7 @@ They take colors and fonts at creation; panels rebuild them when the theme chang
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 
 from PySide6.QtCore import Qt, Signal, SignalInstance, Slot
@@ -48,6 +48,15 @@ def span(text: str, color: str, *, bold: bool = False) -> str:
     """HTML for colored text, for labels that combine values with units and hints."""
     weight = "; font-weight: 600" if bold else ""
     return f'<span style="color: {color}{weight}">{escape(visible_controls(text))}</span>'
+
+
+def figures_html(figures: Iterable[tuple[str, str]], theme: Theme) -> str:
+    """HTML for key figures in one line: each number bold, with its caption after it."""
+    tokens = theme.tokens
+    return "&nbsp;&nbsp;&nbsp;".join(
+        f"{span(number, tokens.text1, bold=True)} {span(caption, tokens.text2)}"
+        for number, caption in figures
+    )
 
 
 def anchor(href: str, text: str, theme: Theme) -> str:

@@ -75,6 +75,11 @@ class NumbersRow:
     pair: Pair | None
 
     @property
+    def shown(self) -> Value | None:
+        """Its value; without one, that of the reference."""
+        return self.value or (None if self.pair is None else self.pair.reference)
+
+    @property
     def label(self) -> str:
         """The name of its operators, or of what logged it."""
         if self.call is not None:

@@ -92,7 +92,7 @@ def test_errors_come_from_the_reference_that_numbers_has(whole, qtbot):
     groups = {look.name: look.figure for look in whole.whole.view.picture.looks.values()}
     assert groups["blocks.1"] == "5.0e\N{MINUS SIGN}01"  # the largest of its operators
     name = whole.foot.costs.accessibleName()
-    assert name.startswith("Color by Error of the signal, 10⁻⁷ to 1")
+    assert name.startswith("Color by Error relative to the signal, 10⁻⁷ to 1")
 
 
 def test_memory_is_shown_in_bytes(partly, qtbot):

@@ -142,12 +142,13 @@ def size_measure(workspace: Workspace, program: Program) -> Measure:
 
 
 def error_measure(errors: OperatorErrors) -> Measure:
-    """Return the errors of the logged values of operators, in relation to their signal."""
+    """Return the errors of the logged values of operators, relative to their signal."""
     members = np.array(sorted(errors.of), np.int64)
     values = np.array([errors.of[i] for i in members.tolist()], np.float64)
     return Measure(
-        MeasureKind.ERROR, "Error of the signal", members, np.arange(len(members) + 1), values,
-        _error, "not compared", "values", np.maximum, decades=_DECADES,
+        MeasureKind.ERROR, "Error relative to the signal", members,
+        np.arange(len(members) + 1), values, _error, "not compared", "values", np.maximum,
+        decades=_DECADES,
     )  # fmt: skip
 
 
