@@ -76,15 +76,19 @@ class GroupTree:
     @cached_property
     def operators(self) -> Ints:
         """How many operators are in each node; 1 for an operator."""
-        upto = np.concatenate([[0], np.cumsum(self.operator >= 0)])
-        found: Ints = upto[self.end] - upto[:-1]
-        return found
+        return self.count_inside(self.operator >= 0)
 
     @cached_property
     def levels(self) -> tuple[Ints, ...]:
         """The nodes of every depth."""
         order = np.argsort(self.depth, kind="stable")
         return tuple(np.split(order, np.cumsum(np.bincount(self.depth))[:-1]))
+
+    def count_inside(self, flags: Bools) -> Ints:
+        """Return per node how many nodes have a flag, of those in it and itself."""
+        upto = np.concatenate([[0], np.cumsum(flags)])
+        found: Ints = upto[self.end] - upto[:-1]
+        return found
 
     def inside(self, node: int) -> Ints:
         """Return the operators in a node, in the order of the tree."""

@@ -1,7 +1,7 @@
 """The layout of nested groups: every open group is a layered drawing of its members.
 
 Inner groups are laid out first, then they are boxes of their groups. A drawing that would be much
-higher than wide is wrapped into columns. Edges that come into a group or leave it run beside its
+higher than wide is wrapped into columns. Edges that come into a group or leave it run next to its
 columns, one line for all, so that they cross no box and take no time. Drawings of groups are kept:
 after a group is opened or closed, only it and the groups around it are laid out again, and groups
 of one structure, such as the blocks of a transformer, are laid out once.
@@ -165,9 +165,7 @@ def _main_frames(shown: ShownGroups) -> set[int]:
 
     These are wrapped to the shape of the window.
     """
-    tree = shown.tree
-    upto = np.concatenate([[0], np.cumsum(shown.is_box)])
-    boxes = upto[tree.end] - upto[:-1]
+    boxes = shown.tree.count_inside(shown.is_box)
     large = shown.frames[boxes[shown.frames] >= _MOSTLY * len(shown.boxes)]
     return {0, *large.tolist()}
 

@@ -63,9 +63,21 @@ def test_errors_are_on_a_scale_of_powers_of_ten():
     measure = error_measure(OperatorErrors({4: 1e-3, 1: 0.0, 7: np.inf}))
     assert measure.operators.tolist() == [1, 4, 7]
     assert [measure.text(value) for value in measure.values.tolist()] == [
-        "no error", "1.0e\N{MINUS SIGN}03", "not finite"
+        "no error", "1.0e\N{MINUS SIGN}03", "not finite or no signal"
     ]  # fmt: skip
     assert measure.parts(measure.values, np.inf).tolist() == pytest.approx([0, 4 / 7, 1])
     steps = measure.parts(np.array(EDGES), 1.0) * (len(EDGES) + 1)
     assert steps.tolist() == pytest.approx(list(range(1, len(EDGES) + 1)))
     assert (measure.least, measure.most(0.5), measure.most(0)) == ("10⁻⁷", "1", "")
+
+
+def test_of_two_files_of_a_model_only_one_counts(workspace, opened, data, tmp_path):
+    """A second export of the same ETRecord must not double what the operators hold."""
+    copy = tmp_path / "copy.pte"
+    copy.write_bytes((data / "pte" / "part_x.pte").read_bytes())
+    both = opened(*(data / "pte" / f"part_x.{end}" for end in ("etdp", "etrecord", "pte")), copy)
+    assert len(both.workspace.executables) == 2
+    for measure in (memory_measure, size_measure):
+        one = measure(workspace, workspace.programs[0])
+        two = measure(both.workspace, both.workspace.programs[0])
+        assert rows(two) == rows(one)

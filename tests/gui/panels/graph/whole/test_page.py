@@ -108,7 +108,7 @@ def test_size_is_that_of_the_weights(partly, qtbot):
     shown = looks(partly)
     assert shown["fc · linear"].figure.partition(" ")[0].endswith("B")
     assert shown["cumsum"].figure == "no weights"
-    assert "Bytes of weights, 0 to" in partly.foot.costs.accessibleName()
+    assert "Bytes of weights and delegates, 0 to" in partly.foot.costs.accessibleName()
 
 
 def test_a_comparison_colors_operators_and_counts_in_groups(compared, show_graph, qtbot):

@@ -111,11 +111,10 @@ def _valued(shown: ShownGroups, values: Amounts) -> tuple[dict[int, NodeCell], s
     steps = np.clip((part * HEAT_STEPS).astype(np.int64), 0, HEAT_STEPS - 1)
     is_linked = np.ones(len(tree), np.bool_)
     if measure.linked is not None:
-        upto = np.zeros(len(tree) + 1, np.int64)
+        has_slices = np.zeros(len(tree), np.bool_)
         at = np.flatnonzero(tree.operator >= 0)
-        upto[at + 1] = measure.linked[tree.operator[at]]
-        upto = np.cumsum(upto)
-        is_linked = upto[tree.end] > upto[:-1]
+        has_slices[at] = measure.linked[tree.operator[at]]
+        is_linked = tree.count_inside(has_slices) > 0
     cells = {}
     for node, step in zip(visible.tolist(), steps.tolist(), strict=True):
         if values.is_shared(node):

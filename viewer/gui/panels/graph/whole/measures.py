@@ -51,7 +51,7 @@ class Measure:
     (s): int64 or float64. combine: what the value of a group is: `np.add` for the sum of the sets
     in it, `np.maximum` for the largest one. text: of a value. none: what an operator without a
     value shows. whole: what shares are relative to, 0 to show none. shared: what several operators
-    share, "slices". linked: per operator, whether it may have values; None for all. title: what the
+    share, "calls". linked: per operator, whether it may have values; None for all. title: what the
     values are, for the legend. decades: of a scale up to 1 that is logarithmic; 0 for one from 0 to
     the largest value.
     """
@@ -107,37 +107,34 @@ def time_measure(figures: CostFigures) -> Measure:
 def memory_measure(workspace: Workspace, program: Program) -> Measure:
     """Return the planned bytes of what operators write, by the instructions that write it."""
     rows: list[tuple[tuple[int, ...], int]] = []
-    files = _files_of(workspace, program)
-    for file in files:
-        for method in file.methods:
-            written = instruction_operators(program, method)
-            storages = known_plan(method).storages
-            size = np.zeros(len(method.instructions), np.int64)
-            own = (storages.writer >= 0) & (storages.writer < len(size))
-            np.add.at(size, storages.writer[own], storages.size[own])
-            rows += [
-                (operators, int(size[number]))
-                for number, operators in written.items()
-                if 0 <= number < len(size) and size[number]
-            ]
+    file = _file_of(workspace, program)
+    for method in () if file is None else file.methods:
+        written = instruction_operators(program, method)
+        storages = known_plan(method).storages
+        size = np.zeros(len(method.instructions), np.int64)
+        own = (storages.writer >= 0) & (storages.writer < len(size))
+        np.add.at(size, storages.writer[own], storages.size[own])
+        rows += [
+            (operators, int(size[number]))
+            for number, operators in written.items()
+            if 0 <= number < len(size) and size[number]
+        ]
     return Measure(
         MeasureKind.MEMORY, "Planned bytes of outputs", *_columns(rows), _bytes,
-        "no planned output", "calls", note="" if files else NO_FILE,
+        "no planned output", "instructions", note=NO_FILE if file is None else "",
     )  # fmt: skip
 
 
 def size_measure(workspace: Workspace, program: Program) -> Measure:
     """Return the bytes of weights and other data in the program file, by what uses them."""
-    rows: list[tuple[tuple[int, ...], int]] = []
-    files = _files_of(workspace, program)
-    for file in files:
-        parts = file_parts(file, program).parts
-        rows += [(one.operators, one.size) for one in parts if one.kind in _WEIGHTS]
+    file = _file_of(workspace, program)
+    parts = () if file is None else file_parts(file, program).parts
+    rows = [(one.operators, one.size) for one in parts if one.kind in _WEIGHTS]
     whole = sum(size for _, size in rows)
     rows = [row for row in rows if row[0]]
     return Measure(
-        MeasureKind.SIZE, "Bytes of weights", *_columns(rows), _bytes, "no weights", "parts",
-        whole=whole, note="" if files else NO_FILE,
+        MeasureKind.SIZE, "Bytes of weights and delegates", *_columns(rows), _bytes, "no weights",
+        "parts", whole=whole, note=NO_FILE if file is None else "",
     )  # fmt: skip
 
 
@@ -155,11 +152,14 @@ def error_measure(errors: OperatorErrors) -> Measure:
 def _error(value: int | float) -> str:
     if value == 0:
         return "no error"
-    return f"{value:.1e}".replace("-", MINUS) if np.isfinite(value) else "not finite"
+    return f"{value:.1e}".replace("-", MINUS) if np.isfinite(value) else "not finite or no signal"
 
 
-def _files_of(workspace: Workspace, program: Program) -> list[Executable]:
-    return [one for one in workspace.executables if recorded_program(workspace, one) is program]
+def _file_of(workspace: Workspace, program: Program) -> Executable | None:
+    """Return the program file of a model: of several, the one that ran, or the first."""
+    files = [one for one in workspace.executables if recorded_program(workspace, one) is program]
+    ran = {id(workspace.what_ran(trace)) for trace in workspace.traces} if len(files) > 1 else ()
+    return next((one for one in files if id(one) in ran), next(iter(files), None))
 
 
 def _bytes(value: int | float) -> str:

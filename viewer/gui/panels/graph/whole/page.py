@@ -37,7 +37,7 @@ _KINDS: Mapping[MeasureKind, str] = {
     MeasureKind.TIME: "Self time of the operators",
     MeasureKind.CHANGE: "Change between A and B",
     MeasureKind.MEMORY: "Planned bytes of what operators write",
-    MeasureKind.SIZE: "Bytes of weights in the program file",
+    MeasureKind.SIZE: "Bytes of weights and delegates in the program file",
     MeasureKind.ERROR: "Error of the logged values against a reference, relative to the signal",
 }
 NO_PROFILE = "Open a profile to color by time"
@@ -92,7 +92,7 @@ class WholePage(QWidget):
         self.field.setPlaceholderText("Find a node")
         self.field.setAccessibleName("Find an operator or module")
         self.field.setToolTip(
-            "Enter: next hit, Shift+Enter: the one before, Esc: back to the graph"
+            "Enter: next hit, Shift+Enter: previous hit, Esc: return to the graph"
         )
         self.field.setFixedWidth(theme.px(_FIELD))
         self.field.show_clear_button()
@@ -100,7 +100,7 @@ class WholePage(QWidget):
         self.field.stepped.connect(self.step)
         self.found = ElidedLabel("", theme, "caption", "text2")
         self.open_all = _button("Expand all", "Open all groups")
-        self.open_first = _button("Collapse", "Return to the groups that are open first")
+        self.open_first = _button("Collapse", "Return to the first view")
         self.open_all.clicked.connect(self.expand_all)
         self.open_first.clicked.connect(self.collapse)
         self.view = WholeView(theme)
@@ -138,8 +138,8 @@ class WholePage(QWidget):
             known = None
         if self._answer is None or self._answer.question.program is not program:
             self._opened = None
-        has = bool(space.executables), errors is not None
-        kind = self._offer(figures, has_files=has[0], has_errors=has[1])
+        has_files, has_errors = bool(space.executables), errors is not None
+        kind = self._offer(figures, has_files=has_files, has_errors=has_errors)
         px = self._theme.px
         plain = GroupSizes()
         sizes = GroupSizes(
@@ -218,7 +218,7 @@ class WholePage(QWidget):
             self.view.reveal(min(nodes))
 
     def summary(self) -> str:
-        """Return "38 operators in 12 modules · 10 delegate calls · 30 boxes shown"."""
+        """Return "38 operators · 12 modules · 10 delegate calls · 4 closed groups"."""
         answer = self._answer
         if answer is None:
             return ""
@@ -304,7 +304,7 @@ class WholePage(QWidget):
 
     @Slot(int)
     def step(self, way: int) -> None:
-        """Go to the next hit (1), or to the one before (-1)."""
+        """Go to the next hit (1), or to the previous one (-1)."""
         if not self._hits:
             return
         before = self._hit if self._hit >= 0 else -1 if way > 0 else 0

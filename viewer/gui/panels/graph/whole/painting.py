@@ -254,7 +254,7 @@ class _Frame:
             start[some] * self._scale + shift, end[some] * self._scale + shift, columns, lines
         )
         color = np.uint32(self._theme.color("line").rgb() | 0xFF000000)
-        pixels = np.where(on, color, np.uint32(0)).astype(np.uint32)
+        pixels = np.multiply(on, color, dtype=np.uint32)
         image = QImage(
             pixels.data, columns, lines, columns * 4, QImage.Format.Format_ARGB32_Premultiplied
         )

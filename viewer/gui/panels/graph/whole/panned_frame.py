@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF
 from PySide6.QtGui import QPainter, QPixmap, QRegion
 from PySide6.QtWidgets import QWidget
 
-_AROUND = 24  # px painted again beside what comes into view: rings and texts reach over edges
+_AROUND = 24  # px repainted around what comes into view: rings and texts reach over edges
 _NEAR = 0.01  # px
 
 PaintPart = Callable[[QPainter, QRectF], None]

@@ -51,7 +51,7 @@ class WholeModel:
     _values: dict[MeasureKind, tuple[object, Values]] = field(default_factory=dict)
 
     def values(self, kind: MeasureKind | None, question: WholeQuestion) -> Values:
-        """Return what to color by; computed anew if what it depends on has changed."""
+        """Return what to color by; computed again if what it depends on has changed."""
         if kind is None:
             return None
         needs: object = question.files
