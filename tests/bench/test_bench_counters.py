@@ -17,7 +17,7 @@ from viewer.export.perfetto.writer import write_perfetto
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 from viewer.render.axis.xmap import XMap
-from viewer.render.counter_raster import CounterColors, CounterRaster, stamp
+from viewer.render.frames.counter_raster import CounterColors, CounterRaster, stamp
 
 SLICES = size(1_000_000, 20_000, "OPSCOPE_BENCH_SLICES")
 UNITS = {

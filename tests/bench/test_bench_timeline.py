@@ -31,10 +31,11 @@ from viewer.model.trace import Slices
 from viewer.render import stacking
 from viewer.render.arrangement import TrackView
 from viewer.render.axis.xmap import Axis, XMap
+from viewer.render.frames.frame import Backdrop, RasterSource, draw_frame
 from viewer.render.layout import BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices, build_mips
 from viewer.render.palette import cell_colors
-from viewer.render.raster import Backdrop, RasterSource, RowRaster, draw_frame
+from viewer.render.raster import RowRaster
 from viewer.render.track_table import track_list
 
 SLICES = many_slices.SLICES
@@ -101,7 +102,7 @@ def frame(zoom: str, image: np.ndarray, hits: RowRaster | None = None) -> np.nda
     """A frame of 1080 lines: all 60 rows as the raster sees them, 34 of them in the picture."""
     colors = cell_colors(True)
     source = RasterSource(raster(), Axis(), colors, hits, colors)
-    return draw_frame(stack(), 0, HEIGHT, view(zoom), [source], BACKDROP, image)
+    return draw_frame(stack(), 0, HEIGHT, view(zoom), [source], BACKDROP, image).image
 
 
 def cpu_ms(run, times: int = 25) -> float:

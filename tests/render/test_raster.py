@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders.stocks import stacked
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Slices, Trace
-from viewer.render import layout as lay
 from viewer.render.axis.xmap import Axis, XMap
-from viewer.render.palette import INNER, ROUND_SIDE, SIDE, Emphasis, cell_colors
-from viewer.render.raster import LABEL_WIDTH, Backdrop, RasterSource, RowRaster, draw_frame, expand
+from viewer.render.palette import INNER, ROUND_SIDE, SIDE
+from viewer.render.raster import LABEL_WIDTH, RowRaster, draw_together
 
 ANCHOR = 1_700_000_000_000_000_000
 
@@ -327,42 +325,16 @@ def test_an_empty_trace_draws_nothing():
     assert len(raster.labels([], xmap).slice) == 0
 
 
-def test_rows_get_their_height_and_are_cut_at_the_frame():
-    image = np.zeros((6, 2), np.uint32)
-    body, line = np.array([[1, 2], [3, 4]], np.uint32), np.array([[5, 6], [7, 8]], np.uint32)
-    expand(image, body, line, np.array([-2, 4]), np.array([4, 5]))
-    assert image[:, 0].tolist() == [1, 5, 0, 0, 7, 3]
-
-
-def test_a_frame_has_rows_hits_grid_and_canvas_where_the_layout_says():
-    trace = trace_of([(0, 50), (60, 100)])
-    own = colors(trace.slices)
-    full, dim = cell_colors(True), cell_colors(True, Emphasis.DIMMED)
-    source = RasterSource(
-        raster_of(trace), Axis(), dim, RowRaster.subset(trace.slices, own, np.array([1])), full
-    )
-    layout = stacked(trace)
-    backdrop = Backdrop(0xFF000001, 0xFF000002, np.array([20, 55]))
-    image = draw_frame(layout, 10, 60, XMap(0, 100, 100), [source], backdrop)
-    top = lay.HEADER_HEIGHT - 10 + lay.SLICE_TOP
-    assert (image[top - 1] == backdrop.canvas).sum() == 98
-    assert image[0, 55] == image[top + 5, 55] == backdrop.grid
-    first, second = own.tolist()
-    assert image[top + 5, 20] == dim.body[0xFF00 | first]
-    assert image[top + 5, 80] == full.body[0xFF00 | second]
-    assert image[top + lay.SLICE_HEIGHT - 1, 80] != backdrop.canvas
-    assert image[top + lay.SLICE_HEIGHT, 80] == backdrop.canvas
-
-
-def test_grid_lines_pass_behind_hits_that_a_crowded_row_shows_a_column_away():
-    trace = crowded(5000)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_rasters_that_are_drawn_together_have_the_same_cells_as_each_alone(data):
+    trace = crowded(data.draw(st.integers(1, 3000)))
     own, n = colors(trace.slices), len(trace.slices)
-    hits = RowRaster.subset(trace.slices, own, np.arange(0, n, 10))
-    full = cell_colors(True)
-    source = RasterSource(raster_of(trace), Axis(), cell_colors(True, Emphasis.DIMMED), hits, full)
-    xmap = XMap(trace.start, trace.end, 700)
-    backdrop = Backdrop(0xFF000001, 0xFF000002, np.arange(700))
-    image = draw_frame(stacked(trace), 0, 56, xmap, [source], backdrop)
-    (cells,) = hits.draw([0], xmap)
-    shown = cells > 0
-    assert (image[lay.HEADER_HEIGHT + 10][shown] == full.body[cells[shown]]).all()
+    some = RowRaster.subset(trace.slices, own, np.arange(0, n, data.draw(st.integers(1, 50))))
+    parts = [(raster_of(trace), [0]), (some, [0, 0]), (some, [])]
+    t0 = data.draw(st.integers(trace.start, trace.end - 1))
+    xmap = XMap(t0, data.draw(st.integers(t0 + 1, trace.end + 9)), data.draw(st.integers(1, 300)))
+    together = draw_together(parts, xmap)
+    assert len(together) == len(parts)
+    for (raster, rows), cells in zip(parts, together, strict=True):
+        assert (cells == raster.draw(rows, xmap)).all()

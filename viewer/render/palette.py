@@ -53,6 +53,7 @@ HEAT, HEAT_STEPS = RAMP + RAMP_STEPS, 5
 CHANGE_FILLS = {True: (0xEA8B54, 0xAEFDCC), False: (0xA84C09, 0x0A7466)}
 SLOWER, FASTER = HEAT + HEAT_STEPS, HEAT + HEAT_STEPS + 1
 PALETTE_SIZE = 64
+CELLS = 1 << 16  # the number of different cells
 
 # Units that are adjacent in every Torq profile must not share a color: the actions of a host use
 # eight of the twelve, and consecutive NSS jobs cycle through the other four.
@@ -94,7 +95,7 @@ class Emphasis(Enum):
     HIDDEN = "hidden"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class CellColors:
     """Tables of 65,536 pixels, indexed by cell.
 
@@ -111,12 +112,12 @@ def mix(a: int, b: int, t: float) -> int:
     return sum(int((a >> s & 255) * (1 - t) + (b >> s & 255) * t + 0.5) << s for s in (16, 8, 0))
 
 
-def mixed_pixels(pixels: Pixels, color: int, part: float) -> Pixels:
-    """Return pixels of 0xRRGGBB mixed with a color; 0 keeps them, 1 replaces them."""
-    share = round(part * 256)
+def mixed_pixels(pixels: Pixels, color: int | Pixels, part: float) -> Pixels:
+    """Return pixels of 0xRRGGBB mixed with one color or many; 0 keeps them, 1 replaces them."""
+    share, over = round(part * 256), np.asarray(color, np.uint32)
     low, high = (
         (pixels >> np.uint32(shift) & np.uint32(_EVEN)) * np.uint32(256 - share)
-        + np.uint32((color >> shift & _EVEN) * share)
+        + (over >> np.uint32(shift) & np.uint32(_EVEN)) * np.uint32(share)
         for shift in (0, 8)
     )
     mixed: Pixels = low >> np.uint32(8) & np.uint32(_EVEN) | high & ~np.uint32(_EVEN)
@@ -213,6 +214,12 @@ def cell_colors(dark: bool, emphasis: Emphasis = Emphasis.FULL) -> CellColors:
         table.flags.writeable = False
         tables.append(table)
     return CellColors(*tables)
+
+
+@lru_cache(maxsize=16)
+def joined_tables(colors: CellColors, over: CellColors) -> tuple[Pixels, Pixels]:
+    """Return the bodies and the lines of both: those of `over` begin at `CELLS`."""
+    return np.append(colors.body, over.body), np.append(colors.line, over.line)
 
 
 def by_name(names: Sequence[str]) -> Palette:

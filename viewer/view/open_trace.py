@@ -28,7 +28,7 @@ from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.render.axis.xmap import Axis
 from viewer.render.color_schemes import DEFAULT, ERROR, Classes, LengthRange, operator_colors
-from viewer.render.counter_raster import CounterRaster
+from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.palette import PLAIN, RAMP, Palette
 from viewer.render.raster import RowRaster
 from viewer.render.track_table import TrackTable

@@ -11,7 +11,7 @@ from viewer.analysis.memory.logged_allocations import LoggedAllocations, logged_
 from viewer.analysis.memory.run_times import planned_counters
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.render.color_schemes import SCHEMES, LengthRange, lengths_of, why_not
-from viewer.render.counter_raster import CounterRaster
+from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
 
 

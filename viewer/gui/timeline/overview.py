@@ -37,8 +37,8 @@ from viewer.model.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
+from viewer.render.frames.frame import RasterSource, expand
 from viewer.render.palette import Pixels, canvas_rgb
-from viewer.render.raster import RasterSource, expand
 
 BAND_HEIGHT = 22
 LANES_HEIGHT = 42

@@ -21,9 +21,10 @@ from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.render.axis.xmap import Axis, XMap
 from viewer.render.canvas import Canvas
 from viewer.render.flame_graph.layout import flame_bands
+from viewer.render.frames.frame import Backdrop, RasterSource, draw_frame
 from viewer.render.layout import SLICE_TOP
 from viewer.render.palette import UNLINKED, Emphasis, canvas_rgb, cell_colors, label_colors
-from viewer.render.raster import LABEL_WIDTH, Backdrop, RasterSource, RowRaster, draw_frame
+from viewer.render.raster import LABEL_WIDTH, RowRaster
 
 ROW = 18  # px
 _INSET = 5  # px, from the side of a box to its label
@@ -108,7 +109,7 @@ class FlamePainter:
             )
             for emphasis in (around, inside)
         ]
-        pixels = draw_frame(
+        drawn = draw_frame(
             flame_bands(answer.layout.rows, self.row, frame.inside_from),
             frame.scroll,
             canvas.height,
@@ -118,7 +119,7 @@ class FlamePainter:
             np.empty((canvas.lines, canvas.columns), np.uint32),
             canvas.ratio,
         )
-        return image_of(pixels, canvas)
+        return image_of(drawn.image, canvas)
 
     def _paint_labels(self, painter: QPainter, frame: FlameFrame, canvas: Canvas) -> None:
         texts, labels, row_height = frame.texts, self._labels, self.row

@@ -25,7 +25,7 @@ from viewer.model.warm_up import counted_inferences, median_inference
 from viewer.program.executable.executable import Executable, ExecutableMethod, InstructionKind
 from viewer.program.program import Program
 from viewer.render.boxes.arena import ArenaBoxes
-from viewer.render.counter_raster import CounterRaster
+from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.palette import OPERATORS, PLAIN, SLAB, Palette, by_name
 from viewer.reports.programs.memory import INPUT, origin
 from viewer.view.open_trace import OpenTrace

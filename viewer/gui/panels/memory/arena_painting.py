@@ -39,7 +39,7 @@ from viewer.render.boxes.arena import (
 )
 from viewer.render.boxes.arena import place_boxes as boxes_in_view
 from viewer.render.canvas import Canvas
-from viewer.render.counter_raster import CounterColors, stamp
+from viewer.render.frames.counter_raster import CounterColors, stamp
 from viewer.render.palette import Emphasis, Palette, label_colors, rgb_table
 
 _CAPTION = 15  # px above the curve and above each band

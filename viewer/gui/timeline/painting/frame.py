@@ -30,14 +30,14 @@ from viewer.gui.timeline.scene.search_hits import stamp_hits
 from viewer.gui.timeline.scene.titles import counter_value
 from viewer.render.axis.xmap import XMap, columns_of_span
 from viewer.render.canvas import Canvas
-from viewer.render.counter_raster import CounterColors, stamp
-from viewer.render.diamonds import stamp_diamonds
+from viewer.render.frames.counter_raster import CounterColors, stamp
+from viewer.render.frames.diamonds import stamp_diamonds
+from viewer.render.frames.frame import Backdrop, draw_frame
 from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import (
     Pixels,
     canvas_rgb,
 )
-from viewer.render.raster import Backdrop, draw_frame
 from viewer.view.state import Area, SliceRef
 
 NOTHING_TO_DRAW = "The file has no slices with times: nothing ran, or no times were logged"
@@ -105,7 +105,7 @@ class FramePainter:
         for top, bottom in scene.sections(height):
             self._enter(top, bottom)
             part = image[canvas.device(top) : canvas.device(bottom)]
-            draw_frame(
+            drawn = draw_frame(
                 scene.layout,
                 scene.scroll + top,
                 bottom - top,
@@ -130,15 +130,15 @@ class FramePainter:
             plans, start = self._bands(BandKind.PLAN), scene.scroll + top
             self.plans.stamp(part, plans, start, canvas, xmap, sources)
             stamp_allocations(part, scene, (top, bottom), canvas, xmap, theme)
-            stamp_compared(part, scene, (top, bottom), canvas, xmap, theme)
+            stamp_compared(part, scene, top, canvas, drawn.marks, theme)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
         if self.ribbons_end is not None:
             stamp_tails(image, scene, canvas, theme, is_b=self.ribbons_end)
-        drawn = QImage(
+        picture = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
         )
-        drawn.setDevicePixelRatio(canvas.ratio)
-        painter.drawImage(0, 0, drawn)
+        picture.setDevicePixelRatio(canvas.ratio)
+        painter.drawImage(0, 0, picture)
         if not scene.layout.total_height:
             painter.setFont(theme.font("body"))
             painter.setPen(theme.color("text2"))

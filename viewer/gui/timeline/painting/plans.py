@@ -32,8 +32,8 @@ from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import format_briefly, format_ratio
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
+from viewer.render.frames.frame import RasterSource, draw_rows
 from viewer.render.palette import Pixels
-from viewer.render.raster import RasterSource, colored_cells
 from viewer.render.stacking import PlanRoom, plan_room
 
 WIDE = 6  # px; narrower jobs have a plain bar only
@@ -176,17 +176,17 @@ class PlanPainter:
             return
         profile = job_of(drawn.plans, index).profile
         assert profile is not None
-        cells, body, line = colored_cells(sources[profile.trace], profile.rows, own)
+        rows = draw_rows(sources[profile.trace], profile.rows, own)
         gap = canvas.device(_LANE_GAP) if room.lane > 2 * _LANE_GAP else 0
         edge = canvas.device(_EDGE) if room.lane >= _OUTLINED else 0
         for position, lane in enumerate(drawn.plans.lanes_of[int(drawn.plans.job[index])]):
             y = top + room.first + lane * room.lane
             upper, lower = canvas.device(y), canvas.device(y + room.lane) - gap
-            filled = np.flatnonzero(cells[position]) + first
+            filled = np.flatnonzero(rows.cells[position]) + first
             for y0, y1, colors in (
-                (upper, lower, body),
-                (upper, upper + edge, line),
-                (lower - edge, lower, line),
+                (upper, lower, rows.body),
+                (upper, upper + edge, rows.line),
+                (lower - edge, lower, rows.line),
             ):
                 image[max(y0, 0) : max(y1, 0), filled] = colors[position, filled - first]
 

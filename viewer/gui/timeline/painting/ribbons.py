@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, QRectF
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter, QPen
 
 from viewer.analysis.comparison.comparison import Compared
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.verdict_marks import SIDE, change_color, paint_mark
 from viewer.gui.timeline.scene.scene import Scene
@@ -26,6 +26,7 @@ from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.palette import Pixels, mix, mixed_pixels
 from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
+from viewer.view.compared.open_comparison import OpenComparison
 
 _FILL = 0.2
 _LABEL = 18  # px, height
@@ -33,7 +34,9 @@ _INSET, _GAP = 7, 5
 _WIDE = 3  # px; narrower ribbons are lines
 _FAR = 30_000  # columns, that far out of view all are alike
 _OPAQUE = 0xFF000000
-_VERDICTS = ((False, "faster"), (True, "slower"))
+_VERDICTS = "faster", "slower"
+_SLOWER_UNIT = 1 << 16  # counts slower ribbons above the faster ones of a pixel: there are few
+_MOST_PILLS = 512
 
 Columns = NDArray[np.int64]
 
@@ -53,6 +56,7 @@ class RibbonPainter:
         self._scenes = above, below
         self._theme = theme
         self.labels: list[RibbonLabel] = []  # as painted last, largest changes first
+        self._pills: dict[object, QImage] = {}
 
     def paint_band(self, painter: QPainter, canvas: Canvas) -> None:
         """Paint a band as high as the canvas: its ground, all ribbons across it, and labels."""
@@ -60,73 +64,89 @@ class RibbonPainter:
         marks, theme = self._scenes[0].drawings.compared_marks, self._theme
         pairs, found = marks.found.pairs, marks.comparison
         ground = theme.color("canvas").rgb()
-        image = np.full((canvas.lines, canvas.columns), ground, np.uint32)
         if pairs is None or found is None:
-            draw_pixels(painter, image, canvas)
+            draw_pixels(painter, np.full((canvas.lines, canvas.columns), ground, np.uint32), canvas)
             return
         both = zip(pairs.arms, self._scenes, strict=True)
         ends = [edges_of(arm, scene, canvas) for arm, scene in both]
         left, right = np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
         drawn = _are_drawn(pairs, self._scenes[0], canvas)
-        drawn &= (right >= 0) & (left < canvas.columns)
-        sides: dict[str, list[QLineF]] = {}
-        for is_slower, token in _VERDICTS:
-            own = drawn & (pairs.is_slower == is_slower)
-            (a0, a1), (b0, b1) = ((x0[own], x1[own]) for x0, x1 in ends)
-            is_wide = np.maximum(a1 - a0, b1 - b0) >= canvas.device(_WIDE)
-            fill = mix(ground & ~_OPAQUE, theme.color(token).rgb() & ~_OPAQUE, _FILL) | _OPAQUE
-            image[_between((a0, b0), (a1, b1), is_wide, canvas)] = fill
-            top, bottom = (np.append(x0, (x1 - 1)[is_wide]) for x0, x1 in ((a0, a1), (b0, b1)))
-            sides[token] = [
-                QLineF(x0, 0, x1, canvas.height)
-                for x0, x1 in np.unique(
-                    np.column_stack([top, bottom]) / canvas.ratio + 0.5, axis=0
-                ).tolist()
-            ]
-        draw_pixels(painter, image, canvas)
+        own = np.flatnonzero(drawn & (right >= 0) & (left < canvas.columns))
+        (a0, a1), (b0, b1) = ((x0[own], x1[own]) for x0, x1 in ends)
+        kind = pairs.is_slower[own]
+        wide = np.flatnonzero(np.maximum(a1 - a0, b1 - b0) >= canvas.device(_WIDE))
+        inside = _between((a0[wide], b0[wide]), (a1[wide], b1[wide]), kind[wide], canvas)
+        colors = [theme.color(token) for token in _VERDICTS]
+        fills = [ground, *(_opaque_mix(ground, color.rgb(), _FILL) for color in colors)]
+        draw_pixels(painter, np.array(fills, np.uint32).take(inside), canvas)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for token, lines in sides.items():
-            painter.setPen(QPen(theme.color(token), 1))
-            painter.drawLines(lines)
-        in_view = _widest_of_rows(pairs, np.flatnonzero(drawn))
-        half_way = [(a + b)[in_view] / 2 / canvas.ratio for a, b in zip(*ends, strict=True)]
+        top, bottom = np.append(a0, (a1 - 1)[wide]), np.append(b0, (b1 - 1)[wide])
+        of_side = np.append(kind, kind[wide])
+        for is_slower, color in enumerate(colors):
+            ours = of_side == is_slower
+            painter.setPen(QPen(color, 1))
+            painter.drawLines(_lines(top[ours], bottom[ours], canvas))
+        painter.restore()
+        in_view = _widest_of_rows(pairs, own)
+        half_way = [(x0 + x1)[in_view] / 2 / canvas.ratio for x0, x1 in ends]
         middle = np.clip(half_way, 0, canvas.width).mean(axis=0)
-        for row, x in zip(pairs.row[in_view].tolist(), middle.tolist(), strict=True):
-            self._add_label(row, found.rows[row][1], x, canvas)
+        self._place_labels(pairs.row[in_view].tolist(), middle.tolist(), found, canvas)
         for label in self.labels:
             self._paint_label(painter, label, found.rows[label.row][1])
-        painter.restore()
 
     def row_at(self, position: QPointF) -> int:
         """The row of the label at a point of the band, -1 without one."""
         return next((one.row for one in self.labels if one.room.contains(position)), -1)
 
-    def _add_label(self, row: int, one: Compared, middle: float, canvas: Canvas) -> None:
-        """Place the label of a row in the middle of its ribbon, unless another one is there."""
-        theme = self._theme
-        tall, side = min(theme.px(_LABEL), canvas.height - 2), theme.px(SIDE)
-        wide = theme.texts("caption").width(_change(one.change_ns)) + side + _GAP + 2 * _INSET
-        left = min(max(middle - wide / 2, 1.0), canvas.width - wide - 1.0)
-        room = QRectF(round(left), (canvas.height - tall) // 2, wide, tall)
-        if left >= 0 and not any(room.intersects(other.room) for other in self.labels):
-            self.labels.append(RibbonLabel(room, row))
+    def _place_labels(
+        self, rows: list[int], middles: list[float], found: OpenComparison, canvas: Canvas
+    ) -> None:
+        """Place labels in the middles of ribbons, unless there is one of an earlier row."""
+        theme, texts = self._theme, self._theme.texts("caption")
+        tall = min(theme.px(_LABEL), canvas.height - 2)
+        top, beside = (canvas.height - tall) // 2, theme.px(SIDE) + _GAP + 2 * _INSET
+        taken: list[tuple[float, float]] = []
+        for row, middle in zip(rows, middles, strict=True):
+            wide = texts.width(_change(found.rows[row][1].change_ns)) + beside
+            left = round(min(max(middle - wide / 2, 1.0), canvas.width - wide - 1.0))
+            if left >= 0 and not any(x0 < left + wide and left < x1 for x0, x1 in taken):
+                taken.append((left, left + wide))
+                self.labels.append(RibbonLabel(QRectF(left, top, wide, tall), row))
 
     def _paint_label(self, painter: QPainter, label: RibbonLabel, one: Compared) -> None:
-        theme, room = self._theme, label.room
-        color = change_color(one.verdict.value, theme)
+        """Paint a label; drawn once and kept, because they are the same in each frame."""
+        theme, ratio = self._theme, painter.device().devicePixelRatioF()
+        text, verdict, room = _change(one.change_ns), one.verdict.value, label.room
+        ground, font = theme.color(f"{verdict}_row").rgb(), theme.font("caption").key()
+        key = text, verdict, ground, font, ratio, room.width(), room.height()
+        if key not in self._pills:
+            if len(self._pills) >= _MOST_PILLS:
+                self._pills.clear()
+            self._pills[key] = self._pill(room, text, verdict, ratio)
+        painter.drawImage(room.topLeft(), self._pills[key])
+
+    def _pill(self, of: QRectF, text: str, verdict: str, ratio: float) -> QImage:
+        """The picture of a label as large as `of`."""
+        theme, room = self._theme, QRectF(0, 0, of.width(), of.height())
+        size = (of.size() * ratio).toSize()
+        image = QImage(size, QImage.Format.Format_ARGB32_Premultiplied)
+        image.setDevicePixelRatio(ratio)
+        image.fill(Qt.GlobalColor.transparent)
+        color = change_color(verdict, theme)
+        painter = QPainter(image)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(color, 1))
-        painter.setBrush(theme.color(f"{one.verdict.value}_row"))
+        painter.setBrush(theme.color(f"{verdict}_row"))
         radius = room.height() / 2
         painter.drawRoundedRect(room.adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
         side = theme.px(SIDE)
-        center = QPointF(room.left() + _INSET + side / 2, room.center().y())
-        paint_mark(painter, center, one.verdict.value, theme)
+        paint_mark(painter, QPointF(_INSET + side / 2, room.center().y()), verdict, theme)
         painter.setFont(theme.font("caption"))
         painter.setPen(color)
-        texts, text = theme.texts("caption"), _change(one.change_ns)
-        x = room.left() + _INSET + side + _GAP
-        texts.draw(painter, x, room.top(), room.height(), text)
+        theme.texts("caption").draw(painter, _INSET + side + _GAP, 0, room.height(), text)
+        painter.end()
+        return image
 
 
 def stamp_tails(
@@ -141,82 +161,109 @@ def stamp_tails(
     if pairs is None:
         return
     arm, layout = pairs.arms[is_b], scene.layout
-    x0, x1 = edges_of(arm, scene, canvas)
-    own = np.flatnonzero(_are_drawn(pairs, scene, canvas) & (x1 > 0) & (x0 < canvas.columns))
-    rows, row = np.unique(arm.row[own], return_inverse=True)
-    band = np.array([layout.band_of(arm.trace, one) for one in rows.tolist()], np.int64)
+    drawn = _are_drawn(pairs, scene, canvas)
+    wide = canvas.device(_WIDE)
+    tails = _tails_of(pairs, is_b, _on_axis(arm, scene, canvas), drawn.tobytes(), wide)
+    band = np.array([layout.band_of(arm.trace, one) for one in tails.rows], np.int64)
     y = top - scene.scroll + layout.y[band] + (0 if is_b else layout.height[band])
     # In B, a tail begins at the upper edge of the image, so that the lowest rows come first.
     order = np.argsort(-y if is_b else y, kind="stable")
     order = order[band[order] >= 0]
     if not len(order):
         return
-    fills, sides = _columns_of_rows(
-        (x0[own], x1[own]), row, pairs.is_slower[own], (len(rows), canvas.columns), canvas
-    )
-    kinds = (np.maximum.accumulate(one[order], axis=0) for one in (fills, sides))
+    kinds = (np.maximum.accumulate(one[order], axis=0) for one in (tails.fills, tails.sides))
     bounds = [*y[order].tolist(), 0 if is_b else canvas.height]
+    colors = np.array([0, *(theme.color(token).rgb() for token in _VERDICTS)], np.uint32)
     for first, last, fill, side in zip(bounds, bounds[1:], *kinds, strict=False):
         ends = (last, first) if is_b else (max(first, 0), last)
         lines = image[max(canvas.device(ends[0]), 0) : max(canvas.device(ends[1]), 0)]
         if not len(lines):
             continue
-        for kind, (_, token) in enumerate(_VERDICTS, start=1):
-            color = theme.color(token).rgb()
-            inside = np.flatnonzero(fill == kind)
-            if len(inside):
-                lines[:, inside] = mixed_pixels(lines[:, inside], color, _FILL)
-            lines[:, np.flatnonzero(side == kind)] = color
+        inside, edges = np.flatnonzero(fill), np.flatnonzero(side)
+        if len(inside):
+            lines[:, inside] = mixed_pixels(lines[:, inside], colors[fill[inside]], _FILL)
+        lines[:, edges] = colors[side[edges]]
 
 
-def _columns_of_rows(
-    ends: tuple[Columns, Columns],
-    row: Ints,
-    is_slower: Bools,
-    shape: tuple[int, int],
-    canvas: Canvas,
-) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Return in which columns rows have the inside of a ribbon, and in which the side of one.
+@dataclass(frozen=True, eq=False, slots=True)
+class _Tails:
+    """In which columns some rows have the inside of a ribbon, and in which the side of one.
 
-    ends, row, is_slower: of each ribbon. Both are of `shape`, (rows, columns): 0 without a ribbon,
-    1 for a faster one, 2 for a slower one.
+    rows: of the trace. fills, sides: (rows, columns); 0 without a ribbon, 1 for a faster one, 2 for
+    a slower one.
     """
-    (left, right), width = ends, shape[1]
-    is_wide = right - left >= canvas.device(_WIDE)
-    fills, sides = np.zeros(shape, np.int8), np.zeros(shape, np.int8)
-    for kind, (verdict, _) in enumerate(_VERDICTS, start=1):
-        own = is_slower == verdict
-        wide = own & is_wide
-        fills[_covered(row[wide], left[wide], right[wide], shape)] = kind
-        x, of_row = np.append(left[own], right[wide] - 1), np.append(row[own], row[wide])
-        seen = (x >= 0) & (x < width)
-        sides[of_row[seen], x[seen]] = kind
-    return fills, sides
+
+    rows: list[int]
+    fills: NDArray[np.int8]
+    sides: NDArray[np.int8]
+
+
+@lru_cache(maxsize=4)  # the rows of a strip and the edge below them need the same
+def _tails_of(pairs: ChangedPairs, is_b: bool, here: XMap, drawn: bytes, wide: int) -> _Tails:
+    """The tails of an arm. here: on the axis of its trace. drawn: bools of the pairs. wide: px."""
+    arm = pairs.arms[is_b]
+    x0, x1 = _edges(arm, here)
+    own = np.flatnonzero(np.frombuffer(drawn, np.bool_) & (x1 > 0) & (x0 < here.width))
+    left, right, is_slower = x0[own], x1[own], pairs.is_slower[own]
+    rows, row = np.unique(arm.row[own], return_inverse=True)
+    filled = np.flatnonzero(right - left >= wide)
+    shape = len(rows), here.width
+    fills = _covered(row[filled], left[filled], right[filled], is_slower[filled], shape)
+    x, of_row = np.append(left, right[filled] - 1), np.append(row, row[filled])
+    kind = np.append(is_slower, is_slower[filled]).astype(np.int8) + np.int8(1)
+    seen = np.flatnonzero((x >= 0) & (x < here.width))
+    seen = seen[np.argsort(kind[seen], kind="stable")]  # the slower ones last
+    sides = np.zeros(shape, np.int8)
+    sides[of_row[seen], x[seen]] = kind[seen]
+    return _Tails(rows.tolist(), fills, sides)
 
 
 def _between(
-    left: tuple[Ints, Ints], right: tuple[Ints, Ints], is_wide: Bools, canvas: Canvas
-) -> Bools:
-    """Return the pixels inside of ribbons, given the columns of their sides at top and bottom."""
+    left: tuple[Columns, Columns], right: tuple[Columns, Columns], is_slower: Bools, canvas: Canvas
+) -> NDArray[np.int8]:
+    """Return the kind of ribbon inside of which pixels are, given the columns of the sides.
+
+    left, right: at top and bottom, for each ribbon. As `_covered` returns them.
+    """
     count = canvas.lines
-    down = (np.arange(count) + 0.5) / count
-    x0, x1 = (
-        np.floor(top[is_wide] + np.outer(down, (bottom - top)[is_wide])).astype(np.int64)
-        for top, bottom in (left, right)
-    )
+    down = ((np.arange(count) + 0.5) / count)[:, None]
+    x0, x1 = (top + down * (bottom - top) for top, bottom in (left, right))
     line = np.broadcast_to(np.arange(count)[:, None], x0.shape)
-    return _covered(line, x0, x1, (count, canvas.columns))
+    return _covered(line, x0, x1, is_slower, (count, canvas.columns))
 
 
-def _covered(line: Ints, left: Columns, right: Columns, shape: tuple[int, int]) -> Bools:
-    """Return which pixels of an image of `shape` are between two columns of a line, unclipped."""
+def _covered(
+    line: Ints,
+    left: Columns | Floats,
+    right: Columns | Floats,
+    is_slower: Bools,
+    shape: tuple[int, int],
+) -> NDArray[np.int8]:
+    """Return which pixels of an image of `shape` are between two columns of a line, unclipped.
+
+    A pixel is 0 outside of all, 1 in a faster ribbon, and 2 in a slower one.
+    """
     count, width = shape
-    steps = np.zeros(count * (width + 1), np.int64)
-    for x, step in ((left, 1), (right, -1)):
-        at = line * (width + 1) + np.minimum(np.maximum(x, 0), width)
-        steps += step * np.bincount(at.reshape(-1), minlength=len(steps))
-    covered: Bools = np.cumsum(steps.reshape(count, width + 1)[:, :-1], axis=1) > 0
-    return covered
+    steps = np.zeros(count * (width + 1), np.int32)
+    unit = np.where(is_slower, np.int32(_SLOWER_UNIT), np.int32(1))
+    for x, step in ((left, unit), (right, -unit)):
+        at = line * (width + 1) + np.minimum(np.maximum(x, 0), width).astype(np.int64)
+        np.add.at(steps, at.reshape(-1), np.broadcast_to(step, at.shape).reshape(-1))
+    # Every line ends with the column at which all of it is left: one sum serves all lines.
+    inside = np.cumsum(steps, dtype=np.int32).reshape(count, width + 1)[:, :-1]
+    kinds: NDArray[np.int8] = (inside > 0).view(np.int8) + (inside >= _SLOWER_UNIT).view(np.int8)
+    return kinds
+
+
+def _lines(top: Columns, bottom: Columns, canvas: Canvas) -> list[QLineF]:
+    """Return lines through the middles of columns at the top and the bottom, each once."""
+    both = np.unique((top + _FAR) * (4 * _FAR) + bottom + _FAR)
+    x0, x1 = (x / canvas.ratio + 0.5 for x in (both // (4 * _FAR) - _FAR, both % (4 * _FAR) - _FAR))
+    return [QLineF(a, 0, b, canvas.height) for a, b in zip(x0.tolist(), x1.tolist(), strict=True)]
+
+
+def _opaque_mix(ground: int, over: int, part: float) -> int:
+    return mix(ground & ~_OPAQUE, over & ~_OPAQUE, part) | _OPAQUE
 
 
 def _widest_of_rows(pairs: ChangedPairs, which: Ints) -> Ints:
@@ -244,8 +291,11 @@ def _are_drawn(pairs: ChangedPairs, scene: Scene, canvas: Canvas) -> Bools:
 
 def edges_of(arm: PairedSpans, scene: Scene, canvas: Canvas) -> tuple[Columns, Columns]:
     """Return the first column of the spans of an arm, and the one after the last, unclipped."""
-    here = scene.xmap(canvas.columns).on(scene.rasters[arm.trace].shown.axis)
-    return _edges(arm, here)
+    return _edges(arm, _on_axis(arm, scene, canvas))
+
+
+def _on_axis(arm: PairedSpans, scene: Scene, canvas: Canvas) -> XMap:
+    return scene.xmap(canvas.columns).on(scene.rasters[arm.trace].shown.axis)
 
 
 @lru_cache(maxsize=4)  # each strip and the band between need them in every frame

@@ -14,7 +14,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.diamonds import stamp_diamonds
+from viewer.render.frames.diamonds import stamp_diamonds
 from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import Pixels
 

@@ -44,6 +44,11 @@ class TraceMarks:
     bars: RowRaster | None
     alone: RowRaster | None
 
+    @property
+    def rasters(self) -> tuple[RowRaster, ...]:
+        """Those that there are: first `alone`, because bars are drawn over it."""
+        return tuple(one for one in (self.alone, self.bars) if one is not None)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FoundMarks:

@@ -23,8 +23,8 @@ from viewer.gui.timeline.scene.recoloring import Recoloring
 from viewer.gui.timeline.scene.search_hits import HitRasters
 from viewer.gui.timeline.scene.selected_slices import SelectedRasters
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters, prepare, rasters_again
+from viewer.render.frames.frame import RasterSource
 from viewer.render.palette import Emphasis
-from viewer.render.raster import RasterSource
 
 
 class Drawings(QObject):
@@ -61,7 +61,7 @@ class Drawings(QObject):
 
     def sources(self, *, dark: bool) -> Sequence[RasterSource]:
         """The rasters and colors for a frame, dimmed while something is found or highlighted."""
-        compared = self._compared.of
+        compared, marks = self._compared.of, self.compared_marks.found.of
         dimmed = bool(compared) or self.session.state.operators is not None or self.has_lit_class
         emphasis = self.behind if dimmed else Emphasis.FULL
         if self.search.dims and self.search.shows_only_hits:
@@ -75,6 +75,7 @@ class Drawings(QObject):
                 dark=dark,
                 emphasis=emphasis,
                 above=compared[number].raster if number in compared else None,
+                marks=marks[number].rasters if number in marks else (),
             )
             for number, drawn in enumerate(self.rasters)
         ]

@@ -23,7 +23,7 @@ from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.trace import Slices
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.diamonds import stamp_diamonds
+from viewer.render.frames.diamonds import stamp_diamonds
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
 from viewer.render.palette import Palette, Pixels, canvas_rgb
 from viewer.render.raster import RowRaster

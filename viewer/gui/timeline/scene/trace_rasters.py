@@ -11,9 +11,10 @@ import numpy as np
 
 from viewer.arrays import Bools, Ints
 from viewer.render.color_schemes import DEFAULT, Classes, LengthRange
+from viewer.render.frames.frame import RasterSource
 from viewer.render.lod import DrawnSlices
 from viewer.render.palette import Emphasis, Palette, cell_colors
-from viewer.render.raster import RasterSource, RowRaster
+from viewer.render.raster import RowRaster
 from viewer.view.open_trace import OpenTrace
 from viewer.view.slice_colors import color_classes, palette_of, scheme_key
 
@@ -48,7 +49,12 @@ class TraceRasters:
     found: RowRaster | None = None  # search hits
 
     def source(
-        self, *, dark: bool, emphasis: Emphasis, above: RowRaster | None = None
+        self,
+        *,
+        dark: bool,
+        emphasis: Emphasis,
+        above: RowRaster | None = None,
+        marks: tuple[RowRaster, ...] = (),
     ) -> RasterSource:
         """What a frame needs of the trace; highlighted slices, if any, stay in full color.
 
@@ -60,9 +66,8 @@ class TraceRasters:
             above = self.found
         elif above is None:
             above = self.hits if self.hits is not None else self.lit_slices
-        return RasterSource(
-            self.raster, self.shown.axis, colors, above, cell_colors(dark, Emphasis.FULL)
-        )
+        full = cell_colors(dark, Emphasis.FULL)
+        return RasterSource(self.raster, self.shown.axis, colors, above, full, marks)
 
     def are_lit(self, which: Ints) -> Bools:
         """Whether each of the given slices belongs to the highlighted class."""

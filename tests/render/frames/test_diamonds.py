@@ -1,6 +1,6 @@
 import numpy as np
 
-from viewer.render.diamonds import stamp_diamonds
+from viewer.render.frames.diamonds import stamp_diamonds
 
 
 def drawn(x: list[int], middle: int, reach: int, shape: tuple[int, int]) -> list[str]:

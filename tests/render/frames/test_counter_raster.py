@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from viewer.model.counter import Counter
 from viewer.render.axis.xmap import Axis, XMap
-from viewer.render.counter_raster import CounterColors, CounterRaster, stamp
+from viewer.render.frames.counter_raster import CounterColors, CounterRaster, stamp
 
 AREA, PEAK, LINE, GROUND = 1, 2, 3, 4
 COLORS = CounterColors(AREA, PEAK, LINE, GROUND)

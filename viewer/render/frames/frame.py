@@ -1,0 +1,162 @@
+"""Frames of a timeline: rows of several traces in their colors, over ground and grid lines.
+
+The rasters draw cells (`viewer.render.raster`); here they become pixels. All that a frame needs of
+a trace is drawn together: its slices, those that stand out, and marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.arrays import Ints
+from viewer.render.axis.xmap import Axis, XMap
+from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
+from viewer.render.lod import Cells
+from viewer.render.palette import CELLS, CellColors, Pixels, joined_tables
+from viewer.render.raster import RowRaster, draw_together
+
+
+@dataclass(frozen=True, slots=True)
+class RasterSource:
+    """One open trace as a frame needs it.
+
+    hits: slices that are drawn over the rest, in `hit_colors`. marks: others of which the frame
+    only returns the cells.
+    """
+
+    raster: RowRaster
+    axis: Axis
+    colors: CellColors
+    hits: RowRaster | None = None
+    hit_colors: CellColors | None = None
+    marks: tuple[RowRaster, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRows:
+    """Some bands, and in their order the cells of each of the marks of a trace."""
+
+    bands: Ints
+    cells: list[Cells]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A drawn frame: (height, width) pixels 0xffRRGGBB, and the marks of the traces that have any.
+
+    marks: by the number of the trace in the sources.
+    """
+
+    image: Pixels
+    marks: dict[int, MarkedRows]
+
+
+@dataclass(frozen=True, slots=True)
+class Backdrop:
+    """The background without slices: 0xffRRGGBB of the canvas, and grid lines at some columns."""
+
+    canvas: int
+    grid: int
+    columns: Ints
+
+
+def draw_frame(
+    layout: TimelineLayout,
+    y0: int,
+    height: int,
+    xmap: XMap,
+    sources: Sequence[RasterSource],
+    backdrop: Backdrop,
+    out: Pixels | None = None,
+    ratio: float = 1.0,
+) -> Frame:
+    """Return the lines [y0, y0 + height) of the content, and the marks on them.
+
+    Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the axis in ns;
+    its columns are device pixels. `out` is reused if given. Rows of a trace that is not in
+    `sources` stay empty. ratio: device pixels per line of the content; the image height is scaled
+    by it.
+    """
+    image = np.empty((round(height * ratio), xmap.width), np.uint32) if out is None else out
+    bands = layout.bands_between(y0, y0 + height)
+    bands = bands[layout.kind[bands] == BandKind.ROW]
+    tops = layout.y[bands] - y0 + SLICE_TOP
+    bottoms = np.rint((tops + layout.slice_height[bands]) * ratio).astype(np.int64)
+    tops = np.rint(tops * ratio).astype(np.int64)
+    trace_of_band = layout.trace[bands]
+    drawn = (trace_of_band >= 0) & (trace_of_band < len(sources))
+    _lay_ground(image, tops[drawn], bottoms[drawn], backdrop)
+    marks: dict[int, MarkedRows] = {}
+    for number, source in enumerate(sources):
+        own = np.flatnonzero(trace_of_band == number)
+        if not len(own):
+            continue
+        rows, here = layout.row[bands[own]].tolist(), xmap.on(source.axis)
+        drawn_rows = draw_rows(source, rows, here)
+        body, line = drawn_rows.body, drawn_rows.line
+        row, column = np.nonzero(drawn_rows.cells[:, backdrop.columns] == 0)
+        column = backdrop.columns[column]
+        body[row, column] = line[row, column] = backdrop.grid
+        expand(image, body, line, tops[own], (bottoms - tops)[own])
+        if source.marks:
+            marks[number] = MarkedRows(bands[own], drawn_rows.marks)
+    return Frame(image, marks)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRows:
+    """Rows of a source, each (rows, width).
+
+    cells: with hits, 0 where there is no slice. body, line: the colors of bodies and edges. marks:
+    the cells of each of its marks.
+    """
+
+    cells: Cells
+    body: Pixels
+    line: Pixels
+    marks: list[Cells]
+
+
+def draw_rows(source: RasterSource, rows: Sequence[int], xmap: XMap) -> DrawnRows:
+    """Return the cells and colors of some rows with hits. xmap: on the trace's axis."""
+    hits = () if source.hits is None else (source.hits,)
+    drawn = draw_together([(one, rows) for one in (source.raster, *hits, *source.marks)], xmap)
+    cells, marks = drawn[0], drawn[1 + len(hits) :]
+    body, line, at = source.colors.body, source.colors.line, cells.astype(np.intp)
+    if hits:
+        # The colors of hits are in the second half of joined tables.
+        at = np.where(drawn[1], drawn[1] + np.intp(CELLS), at)
+        body, line = joined_tables(source.colors, source.hit_colors or source.colors)
+        cells = np.maximum(cells, drawn[1])
+    # A third of the time of body[cells].
+    return DrawnRows(cells, body.take(at), line.take(at), marks)
+
+
+def _lay_ground(image: Pixels, tops: Ints, bottoms: Ints, backdrop: Backdrop) -> None:
+    """Fill all lines except rows with the backdrop; rows are painted completely.
+
+    Saves 10 % time.
+    """
+    line = np.full(image.shape[1], backdrop.canvas, np.uint32)
+    line[backdrop.columns] = backdrop.grid
+    bare = np.ones(len(image), np.bool_)
+    for top, bottom in zip(np.maximum(tops, 0).tolist(), bottoms.tolist(), strict=True):
+        bare[top : max(bottom, 0)] = False
+    image[bare] = line
+
+
+def expand(image: Pixels, body: Pixels, line: Pixels, tops: Ints, heights: Ints) -> None:
+    """Expand rows of pixels: row i fills lines tops[i] to tops[i] + heights[i] of the image.
+
+    The first and the last line come from `line`, those between from `body`; clipped to the image.
+    """
+    limit = len(image)
+    for i, (top, height) in enumerate(zip(tops.tolist(), heights.tolist(), strict=True)):
+        bottom = top + height - 1
+        image[max(top + 1, 0) : max(min(bottom, limit), 0)] = body[i]
+        for y in (top, bottom):
+            if 0 <= y < limit:
+                image[y] = line[i]
