@@ -10,7 +10,7 @@ from tests.builders.call_traces import trace_of
 from tests.gui.dark_theme import dark_theme
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.gui.session.session import Session
-from viewer.gui.timeline.painting.ribbons import RibbonPainter, edges_of, stamp_tails
+from viewer.gui.timeline.painting.ribbons import RibbonPainter, edges_of, paint_tails
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.canvas import Canvas
@@ -111,9 +111,12 @@ def test_a_band_without_pairs_is_empty(scene):
 
 
 def tails(scene, *, is_b, top=0, height=100):
-    image = np.full((height, WIDTH), 0xFF000000, np.uint32)
-    stamp_tails(image, scene, Canvas(WIDTH, height), dark_theme(), is_b=is_b, top=top)
-    return image
+    image = QImage(WIDTH, height, QImage.Format.Format_RGB32)
+    image.fill(0xFF000000)
+    painter = QPainter(image)
+    paint_tails(painter, scene, Canvas(WIDTH, height), dark_theme(), is_b=is_b, top=top)
+    painter.end()
+    return np.array(image.constBits(), copy=True).view(np.uint32).reshape(height, WIDTH)
 
 
 def test_tails_go_from_the_slice_to_the_edge_and_mix_with_what_is_there(scene):

@@ -22,7 +22,7 @@ from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
 from viewer.gui.timeline.painting.plans import PlanPainter
-from viewer.gui.timeline.painting.ribbons import stamp_tails
+from viewer.gui.timeline.painting.ribbons import paint_tails
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.selection import stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
@@ -132,13 +132,13 @@ class FramePainter:
             stamp_allocations(part, scene, (top, bottom), canvas, xmap, theme)
             stamp_compared(part, scene, top, canvas, drawn.marks, theme)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
-        if self.ribbons_end is not None:
-            stamp_tails(image, scene, canvas, theme, is_b=self.ribbons_end)
         picture = QImage(
             image.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
         )
         picture.setDevicePixelRatio(canvas.ratio)
         painter.drawImage(0, 0, picture)
+        if self.ribbons_end is not None:
+            paint_tails(painter, scene, canvas, theme, is_b=self.ribbons_end)
         if not scene.layout.total_height:
             painter.setFont(theme.font("body"))
             painter.setPen(theme.color("text2"))

@@ -8,13 +8,15 @@ slices have bars anyway.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QImage, QPainter, QPen
+from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
 from viewer.analysis.comparison.comparison import Compared
 from viewer.arrays import Bools, Floats, Ints
@@ -24,7 +26,7 @@ from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import MINUS, format_briefly
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.palette import Pixels, mix, mixed_pixels
+from viewer.render.palette import Pixels, mix
 from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
 from viewer.view.compared.open_comparison import OpenComparison
 
@@ -89,8 +91,9 @@ class RibbonPainter:
             painter.drawLines(_lines(top[ours], bottom[ours], canvas))
         painter.restore()
         in_view = _widest_of_rows(pairs, own)
-        half_way = [(x0 + x1)[in_view] / 2 / canvas.ratio for x0, x1 in ends]
-        middle = np.clip(half_way, 0, canvas.width).mean(axis=0)
+        half_way = ((x0 + x1)[in_view] / 2 for x0, x1 in ends)
+        above, below = (np.minimum(np.maximum(x, 0), canvas.columns) for x in half_way)
+        middle = (above + below) / 2 / canvas.ratio
         self._place_labels(pairs.row[in_view].tolist(), middle.tolist(), found, canvas)
         for label in self.labels:
             self._paint_label(painter, label, found.rows[label.row][1])
@@ -149,73 +152,85 @@ class RibbonPainter:
         return image
 
 
-def stamp_tails(
-    image: Pixels, scene: Scene, canvas: Canvas, theme: Theme, *, is_b: bool, top: int = 0
+def paint_tails(
+    painter: QPainter, scene: Scene, canvas: Canvas, theme: Theme, *, is_b: bool, top: int = 0
 ) -> None:
-    """Draw the parts of ribbons between their slices in a strip and the edge of an image.
+    """Paint the parts of ribbons between their slices in a strip and the edge of a canvas.
 
-    is_b: whether they end in this strip, and come from the upper edge. top: the line of the image,
-    in logical px, at which the canvas of the strip begins; not 0 for what is below the canvas.
+    is_b: whether they end in this strip, and come from the upper edge. top: the line of the canvas,
+    in logical px, at which that of the strip begins; not 0 for what is below it.
     """
     pairs = scene.drawings.compared_marks.found.pairs
     if pairs is None:
         return
-    arm, layout = pairs.arms[is_b], scene.layout
-    drawn = _are_drawn(pairs, scene, canvas)
-    wide = canvas.device(_WIDE)
-    tails = _tails_of(pairs, is_b, _on_axis(arm, scene, canvas), drawn.tobytes(), wide)
-    band = np.array([layout.band_of(arm.trace, one) for one in tails.rows], np.int64)
+    arm, layout, ratio = pairs.arms[is_b], scene.layout, canvas.ratio
+    x0, x1 = edges_of(arm, scene, canvas)
+    rows, row = _rows_of(arm)
+    band = np.array([layout.band_of(arm.trace, one) for one in rows], np.int64)
     y = top - scene.scroll + layout.y[band] + (0 if is_b else layout.height[band])
-    # In B, a tail begins at the upper edge of the image, so that the lowest rows come first.
-    order = np.argsort(-y if is_b else y, kind="stable")
-    order = order[band[order] >= 0]
-    if not len(order):
-        return
-    kinds = (np.maximum.accumulate(one[order], axis=0) for one in (tails.fills, tails.sides))
-    bounds = [*y[order].tolist(), 0 if is_b else canvas.height]
-    colors = np.array([0, *(theme.color(token).rgb() for token in _VERDICTS)], np.uint32)
-    for first, last, fill, side in zip(bounds, bounds[1:], *kinds, strict=False):
-        ends = (last, first) if is_b else (max(first, 0), last)
-        lines = image[max(canvas.device(ends[0]), 0) : max(canvas.device(ends[1]), 0)]
-        if not len(lines):
-            continue
-        inside, edges = np.flatnonzero(fill), np.flatnonzero(side)
-        if len(inside):
-            lines[:, inside] = mixed_pixels(lines[:, inside], colors[fill[inside]], _FILL)
-        lines[:, edges] = colors[side[edges]]
+    line = np.array([canvas.device(one) for one in y.tolist()], np.int64)
+    limit = 0 if is_b else canvas.lines
+    # How many lines a tail is long: none if its slice is not shown, or beyond the edge.
+    length = np.where(band >= 0, (line - limit) * (1 if is_b else -1), 0)[row]
+    drawn = _are_drawn(pairs, scene, canvas) & (length > 0)
+    own = np.flatnonzero(drawn & (x1 > 0) & (x0 < canvas.columns))
+    left, right = np.maximum(x0[own], -1), np.minimum(x1[own], canvas.columns + 1)
+    length, is_wide = length[own], right - left >= canvas.device(_WIDE)
+    painter.save()
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.scale(1 / ratio, 1 / ratio)
+    for is_slower, token in enumerate(_VERDICTS):
+        ours = pairs.is_slower[own] == is_slower
+        wide = ours & is_wide
+        painter.setBrush(_tint(theme.color(token).rgb()))
+        painter.drawRects(
+            [
+                QRect(x0, limit + near if is_b else limit - far, wide, far - near)
+                for x0, wide, near, far in _insides(left[wide], right[wide], length[wide])
+            ]
+        )
+        painter.setBrush(theme.color(token))
+        side, far = np.append(left[ours], right[wide] - 1), np.append(length[ours], length[wide])
+        painter.drawRects(
+            [
+                QRect(x, limit if is_b else limit - tall, 1, tall)
+                for x, tall in zip(side.tolist(), far.tolist(), strict=True)
+            ]
+        )
+    painter.restore()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Tails:
-    """In which columns some rows have the inside of a ribbon, and in which the side of one.
+def _insides(left: Columns, right: Columns, length: Ints) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the insides of tails, each place once: first column, width, and two distances.
 
-    rows: of the trace. fills, sides: (rows, columns); 0 without a ribbon, 1 for a faster one, 2 for
-    a slower one.
+    left, right: their columns. length: of each; the distances, too, are from the edge to which all
+    of them go, in lines.
     """
+    bounds = [*np.unique(length).tolist()[::-1], 0]
+    # From the farthest row on, more and more tails are beside one another.
+    for far, near in pairwise(bounds):
+        here = np.flatnonzero(length >= far)
+        here = here[np.argsort(left[here], kind="stable")]
+        x0, reach = left[here], np.maximum.accumulate(right[here])
+        first = np.flatnonzero(np.append(True, x0[1:] > reach[:-1]))
+        last = np.append(first[1:], len(here)) - 1
+        for start, end in zip(x0[first].tolist(), reach[last].tolist(), strict=True):
+            yield start, end - start, near, far
 
-    rows: list[int]
-    fills: NDArray[np.int8]
-    sides: NDArray[np.int8]
+
+@lru_cache(maxsize=4)
+def _rows_of(arm: PairedSpans) -> tuple[list[int], Ints]:
+    """Return the rows of an arm, and the position in them of that of each span."""
+    rows, row = np.unique(arm.row, return_inverse=True)
+    return rows.tolist(), row
 
 
-@lru_cache(maxsize=4)  # the rows of a strip and the edge below them need the same
-def _tails_of(pairs: ChangedPairs, is_b: bool, here: XMap, drawn: bytes, wide: int) -> _Tails:
-    """The tails of an arm. here: on the axis of its trace. drawn: bools of the pairs. wide: px."""
-    arm = pairs.arms[is_b]
-    x0, x1 = _edges(arm, here)
-    own = np.flatnonzero(np.frombuffer(drawn, np.bool_) & (x1 > 0) & (x0 < here.width))
-    left, right, is_slower = x0[own], x1[own], pairs.is_slower[own]
-    rows, row = np.unique(arm.row[own], return_inverse=True)
-    filled = np.flatnonzero(right - left >= wide)
-    shape = len(rows), here.width
-    fills = _covered(row[filled], left[filled], right[filled], is_slower[filled], shape)
-    x, of_row = np.append(left, right[filled] - 1), np.append(row, row[filled])
-    kind = np.append(is_slower, is_slower[filled]).astype(np.int8) + np.int8(1)
-    seen = np.flatnonzero((x >= 0) & (x < here.width))
-    seen = seen[np.argsort(kind[seen], kind="stable")]  # the slower ones last
-    sides = np.zeros(shape, np.int8)
-    sides[of_row[seen], x[seen]] = kind[seen]
-    return _Tails(rows.tolist(), fills, sides)
+@lru_cache(maxsize=16)  # 10 µs to make
+def _tint(rgb: int) -> QColor:
+    """Return the color of the inside of ribbons."""
+    color = QColor(rgb)
+    color.setAlphaF(_FILL)
+    return color
 
 
 def _between(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.timeline.painting.ribbons import draw_pixels, stamp_tails
+from viewer.gui.timeline.painting.ribbons import paint_tails
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.canvas import Canvas
 from viewer.view.strip_view import StripView
@@ -52,12 +51,10 @@ class StripEdge(QWidget):
         painter.fillRect(self.rect(), theme.color("panel"))
         if self._is_joined:
             canvas = Canvas(self._rows.width(), HEIGHT, self.devicePixelRatioF())
-            ground = theme.color("canvas").rgb()
-            image = np.full((canvas.lines, canvas.columns), ground, np.uint32)
-            above = -self._rows.height()
-            stamp_tails(image, self._scene, canvas, theme, is_b=False, top=above)
+            painter.fillRect(left, 0, self._rows.width(), HEIGHT, theme.color("canvas"))
             painter.translate(left, 0)
-            draw_pixels(painter, image, canvas)
+            above = -self._rows.height()
+            paint_tails(painter, self._scene, canvas, theme, is_b=False, top=above)
         else:
             painter.fillRect(0, HEIGHT - 1, self.width(), 1, theme.color("line"))
         painter.end()
