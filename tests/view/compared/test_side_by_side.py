@@ -67,6 +67,30 @@ def test_one_undo_takes_the_whole_comparison_back(compared):
     assert session.state.compared is not None
 
 
+@pytest.mark.parametrize("collapsed", [0, 1])
+def test_a_view_that_is_shown_again_keeps_its_range_and_strips(compared, collapsed):
+    session, _ = compared
+    t0, t1 = session.state.t0, session.state.t1
+    session.set_range(t0 + (t1 - t0) // 4, t0 + (t1 - t0) // 2)
+    if collapsed:
+        strips = session.state.strips.toggled(session.state.strips.only[1])
+        session.change(replace(session.state, strips=strips))
+    saved = session.state
+    compare(session, None)
+    session.set_range(t0, t1)
+    session.restore_view(saved)
+    assert session.state == saved
+
+
+def test_redo_brings_back_the_range_of_a_comparison(compared):
+    session, _ = compared
+    arranged = session.state.all_ranges
+    session.undo()
+    assert session.state.all_ranges != arranged
+    session.redo()
+    assert session.state.all_ranges == arranged
+
+
 def test_two_inferences_of_one_file_are_both_in_view(opened, tmp_path):
     path = write_arms(tmp_path)[0][0]
     session = opened(path)

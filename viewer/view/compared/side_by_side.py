@@ -26,7 +26,10 @@ REASON = "comparison"
 def side_by_side(
     state: ViewState, groups: ClockGroups, traces: Sequence[OpenTrace], found: OpenComparison
 ) -> ViewState:
-    """Return the view with a typical inference of each arm, A above B."""
+    """Return the view with a typical inference of each arm, A above B.
+
+    A view that has them like this already, because it was saved or is taken back, keeps its ranges.
+    """
     runs: list[tuple[str, Anchor]] = []
     for side in (0, 1):
         typical = found.typical(side)
@@ -40,11 +43,11 @@ def side_by_side(
         start = min(anchor.at_ns for _, anchor in runs)
         end = max(anchor.at_ns + anchor.length_ns for _, anchor in runs)
         return with_ranges(state.on(first), {first: with_margin(start, end)})
-    only = tuple(anchors)
-    strips = replace(
-        state.strips.with_only(only), collapsed=state.strips.collapsed - anchors.keys()
-    )
+    alone = state.strips.with_only(tuple(anchors))
+    strips = replace(alone, collapsed=state.strips.collapsed - anchors.keys())
     shown = aligned(replace(state.on(first), strips=strips), groups, anchors)
+    if (shown.ties, alone) == (state.ties, state.strips):
+        return state
     return replace(shown, compared=state.compared)
 
 
