@@ -17,6 +17,7 @@ from viewer.gui.session.alignment import (
 from viewer.gui.session.comparison import compare, compare_inferences, stretch, stretch_obstacle
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.tracks import shown_clocks
+from viewer.view.sessions.saved_view import kept_view, shown_view
 from viewer.view.state import SliceRef
 
 
@@ -68,18 +69,24 @@ def test_one_undo_takes_the_whole_comparison_back(compared):
 
 
 @pytest.mark.parametrize("collapsed", [0, 1])
-def test_a_view_that_is_shown_again_keeps_its_range_and_strips(compared, collapsed):
+def test_a_saved_view_keeps_its_ranges_and_strips(compared, collapsed):
     session, _ = compared
     t0, t1 = session.state.t0, session.state.t1
     session.set_range(t0 + (t1 - t0) // 4, t0 + (t1 - t0) // 2)
     if collapsed:
         strips = session.state.strips.toggled(session.state.strips.only[1])
         session.change(replace(session.state, strips=strips))
-    saved = session.state
+    before, paths = session.state, [t.file.path for t in session.traces]
+    saved = kept_view(before, session.traces, paths)
     compare(session, None)
     session.set_range(t0, t1)
-    session.restore_view(saved)
-    assert session.state == saved
+    shown, messages = shown_view(saved, session.state, session.traces, paths)
+    session.restore_view(shown)
+    assert messages == []
+    assert session.state.compared == before.compared
+    assert session.state.strips.shown(session.groups.keys) == list(before.strips.only)
+    assert session.state.strips.collapsed == before.strips.collapsed
+    assert all(session.state.range_of(key) == before.range_of(key) for key in before.strips.only)
 
 
 def test_redo_brings_back_the_range_of_a_comparison(compared):

@@ -28,7 +28,8 @@ def side_by_side(
 ) -> ViewState:
     """Return the view with a typical inference of each arm, A above B.
 
-    A view that has them like this already, because it was saved or is taken back, keeps its ranges.
+    A view that has them aligned like this already, because it was saved or is taken back, keeps its
+    ranges.
     """
     runs: list[tuple[str, Anchor]] = []
     for side in (0, 1):
@@ -43,11 +44,12 @@ def side_by_side(
         start = min(anchor.at_ns for _, anchor in runs)
         end = max(anchor.at_ns + anchor.length_ns for _, anchor in runs)
         return with_ranges(state.on(first), {first: with_margin(start, end)})
-    alone = state.strips.with_only(tuple(anchors))
+    only = tuple(anchors)
+    alone = state.strips.with_only(only)
     strips = replace(alone, collapsed=state.strips.collapsed - anchors.keys())
     shown = aligned(replace(state.on(first), strips=strips), groups, anchors)
-    if (shown.ties, alone) == (state.ties, state.strips):
-        return state
+    if shown.ties == state.ties and state.strips.only in ((), only):
+        return replace(state, strips=alone)
     return replace(shown, compared=state.compared)
 
 
