@@ -180,6 +180,19 @@ class SavedComparison(msgspec.Struct, frozen=True, omit_defaults=True):
     stretched: bool = False
 
 
+class SavedNumbers(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What logged values are compared with, and the debug buffers that were chosen.
+
+    reference: None if the user chose no file; is_off: they chose nothing at all, not even B of a
+    comparison. case: the test case of a bundled program, None for the one that the profile states.
+    """
+
+    reference: SavedInput | None = None
+    case: Number | None = None
+    is_off: bool = False
+    buffers: tuple[SavedInput, ...] = ()
+
+
 class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     """The visible ranges, selection and settings. Times are ns from the start of a profile.
 
@@ -213,6 +226,7 @@ class SavedView(msgspec.Struct, frozen=True, omit_defaults=True):
     ruler: str = ""
     front: tuple[str, ...] = ()
     compared: SavedComparison | None = None
+    numbers: SavedNumbers = SavedNumbers()
 
 
 class SavedSession(msgspec.Struct, frozen=True):
@@ -357,7 +371,7 @@ def find_inputs(session: SavedSession, folder: str, cancelled: Cancelled) -> lis
     found: list[FoundInput] = []
     nearby: list[tuple[str, FileStamp]] | None = None
     for one in session.inputs:
-        place = next((path for path in _places(one, folder) if stamp_of(path) is not None), None)
+        place = place_of(one, folder)
         if place is None and one.sha256 and one.size >= 0:
             nearby = list(_files_in(folder)) if nearby is None else nearby
             place = next(
@@ -373,6 +387,11 @@ def find_inputs(session: SavedSession, folder: str, cancelled: Cancelled) -> lis
         changed = stamp is not None and one.size >= 0 and stamp.size != one.size
         found.append(FoundInput(one, place, changed))
     return found
+
+
+def place_of(one: SavedInput, folder: str) -> str | None:
+    """Return where an input is, by its paths and its name; None if it is not there."""
+    return next((path for path in _places(one, folder) if stamp_of(path) is not None), None)
 
 
 def _places(one: SavedInput, folder: str) -> Iterator[str]:

@@ -4,9 +4,9 @@ import pytest
 
 from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.comparison import compare, compare_files
-from viewer.gui.session.feeds.numbers import Automatic, NumbersFeed
+from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.inferences import pick_run
-from viewer.gui.session.numbers.references import Reference
+from viewer.gui.session.numbers.references import Automatic, Reference
 from viewer.model.inference_views import Inferences
 from viewer.render.color_schemes import NO_ERRORS
 

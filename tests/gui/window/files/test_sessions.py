@@ -15,7 +15,9 @@ from viewer.gui.session import navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.clocks import set_ruler
 from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.feeds.search import Search
+from viewer.gui.session.numbers.references import Automatic, Reference
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.window.files import sessions
 from viewer.model.inference_views import Inferences
@@ -111,6 +113,25 @@ def test_the_tabs_in_front_come_back(controller, qtbot, folder, monkeypatch):
     controller.docks.show_panel("graph")
     take_up(qtbot, controller, folder / "mine.opscope")
     assert controller.docks.front_tabs == ("summary", "model", "statistics")
+
+
+def test_the_reference_of_logged_values_comes_back(controller, qtbot, tmp_path, monkeypatch):
+    dump, reference = tmp_path / "own.etdp", tmp_path / "reference.npz"
+    shutil.copy(DATA / "numbers/xnnpack.etdp", dump)
+    np.savez(reference, a=np.zeros(3))
+    open_files(qtbot, controller, dump)
+    feed = NumbersFeed.of(controller.session)
+    feed.choose(Reference(str(reference)))
+    settle(qtbot, controller)
+    save(qtbot, controller, monkeypatch, tmp_path / "mine.opscope")
+    feed.choose(Automatic.NOTHING)
+    take_up(qtbot, controller, tmp_path / "mine.opscope")
+    assert feed.chosen == Reference(str(reference))
+    reference.unlink()
+    feed.choose(Automatic.NOTHING)
+    take_up(qtbot, controller, tmp_path / "mine.opscope")
+    assert feed.chosen is Automatic.COMPARED
+    assert errors(controller) == "mine.opscope: reference.npz was not found"
 
 
 def test_a_session_with_a_tab_that_is_not_there_opens(controller, qtbot, folder, monkeypatch):

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label
-from viewer.gui.session.feeds.numbers import Automatic, NumbersFeed
-from viewer.gui.session.numbers.references import Reference
+from viewer.gui.session.feeds.numbers import NumbersFeed
+from viewer.gui.session.numbers.references import Automatic, Reference
 
 OPEN = "Open reference…"
 NONE = "None"

@@ -7,7 +7,6 @@ user chose, else B. Where values are is known at once; their figures follow, som
 from __future__ import annotations
 
 import os
-from enum import Enum
 
 from PySide6.QtCore import Signal, Slot
 
@@ -21,17 +20,16 @@ from viewer.gui.session.numbers.logged import (
     logged_numbers,
     measure,
 )
-from viewer.gui.session.numbers.references import Reference, has_values, offered_references
+from viewer.gui.session.numbers.references import (
+    Automatic,
+    NumbersChoice,
+    Reference,
+    has_values,
+    offered_references,
+)
 from viewer.gui.session.session import Session
 from viewer.model.inference_views import Inferences
 from viewer.view.open_trace import OpenTrace
-
-
-class Automatic(Enum):
-    """What values are compared with if the user chose no file."""
-
-    COMPARED = "B of the comparison"
-    NOTHING = "nothing"
 
 
 class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
@@ -64,6 +62,18 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
         """Compare with another reference; a profile counts as soon as it is open."""
         self.chosen = reference
         self._follow()
+
+    @property
+    def choice(self) -> NumbersChoice:
+        """What the user chose: the reference, and debug buffers."""
+        return NumbersChoice(self.chosen, self._buffers)
+
+    def restore(self, choice: NumbersChoice) -> None:
+        """Show what the user chose before."""
+        if choice != self.choice:
+            self.chosen, self._buffers = choice.reference, choice.buffers
+            self._current_question = None
+            self._follow()
 
     def choose_inference(self, block: int) -> None:
         """Show the values of another inference, by its event block."""

@@ -44,6 +44,21 @@ class Reference:
         return name if self.case is None else f"{name} · test case {self.case}"
 
 
+class Automatic(Enum):
+    """What values are compared with if the user chose no file."""
+
+    COMPARED = "B of the comparison"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class NumbersChoice:
+    """What the user chose for logged values. buffers: the paths of debug buffers."""
+
+    reference: Reference | Automatic = Automatic.COMPARED
+    buffers: tuple[str, ...] = ()
+
+
 class FileKind(Enum):
     """What a file that the user chose is used for."""
 

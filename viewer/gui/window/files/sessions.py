@@ -24,7 +24,9 @@ from PySide6.QtWidgets import QFileDialog
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
 from viewer.gui.qt.background import Latest
+from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.files.saver import Saver
+from viewer.gui.session.numbers.saved_choice import found_choice, kept_choice
 from viewer.gui.session.session import Session
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
@@ -213,7 +215,11 @@ class SessionFiles(QObject):
             VERSION,
             tuple(input_of(p, s, folder) for p, s in zip(inputs, stamps, strict=True)),
             kept_choices(space, inputs),
-            msgspec.structs.replace(view, front=self._docks.front_tabs),
+            msgspec.structs.replace(
+                view,
+                front=self._docks.front_tabs,
+                numbers=kept_choice(NumbersFeed.of(session).choice, folder),
+            ),
         ), stamps
 
     def _traces(self) -> list[OpenTrace]:
@@ -323,6 +329,11 @@ class SessionFiles(QObject):
             views = [way for way in Inferences if way.value == saved.inferences]
             if views:
                 session.show_inferences(views[0])
+            found = [(one.input, one.path) for one in opening.found]
+            folder = os.path.dirname(opening.path) or self.recent.folder
+            choice, missing = found_choice(saved.numbers, folder, found)
+            NumbersFeed.of(session).restore(choice)
+            messages += (f"{path} was not found" for path in missing)
             self._docks.bring_to_front(saved.front)
             for sentence in messages:
                 self._message.show_error(
