@@ -154,7 +154,7 @@ def test_the_file_is_replaced_only_if_all_of_it_is_written(tmp_path: Path, monke
     path.write_text("before", encoding="utf-8")
     graph = graph_of(("t", "a", 0, 9))
     with monkeypatch.context() as context:
-        context.setattr(svg, "_rgb", lambda color: 1 / 0)
+        context.setattr(svg, "rgb_text", lambda color: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write_svg(path, [graph])
     assert path.read_text(encoding="utf-8") == "before"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from unicodedata import east_asian_width
 from xml.sax.saxutils import escape
 
 from viewer import __version__
@@ -19,6 +18,7 @@ from viewer.codecs.atomic_file import replacing
 from viewer.model.text import one_line
 from viewer.model.times import counted, format_share, format_time, group_digits, plain_spaces
 from viewer.render.flame_graph.boxes import BOXES_PER_PX, MOST_BOXES, MOST_LEVELS, WIDTH, FlameGraph
+from viewer.render.flame_graph.svg_text import cut_to, px_text, rgb_text
 from viewer.render.palette import (
     FRAME,
     SLAB,
@@ -36,10 +36,6 @@ _TITLE_SIZE, _SIZE = 14, 11  # of letters, in px
 _LINE = 16  # px from one line of text to the next
 _BASELINE = 12.5  # of a label in its box
 _PADDING = 4
-# Average widths of letters in a sans-serif font, in parts of the font's size. Fonts differ, so
-# these are rather those of wide ones.
-_LETTER, _CAPITAL, _FULL_WIDTH = 0.6, 0.74, 1.02
-_LEAST_LETTERS = 2  # a label that would be shorter is left out
 _EDGE_FROM = 3  # px; narrower boxes have no edge, which would hide them
 _MOST_LETTERS = 500  # of a name in a tooltip
 _UNNAMED = "(no name)"
@@ -68,7 +64,7 @@ def svg_lines(graphs: Sequence[FlameGraph]) -> Iterator[str]:
     width_of = " or ".join(dict.fromkeys(graph.width_of for graph in graphs))
     yield f"<desc>Opscope {__version__}. The width of a box is {escape(width_of)}.</desc>"
     yield from _style(graphs)
-    yield f'<rect width="100%" height="100%" fill="{_rgb(canvas_rgb(False))}"/>'
+    yield f'<rect width="100%" height="100%" fill="{rgb_text(canvas_rgb(False))}"/>'
     top = 0
     for graph in graphs:
         yield from _graph(graph, top)
@@ -113,18 +109,18 @@ def _style(graphs: Sequence[FlameGraph]) -> Iterator[str]:
     fill, label = fills(False), label_colors(False)
     yield "<style>"
     yield "text{pointer-events:none}"
-    yield f".title{{fill:{_rgb(label[SLAB])};font-weight:bold;font-size:{_TITLE_SIZE}px}}"
-    yield f".note{{fill:{_rgb(label[FRAME])}}}"
+    yield f".title{{fill:{rgb_text(label[SLAB])};font-weight:bold;font-size:{_TITLE_SIZE}px}}"
+    yield f".note{{fill:{rgb_text(label[FRAME])}}}"
     yield "rect{stroke-width:0}"
     yield ".wide{stroke-width:.5}"
     for color in used:
-        yield f".c{color}{{stroke:{_rgb(edge_rgb(fill[color]))}}}"
+        yield f".c{color}{{stroke:{rgb_text(edge_rgb(fill[color]))}}}"
     yield "</style>"
     if any(graph.hatched for graph in graphs):
         yield (
             '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse">'
-            f'<rect width="6" height="6" fill="{_rgb(fill[UNLINKED])}"/>'
-            f'<path d="M-1 1l2-2M0 6l6-6M5 7l2-2" stroke="{_rgb(edge_rgb(fill[UNLINKED]))}"/>'
+            f'<rect width="6" height="6" fill="{rgb_text(fill[UNLINKED])}"/>'
+            f'<path d="M-1 1l2-2M0 6l6-6M5 7l2-2" stroke="{rgb_text(edge_rgb(fill[UNLINKED]))}"/>'
             "</pattern></defs>"
         )
 
@@ -132,16 +128,16 @@ def _style(graphs: Sequence[FlameGraph]) -> Iterator[str]:
 def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
     """Yield the elements of one flame graph; top: in px."""
     baseline = top + _MARGIN + _LINE - 4
-    head = _cut(one_line(graph.title), WIDTH * _SIZE / _TITLE_SIZE)
+    head = cut_to(one_line(graph.title), WIDTH, _TITLE_SIZE)
     yield f'<text class="title" x="{_MARGIN}" y="{baseline}">{escape(head)}</text>'
     notes = _notes(graph)
     for note in notes:
         baseline += _LINE
-        text = escape(_cut(one_line(note), WIDTH))
+        text = escape(cut_to(one_line(note), WIDTH, _SIZE))
         yield f'<text class="note" x="{_MARGIN}" y="{baseline}">{text}</text>'
     first = top + _MARGIN + (1 + len(notes)) * _LINE + _LINE // 2
     whole, base = max(graph.whole_ns, 1), _share_of(graph)
-    fill, ink = ([_rgb(color) for color in colors(False)] for colors in (fills, label_colors))
+    fill, ink = ([rgb_text(color) for color in colors(False)] for colors in (fills, label_colors))
     columns = zip(
         graph.names, graph.depth.tolist(), graph.start.tolist(), graph.width.tolist(),
         graph.total_ns.tolist(), graph.self_ns.tolist(), graph.count.tolist(),
@@ -166,17 +162,17 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
         y = first + depth * _ROW
         paint = "url(#hatch)" if graph.hatched and color == UNLINKED else fill[color]
         yield (
-            f'<rect class="c{color}{wide}" fill="{paint}" x="{_px(_MARGIN + start)}" y="{y}" '
-            f'width="{_px(width)}" height="{_BOX}">'
+            f'<rect class="c{color}{wide}" fill="{paint}" x="{px_text(_MARGIN + start)}" y="{y}" '
+            f'width="{px_text(width)}" height="{_BOX}">'
             f"<title>{tip}</title></rect>"
         )
         room = width - 2 * _PADDING
-        label = _cut(text, room)
-        if behind and _cut(f"{text} {behind}", room) == f"{text} {behind}":
+        label = cut_to(text, room, _SIZE)
+        if behind and cut_to(f"{text} {behind}", room, _SIZE) == f"{text} {behind}":
             label = f"{text} {behind}"
         if label:
             yield (
-                f'<text fill="{ink[color]}" x="{_px(_MARGIN + start + _PADDING)}" '
+                f'<text fill="{ink[color]}" x="{px_text(_MARGIN + start + _PADDING)}" '
                 f'y="{y + _BASELINE}">{escape(label)}</text>'
             )
 
@@ -189,30 +185,3 @@ def _name(name: str) -> str:
 
 def _text(text: str) -> str:
     return escape(one_line(text[:_MOST_LETTERS]))
-
-
-def _cut(text: str, width: float) -> str:
-    """Return as much of a text as fits into some px, with "…" if it is cut; "" if too little."""
-    room, ends, kept = width / _SIZE, width / _SIZE - _LETTER, 0
-    used = 0.0
-    for at, letter in enumerate(text):
-        used += _letter_width(letter)
-        if used <= ends:
-            kept = at + 1
-        if used > room:
-            return f"{text[:kept]}…" if kept >= _LEAST_LETTERS else ""
-    return text
-
-
-def _letter_width(letter: str) -> float:
-    if letter.isascii():
-        return _CAPITAL if letter.isupper() or letter in "mw%@&" else _LETTER
-    return _FULL_WIDTH if east_asian_width(letter) in "WF" else _CAPITAL
-
-
-def _px(value: float) -> str:
-    return f"{value:.3f}".rstrip("0").rstrip(".")
-
-
-def _rgb(color: int) -> str:
-    return f"#{color:06x}"
