@@ -14,6 +14,7 @@
     opscope delegation FILES... [--json]    time in delegates, what is not delegated, links
     opscope findings FILES... [--json]      performance findings, ranked by possible gain
     opscope compare A... --with B...        what changed between two arms, and what is proven
+    opscope report FILES... -o OUT.html     one HTML file to send; with --markdown, for tickets
     opscope inspect --etdump_path DUMP ...  time per event, as in ExecuTorch's Inspector
     opscope screenshot FILES... -o OUT.png  the real window as an image, without a display
 

@@ -11,6 +11,9 @@ from viewer.model.times import NARROW_SPACE, group_digits, plain_spaces
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Characters of a text on the screen; exports and copies have all of them.
 LONGEST = 4000
+# Signs with a meaning in Markdown, and in the HTML that it may contain.
+_MARKDOWN = re.compile(r"([\\`*_\[\]|#~])")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
 _PREFIXES = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3))
 
 
@@ -46,6 +49,15 @@ def one_line(text: str) -> str:
     if plain.isprintable():
         return plain
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
+
+
+def markdown_text(text: str) -> str:
+    """A text from a file as Markdown that shows it as it is, on one line.
+
+    Also "@" is escaped, so that a name mentions nobody on the page of a ticket.
+    """
+    escaped = _MARKDOWN.sub(r"\\\1", one_line(capped(text)))
+    return "".join(_ENTITIES.get(c, c) for c in escaped)
 
 
 def capped(text: str) -> str:

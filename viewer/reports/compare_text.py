@@ -11,7 +11,7 @@ from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, V
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
-from viewer.model.text import one_line
+from viewer.model.text import markdown_text, one_line
 from viewer.model.times import MINUS, counted, format_time, plain_spaces
 from viewer.reports.columns import aligned_times, column_lines
 
@@ -56,17 +56,17 @@ def compare_markdown(
 ) -> str:
     """Return the same as Markdown."""
     shown, left = _shown(comparison, everything)
-    lines = [*(f"{line}  " for line in _head(comparison)), ""]
+    lines = [*(f"{markdown_text(line)}  " for line in _head(comparison)), ""]
     if shown:
         lines += [
             "| " + " | ".join(_TITLES) + " |",
             "| " + " | ".join("---:" if i < 5 else "---" for i in range(len(_TITLES))) + " |",
         ]
         for each in shown:
-            cells = (cell.replace("|", "\\|") for cell in _cells(*each))
+            cells = map(markdown_text, _cells(*each))
             lines.append("| " + " | ".join(cells) + " |")
     lines += ["", *(f"{line}  " for line in _tail(comparison, left))]
-    lines += [f"> {one_line(problem)}" for problem in problems]
+    lines += [f"> {markdown_text(problem)}" for problem in problems]
     return plain_spaces("\n".join(lines))
 
 

@@ -106,3 +106,11 @@ def test_the_number_of_boxes_is_limited(count):
     found = boxes(spans, most=50, most_groups=100)
     assert len(found) <= 50 + 100 + 1
     assert found.slice_count == count
+
+
+def test_more_slices_are_exact_in_the_focus():
+    spans = [(10 * i, 10 * i + 1 + i % 3) for i in range(300)]
+    focus = np.zeros(300, np.bool_)
+    focus[100:110] = True
+    found = boxes(spans, most=40, most_groups=20, focus=focus)
+    assert set(range(100, 110)) <= set(found.slice.tolist())

@@ -13,13 +13,11 @@ from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import add_files, complain
-from viewer.cli.commands.open_inputs import open_all, share_programs
+from viewer.cli.commands.open_arms import files_in, open_arms
+from viewer.cli.commands.open_inputs import open_all
 from viewer.cli.session_bookmarks import split_at
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats.folders import look_through
-from viewer.program.executable.executable import Executable
-from viewer.program.program import Program
 from viewer.render.flame_graph.changed_calls import changed_calls
 from viewer.render.flame_graph.svg import write_svg
 from viewer.reports.changed_calls import picture_of
@@ -204,7 +202,7 @@ def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     others = (chosen.others, chosen.fail_if, chosen.noise, chosen.split_at, chosen.relative)
     if any((*others, *splits)):
         parser.error("--null has one arm of whole files, and only the options for files")
-    files = _files(parser, chosen.files)
+    files = files_in(parser, chosen.files)
     workspace, failed = open_all(parser, argparse.Namespace(**{**vars(chosen), "files": files}))
     arm = arm_of(workspace)
     problem = arm_problem(arm)
@@ -237,15 +235,8 @@ def _opened(
     parser: argparse.ArgumentParser, chosen: argparse.Namespace, noise: Noise | None
 ) -> tuple[Comparison | None, list[str], bool]:
     """Return the comparison (None without a profile in each arm), its problems, and any failure."""
-    files, others = _files(parser, chosen.files), _files(parser, chosen.others)
-    a, failed_a = open_all(parser, _of_arm(chosen, files, others))
-    known: dict[str, Program | Executable] = {os.path.abspath(p.path): p for p in a.programs}
-    known |= {os.path.abspath(executable.path): executable for executable in a.executables}
-    b, failed_b = open_all(parser, _of_arm(chosen, others, files), known)
-    share_programs(a, b)
-    share_programs(b, a)
-    failed = failed_a or failed_b
-    problems = [f"A: {text}" for text in _warnings(a)] + [f"B: {text}" for text in _warnings(b)]
+    files = files_in(parser, chosen.files)
+    a, b, problems, failed = open_arms(parser, chosen, files, files_in(parser, chosen.others))
     try:
         choice_a, choice_b = _choice(chosen, a, "A"), _choice(chosen, b, "B")
         if chosen.split_at is not None:
@@ -290,41 +281,6 @@ def _choice(chosen: argparse.Namespace, workspace: Workspace, arm: str) -> RunCh
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
     return all_of(found)
-
-
-def _warnings(workspace: Workspace) -> list[str]:
-    return [text for trace in workspace.traces for text in workspace.warnings(trace)]
-
-
-def _files(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
-    """Return the files, with those in folders in place of these."""
-    found: list[str] = []
-    for path in given:
-        if os.path.isdir(path):
-            inside = [file.path for file in look_through(path).files if file.is_meant]
-            if not inside:
-                parser.error(f"{path}: no profile or ETRecord in this folder")
-            found += inside
-        else:
-            found.append(path)
-    return found
-
-
-def _of_arm(
-    chosen: argparse.Namespace, files: Sequence[str], others: Sequence[str]
-) -> argparse.Namespace:
-    """Return the options for one arm: without those that name a file of the other one."""
-
-    def is_own(text: str) -> bool:
-        def named(paths: Sequence[str]) -> bool:
-            starts = [name for path in paths for name in (path, os.path.basename(path))]
-            return any(text.startswith((f"{name}=", f"{name}:")) for name in starts)
-
-        return named(files) or not named(others)
-
-    lists = ("pair", "method", "identifier_column", "clock", "part")
-    own = {name: list(filter(is_own, getattr(chosen, name))) for name in lists}
-    return argparse.Namespace(**{**vars(chosen), **own, "files": list(files)})
 
 
 def _text(chosen: argparse.Namespace, comparison: Comparison, problems: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from viewer.arrays import Bools
 from viewer.model.text import one_line
 from viewer.render.arrangement import TrackView
 from viewer.render.axis.xmap import Axis
@@ -69,21 +70,20 @@ class TimelineBands:
         most_groups: int,
         cell_ns: float = 0,
         span: tuple[int, int] | None = None,
+        focus: tuple[int, int] | None = None,
     ) -> Boxes:
         """Return the boxes of a trace; their rows are the bands of the layout. See `boxes_of`.
 
         cell_ns: the shortest time that is divided into several groups. span: only slices that are
-        at least partly in this range of the axis, in ns.
+        at least partly in this range of the axis, in ns. focus: a range of which more slices are
+        exact.
         """
         shown, layout = self.traces[trace], self.layout
         slices = shown.trace.slices
         color = palette_of(shown, DEFAULT)
         cell = max(int(cell_ns / float(shown.axis.ns_per_tick)), 1)
         is_zero = slices.start == slices.end
-        is_seen = np.ones(len(slices), np.bool_)
-        if span is not None:
-            first, last = (shown.axis.to_ticks_floor(ns) for ns in span)
-            is_seen = (slices.start <= last) & (slices.end >= first)
+        is_seen, is_in_focus = self._is_within(trace, span), self._is_within(trace, focus)
         parts = []
         for kind in (BandKind.ROW, BandKind.STRIP):
             own = np.flatnonzero((layout.kind == kind) & (layout.trace == trace))
@@ -100,9 +100,19 @@ class TimelineBands:
                 most=most if kind == BandKind.ROW else most // 4,
                 most_groups=most_groups if kind == BandKind.ROW else most_groups // 4,
                 least_cell=cell,
+                focus=None if focus is None else is_in_focus[number],
             )
             parts.append(found)
         return Boxes.joined(parts)
+
+    def _is_within(self, trace: int, span: tuple[int, int] | None) -> Bools:
+        """Return which slices of a trace are at least partly in a range of the axis."""
+        shown, slices = self.traces[trace], self.traces[trace].trace.slices
+        if span is None:
+            return np.ones(len(slices), np.bool_)
+        first, last = (shown.axis.to_ticks_floor(ns) for ns in span)
+        found: Bools = (slices.start <= last) & (slices.end >= first)
+        return found
 
 
 def timeline_bands(

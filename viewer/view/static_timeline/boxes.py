@@ -85,19 +85,24 @@ def boxes_of(
     most: int,
     most_groups: int,
     least_cell: int = 1,
+    focus: Bools | None = None,
 ) -> Boxes:
     """Return at most about `most + most_groups` boxes for some slices.
 
     slices: the starts and ends of the slices, in ticks, sorted by (row, start); those of a row do
     not overlap. row, number, color: of each. The `most` longest are exact; if several are equally
     long, those that are spread evenly. Others are grouped by cells of time, which are at least
-    `least_cell` ticks and as long as needed for `most_groups`.
+    `least_cell` ticks and as long as needed for `most_groups`. focus: of some slices, a quarter of
+    `most` more are exact, the longest of them.
     """
     start, end = slices
     if not len(start):
         return Boxes.joined([])
     length = durations(start, end)
     is_exact = _longest(length, most)
+    if focus is not None:
+        own = np.flatnonzero(focus & ~is_exact)
+        is_exact[own[_longest(length[own], most // 4)]] = True
     first, is_group = _runs(start, row, is_exact, most_groups, int(end.max()), least_cell)
     last = np.append(first[1:], len(start)) - 1
     count = last - first + 1

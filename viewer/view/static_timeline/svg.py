@@ -112,7 +112,7 @@ def timeline_svg(
 def timeline_style() -> str:
     """Return the style sheet of all pictures of timelines: light, and dark if preferred."""
     light, dark = (_rules(is_dark) for is_dark in (False, True))
-    media = "@media (prefers-color-scheme: dark)"
+    media = "@media screen and (prefers-color-scheme: dark)"
     return f"{light}\n{media} {{\n{dark}\n}}"
 
 

@@ -1,0 +1,101 @@
+"""`opscope report`: what profiles show, as one HTML file to send, or as Markdown for a ticket."""
+
+from __future__ import annotations
+
+import argparse
+
+from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.changes.paths.path_rows import comparison_by
+from viewer.cli.arguments import add_files, complain
+from viewer.cli.commands.open_arms import files_in, open_arms
+from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.codecs.atomic_file import NothingToExport, is_same_file, write_whole
+from viewer.html_report.markdown import report_markdown
+from viewer.html_report.options import ComparedReport, ReportOptions
+from viewer.html_report.report import write_report
+from viewer.workspace.comparison_arms import arm_of, arm_problem
+from viewer.workspace.recording_order import order_note
+from viewer.workspace.workspace import Workspace
+
+_PAGES, _MARKDOWN = (".html", ".htm"), (".md", ".markdown")
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments after its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope report",
+        usage="opscope report FILE [FILE ...] [--with B [B ...]] -o OUT.html [options]\n"
+        "       opscope report FILE [FILE ...] [--with B [B ...]] --markdown [-o OUT.md] [options]",
+        description="Write one HTML file of at most 5 MB with findings, timeline, operators, "
+        "source and the origin of every figure. It opens in any browser, without a network, and "
+        "in Opscope again. --markdown is for tickets and pull requests.",
+    )
+    add_files(parser, "+")
+    parser.add_argument(
+        "--with",
+        dest="others",
+        nargs="+",
+        metavar="B",
+        help="the files of another arm: the report includes a comparison, as of opscope compare",
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", help=".html, or .md for Markdown")
+    parser.add_argument(
+        "--markdown", action="store_true", help="write Markdown, to the standard output without -o"
+    )
+    parser.add_argument(
+        "--no-source", action="store_true", help="leave out the text of the model's source"
+    )
+    parser.add_argument("--title", default="", help="title of the report (default: the file)")
+    chosen = parser.parse_args(arguments)
+    output = chosen.output or ""
+    markdown = chosen.markdown or output.lower().endswith(_MARKDOWN)
+    if not markdown and not output:
+        parser.error("give -o OUT.html, or --markdown")
+    if output and not output.lower().endswith(_MARKDOWN if markdown else _PAGES):
+        suffixes = _MARKDOWN if chosen.markdown else (*_PAGES, *_MARKDOWN)
+        parser.error(f"{output}: the name must end in one of {', '.join(suffixes)}")
+    if any(is_same_file(path, output) for path in (*chosen.files, *(chosen.others or ()))):
+        parser.error(f"{output}: this is an input file and would be overwritten")
+    workspace, compared, failed = _opened(parser, chosen)
+    if workspace is None:
+        return 1
+    options = ReportOptions(chosen.title, not chosen.no_source, compared)
+    try:
+        if not markdown:
+            write_report(workspace, output, options)
+        elif output:
+            write_whole(output, report_markdown(workspace, options).encode("utf-8", "replace"))
+        else:
+            print(report_markdown(workspace, options), end="")
+    except NothingToExport as error:
+        complain(str(error))
+        return 1
+    except OSError as error:
+        complain(f"{output}: it cannot be written ({error.strerror or error})")
+        return 1
+    return 1 if failed else 0
+
+
+def _opened(
+    parser: argparse.ArgumentParser, chosen: argparse.Namespace
+) -> tuple[Workspace | None, ComparedReport | None, bool]:
+    """Return the open files, the comparison if there are two arms, and whether anything failed.
+
+    None instead of the files if nothing can be reported; it is said why.
+    """
+    if not chosen.others:
+        workspace, failed = open_all(parser, chosen)
+        warn(workspace)
+        return (workspace if workspace.paths else None), None, failed
+    files, others = files_in(parser, chosen.files), files_in(parser, chosen.others)
+    a, b, problems, failed = open_arms(parser, chosen, files, others)
+    arm_a, arm_b = arm_of(a), arm_of(b)
+    for name, arm in (("A", arm_a), ("B", arm_b)):
+        problem = arm_problem(arm)
+        if problem:
+            complain(f"arm {name}: {problem}")
+            return None, None, True
+    found = comparison_by(arm_a, arm_b, CALLS)
+    order = order_note(arm_a, arm_b)
+    notes = [*problems, *found.notes, *([order] if order else [])]
+    return a, ComparedReport(found, b, notes), failed

@@ -1,0 +1,161 @@
+"""What a report is about: the profiles that it shows in detail, each with its analyses.
+
+Everything is computed from a workspace as in the window and in the commands, and once.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from viewer.analysis.cost.costs import CostTable
+from viewer.analysis.findings.findings import FindingsAnalysis
+from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.summary.summary import Summary, summary_of
+from viewer.html_report.options import Limits, ReportOptions
+from viewer.html_report.short_paths import short_paths
+from viewer.model.inference_views import Inferences
+from viewer.model.scope import STEADY, WHOLE
+from viewer.view.clock_groups import ClockGroup, clock_groups
+from viewer.view.open_trace import OpenTrace, views_of
+from viewer.workspace.estimates import of_workspace
+from viewer.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """One profile that is shown in detail.
+
+    number: among those of the report. workspace: that of the report, with these profiles alone.
+    name: its file, unique among them. arm: "A" or "B" in a comparison of two workspaces, else "".
+    """
+
+    number: int
+    workspace: Workspace
+    shown: OpenTrace
+    name: str
+    arm: str = ""
+
+    @cached_property
+    def title(self) -> str:
+        """Its file, with its arm: "A · run.etdp"."""
+        return f"{self.arm} · {self.name}" if self.arm else self.name
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Its main figures, without the warm-up."""
+        shown = self.shown
+        return summary_of(
+            self.findings,
+            shown.delegation,
+            STEADY,
+            shown.axis.ns_per_tick,
+            of_workspace(self.workspace),
+        )
+
+    @property
+    def findings(self) -> FindingsAnalysis:
+        """Its findings."""
+        return self.shown.findings
+
+    @cached_property
+    def costs(self) -> CostTable:
+        """The costs of operators in the whole trace, as in `opscope stats`."""
+        return self.shown.costs.table(WHOLE)
+
+    def groups(self, key: str) -> GroupTable | None:
+        """Return the statistics by a key in the whole trace, None if it has no such groups."""
+        if key not in self._groups:
+            grouping = self.shown.grouping
+            self._groups[key] = None if grouping.missing(key) else grouping.by(key)
+        return self._groups[key]
+
+    @cached_property
+    def _groups(self) -> dict[str, GroupTable | None]:
+        return {}
+
+    @cached_property
+    def key(self) -> str:
+        """What its time is listed by: operators, or names if no slice has an operator."""
+        return "name" if self.shown.grouping.missing("operator") else "operator"
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """The profiles of one clock: all shown traces of their workspace, and the group of these."""
+
+    traces: Sequence[OpenTrace]
+    group: ClockGroup
+    profiles: Sequence[Profile]
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """Everything that a report is made of.
+
+    profiles: those shown in detail; others: how many are not. axes: their clocks.
+    """
+
+    workspace: Workspace
+    options: ReportOptions
+    limits: Limits
+    profiles: Sequence[Profile]
+    others: int
+    axes: Sequence[Axes]
+
+    @property
+    def workspaces(self) -> Sequence[Workspace]:
+        """All workspaces of the report: one, or that of each arm."""
+        other = self.options.compared.other if self.options.compared else None
+        return [self.workspace] if other is None else [self.workspace, other]
+
+    @property
+    def title(self) -> str:
+        """The title of the report."""
+        if self.options.title:
+            return self.options.title
+        names = [profile.name for profile in self.profiles]
+        names = names or [os.path.basename(path) for path in self.workspace.paths]
+        more = f" and {len(names) + self.others - 1} more" if len(names) + self.others > 1 else ""
+        if self.options.compared is not None and len(names) > 1:
+            return f"{names[0]} → {names[-1]}"
+        return f"{names[0]}{more}" if names else "Report"
+
+
+def contents_of(workspace: Workspace, options: ReportOptions, limits: Limits) -> Contents:
+    """Return the contents of a report of a workspace, and of the other arm of a comparison."""
+    other = options.compared.other if options.compared else None
+    spaces = [workspace] if other is None else [workspace, other]
+    each = limits.profiles if other is None else max(limits.profiles // 2, 1)
+    if other is not None:
+        each = 1
+    profiles: list[Profile] = []
+    axes: list[Axes] = []
+    for space, arm in zip(spaces, ("A", "B") if other is not None else ("",), strict=True):
+        fewer = _only(space, each)
+        shown = list(views_of(fewer, {Inferences.AS_RUN}, {}).values())
+        names = short_paths(one.file.path for one in shown)
+        own = [
+            Profile(len(profiles) + i, fewer, one, names[one.file.path], arm)
+            for i, one in enumerate(shown)
+        ]
+        profiles += own
+        axes += [
+            Axes(shown, group, [own[i] for i in group.traces])
+            for group in clock_groups(shown)
+            if group.traces
+        ]
+    count = sum(len(space.traces) for space in spaces)
+    return Contents(workspace, options, limits, profiles, count - len(profiles), axes)
+
+
+def _only(space: Workspace, most: int) -> Workspace:
+    """Return a workspace with its first profiles; its links and choices stay."""
+    if len(space.traces) <= most:
+        return space
+    fewer = copy.copy(space)
+    fewer.traces = space.traces[:most]
+    return fewer

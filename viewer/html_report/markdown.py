@@ -1,0 +1,75 @@
+"""A report as Markdown, for tickets and pull requests: the main figures, findings and tables.
+
+Names come from files of strangers, and are escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viewer import __version__
+from viewer.codecs.atomic_file import NothingToExport
+from viewer.export.tables.statistics import group_row
+from viewer.html_report.contents import Contents, Profile, contents_of
+from viewer.html_report.options import Limits, ReportOptions
+from viewer.html_report.report import NOTHING
+from viewer.html_report.sections.costs import FIGURES, figure_cells
+from viewer.html_report.sections.overview import findings_of, key_figures
+from viewer.html_report.short_paths import short_paths
+from viewer.model.text import markdown_text
+from viewer.model.times import counted, plain_spaces
+from viewer.reports.compare_text import compare_markdown
+from viewer.workspace.workspace import Workspace
+
+_MOST_ROWS = 10
+
+
+def report_markdown(workspace: Workspace, options: ReportOptions | None = None) -> str:
+    """Return a report of the open files as Markdown. Raises NothingToExport."""
+    if workspace.is_empty:
+        raise NothingToExport(NOTHING)
+    contents = contents_of(workspace, options or ReportOptions(), Limits())
+    lines = [f"## {markdown_text(contents.title)}", ""]
+    if contents.options.compared is not None:
+        compared = contents.options.compared
+        lines += ["### Comparison", ""]
+        lines += [compare_markdown(compared.comparison, compared.problems), ""]
+    for profile in contents.profiles:
+        lines += _profile(profile, named=len(contents.profiles) > 1)
+    if contents.others:
+        lines += [f"{counted(contents.others, 'more profile')} not shown.", ""]
+    return plain_spaces("\n".join([*lines, *_origin(contents)]) + "\n")
+
+
+def _profile(profile: Profile, *, named: bool) -> list[str]:
+    lines = [f"### {markdown_text(profile.title)}", ""] if named else []
+    figures = "; ".join(f"{meaning}: **{value}**" for value, meaning in key_figures(profile))
+    lines += [figures, ""]
+    found = findings_of(profile)
+    lines += ["**Findings**", ""] if found else []
+    lines += [
+        f"1. **{markdown_text(one.title)}** ({one.severity.key}): {markdown_text(one.detail)}" for one in found
+    ]
+    return [*lines, *([""] if found else []), *_table(profile)]
+
+
+def _table(profile: Profile) -> list[str]:
+    groups = profile.groups(profile.key)
+    if groups is None or not len(groups.groups):
+        return []
+    rate = profile.shown.axis.ns_per_tick
+    rows = [
+        [*(cell.text for cell in figure_cells(group_row("", rate, group))), markdown_text(group.label)]
+        for group in groups.groups[:_MOST_ROWS]
+    ]
+    titles = [*(title for title, _ in FIGURES), profile.key.capitalize()]
+    lines = ["| " + " | ".join(titles) + " |", "|" + " ---: |" * len(FIGURES) + " --- |"]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    rest = len(groups.groups) - len(rows)
+    return [*lines, "", *([f"{counted(rest, 'more row')}.", ""] if rest > 0 else [])]
+
+
+def _origin(contents: Contents) -> Sequence[str]:
+    paths = dict.fromkeys(path for space in contents.workspaces for path in space.paths)
+    names = ", ".join(markdown_text(name) for name in short_paths(paths).values())
+    return [f"From {names}, by Opscope {__version__}."]

@@ -1,0 +1,182 @@
+"""Writes a report: one HTML file that needs nothing else, of at most `MOST_BYTES`.
+
+Its policy allows no network, and only the one script and the one style sheet in it, by their hash.
+If it would be too large, everything in it is halved until it fits.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from viewer import __version__
+from viewer.codecs.atomic_file import NothingToExport, WriteCancelled, replacing
+from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
+from viewer.html_report.contents import Contents, contents_of
+from viewer.html_report.html import embedded_json, text
+from viewer.html_report.options import MOST_BYTES, Limits, ReportOptions
+from viewer.html_report.places import Places
+from viewer.html_report.sections.comparison import comparison
+from viewer.html_report.sections.costs import modules, operators
+from viewer.html_report.sections.delegation import delegation
+from viewer.html_report.sections.memory import memory
+from viewer.html_report.sections.overview import overview
+from viewer.html_report.sections.provenance import provenance
+from viewer.html_report.sections.source_lines import source_lines
+from viewer.html_report.sections.timelines import timelines
+from viewer.html_report.short_paths import short_paths
+from viewer.html_report.timeline_data import NAME, VERSION, timeline_data
+from viewer.resources import resource
+from viewer.view.static_timeline.svg import timeline_style
+from viewer.workspace.workspace import Workspace
+
+NOTHING = "Nothing to report: open a profile, an ETRecord or a program file"
+_MOST_HALVINGS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReport:
+    """What was written: the size of the file, and how many slices it has exactly, of how many."""
+
+    size: int
+    exact: int
+    slices: int
+
+
+def write_report(
+    workspace: Workspace,
+    path: str | os.PathLike[str],
+    options: ReportOptions | None = None,
+    progress: Progress = no_progress,
+    cancelled: Cancelled = never_cancelled,
+) -> WrittenReport:
+    """Write a report of the open files as one HTML file; the file is replaced atomically.
+
+    The workspace may be a copy of one that changes meanwhile. Raises NothingToExport,
+    WriteCancelled, and OSError as `viewer.codecs.atomic_file.replacing` does.
+    """
+    page, written = report_page(workspace, options or ReportOptions(), progress, cancelled)
+    with replacing(path) as file:
+        file.write(page)
+    return written
+
+
+def report_page(
+    workspace: Workspace,
+    options: ReportOptions,
+    progress: Progress = no_progress,
+    cancelled: Cancelled = never_cancelled,
+) -> tuple[bytes, WrittenReport]:
+    """Return a report as UTF-8, and what is in it. Raises NothingToExport and WriteCancelled."""
+    if workspace.is_empty:
+        raise NothingToExport(NOTHING)
+    limits = Limits()
+    for _ in range(_MOST_HALVINGS):
+        contents = contents_of(workspace, options, limits)
+        page, exact = _page(contents, progress, cancelled)
+        encoded = page.encode("utf-8", "replace")
+        if len(encoded) <= MOST_BYTES:
+            break
+        limits = limits.halved()
+    slices = sum(len(profile.shown.trace.slices) for profile in contents.profiles)
+    return encoded, WrittenReport(len(encoded), exact, slices)
+
+
+def _page(contents: Contents, progress: Progress, cancelled: Cancelled) -> tuple[str, int]:
+    """Return the page, and the number of its exact slices."""
+    steps = 10
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        progress(done, steps)
+        if cancelled():
+            raise WriteCancelled
+
+    places = Places()
+    data: dict[str, Any] = timeline_data(contents, places)
+    exact = sum(profile["exact"] for axis in data["axes"] for profile in axis["profiles"])
+    step()
+    sections = []
+    make: Callable[[], str]
+    for make in (
+        lambda: overview(contents),
+        lambda: timelines(contents, exact),
+        lambda: operators(contents, places),
+        lambda: source_lines(contents, places),
+        lambda: modules(contents),
+        lambda: delegation(contents),
+        lambda: memory(contents),
+        lambda: comparison(contents),
+        lambda: provenance(contents, cancelled),
+    ):
+        sections.append(make())
+        step()
+    data["places"] = places.sets
+    names = short_paths(places.files)
+    data["files"] = [names[path] for path in places.files]
+    return _document(contents, [one for one in sections if one], data), exact
+
+
+def _document(contents: Contents, sections: list[str], data: dict[str, Any]) -> str:
+    script = resource("report", "report.js").read_text(encoding="utf-8")
+    style = resource("report", "report.css").read_text(encoding="utf-8") + timeline_style()
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    title = text(contents.title)
+    body = "\n".join(sections)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="generator" content="Opscope {html.escape(__version__)}, report {VERSION}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} · Opscope</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+{_head(contents)}
+<nav aria-label="Sections"><ul>{_links(sections)}</ul></nav>
+</header>
+<main>
+{body}
+</main>
+{embedded_json(NAME, data)}
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _head(contents: Contents) -> str:
+    """Return the names of the files."""
+    paths = dict.fromkeys(path for space in contents.workspaces for path in space.paths)
+    names = list(short_paths(paths).values())
+    shown = ", ".join(text(name) for name in names[:6])
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return f"<p><small>{shown}{more}</small></p>"
+
+
+def _links(sections: list[str]) -> str:
+    found = []
+    for one in sections:
+        name = one.split('id="', 1)[1].split('"', 1)[0]
+        title = one.split(f'<h2 id="{name}-title">', 1)[1].split("</h2>", 1)[0]
+        found.append(f'<li><a href="#{name}">{title}</a></li>')
+    return "".join(found)

@@ -1,0 +1,131 @@
+"""The comparison in a report: the answer in a sentence, where the change comes from, and rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.joined import Row as ComparedRow
+from viewer.html_report.contents import Contents
+from viewer.html_report.html import Cell, Row, figures, paragraph, section, table, text
+from viewer.model.times import counted
+from viewer.reports.compare import compare_facts
+from viewer.reports.compare_sentences import explanation, headline, whole_inference, whole_name
+from viewer.reports.compare_text import (
+    RELATIVE,
+    WORDS,
+    change_text,
+    difference_text,
+    drift_text,
+    interval_text,
+    median_text,
+    reason_text,
+)
+
+_WIDTH, _BAR, _STEP, _LABELS = 640, 16, 24, 150
+
+
+def comparison(contents: Contents) -> str:
+    """Return the comparison; "" if there is none."""
+    compared = contents.options.compared
+    if compared is None:
+        return ""
+    found = compared.comparison
+    facts = compare_facts(found, compared.problems)
+    verdict, figure = whole_inference(found.inference, found.inference_drift)
+    arms = [(_arm(facts["arms"][name]), name.upper()) for name in ("a", "b")]
+    notes = [RELATIVE] if found.is_relative else []
+    notes += list(compared.problems)
+    return section(
+        "comparison",
+        "Comparison",
+        f'<p class="answer">{text(headline(found), 1000)}</p>',
+        paragraph(explanation(found)),
+        figures([(verdict, f"B, {whole_name(found)}"), *arms]),
+        paragraph(figure),
+        _waterfall(facts["waterfall"]),
+        _rows(contents, found),
+        *(paragraph(note, "note") for note in notes),
+    )
+
+
+def _arm(arm: dict[str, Any]) -> str:
+    runs, sessions = sum(arm["runs"]), arm["sessions"]
+    return f"{counted(sessions, 'session')}, {counted(runs, 'inference')}"
+
+
+def _waterfall(fall: dict[str, Any] | None) -> str:
+    """Return the way from the time of A to that of B: what each kind of row adds."""
+    if fall is None:
+        return ""
+    steps = [
+        ("common factor", fall["common_ns"]),
+        ("pairs", fall["pairs_ns"]),
+        ("only in A", fall["only_a_ns"]),
+        ("only in B", fall["only_b_ns"]),
+        ("in no row", fall["rest_ns"]),
+    ]
+    bars = [("A", 0, fall["a_ns"], median_text(fall["a_ns"]), "whole")]
+    at = fall["a_ns"]
+    for name, ns in steps:
+        if ns:
+            kind = "slower" if ns > 0 else "faster"
+            bars.append((name, at, at + ns, difference_text(ns), kind))
+        at += ns
+    bars.append(("B", 0, fall["b_ns"], median_text(fall["b_ns"]), "whole"))
+    ends = [end for bar in bars for end in bar[1:3]]
+    low, high = min(0, *ends), max(1, *ends)
+    scale = (_WIDTH - 2 * _LABELS) / (high - low)
+    height = _STEP * len(bars)
+    lines = [
+        f'<svg class="waterfall" viewBox="0 0 {_WIDTH} {height}" role="img">'
+        "<title>From the time of A to that of B</title>"
+    ]
+    for number, (name, start, end, amount, kind) in enumerate(bars):
+        y = number * _STEP + 4
+        x = _LABELS + (min(start, end) - low) * scale
+        wide = max(abs(end - start) * scale, 1)
+        lines.append(
+            f'<text x="{_LABELS - 8}" y="{y + 12}" text-anchor="end">{text(name)}</text>'
+            f'<rect class="{kind}" x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{_BAR}"/>'
+            f'<text x="{x + wide + 6:.1f}" y="{y + 12}">{text(amount)}</text>'
+        )
+    return "\n".join([*lines, "</svg>"])
+
+
+_TITLES = ("Δ", "Change", "95 % interval", "A", "B", "Verdict", "Pair", "What")
+
+
+def _rows(contents: Contents, found: Comparison) -> str:
+    every = sorted(
+        zip(found.rows, found.compared, found.drifts, strict=True),
+        key=lambda each: (each[1].verdict not in _PROVEN, -abs(each[1].change_ns)),
+    )
+    most = contents.limits.rows
+    rows = [_row(*each) for each in every[:most]]
+    rest = len(every) - most
+    more = paragraph(counted(rest, "more row"), "note") if rest > 0 else ""
+    return table("Rows of A and B, proven changes first", _TITLES, rows, left=3) + more
+
+
+_PROVEN = (Verdict.SLOWER, Verdict.FASTER)
+
+
+def _row(row: ComparedRow, one: Compared, drift: float | None) -> Row:
+    verdict = WORDS[one.verdict]
+    if one.doubt is not None:
+        verdict += f": {reason_text(one.doubt)}"
+    verdict += f"; {drifting}" if (drifting := drift_text(drift, one)) else ""
+    return Row(
+        [
+            Cell(difference_text(one.change_ns) if one.change_ns else "", one.change_ns),
+            Cell(change_text(one), one.change),
+            Cell(interval_text(one)),
+            Cell(median_text(one.a_ns), one.a_ns),
+            Cell(median_text(one.b_ns), one.b_ns),
+            Cell(verdict),
+            Cell(row.grade.value.replace("_", " ")),
+            Cell(row.label),
+        ],
+        {"verdict": one.verdict.value},
+    )

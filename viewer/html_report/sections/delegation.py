@@ -1,0 +1,114 @@
+"""Delegation in a report: time in delegates and outside of them, and why slices are not linked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from viewer.html_report.contents import Contents, Profile
+from viewer.html_report.html import Cell, Row, figures, paragraph, section, table, text
+from viewer.model.times import counted, format_share, format_time
+from viewer.reports.delegation import UPPER_BOUND, delegation_facts
+
+Facts = dict[str, Any]
+
+
+def delegation(contents: Contents) -> str:
+    """Return the delegates of every profile whose runtime calls any."""
+    parts, known = list[str](), dict[int, Facts]()
+    for profile in contents.profiles:
+        if not profile.summary.delegation:
+            continue
+        space = profile.workspace
+        facts = known.setdefault(id(space), delegation_facts(space))
+        own = next(one for one in facts["files"] if one["path"] == profile.shown.file.path)
+        if len(contents.profiles) > 1:
+            parts.append(f"<h3>{text(profile.title)}</h3>")
+        parts.append(_profile(contents, profile, own))
+    return section("delegation", "Delegation", *parts)
+
+
+def _profile(contents: Contents, profile: Profile, facts: Facts) -> str:
+    whole, most = facts["whole_ns"], contents.limits.rows
+    amounts = [
+        (f"{format_time(facts[f'{key}_ns'])} ({_share(facts[f'{key}_ns'], whole)})", name)
+        for name, key in (
+            ("delegates", "delegated"),
+            ("not delegated", "outside"),
+            ("no operator", "neither"),
+        )
+    ]
+    delegates = [
+        Row(
+            [
+                _time(row["time_ns"]),
+                _ratio(row["share"]),
+                _time(row["unattributed_ns"]),
+                _count(None if row["operators"] is None else len(row["operators"])),
+                Cell(row["label"]),
+                Cell(_instruction(row)),
+            ]
+        )
+        for row in facts["delegates"][:most]
+    ]
+    outside = [
+        Row([_time(r["time_ns"]), _ratio(r["share"]), _count(r["slices"]), Cell(r["label"])])
+        for r in facts["stayed_outside"][:most]
+    ]
+    title = profile.title
+    return "\n".join(
+        [
+            figures(amounts),
+            table(f"Delegates in {title}", _DELEGATES, delegates, left=2),
+            _rest(len(facts["delegates"]) - most, "more delegate call"),
+            table(f"Not delegated in {title} ({UPPER_BOUND})", _OUTSIDE, outside, left=1),
+            _rest(len(facts["stayed_outside"]) - most, "more row"),
+            _links(facts),
+        ]
+    )
+
+
+_DELEGATES = ("Time", "Share", "Unattributed", "Operators", "Delegate", "Instruction")
+_OUTSIDE = ("Time", "Share", "Count", "Operators")
+
+
+def _links(facts: Facts) -> str:
+    found = facts["coverage"]
+    if not found["linkable"]:
+        return paragraph("Links: no slice is linkable.", "note")
+    items = "".join(
+        f"<li>{text(counted(row['slices'], 'slice'))}: {text(row['reason'])}"
+        f"{'' if row['linkable'] else ' (not linkable)'}</li>"
+        for row in facts["unlinked"]
+    )
+    linked = (
+        f"Links: {found['linked']} of {found['linkable']} linkable slices, "
+        f"{_share(found['of_time'] or 0, 1)} of linkable time."
+    )
+    return paragraph(linked, "note") + (f"<ul>{items}</ul>" if items else "")
+
+
+def _instruction(row: Facts) -> str:
+    number = row["instruction_id"]
+    parts: Sequence[str] = [row["method"] or "", "" if number is None else f"instruction {number}"]
+    return " · ".join(filter(None, parts))
+
+
+def _rest(count: int, noun: str) -> str:
+    return paragraph(counted(count, noun), "note") if count > 0 else ""
+
+
+def _time(ns: int | None) -> Cell:
+    return Cell("") if ns is None else Cell(format_time(ns), ns)
+
+
+def _ratio(share: float | None) -> Cell:
+    return Cell("") if share is None else Cell(_share(share, 1), share)
+
+
+def _count(count: int | None) -> Cell:
+    return Cell("" if count is None else str(count), count)
+
+
+def _share(part: float, whole: float) -> str:
+    return format_share(part, whole) if whole else ""

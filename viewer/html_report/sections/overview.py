@@ -1,0 +1,95 @@
+"""The head of a report: what it is about, its key figures, warnings and findings."""
+
+from __future__ import annotations
+
+from viewer.analysis.findings.finding import Finding, share_text
+from viewer.html_report.contents import Contents, Profile
+from viewer.html_report.html import details, figures, paragraph, section, text
+from viewer.model.scope import STEADY, left_out
+from viewer.model.times import counted, format_time, group_digits, tick_to_ns
+
+_MOST_FINDINGS = 8
+
+
+def overview(contents: Contents) -> str:
+    """Return the key figures and the findings of every profile shown in detail."""
+    several = len(contents.profiles) > 1
+    parts = [_profile(contents, one, named=several) for one in contents.profiles]
+    if contents.others:
+        parts.append(
+            paragraph(
+                f"{counted(contents.others, 'more profile')} listed below without details.", "note"
+            )
+        )
+    return section("summary", "Summary and findings", *parts)
+
+
+def key_figures(profile: Profile) -> list[tuple[str, str]]:
+    """Return the main figures of a profile, as (value, meaning)."""
+    summary, shown = profile.summary, profile.shown
+    rate = shown.axis.ns_per_tick
+    found: list[tuple[str, str]] = []
+    median = summary.median
+    if median is not None:
+        what = f"median of {counted(median.runs, 'inference')}"
+        found.append((format_time(tick_to_ns(median.ticks, rate)), what))
+    elif any(shown.file.inferences()):
+        found.append((format_time(tick_to_ns(summary.whole, rate)), "all inferences"))
+    else:
+        found.append((format_time(tick_to_ns(summary.span, rate)), "duration"))
+        found.append((format_time(tick_to_ns(summary.whole, rate)), summary.busy or "busy time"))
+    if summary.slowest is not None:
+        found.append((format_time(tick_to_ns(summary.slowest.ticks, rate)), "slowest inference"))
+    if summary.delegation is not None:
+        report = summary.delegation
+        found.append((share_text(report.delegated, report.whole), "delegated"))
+    slices = len(shown.file.slices) - shown.file.slices.derived_count
+    found.append((group_digits(slices), f"slices on {counted(len(shown.file.tracks), 'track')}"))
+    return found
+
+
+def findings_of(profile: Profile) -> tuple[Finding, ...]:
+    """Return the findings of a profile that a report lists, the largest gain first."""
+    return tuple(profile.summary.findings.found[:_MOST_FINDINGS])
+
+
+def _profile(contents: Contents, profile: Profile, *, named: bool) -> str:
+    heading = f"<h3>{text(profile.title)}</h3>" if named else ""
+    trace = profile.shown.file
+    warnings = [paragraph(one, "warning") for one in profile.workspace.warnings(trace)]
+    outliers = profile.summary.outliers
+    if outliers is not None:
+        warnings.append(
+            paragraph(f"{outliers.text}, which skews the figures of all inferences.", "warning")
+        )
+    note = left_out(trace, STEADY).text
+    return "\n".join(
+        [
+            heading,
+            *warnings,
+            figures(key_figures(profile)),
+            paragraph(note, "note"),
+            _findings(profile),
+        ]
+    )
+
+
+def _findings(profile: Profile) -> str:
+    found = profile.summary.findings
+    items = "\n".join(
+        f'<li class="{text(one.severity.key)}"><strong>{text(one.title)}</strong> '
+        f'<span class="severity">{text(one.severity.key)}</span>'
+        f"{paragraph(one.detail)}{paragraph(f'Rule: {one.rule}', 'rule')}</li>"
+        for one in findings_of(profile)
+    )
+    listed = f'<ol class="findings">{items}</ol>' if items else paragraph("No findings.", "note")
+    passed = sum(one.applicable for one in found.not_reported)
+    rest = len(found.found) - len(findings_of(profile)) + found.left_out
+    more = [f"{counted(rest, 'more finding')} with a smaller gain"] if rest else []
+    more += [f"{counted(passed, 'check')} passed"] if passed else []
+    checks = "".join(
+        f"<li>{text(one.family.title)}: {text(one.why, 500)}</li>" for one in found.not_reported
+    )
+    return listed + details(
+        ", ".join(more) or "Checks without a finding", f"<ul>{checks}</ul>" if checks else ""
+    )

@@ -1,0 +1,241 @@
+"""The slices of a report as data for its script, and for Opscope, which opens a report again.
+
+Times are ticks of each profile, as differences: how long after the box before it on its row a box
+starts, and how long it is. So numbers are short, exact, and smaller than 2**53 in any usual trace.
+A box is a slice, or a group of several that says how many they are and how long they last together.
+`viewer.formats.report` reads what `timeline_data` writes; `VERSION` changes with the form.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from viewer.analysis.cost.lines import place_of
+from viewer.arrays import Ints
+from viewer.html_report.contents import Axes, Contents, Profile
+from viewer.html_report.places import Places
+from viewer.model.intervals import durations
+from viewer.model.queries import foreign
+from viewer.model.text import one_line
+from viewer.model.trace import Trace
+from viewer.render.axis.xmap import XMap
+from viewer.render.counter_raster import CounterRaster
+from viewer.render.layout import BandKind
+from viewer.render.palette import edge_rgb, fills, label_colors
+from viewer.view.clock_groups import group_caption, group_title
+from viewer.view.static_timeline.bands import TimelineBands, timeline_bands
+from viewer.view.static_timeline.boxes import GROUP, Boxes
+from viewer.view.visible_range import FirstView, first_view
+
+VERSION = 1
+NAME = "opscope-timeline"  # of the element with the data
+_COUNTER_COLUMNS = 1200
+_MOST_COUNTERS = 40
+_TRACK_LETTERS = 200
+_NONE = -1
+
+
+def timeline_data(contents: Contents, places: Places) -> dict[str, Any]:
+    """Return the timelines of a report as JSON values."""
+    slices = sum(len(one.shown.trace.slices) for one in contents.profiles)
+    axes = [_axis_data(contents, axis, places, max(slices, 1)) for axis in contents.axes]
+    return {
+        "version": VERSION,
+        "colors": [_colors(is_dark) for is_dark in (False, True)],
+        "axes": axes,
+    }
+
+
+def bands_of(contents: Contents, axis: Axes) -> TimelineBands:
+    """Return the rows of one clock that a report shows."""
+    return timeline_bands(axis.traces, axis.group, contents.limits.bands)
+
+
+def first_view_of(axis: Axes) -> FirstView:
+    """Return the part of a clock's axis that a report shows first, as the window does."""
+    return first_view([axis.traces[i] for i in axis.group.traces], axis.group.span_ns)
+
+
+def _colors(is_dark: bool) -> dict[str, list[str]]:
+    of_theme = fills(is_dark)
+    return {
+        "fill": [f"#{color:06x}" for color in of_theme],
+        "label": [f"#{color:06x}" for color in label_colors(is_dark)],
+        "edge": [f"#{color if is_dark else edge_rgb(color):06x}" for color in of_theme],
+    }
+
+
+def _axis_data(contents: Contents, axis: Axes, places: Places, slices: int) -> dict[str, Any]:
+    bands = bands_of(contents, axis)
+    layout, view = bands.layout, first_view_of(axis)
+    limits = contents.limits
+    profiles = []
+    for profile, number in zip(axis.profiles, axis.group.traces, strict=True):
+        share = len(profile.shown.trace.slices) / slices
+        boxes = bands.boxes(
+            number,
+            most=max(int(limits.slices * share), limits.slices // 20),
+            most_groups=max(int(limits.groups * share), limits.groups // 20),
+            focus=(view.t0, view.t1),
+        )
+        profiles.append(_profile_data(bands, profile, boxes, places, limits.letters))
+    return {
+        "title": group_title(axis.group, axis.traces),
+        "caption": group_caption(axis.group, axis.traces),
+        "span": list(bands.span_ns),
+        "view": [view.t0, view.t1],
+        "note": view.note,
+        "left_out": bands.left_out,
+        "height": layout.total_height,
+        "bands": {
+            "kind": layout.kind.tolist(),
+            "y": layout.y.tolist(),
+            "height": layout.height.tolist(),
+            "slice_height": layout.slice_height.tolist(),
+            "title": [title[: limits.letters] for title in bands.titles],
+        },
+        "profiles": profiles,
+        "counters": _counters(bands),
+    }
+
+
+def _profile_data(
+    bands: TimelineBands, profile: Profile, boxes: Boxes, places: Places, letters: int
+) -> dict[str, Any]:
+    """Return the boxes of one profile; `letters` limits its names."""
+    shown, trace = profile.shown, profile.shown.trace
+    is_group = boxes.slice == GROUP
+    own, group = boxes.slice[~is_group], np.flatnonzero(is_group)
+    keys, key_of = np.unique(trace.slices.key[own], return_inverse=True)
+    texts, text_of = _texts(profile, own, letters)
+    is_first = np.append(True, boxes.row[1:] != boxes.row[:-1])[: len(boxes)]
+    before = np.append(trace.start, boxes.end[:-1])[: len(boxes)]
+    before[is_first] = trace.start
+    clock, axis = shown.rate, shown.axis
+    return {
+        "number": profile.number,
+        "title": one_line(profile.title)[:letters],
+        "format": one_line(trace.format)[:letters],
+        "clock": {
+            "unit": clock.unit,
+            "numerator": str(axis.ns_per_tick.numerator),
+            "denominator": str(axis.ns_per_tick.denominator),
+            "origin": str(clock.origin),
+            "domain": one_line(trace.clock.domain)[:letters],
+        },
+        "start": str(trace.start),
+        "start_ns": axis.to_ns(trace.start),
+        "slices": len(trace.slices),
+        "drawn": boxes.slice_count,
+        "exact": len(own),
+        "rows": _rows(bands, trace, boxes.row, np.flatnonzero(is_first)),
+        "gap": durations(before, boxes.start).tolist(),
+        "dur": durations(boxes.start, boxes.end).tolist(),
+        "color": boxes.color.tolist(),
+        "text": text_of.tolist(),
+        "key": key_of.tolist(),
+        "group": np.diff(group, prepend=0).tolist(),
+        "count": boxes.count[group].tolist(),
+        "busy": boxes.busy[group].tolist(),
+        "texts": texts,
+        "keys": _keys(profile, keys, places),
+        "native": {
+            str(i): shown.length_text(int(own[i]))
+            for i in np.flatnonzero(np.isin(own, foreign(trace.slices))).tolist()
+        },
+    }
+
+
+def _rows(bands: TimelineBands, trace: Trace, band: Ints, first: Ints) -> list[list[Any]]:
+    """Return [band, number of boxes, track, depth] of every row with boxes; first: its first box.
+
+    Tracks are named by their process and thread.
+    """
+    layout, slices = bands.layout, trace.slices
+    sizes = np.diff(np.append(first, len(band)))
+    found: list[list[Any]] = []
+    for own, size in zip(band[first].tolist(), sizes.tolist(), strict=True):
+        row, track = int(layout.row[own]), trace.tracks[int(layout.track[own])]
+        names = [one_line(name)[:_TRACK_LETTERS] for name in (track.process, track.thread)]
+        found.append([own, size, *names, int(slices.row_depth[row])])
+    return found
+
+
+def _texts(profile: Profile, own: Ints, letters: int) -> tuple[list[list[str]], Ints]:
+    """Return [label, name in the file] of some slices, and the number of that of each.
+
+    The name is left out if it is the label.
+    """
+    shown, trace = profile.shown, profile.shown.trace
+    names = len(trace.strings) + 1
+    both = shown.labels[own].astype(np.int64) * names + trace.slices.name[own]
+    pairs, number = np.unique(both, return_inverse=True)
+    texts = []
+    for pair in pairs.tolist():
+        label = _cut(shown.label_strings[pair // names], letters)
+        name = _cut(trace.strings[pair % names], letters)
+        texts.append([label] if name == label else [label, name])
+    return texts, number
+
+
+def _cut(name: str, letters: int) -> str:
+    return one_line(name[:letters] + ("…" if len(name) > letters else ""))
+
+
+def _keys(profile: Profile, keys: Ints, places: Places) -> list[list[int]]:
+    """Return the group by operator (or name), the group by module, and the lines of some keys."""
+    table, grouping = profile.shown.table, profile.shown.grouping
+    columns: list[list[int]] = []
+    for key in (profile.key, "module"):
+        of_key = None if grouping.missing(key) else grouping.parts(key)[1]
+        columns.append([_NONE] * len(keys) if of_key is None else of_key[keys].tolist())
+    numbers = table.node_set_of_key[keys].tolist()
+    lines = {
+        own: places.number(place_of(part) for part in table.parts[own])
+        for own in dict.fromkeys(numbers)
+        if own >= 0
+    }
+    columns.append([lines.get(own, _NONE) for own in numbers])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _counters(bands: TimelineBands) -> list[dict[str, Any]]:
+    """Return the counters in view: where each changes, or its columns if that is too often."""
+    layout, found = bands.layout, list[dict[str, Any]]()
+    for band in np.flatnonzero(layout.kind == BandKind.COUNTER).tolist()[:_MOST_COUNTERS]:
+        trace = int(layout.trace[band])
+        raster = bands.traces[trace].counters[int(layout.counter[band])]
+        found.append({"band": band, **_counter_data(bands, trace, raster)})
+    return found
+
+
+def _counter_data(bands: TimelineBands, trace: int, raster: CounterRaster) -> dict[str, Any]:
+    axis, counter = bands.axis(trace), raster.counter
+    scale = counter.scale(axis.ns_per_tick)
+    if len(counter.tick) <= _COUNTER_COLUMNS:
+        at = [axis.to_ns(tick) for tick in counter.tick.tolist()]
+        most = mean = counter.value * scale
+    else:
+        t0, t1 = bands.span_ns
+        columns, mean = raster.columns(XMap(t0, t1, _COUNTER_COLUMNS, axis))
+        most, mean = columns * scale, mean * scale
+        step = (t1 - t0) / _COUNTER_COLUMNS
+        at = [t0 + round(i * step) for i in range(_COUNTER_COLUMNS)]
+    return {
+        "unit": counter.unit,
+        "top": _number(raster.top * scale),
+        "bottom": _number(raster.bottom * scale),
+        "at": at,
+        "most": [_number(value) for value in most.tolist()],
+        "mean": [] if most is mean else [_number(value) for value in mean.tolist()],
+    }
+
+
+def _number(value: float) -> float | int | None:
+    """Return a number as JSON has it, with six digits; None if it is not finite."""
+    if not math.isfinite(value):
+        return None
+    return int(value) if float(value).is_integer() else float(f"{value:.6g}")
