@@ -9,7 +9,9 @@
 
 const NARROW = "\u202f", THIN = "\u2009";
 const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
-const GROUP_KIND = { process: 0, row: 1, strip: 2, gap: 3, counter: 4 };
+// Where a time comes from, as bits; 0 is measured.
+const TIMINGS = [[1, "placed"], [2, "rounded"], [4, "estimated"], [8, "derived"]];
+const BAND = { process: 0, row: 1, strip: 2, gap: 3, counter: 4 };
 
 function groupDigits(number) {
   return String(number).replace(/\B(?=(\d{3})+(?!\d))/g, THIN).replace("-", "\u2212");
@@ -287,7 +289,7 @@ class Timeline {
       for (const row of boxes.rows) {
         const top = bands.y[row.band];
         if (line < top || line >= top + bands.height[row.band]) continue;
-        const isStrip = bands.kind[row.band] === GROUP_KIND.strip;
+        const isStrip = bands.kind[row.band] === BAND.strip;
         const near = isStrip ? slack : this.perPixel;
         const i = firstAfter(boxes, row.first, row.last, time - near);
         if (i < row.last && boxes.start[i] <= time + (isStrip ? slack : 0)) return { boxes, i };
@@ -371,7 +373,7 @@ class Timeline {
     bands.title.forEach((title, band) => {
       const y = RULER + bands.y[band] - top, height = bands.height[band];
       if (y > this.height || y + height < RULER) return;
-      const isProcess = bands.kind[band] === GROUP_KIND.process;
+      const isProcess = bands.kind[band] === BAND.process;
       context.fillStyle = isProcess ? colors.chrome : colors.canvas;
       context.fillRect(0, y, isProcess ? this.width : this.left, height);
       if (!title) return;
@@ -387,7 +389,7 @@ class Timeline {
     for (const row of boxes.rows) {
       const band = row.band, y = RULER + bands.y[band] - top;
       if (y > this.height || y + bands.height[band] < RULER) continue;
-      const isStrip = bands.kind[band] === GROUP_KIND.strip;
+      const isStrip = bands.kind[band] === BAND.strip;
       const height = isStrip ? bands.height[band] : bands.slice_height[band];
       let covered = -Infinity;
       const first = firstAfter(boxes, row.first, row.last, this.t0);
@@ -492,7 +494,10 @@ function describe(boxes, i) {
   }
   const [label, name] = profile.texts[profile.text[number]];
   const duration = profile.native[number] || formatTime(durationNs(boxes, i));
-  return [label || "(no name)", duration, ...(name === undefined ? [] : [`in the file: ${name}`]), where];
+  const timing = profile.timing.length ? profile.timing[number] : 0;
+  const origin = TIMINGS.filter(([bit]) => timing & bit).map(([, word]) => word).join(", ");
+  return [label || "(no name)", origin ? `${duration} (${origin})` : duration,
+    ...(name === undefined ? [] : [`in the file: ${name}`]), where];
 }
 
 // -- the report ----------------------------------------------------------------------------------

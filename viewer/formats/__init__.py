@@ -89,6 +89,7 @@ _FORMATS = {
     "executorch.etdump.reader": ("ETDump", (".etdp", ".etdump"), "trace"),
     "executorch.pte.reader": ("ExecuTorch program", (".pte", ".bpte"), "executable"),
     "perfetto.reader": ("Perfetto trace", (".pftrace", ".pb", ".perfetto-trace", ".gz"), "trace"),
+    "opscope_report": ("Opscope report", (".html",), "trace"),
     "torq.runtime_csv": ("Torq runtime profile", (".csv",), "trace"),
     "torq.host_csv": ("Torq host profile", (".csv",), "trace"),
     "torq.annotated_csv": ("Torq annotated profile", (".csv",), "trace"),

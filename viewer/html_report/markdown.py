@@ -48,7 +48,8 @@ def _profile(profile: Profile, *, named: bool) -> list[str]:
     found = findings_of(profile)
     lines += ["**Findings**", ""] if found else []
     lines += [
-        f"1. **{markdown_text(one.title)}** ({one.severity.key}): {markdown_text(one.detail)}" for one in found
+        f"1. **{markdown_text(one.title)}** ({one.severity.key}): {markdown_text(one.detail)}"
+        for one in found
     ]
     return [*lines, *([""] if found else []), *_table(profile)]
 
@@ -59,7 +60,10 @@ def _table(profile: Profile) -> list[str]:
         return []
     rate = profile.shown.axis.ns_per_tick
     rows = [
-        [*(cell.text for cell in figure_cells(group_row("", rate, group))), markdown_text(group.label)]
+        [
+            *(cell.text for cell in figure_cells(group_row("", rate, group))),
+            markdown_text(group.label),
+        ]
         for group in groups.groups[:_MOST_ROWS]
     ]
     titles = [*(title for title, _ in FIGURES), profile.key.capitalize()]

@@ -49,7 +49,7 @@ class Limits:
     profiles: int = 4
     slices: int = 40_000
     groups: int = 24_000
-    bands: int = 240
+    bands: int = 2000
     svg_boxes: int = 1500
     rows: int = 150
     source_lines: int = 400

@@ -28,7 +28,7 @@ from viewer.html_report.sections.memory import memory
 from viewer.html_report.sections.overview import overview
 from viewer.html_report.sections.provenance import provenance
 from viewer.html_report.sections.source_lines import source_lines
-from viewer.html_report.sections.timelines import timelines
+from viewer.html_report.sections.timelines import exact_slices, timelines
 from viewer.html_report.short_paths import short_paths
 from viewer.html_report.timeline_data import NAME, VERSION, timeline_data
 from viewer.resources import resource
@@ -101,13 +101,13 @@ def _page(contents: Contents, progress: Progress, cancelled: Cancelled) -> tuple
 
     places = Places()
     data: dict[str, Any] = timeline_data(contents, places)
-    exact = sum(profile["exact"] for axis in data["axes"] for profile in axis["profiles"])
+    exact = exact_slices(data)
     step()
     sections = []
     make: Callable[[], str]
     for make in (
         lambda: overview(contents),
-        lambda: timelines(contents, exact),
+        lambda: timelines(contents, data),
         lambda: operators(contents, places),
         lambda: source_lines(contents, places),
         lambda: modules(contents),
@@ -133,6 +133,7 @@ def _document(contents: Contents, sections: list[str], data: dict[str, Any]) -> 
     )
     title = text(contents.title)
     body = "\n".join(sections)
+    several = ' class="several"' if len(contents.profiles) > 1 else ""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -143,7 +144,7 @@ def _document(contents: Contents, sections: list[str], data: dict[str, Any]) -> 
 <title>{title} · Opscope</title>
 <style>{style}</style>
 </head>
-<body>
+<body{several}>
 <header>
 <h1>{title}</h1>
 {_head(contents)}

@@ -20,6 +20,7 @@ from viewer.html_report.places import Places
 from viewer.model.intervals import durations
 from viewer.model.queries import foreign
 from viewer.model.text import one_line
+from viewer.model.timing import timings
 from viewer.model.trace import Trace
 from viewer.render.axis.xmap import XMap
 from viewer.render.counter_raster import CounterRaster
@@ -111,10 +112,12 @@ def _profile_data(
     own, group = boxes.slice[~is_group], np.flatnonzero(is_group)
     keys, key_of = np.unique(trace.slices.key[own], return_inverse=True)
     texts, text_of = _texts(profile, own, letters)
+    in_groups = _keys(profile, keys, places)
     is_first = np.append(True, boxes.row[1:] != boxes.row[:-1])[: len(boxes)]
     before = np.append(trace.start, boxes.end[:-1])[: len(boxes)]
     before[is_first] = trace.start
     clock, axis = shown.rate, shown.axis
+    timing = timings(trace.slices)[own]
     return {
         "number": profile.number,
         "title": one_line(profile.title)[:letters],
@@ -141,7 +144,13 @@ def _profile_data(
         "count": boxes.count[group].tolist(),
         "busy": boxes.busy[group].tolist(),
         "texts": texts,
-        "keys": _keys(profile, keys, places),
+        "keys": in_groups,
+        "groups": [
+            _group_labels(profile, key, [row[column] for row in in_groups], letters)
+            for column, key in enumerate((profile.key, "module"))
+        ],
+        # A `viewer.model.timing.Timing` of each exact slice; empty if all are measured.
+        "timing": timing.tolist() if timing.any() else [],
         "native": {
             str(i): shown.length_text(int(own[i]))
             for i in np.flatnonzero(np.isin(own, foreign(trace.slices))).tolist()
@@ -200,6 +209,13 @@ def _keys(profile: Profile, keys: Ints, places: Places) -> list[list[int]]:
     }
     columns.append([lines.get(own, _NONE) for own in numbers])
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _group_labels(profile: Profile, key: str, numbers: list[int], letters: int) -> dict[str, str]:
+    """Return the labels of some groups by their number."""
+    used = sorted({number for number in numbers if number >= 0})
+    labels = profile.shown.grouping.parts(key)[0] if used else ()
+    return {str(number): _cut(labels[number], letters) for number in used}
 
 
 def _counters(bands: TimelineBands) -> list[dict[str, Any]]:

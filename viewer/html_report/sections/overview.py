@@ -7,6 +7,7 @@ from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import details, figures, paragraph, section, text
 from viewer.model.scope import STEADY, left_out
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
+from viewer.reports.compare_sentences import headline
 
 _MOST_FINDINGS = 8
 
@@ -21,7 +22,9 @@ def overview(contents: Contents) -> str:
                 f"{counted(contents.others, 'more profile')} listed below without details.", "note"
             )
         )
-    return section("summary", "Summary and findings", *parts)
+    compared = contents.options.compared
+    answer = "" if compared is None else paragraph(headline(compared.comparison), "answer")
+    return section("summary", "Summary and findings", answer, *parts)
 
 
 def key_figures(profile: Profile) -> list[tuple[str, str]]:

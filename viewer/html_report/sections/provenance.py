@@ -41,11 +41,11 @@ def provenance(contents: Contents, cancelled: Cancelled) -> str:
     titles = ("Size", "File", "Format", "Contents", "Clock", "SHA-256")
     rows = list(files.values())[: contents.limits.rows]
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    lists = "".join(
-        f"<h3>{text(name)}</h3><ul>{''.join(f'<li>{text(one, 1000)}</li>' for one in own)}</ul>"
-        for name, own in notes.items()
-        if own
-    )
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, own in notes.items():
+        if own:
+            alike.setdefault(tuple(own), []).append(name)
+    lists = "".join(_note_list(named, own) for own, named in alike.items())
     return section(
         "provenance",
         "Where it comes from",
@@ -53,6 +53,13 @@ def provenance(contents: Contents, cancelled: Cancelled) -> str:
         lists,
         definitions([("Written", f"{written} by Opscope {__version__}")]),
     )
+
+
+def _note_list(names: Sequence[str], notes: Sequence[str]) -> str:
+    """Return the notes of some files that have the same ones."""
+    more = f" and {counted(len(names) - 1, 'more file')}" if len(names) > 1 else ""
+    items = "".join(f"<li>{text(note, 1000)}</li>" for note in notes)
+    return f"<h3>{text(names[0])}{more}</h3><ul>{items}</ul>"
 
 
 def _cells(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from viewer.html_report.contents import Axes, Contents
 from viewer.html_report.html import details, paragraph, section, text
 from viewer.html_report.timeline_data import first_view_of
@@ -12,9 +14,10 @@ from viewer.view.static_timeline.svg import SvgTimeline, timeline_svg
 _ROWS = 40  # of a static picture
 
 
-def timelines(contents: Contents, exact: int) -> str:
-    """Return the timelines; exact: how many slices the embedded data has, others are in groups."""
+def timelines(contents: Contents, data: dict[str, Any]) -> str:
+    """Return the timelines; data: what `timeline_data` embeds for the script."""
     slices = sum(len(one.shown.trace.slices) for one in contents.profiles)
+    exact = exact_slices(data)
     if not slices:
         return ""
     if exact < slices:
@@ -26,9 +29,17 @@ def timelines(contents: Contents, exact: int) -> str:
     else:
         how = f"This report has all {counted(slices, 'slice')}."
     parts = [paragraph(how, "note"), _TOOLS]
+    left_out = sum(axis["left_out"] for axis in data["axes"])
+    if left_out:
+        parts.append(paragraph(f"{counted(left_out, 'more row')} not in this report.", "note"))
     parts += [_axis(contents, axis, number) for number, axis in enumerate(contents.axes)]
     parts.append('<output id="selected" class="selected" aria-live="polite" hidden></output>')
     return section("timeline", "Timeline", *parts)
+
+
+def exact_slices(data: dict[str, Any]) -> int:
+    """Return how many slices are exact in the data of a report."""
+    return sum(profile["exact"] for axis in data["axes"] for profile in axis["profiles"])
 
 
 # What the script needs; hidden without it.
