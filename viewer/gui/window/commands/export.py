@@ -1,4 +1,4 @@
-"""The commands that write files: Perfetto trace, tables, image of the timeline."""
+"""The commands that write files: Perfetto trace, tables, report, image of the timeline."""
 
 from __future__ import annotations
 
@@ -39,6 +39,14 @@ def export_commands(context: CommandContext) -> list[Command]:
             lambda: exports.export_rows("operators"),
             (),
             operators,
+        ),
+        Command(
+            "file.export_report",
+            "Export &report…",
+            "File",
+            exports.export_report,
+            (),
+            open_profile(session),
         ),
         Command(
             "file.save_picture",

@@ -30,6 +30,7 @@ MENUS = (
             "file.export",
             "file.export_table",
             "file.export_operators",
+            "file.export_report",
             "file.save_picture",
             "file.perfetto_ui",
             SEPARATOR,

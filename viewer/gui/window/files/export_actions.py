@@ -6,6 +6,7 @@ written at a time.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable
 from functools import partial
@@ -29,7 +30,9 @@ from viewer.workspace.exports import ExportJob, NothingToExport, prepare
 
 if TYPE_CHECKING:
     from viewer.gui.window.dialogs.export import ExportDialog
+    from viewer.view.compared_arms import ComparedArms
     from viewer.workspace.perfetto_export import ExportFlows, PerfettoOptions
+    from viewer.workspace.workspace import Workspace
 
 TRACE_FILTERS = {
     ".pftrace": "Perfetto trace (*.pftrace)",
@@ -38,6 +41,7 @@ TRACE_FILTERS = {
 TABLE_FILTERS = (
     "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
 )
+REPORT_FILTER = "Report (*.html)"
 GRAPH_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg)"
 SVG_FILTER = "Image, SVG (*.svg)"
 VIEW_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg);;Document, PDF (*.pdf)"
@@ -127,6 +131,20 @@ class ExportActions(QObject):
         """Ask for a file, and write the rows of a panel; `name` is appended to the file's name."""
         self._ask_and_save("Export table", f".{name}.csv", TABLE_FILTERS, job_of, "rows")
 
+    def export_report(self) -> None:
+        """Ask for a file, and write a report of what is open, with the comparison if there is one.
+
+        The report is made in the background, of the files as they are now.
+        """
+        space, compared = copy.copy(self._session.workspace), self._session.state.compared
+        self._ask_and_save(
+            "Export report",
+            ".html",
+            REPORT_FILTER,
+            lambda path: partial(_write_report, space, compared, path),
+            "slices",
+        )
+
     def save_flame_graph(self, job_of: JobOf) -> None:
         """Ask for a file, and write the flame graph of a call tree."""
         self._ask_and_save("Save flame graph", ".calls.svg", SVG_FILTER, job_of, "calls")
@@ -186,6 +204,26 @@ class ExportActions(QObject):
         """Show why a file was not written."""
         self._work.end_progress()
         self._message.show_error(message)
+
+
+def _write_report(
+    space: Workspace,
+    compared: ComparedArms | None,
+    path: str,
+    progress: Progress,
+    cancelled: Cancelled,
+) -> int:
+    """Write a report; returns how many slices it has exactly."""
+    from viewer.html_report.options import ComparedReport, ReportOptions
+    from viewer.html_report.report import write_report
+    from viewer.view.compared.open_comparison import OpenComparison
+
+    options = ReportOptions()
+    if compared is not None:
+        found = OpenComparison(space, compared)
+        if not found.problem:
+            options = ReportOptions(compared=ComparedReport(found.calls))
+    return write_report(space, path, options, progress, cancelled).exact
 
 
 def _suffix_of(chosen: str) -> str:
