@@ -59,9 +59,9 @@ class Chromium:
         os.close(written_by_it)
         self._buffer = b""
         self._number = 0
-        pages = self._ask("Target.getTargets")["targetInfos"]
+        pages = self.ask("Target.getTargets")["targetInfos"]
         page = next(p["targetId"] for p in pages if p["type"] == "page")
-        attached = self._ask("Target.attachToTarget", targetId=page, flatten=True)
+        attached = self.ask("Target.attachToTarget", targetId=page, flatten=True)
         self._session = attached["sessionId"]
 
     def __enter__(self) -> Chromium:
@@ -79,11 +79,11 @@ class Chromium:
 
     def open(self, address: str) -> None:
         """Go to a page."""
-        self._ask("Page.navigate", url=address)
+        self.ask("Page.navigate", url=address)
 
     def value(self, script: str) -> Any:
         """What an expression is on the page."""
-        found = self._ask("Runtime.evaluate", expression=script, returnByValue=True)
+        found = self.ask("Runtime.evaluate", expression=script, returnByValue=True)
         return found["result"].get("value")
 
     def wait_for(self, script: str, limit_s: float = 120) -> Any:
@@ -97,9 +97,9 @@ class Chromium:
 
     def screenshot(self) -> bytes:
         """The page as a PNG."""
-        return base64.b64decode(self._ask("Page.captureScreenshot", format="png")["data"])
+        return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
 
-    def _ask(self, method: str, **parameters: Any) -> Any:
+    def ask(self, method: str, **parameters: Any) -> Any:
         """The answer to one message; events in between are passed over."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}

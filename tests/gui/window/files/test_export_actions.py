@@ -7,6 +7,7 @@ import pytest
 from tests.gui.events import open_files, settle
 from tests.gui.window.blocked import blocked_export
 from tests.gui.window.shown import ATTENTION_RECORD, message
+from viewer.gui.session.comparison import compare_inferences
 from viewer.model.times import group_digits
 
 
@@ -109,3 +110,24 @@ def test_the_graph_is_saved_as_a_picture_beside_the_profile(
         attention.graph.controls.save.click()
     assert proposed == ["attn_xnnpack_x5.graph.png"]
     assert b"<svg" in (tmp_path / "graph.svg").read_bytes()
+
+
+def test_a_report_is_written_in_the_background(attention, qtbot, tmp_path, monkeypatch):
+    proposed = answer_save_dialog(monkeypatch, tmp_path / "out", "Report (*.html)")
+    with qtbot.waitSignal(attention.saver.saved):
+        attention.commands.run("file.export_report")
+    assert proposed == ["attn_xnnpack_x5.html"]
+    assert "Delegate 8 operators" in (tmp_path / "out.html").read_text(encoding="utf-8")
+    text = attention.window.status.said.text()
+    assert text == f"Wrote {tmp_path / 'out.html'} · {group_digits(727)} slices"
+
+
+def test_a_report_includes_the_comparison_of_the_window(attention, qtbot, tmp_path, monkeypatch):
+    answer_save_dialog(monkeypatch, tmp_path / "out.html", "")
+    session = attention.session
+    runs = list(session.traces[0].file.inferences())
+    compare_inferences(session, session.traces[0].file, runs[1], runs[2:])
+    settle(qtbot, attention)
+    with qtbot.waitSignal(attention.saver.saved):
+        attention.commands.run("file.export_report")
+    assert 'id="comparison"' in (tmp_path / "out.html").read_text(encoding="utf-8")
