@@ -177,7 +177,7 @@ class Timeline {
     this.canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; });
     this.canvas.addEventListener("focus", () => this.redraw());
     this.canvas.addEventListener("blur", () => this.redraw());
-    new ResizeObserver(() => this.resize()).observe(this.scroller);
+    new ResizeObserver(() => requestAnimationFrame(() => this.resize())).observe(this.scroller);
   }
 
   get left() { return this.width < 560 ? 72 : 168; }

@@ -81,10 +81,10 @@ def test_a_slice_its_operator_and_its_line_are_selected_together(browser, tmp_pa
     assert browser.value("document.querySelectorAll('#source tr.selected').length") >= 1
     text = "document.getElementById('selected').textContent"
     assert (
-        browser.value(text) == "blocks.0 · scaled_dot_product_attention: 60 slices in this report"
+        browser.value(text) == "blocks.0 · scaled_dot_product_attention: 120 slices in this report"
     )
     browser.value("document.getElementById('next-match').click()")
-    assert browser.value(text).startswith("1 of 60 · ")
+    assert browser.value(text).startswith("1 of 120 · ")
     browser.value("document.querySelector('#source tr[data-line] button').click()")
     assert browser.value(text).startswith("Line ")
 
@@ -117,7 +117,7 @@ def test_search_finds_slices_and_rows(browser, tmp_path):
         "(e => {e.value = 'layer_norm'; e.dispatchEvent(new Event('input', {bubbles: true}))})"
         "(document.getElementById('search'))"
     )
-    assert browser.value("document.getElementById('matches').textContent") == "20 slices"
+    assert browser.value("document.getElementById('matches').textContent") == "40 slices"
     rows = "[...document.querySelectorAll('#operators tbody tr')].filter(r => !r.hidden).length"
     assert browser.value(rows) == 4
 

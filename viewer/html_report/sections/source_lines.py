@@ -42,7 +42,8 @@ def source_lines(contents: Contents, places: Places) -> str:
         for path in paths[:_MOST_FILES]:
             rows, note = _rows(contents, profile, program, path, places)
             if rows and left > 0:
-                own.append(_file(names[path], rows, left, note, profile))
+                level = "h4" if heading else "h3"
+                own.append(_file(names[path], rows, left, note, profile, level))
                 left -= len(rows)
         if len(paths) > _MOST_FILES:
             own.append(paragraph(f"{counted(len(paths) - _MOST_FILES, 'more file')}", "note"))
@@ -59,12 +60,13 @@ def source_lines(contents: Contents, places: Places) -> str:
     return section("source", "Source", *parts)
 
 
-def _file(name: str, rows: list[Row], most: int, note: str, profile: Profile) -> str:
+def _file(name: str, rows: list[Row], most: int, note: str, profile: Profile, level: str) -> str:
+    """Return the first lines of a file below a heading; level: "h3" or "h4"."""
     title = name
     more = f"{counted(len(rows) - most, 'more line')} not listed" if len(rows) > most else ""
     caption = f"Lines of {title} in {profile.title}"
     return (
-        f"<h4>{text(title)}</h4>"
+        f"<{level}>{text(title)}</{level}>"
         + table(caption, _TITLES, rows[:most], left=2, sortable=False)
         + paragraph(". ".join(filter(None, (note, more))), "note")
     )
