@@ -23,7 +23,7 @@ from viewer.model.text import one_line
 from viewer.model.timing import timings
 from viewer.model.trace import Trace
 from viewer.render.axis.xmap import XMap
-from viewer.render.counter_raster import CounterRaster
+from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.layout import BandKind
 from viewer.render.palette import edge_rgb, fills, label_colors
 from viewer.view.clock_groups import group_caption, group_title
