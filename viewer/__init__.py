@@ -1,4 +1,16 @@
-"""Opscope: a desktop trace viewer for on-device ML profiles and the models behind them."""
+"""Opscope: a desktop trace viewer for on-device ML profiles and the models behind them.
+
+From Python, `viewer.open` and `viewer.compare` return profiles as DataFrames: see `viewer.api`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from viewer.api import ComparedProfiles, Profile, UnreadableFile, compare, open
+
+__all__ = ["ComparedProfiles", "Profile", "UnreadableFile", "__version__", "compare", "open"]
 
 __version__ = "0.1.0"
 
@@ -7,3 +19,16 @@ __version__ = "0.1.0"
 SCHEMA = 2
 
 APPLICATION_ID = "org.opscope.Opscope"
+
+
+def __getattr__(name: str) -> Any:
+    # Late, because every command imports this package.
+    if name in __all__:
+        import viewer.api
+
+        return getattr(viewer.api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

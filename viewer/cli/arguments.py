@@ -6,15 +6,12 @@ Modules are imported only for options that are given, because the first window w
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from viewer.program.sources.files import Substitution
     from viewer.workspace.link_choices import Choices
+    from viewer.workspace.option_texts import OptionTexts
 
 THEMES = ("light", "dark")
 
@@ -130,75 +127,6 @@ def files_of(chosen: argparse.Namespace) -> tuple[list[str], list[str]]:
     return files, complaints
 
 
-def _source_paths(parser: argparse.ArgumentParser, given: list[str]) -> tuple[Substitution, ...]:
-    if not given:
-        return ()
-    from viewer.program.sources.files import Substitution
-
-    substitutions = []
-    for text in given:
-        recorded, equals, local = text.partition("=")
-        if not (equals and local):
-            parser.error(f"--source-path {text}: write it as FROM=TO")
-        if not os.path.exists(local):
-            parser.error(f"--source-path {text}: {local} does not exist")
-        try:
-            substitutions.append(Substitution(recorded, os.path.abspath(local), any_kind=True))
-        except ValueError as error:
-            parser.error(f"--source-path {text}: {error}")
-    return tuple(substitutions)
-
-
-def _clocks(
-    parser: argparse.ArgumentParser, given: list[str], files: Sequence[str]
-) -> list[tuple[str, str, Fraction]]:
-    """Return (profile or "", delegate's clock or "", ns per tick) for each option.
-
-    A file name may contain ":", so it ends the name only if the whole is not one of `files`.
-    """
-    if not given:
-        return []
-    from viewer.model.times import parse_rate
-
-    clocks = []
-    for text in given:
-        path, _, rate = text.rpartition("=")
-        name = ""
-        if not any(path == os.path.basename(file) or _is_same(path, file) for file in files):
-            before, colon, after = path.rpartition(":")
-            path, name = (before, after) if colon else (path, "")
-        try:
-            clocks.append((path, name, parse_rate(rate)))
-        except ValueError as error:
-            parser.error(f"--clock {text}: {error}")
-    return clocks
-
-
-def _parts(
-    parser: argparse.ArgumentParser, given: list[str], files: Sequence[str]
-) -> tuple[tuple[str, Fraction], ...]:
-    """Return (file or "", share) for each [FILE=]SHARE; FILE may be the name of one of `files`."""
-    if not given:
-        return ()
-    from viewer.codecs.memory_budget import parse_part
-
-    parts = []
-    for text in given:
-        name, _, share = text.rpartition("=")
-        found = [file for file in files if _is_same(name, file) or name == os.path.basename(file)]
-        if name and not found:
-            parser.error(f"--part {text}: {name} is not one of the files")
-        try:
-            parts += [(file, parse_part(share)) for file in (found if name else [""])]
-        except ValueError as error:
-            parser.error(f"--part {error}")
-    return tuple(parts)
-
-
-def _is_same(one: str, other: str) -> bool:
-    return os.path.abspath(one) == os.path.abspath(other)
-
-
 def add_include_warmup(parser: argparse.ArgumentParser) -> None:
     """Add the option that includes inferences that warm up."""
     parser.add_argument(
@@ -223,70 +151,26 @@ def add_theme(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--theme", choices=THEMES, help="colors (default: the theme of the system)")
 
 
+def option_texts(chosen: argparse.Namespace) -> OptionTexts:
+    """Return the options for the files as they were given."""
+    from viewer.workspace.option_texts import OptionTexts
+
+    return OptionTexts(
+        pair=chosen.pair,
+        method=chosen.method,
+        identifier_column=chosen.identifier_column,
+        clock=chosen.clock,
+        source_path=chosen.source_path,
+        part=chosen.part,
+    )
+
+
 def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Choices | None:
     """Return the options for the files, None without any; exits with a usage error if wrong."""
-    given = (
-        chosen.pair,
-        chosen.method,
-        chosen.identifier_column,
-        chosen.clock,
-        chosen.source_path,
-        chosen.part,
-    )
-    if not any(given):
-        return None
-    from viewer.workspace.link_choices import Choices
-
-    methods = [text.partition("=")[::2] for text in chosen.method]
-    for text, (scope, method) in zip(chosen.method, methods, strict=True):
-        if not (scope and method):
-            parser.error(
-                f"--method {text}: write it as NAME=METHOD or NAME:NUMBERS=METHOD, as in "
-                '"Execute 1=forward" or "Execute 1:1-3,7=forward"'
-            )
-    clocks = _clocks(parser, chosen.clock, chosen.files)
-    return Choices(
-        tuple(_pairs(parser, chosen.pair)),
-        tuple(methods),
-        tuple(_column(text, chosen.files) for text in chosen.identifier_column),
-        tuple((path, rate) for path, name, rate in clocks if not name),
-        _source_paths(parser, chosen.source_path),
-        delegate_clocks=tuple(clock for clock in clocks if clock[1]),
-        parts=_parts(parser, chosen.part, chosen.files),
-    )
-
-
-def _cut(text: str) -> list[tuple[str, str]]:
-    """Return the text split at each "=", because names of files and columns may contain one."""
-    return [(text[:i], text[i + 1 :]) for i, character in enumerate(text) if character == "="]
-
-
-def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:
-    """Return (profile or None, column) for [FILE=]NAME.
-
-    A column name may contain "=", so FILE counts only if it is one of `files`.
-    """
-    given = {os.path.abspath(path) for path in files}
-    names = {os.path.basename(path) for path in files}
-    cuts = _cut(text)
-    found = [halves for halves in cuts if os.path.abspath(halves[0]) in given]
-    found = found or [halves for halves in cuts if halves[0] in names]
-    return found[0] if found else (None, text)
-
-
-def _pairs(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str, str]]:
-    """Return (profile, ETRecord) for each DUMP=RECORD.
-
-    If names contain "=", the split at which both parts are existing files is used.
-    """
-    pairs = []
-    for text in given:
-        halves = [both for both in _cut(text) if all(both)]
-        if not halves:
-            parser.error(f"--pair {text}: write it as DUMP=RECORD")
-        files = [half for half in halves if all(map(os.path.exists, half))]
-        pairs.append((files or halves)[0])
-    return pairs
+    try:
+        return option_texts(chosen).choices(chosen.files)
+    except ValueError as error:
+        parser.error(str(error))
 
 
 def internal_error(path: str, error: Exception) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from viewer.codecs.gzip_head import inflated_head
@@ -154,3 +154,20 @@ def _file(path: str, folder: str) -> FoundFile | None:
     is_meant = kind != _PYTHON and (kind != _CHROME or any(word in content for word in _OF_TRACE))
     name = os.path.relpath(path, folder).replace(os.sep, "/")
     return FoundFile(path, name, kind, size, is_meant)
+
+
+def files_in(paths: Sequence[str]) -> list[str]:
+    """Return files, with those in folders in place of these.
+
+    Raises ValueError for a folder without a profile or ETRecord.
+    """
+    found: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            inside = [file.path for file in look_through(path).files if file.is_meant]
+            if not inside:
+                raise ValueError(f"{path}: no profile or ETRecord in this folder")
+            found += inside
+        else:
+            found.append(path)
+    return found

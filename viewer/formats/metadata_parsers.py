@@ -12,7 +12,8 @@ A parser that raises, or returns anything else, is counted and never stops the r
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 GROUP = "opscope.delegate_metadata"
 
@@ -32,6 +33,19 @@ def register_metadata_parser(parser: MetadataParser) -> MetadataParser:
 def unregister_metadata_parser(parser: MetadataParser) -> None:
     """Stop using a parser that was registered at run time. Raises ValueError for another one."""
     _registered.remove(parser)
+
+
+@contextmanager
+def also_with(parser: MetadataParser | None) -> Iterator[None]:
+    """Use one more parser, if any, for the files that are read inside a `with` statement."""
+    is_new = parser is not None and parser not in _registered
+    if parser is not None:
+        register_metadata_parser(parser)
+    try:
+        yield
+    finally:
+        if is_new and parser in _registered:
+            _registered.remove(parser)
 
 
 class MetadataParsers:

@@ -9,16 +9,59 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from viewer.analysis.comparison.arms import Arm, drift_exceeds
+from viewer.analysis.comparison.arms import CALLS, Arm, drift_exceeds
+from viewer.analysis.comparison.changes.paths.path_rows import comparison_by
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.noise import Noise
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
 from viewer.model.warm_up import MOST
 from viewer.program.program import NO_HANDLE, Program
 from viewer.reports.compare_text import DRIFT
 from viewer.reports.info import Facts
+from viewer.workspace.comparison_arms import arm_of, arm_problem
+from viewer.workspace.recording_order import order_note
+from viewer.workspace.run_choice import RunChoice
+from viewer.workspace.workspace import Workspace
 
 COMPARE_SCHEMA = "opscope-compare/1"
+
+
+class NoComparison(ValueError):
+    """The profiles of an arm cannot be compared; the message says which arm and why."""
+
+
+def compared(
+    a: Workspace,
+    b: Workspace,
+    by: str = CALLS,
+    choices: tuple[RunChoice | None, RunChoice | None] = (None, None),
+    noise: Noise | None = None,
+    *,
+    relative: bool = False,
+) -> tuple[Comparison, list[str]]:
+    """Return the comparison of the profiles of two workspaces, and what the user should know.
+
+    choices: only some inferences of each arm. Raises `NoComparison`, and ValueError if times cannot
+    be relative.
+    """
+    arms = [arm_of(side, choice) for side, choice in zip((a, b), choices, strict=True)]
+    for name, arm in zip("AB", arms, strict=True):
+        problem = arm_problem(arm)
+        if problem:
+            words = f" ({arm.choice})" if arm.choice else ""
+            raise NoComparison(f"arm {name}{words}: {problem}")
+    comparison = comparison_by(*arms, by, noise, relative=relative)
+    if relative and not comparison.is_relative:
+        raise ValueError("--relative: not every profile has inferences with a time")
+    problems = [
+        f"{name}: {text}"
+        for name, side in (("A", a), ("B", b))
+        for trace in side.traces
+        for text in side.warnings(trace)
+    ]
+    order = order_note(*arms)
+    return comparison, [*problems, *comparison.notes, *([order] if order else [])]
 
 
 def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts:

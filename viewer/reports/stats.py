@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from viewer import SCHEMA, __version__
+from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import GroupTable
@@ -18,10 +19,18 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import DELEGATE_NS, LENGTHS, group_row, in_ticks_and_ns
 from viewer.model.scope import STEADY, LeftOut, left_out
 from viewer.model.text import one_line
-from viewer.model.times import counted, format_in, format_time, group_digits, ns_to_tick
-from viewer.model.trace import Trace
+from viewer.model.times import (
+    counted,
+    format_in,
+    format_time,
+    group_digits,
+    ns_to_tick,
+    plain_spaces,
+)
+from viewer.model.trace import Run, Trace
 from viewer.program.sources.files import short_names
 from viewer.reports.columns import aligned_times, column_lines
+from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import Facts, clock_facts, format_words
 from viewer.workspace.workspace import Workspace
 
@@ -43,14 +52,21 @@ class NoSuchGroups(Exception):
     """No open profile has groups for the requested key; the message lists the available keys."""
 
 
-def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -> Facts:
+def stats(
+    workspace: Workspace,
+    key: str,
+    span: tuple[int, int] | None = None,
+    inference: int | None = None,
+) -> Facts:
     """Return the statistics by a key, as `opscope stats --json` prints them.
 
-    span: ns from the start of each clock; None: everything. `files` has for each profile its
+    span: ns from the start of each clock; None: everything. inference: only while inferences of
+    this number ran, each of which has its own file and rows. `files` has for each profile its
     clock, the ticks of the span, the total that shares are relative to, how many inferences are
     left out of it because they did not finish (`unfinished`), and why it has no such groups
     (`missing`). `rows` are the groups of all profiles, file by file; those with slices whose rate
-    the user stated have lengths in ns alone, and `delegate_ns`. Raises NoSuchGroups.
+    the user stated have lengths in ns alone, and `delegate_ns`. Raises NoSuchGroups, and
+    `NoSuchRun` of `viewer.reports.inferences`.
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open")
@@ -64,15 +80,23 @@ def stats(workspace: Workspace, key: str, span: tuple[int, int] | None = None) -
         why = "; ".join(dict.fromkeys(missing.values()))
         available = f". The keys are {', '.join(known)}" if known else ""
         raise NoSuchGroups(f"no statistics by {key}: {why}{available}")
+    scopes: list[tuple[Trace, Run | None]] = [(trace, None) for trace, _ in groupings]
+    if inference is not None:
+        scopes = [*numbered_inferences(workspace.traces, inference)]
+    by_trace = dict(groupings)
     files, rows = [], []
-    for trace, grouping in groupings:
+    for trace, run in scopes:
         rate = workspace.clocks.ns_per_tick(trace)
         ticks = ticks_within(workspace, trace, span) if span is not None else None
-        found = None if missing[trace.path] else grouping.by(key, *(ticks or (None, None)))
-        files.append(_file_facts(workspace, trace, ticks, found, missing[trace.path]))
+        also: Facts = {}
+        if run is not None:
+            ticks = run.start, run.end
+            also = {"inference": plain_spaces(run_label(workspace.links(trace), run))}
+        found = None if missing[trace.path] else by_trace[trace].by(key, *(ticks or (None, None)))
+        files.append(_file_facts(workspace, trace, ticks, found, missing[trace.path]) | also)
         if found:
-            share_of = {"share_of": found.share_of}
-            rows += [group_row(trace.path, rate, group) | share_of for group in found.groups]
+            also = {**also, "share_of": found.share_of}
+            rows += [group_row(trace.path, rate, group) | also for group in found.groups]
     return {
         "opscope": __version__,
         "schema": SCHEMA,
@@ -134,8 +158,14 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
     several = len(facts["files"]) > 1
     heads, rows = list[str](), list[Facts]()
     for file in answered:
-        of_file = [row for row in facts["rows"] if row["file"] == file["path"]]
+        of_file = [
+            row
+            for row in facts["rows"]
+            if row["file"] == file["path"] and row.get("inference") == file.get("inference")
+        ]
         heads += file_lines(file)
+        if file.get("inference"):
+            heads.append(f"  {one_line(file['inference'])}")
         if any(DELEGATE_NS in row for row in of_file):
             heads.append(
                 "  slices on a delegate's clock have a duration, but no total and no share"

@@ -66,3 +66,13 @@ def arm_problem(arm: Arm) -> str:
         name = os.path.basename(next(path for path, record in linked.items() if record is None))
         return f"{name} is not linked to {os.path.basename(records[0])}, and others are"
     return ""
+
+
+def share_programs(one: Workspace, other: Workspace) -> None:
+    """Use the ETRecords, and the program files, of one side for the other if that has none."""
+    if not any(program.methods for program in other.programs):
+        for program in one.programs:
+            other.add(program)
+    if not other.executables:
+        for executable in one.executables:
+            other.add(executable)

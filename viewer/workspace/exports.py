@@ -24,7 +24,7 @@ from viewer.export.tables.operators import (
     operator_columns,
 )
 from viewer.export.tables.parquet import NoParquet, require
-from viewer.export.tables.slices import SliceTableSource, slice_columns
+from viewer.export.tables.slices import SliceTable, SliceTableSource, slice_columns
 from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
 from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
 from viewer.model.trace import Column
@@ -123,19 +123,35 @@ def prepare(
 def _prepare_slices(
     traces: Sequence[LinkedTrace], target: _Target, ns_range: tuple[int, int] | None
 ) -> ExportJob:
-    # Unrelated clocks have no common zero, so every file counts from its own start, as in the
-    # window. A single file keeps its own times.
-    aligned = len({t.trace.clock.domain or t.trace.path for t in traces}) > 1
-    linked = [
-        SliceTableSource(t.table, t.rate.ns_per_tick, t.offset_ns if aligned else 0, t.processes)
-        for t in traces
-    ]
+    linked = _slice_sources(traces)
     if ns_range is not None:
         linked = [
             replace(one, ns_range=(ns_range[0] - t.offset_ns, ns_range[1] - t.offset_ns))
             for one, t in zip(linked, traces, strict=True)
         ]
     return lambda progress, cancelled: _write_slices(target, linked, progress, cancelled)
+
+
+def slice_tables(traces: Sequence[LinkedTrace]) -> list[SliceTable]:
+    """Return the slices of profiles as tables, with the times that an export has."""
+    return [SliceTable(source) for source in _slice_sources(traces)]
+
+
+def common_offsets(traces: Sequence[LinkedTrace]) -> list[int]:
+    """Return the ns to add to the times of each profile in one table.
+
+    Unrelated clocks have no common zero, so every file counts from its own start, as in the window.
+    A single file keeps its own times.
+    """
+    aligned = len({t.trace.clock.domain or t.trace.path for t in traces}) > 1
+    return [t.offset_ns if aligned else 0 for t in traces]
+
+
+def _slice_sources(traces: Sequence[LinkedTrace]) -> list[SliceTableSource]:
+    return [
+        SliceTableSource(t.table, t.rate.ns_per_tick, offset, t.processes)
+        for t, offset in zip(traces, common_offsets(traces), strict=True)
+    ]
 
 
 def _prepare_operators(opened: Snapshot, target: _Target) -> ExportJob:

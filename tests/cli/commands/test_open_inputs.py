@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders.command_line import run
 from tests.paths import DATA
-from viewer.cli.commands import open_inputs
 from viewer.cli.main import main
 from viewer.codecs.memory_budget import BUDGET
+from viewer.view.sessions import opened_files
 
 DUMP = str(DATA / "etdump" / "cnn_xnnpack_x10.etdp")
 
@@ -16,14 +16,14 @@ DUMP = str(DATA / "etdump" / "cnn_xnnpack_x10.etdp")
 def test_an_error_that_no_reader_should_raise_is_one_line_and_the_other_files_are_read(
     monkeypatch, capsys
 ):
-    opened = open_inputs.open_file
+    opened = opened_files.open_file
 
     def fail_at_first(path, **given):
         if path == "bad.csv":
             raise IndexError("list index out of range")
         return opened(path, **given)
 
-    monkeypatch.setattr(open_inputs, "open_file", fail_at_first)
+    monkeypatch.setattr(opened_files, "open_file", fail_at_first)
     assert main(["info", "bad.csv", DUMP]) == 1
     said = capsys.readouterr()
     (line,) = said.err.splitlines()

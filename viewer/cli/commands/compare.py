@@ -8,12 +8,12 @@ import os
 from collections.abc import Sequence
 
 from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE, PATH
-from viewer.analysis.comparison.changes.paths.path_rows import PathComparison, comparison_by
+from viewer.analysis.comparison.changes.paths.path_rows import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import add_files, complain
-from viewer.cli.commands.open_arms import files_in, open_arms
+from viewer.cli.commands.open_arms import files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all
 from viewer.cli.session_bookmarks import split_at
 from viewer.codecs.atomic_file import write_whole
@@ -21,13 +21,12 @@ from viewer.codecs.reading import UnreadableFile
 from viewer.render.flame_graph.changed_calls import changed_calls
 from viewer.render.flame_graph.svg import write_svg
 from viewer.reports.changed_calls import picture_of
-from viewer.reports.compare import compare_facts
+from viewer.reports.compare import NoComparison, compare_facts, compared
 from viewer.reports.compare_text import compare_markdown, compare_text
 from viewer.reports.noise_files import noise_facts, read_noise
 from viewer.reports.regressions import Rule, failing, parse_rule, undecided
 from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
-from viewer.workspace.recording_order import order_note
 from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers
 from viewer.workspace.workspace import Workspace
 
@@ -202,7 +201,7 @@ def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     others = (chosen.others, chosen.fail_if, chosen.noise, chosen.split_at, chosen.relative)
     if any((*others, *splits)):
         parser.error("--null has one arm of whole files, and only the options for files")
-    files = files_in(parser, chosen.files)
+    files = files_of(parser, chosen.files)
     workspace, failed = open_all(parser, argparse.Namespace(**{**vars(chosen), "files": files}))
     arm = arm_of(workspace)
     problem = arm_problem(arm)
@@ -235,30 +234,27 @@ def _opened(
     parser: argparse.ArgumentParser, chosen: argparse.Namespace, noise: Noise | None
 ) -> tuple[Comparison | None, list[str], bool]:
     """Return the comparison (None without a profile in each arm), its problems, and any failure."""
-    files = files_in(parser, chosen.files)
-    a, b, problems, failed = open_arms(parser, chosen, files, files_in(parser, chosen.others))
+    files = files_of(parser, chosen.files)
+    a, b, failed = open_arms(parser, chosen, files, files_of(parser, chosen.others))
+    notes: list[str] = []
     try:
-        choice_a, choice_b = _choice(chosen, a, "A"), _choice(chosen, b, "B")
+        choices = _choice(chosen, a, "A"), _choice(chosen, b, "B")
         if chosen.split_at is not None:
-            choice_a, choice_b, notes = split_at(chosen.split_at, files, a)
-            problems += notes
+            *both, notes = split_at(chosen.split_at, files, a)
+            choices = both[0], both[1]
     except ValueError as error:
         if not failed:
             parser.error(str(error))
         complain(str(error))  # what is missing may be in a file that could not be read
         return None, [], True
-    arm_a, arm_b = arm_of(a, choice_a), arm_of(b, choice_b)
-    for name, arm in (("A", arm_a), ("B", arm_b)):
-        problem = arm_problem(arm)
-        if problem:
-            words = f" ({arm.choice})" if arm.choice else ""
-            complain(f"arm {name}{words}: {problem}")
-            return None, [], True
-    comparison = comparison_by(arm_a, arm_b, chosen.by, noise, relative=chosen.relative)
-    if chosen.relative and not comparison.is_relative:
-        parser.error("--relative: not every profile has inferences with a time")
-    order = order_note(arm_a, arm_b)
-    return comparison, [*problems, *comparison.notes, *([order] if order else [])], failed
+    try:
+        comparison, problems = compared(a, b, chosen.by, choices, noise, relative=chosen.relative)
+    except NoComparison as error:
+        complain(str(error))
+        return None, [], True
+    except ValueError as error:
+        parser.error(str(error))
+    return comparison, [*notes, *problems], failed
 
 
 def _choice(chosen: argparse.Namespace, workspace: Workspace, arm: str) -> RunChoice | None:

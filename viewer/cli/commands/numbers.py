@@ -11,7 +11,7 @@ from viewer.analysis.numeric.compared import compared
 from viewer.analysis.numeric.logged_calls import LoggedInference
 from viewer.analysis.numeric.pairing import key_text, paired_arrays, paired_outputs, paired_runs
 from viewer.cli.arguments import add_files, add_inference, complain
-from viewer.cli.commands.open_inputs import open_all, share_programs, warn
+from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
 from viewer.formats.executorch.logged_profile import (
@@ -32,6 +32,7 @@ from viewer.reports.numbers import (
     values_facts,
     values_text,
 )
+from viewer.workspace.comparison_arms import share_programs
 from viewer.workspace.workspace import Workspace
 
 _NO_PROFILE = "no open file is an ETDump: only these log values"

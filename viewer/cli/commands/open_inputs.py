@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from viewer.cli.arguments import choices_of, complain, files_of, internal_error
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats import open_file
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
-from viewer.view.sessions.session_file import with_inputs
-from viewer.workspace.link_choices import NO_CHOICES, apply
+from viewer.view.sessions.opened_files import NOTHING_KNOWN, opened_files
+from viewer.workspace.link_choices import NO_CHOICES
 from viewer.workspace.workspace import Workspace
 
-NOTHING_KNOWN: Mapping[str, Program | Executable] = MappingProxyType({})
+_NOTHING = "nothing to open: give FILES or --debug-info DIR"
 
 
 def open_all(
@@ -30,38 +27,23 @@ def open_all(
     known: programs that were already read, by path.
     """
     choices = choices_of(parser, chosen) or NO_CHOICES
-    workspace = Workspace()
     given, complaints = files_of(chosen)
-    files, of_sessions, not_found = with_inputs(given)
-    complaints += not_found
-    for complaint in complaints:
+    if not given and not complaints:
+        parser.error(_NOTHING)
+    opened = opened_files(given, choices, known)
+    for complaint in (*complaints, *opened.not_found):
         complain(complaint)
-    failed = bool(complaints)
-    if not files and not failed:
-        parser.error("nothing to open: give FILES or --debug-info DIR")
-    for path in files:
-        try:
-            read = known.get(os.path.abspath(path))
-            workspace.add(read or open_file(path, part=choices.part_of(path)))
-        except UnreadableFile as error:
-            complain(str(error))
-            failed = True
-        except Exception as error:  # a bug with one file must not affect the others
-            complain(internal_error(path, error))
-            failed = True
-    # Before the other choices, because companion files are found through these paths.
-    for substitution in (s for one in (*of_sessions, choices) for s in one.source_paths):
-        workspace.substitute(substitution)
-    for complaint in workspace.open_companions():
-        complain(f"warning: {complaint}")
-    for one in of_sessions:
-        for complaint in apply(one, workspace):
-            complain(f"warning: {complaint}")
-    # The command line overrides session files.
-    refused = apply(choices, workspace)
-    if refused and not failed:
-        parser.error(refused[0])
-    return workspace, failed
+    if opened.is_empty and not complaints:
+        parser.error(_NOTHING)
+    for path, error in opened.failures:
+        is_told = isinstance(error, UnreadableFile)
+        complain(str(error) if is_told else internal_error(path, error))
+    for warning in opened.warnings:
+        complain(f"warning: {warning}")
+    failed = bool(complaints or opened.not_found or opened.failures)
+    if opened.refused and not failed:
+        parser.error(opened.refused[0])
+    return opened.workspace, failed
 
 
 def warn(workspace: Workspace) -> None:
@@ -69,13 +51,3 @@ def warn(workspace: Workspace) -> None:
     for trace in workspace.traces:
         for warning in workspace.warnings(trace):
             complain(f"warning: {warning}")
-
-
-def share_programs(one: Workspace, other: Workspace) -> None:
-    """Use the ETRecords, and the program files, of one side for the other if that has none."""
-    if not any(program.methods for program in other.programs):
-        for program in one.programs:
-            other.add(program)
-    if not other.executables:
-        for executable in one.executables:
-            other.add(executable)

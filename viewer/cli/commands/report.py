@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from viewer.analysis.comparison.arms import CALLS
-from viewer.analysis.comparison.changes.paths.path_rows import comparison_by
 from viewer.cli.arguments import add_files, complain
-from viewer.cli.commands.open_arms import files_in, open_arms
+from viewer.cli.commands.open_arms import files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.atomic_file import NothingToExport, is_same_file, write_whole
 from viewer.html_report.markdown import report_markdown
 from viewer.html_report.options import ComparedReport, ReportOptions
 from viewer.html_report.report import write_report
-from viewer.workspace.comparison_arms import arm_of, arm_problem
-from viewer.workspace.recording_order import order_note
+from viewer.reports.compare import NoComparison, compared
 from viewer.workspace.workspace import Workspace
 
 _PAGES, _MARKDOWN = (".html", ".htm"), (".md", ".markdown")
@@ -56,10 +53,10 @@ def run(arguments: list[str]) -> int:
         parser.error(f"{output}: the name must end in one of {', '.join(suffixes)}")
     if any(is_same_file(path, output) for path in (*chosen.files, *(chosen.others or ()))):
         parser.error(f"{output}: this is an input file and would be overwritten")
-    workspace, compared, failed = _opened(parser, chosen)
+    workspace, comparison, failed = _opened(parser, chosen)
     if workspace is None:
         return 1
-    options = ReportOptions(chosen.title, not chosen.no_source, compared)
+    options = ReportOptions(chosen.title, not chosen.no_source, comparison)
     try:
         if not markdown:
             write_report(workspace, output, options)
@@ -87,15 +84,11 @@ def _opened(
         workspace, failed = open_all(parser, chosen)
         warn(workspace)
         return (workspace if workspace.paths else None), None, failed
-    files, others = files_in(parser, chosen.files), files_in(parser, chosen.others)
-    a, b, problems, failed = open_arms(parser, chosen, files, others)
-    arm_a, arm_b = arm_of(a), arm_of(b)
-    for name, arm in (("A", arm_a), ("B", arm_b)):
-        problem = arm_problem(arm)
-        if problem:
-            complain(f"arm {name}: {problem}")
-            return None, None, True
-    found = comparison_by(arm_a, arm_b, CALLS)
-    order = order_note(arm_a, arm_b)
-    notes = [*problems, *found.notes, *([order] if order else [])]
+    files, others = files_of(parser, chosen.files), files_of(parser, chosen.others)
+    a, b, failed = open_arms(parser, chosen, files, others)
+    try:
+        found, notes = compared(a, b)
+    except NoComparison as error:
+        complain(str(error))
+        return None, None, True
     return a, ComparedReport(found, b, notes), failed

@@ -7,9 +7,10 @@ import json
 
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS, key_named
-from viewer.cli.arguments import add_files, complain
+from viewer.cli.arguments import add_files, add_inference, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.model.times import parse_range
+from viewer.reports.inferences import NoSuchRun
 from viewer.reports.stats import AUTO, UNITS, NoSuchGroups, stats, stats_text
 
 _FIGURES = (
@@ -53,6 +54,7 @@ def run(arguments: list[str]) -> int:
         help="count only this range, such as 1.5ms:2ms; times count from the start of the trace, "
         "or from the earliest start if several traces share a clock",
     )
+    add_inference(parser)
     parser.add_argument(
         "--unit",
         choices=(AUTO, *UNITS),
@@ -66,15 +68,20 @@ def run(arguments: list[str]) -> int:
         span = parse_range(chosen.range) if chosen.range else None
     except ValueError as error:
         parser.error(str(error))
+    if span and chosen.inference is not None:
+        parser.error("--range and --inference cannot be used together")
     workspace, failed = open_all(parser, chosen)
     warn(workspace)
     if not workspace.paths:
         return 1
     try:
-        facts = stats(workspace, chosen.by, span)
+        facts = stats(workspace, chosen.by, span, chosen.inference)
     except NoSuchGroups as error:
         complain(str(error))
         return 1
+    except NoSuchRun as error:
+        complain(str(error))
+        return 1 if failed else 2
     print(json.dumps(facts, indent=1) if chosen.json else stats_text(facts, chosen.unit))
     for file in facts["files"]:
         if file["missing"]:

@@ -30,15 +30,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
+from functools import cached_property, partial
 
 import numpy as np
 
 from viewer.analysis.links.delegate_clocks import NATIVE_NS, native_ns
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.node_texts import node_texts
-from viewer.arrays import Bools, Ints
+from viewer.analysis.links.node_texts import NodeTexts, node_texts
+from viewer.arrays import Bools, Codes, Ints
 from viewer.export.tables.columns import (
     Columns,
     as_stored,
@@ -57,8 +59,8 @@ from viewer.model.queries import (
     tree,
 )
 from viewer.model.times import ticks_to_ns
-from viewer.model.timing import TIMING_TEXTS, timings
-from viewer.model.trace import Column, Slices, Trace
+from viewer.model.timing import MEASURED, TIMING_TEXTS, kinds_of_time, timings
+from viewer.model.trace import Column, Slices
 from viewer.program.program import Operator
 
 COLUMNS = (
@@ -91,111 +93,269 @@ class SliceTableSource:
     ns_range: tuple[int, int] | None = None
 
 
+class Per(Enum):
+    """What has one value of a column."""
+
+    SLICE = "slice"
+    KEY = "key"  # all slices of one identity have it
+    ROW = "row"  # all slices of one line of a track have it
+
+
+class SliceTable:
+    """The columns of the slices of one trace, each by what it is a property of.
+
+    names: the columns, in order. A column is computed when it is needed: most are properties of the
+    identities of slices, of which there are few.
+    """
+
+    def __init__(self, source: SliceTableSource) -> None:
+        self.source = source
+        trace, slices = source.table.trace, source.table.trace.slices
+        self._made: dict[str, Callable[[], tuple[Per, Column]]] = {
+            "process": self._process,
+            "thread": self._thread,
+            "depth": self._depth,
+            "name": self._name,
+            "start_ns": self._start_ns,
+            "dur_ns": self._dur_ns,
+            "start_ticks": self._start_ticks,
+            "dur_ticks": self._dur_ticks,
+            "inference": self._inference,
+            "method": self._method,
+            "instruction_id": self._instruction_id,
+            "identifier": self._identifier,
+            "debug_handles": self._debug_handles,
+            "operators": self._operators,
+            "node": self._node,
+            "op_type": self._op_type,
+            "module": self._module,
+            "source": self._source,
+            "link_reason": self._link_reason,
+            "timing": self._timing,
+            "derived": self._derived,
+        }
+        stated = dict(slices.columns)
+        if trace.provenance:
+            self._take_stated(stated)
+        for name, is_text in _OF_FILE.items():
+            column = stated.get(name)
+            if column is not None and (is_text or column.values.dtype.kind in "iu"):
+                self._made[name] = partial(_of_file, as_text(column) if is_text else column)
+                del stated[name]
+            else:
+                like = Column(np.empty(0, np.int64), None, () if is_text else None)
+                self._made[name] = partial(_nulls, like, len(slices.row_ptr) - 1)
+        self._made = {name: self._made[name] for name in COLUMNS}
+        for name, column in stated.items():
+            if name != "instruction_id" or not self._is_part(as_stored(column)):
+                self._made[_free(name, self._made)] = partial(_of_file, column)
+        if (rated := native_ns(source.table)) is not None:
+            self._made[_free(NATIVE_NS, self._made)] = partial(_per_slice, rated)
+
+    def __len__(self) -> int:
+        return len(self._slices)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the contract, then those of the file."""
+        return tuple(self._made)
+
+    def column(self, name: str) -> tuple[Per, Column]:
+        """Return a column, with one value per slice, identity or row of the trace.
+
+        Numbers of slices are the arrays of the trace where these have the values.
+        """
+        return self._made[name]()
+
+    def taken(self, name: str, index: Ints) -> Column:
+        """Return a column for some slices, in their order."""
+        per, column = self.column(name)
+        slices = self._slices
+        if per is Per.SLICE:
+            return column.taken(index)
+        return column.taken(slices.key[index] if per is Per.KEY else self._rows[index])
+
+    @property
+    def _slices(self) -> Slices:
+        return self.source.table.trace.slices
+
+    @cached_property
+    def _rows(self) -> Codes:
+        return self._slices.rows()
+
+    # -- columns of the contract -------------------------------------------------------------------
+
+    def _process(self) -> tuple[Per, Column]:
+        return Per.ROW, texts_of(self.source.processes, self._slices.row_track)
+
+    def _thread(self) -> tuple[Per, Column]:
+        table = self.source.table
+        threads = [track_name(table, t) for t in range(len(table.trace.tracks))]
+        return Per.ROW, texts_of(threads, self._slices.row_track)
+
+    def _depth(self) -> tuple[Per, Column]:
+        return Per.ROW, numbers_of(self._slices.row_depth)
+
+    def _name(self) -> tuple[Per, Column]:
+        strings, name = self.source.table.trace.strings, self._slices.name
+        has_name = name != strings.index("") if "" in strings else None
+        return Per.SLICE, Column(name, has_name, strings)
+
+    def _start_ns(self) -> tuple[Per, Column]:
+        start, offset = self._ns(self._slices.start), self.source.offset_ns
+        return Per.SLICE, numbers_of(start + offset if offset else start)
+
+    def _dur_ns(self) -> tuple[Per, Column]:
+        if self.source.ns_per_tick == 1:
+            return Per.SLICE, Column(self._durations)
+        end = self._ns(self._slices.end)
+        return Per.SLICE, numbers_of(end - self._ns(self._slices.start))
+
+    def _ns(self, ticks: Ints) -> Ints:
+        rate = self.source.ns_per_tick
+        return ticks if rate == 1 else ticks_to_ns(ticks, rate)
+
+    def _start_ticks(self) -> tuple[Per, Column]:
+        return Per.SLICE, numbers_of(self._slices.start, self._has_ticks)
+
+    def _dur_ticks(self) -> tuple[Per, Column]:
+        return Per.SLICE, Column(self._durations, self._has_ticks)
+
+    @cached_property
+    def _durations(self) -> Ints:
+        return self._slices.end - self._slices.start
+
+    @cached_property
+    def _has_ticks(self) -> Bools | None:
+        others = foreign(self._slices)
+        if not len(others):
+            return None
+        own_clock = np.ones(len(self._slices), np.bool_)
+        own_clock[others] = False
+        return own_clock
+
+    def _inference(self) -> tuple[Per, Column]:
+        """The number of each slice's inference, null for loads and outside of runs."""
+        trace = self.source.table.trace
+        if not trace.runs:
+            return _nulls(numbers_of(np.empty(0, np.int64)), len(self._slices.row_ptr) - 1)
+        number = np.array([*(run.number for run in trace.runs), 0])
+        of_slice = number[run_of_slices(trace)]  # without a run the index is -1, for the 0
+        return Per.SLICE, numbers_of(of_slice, of_slice > 0)
+
+    def _method(self) -> tuple[Per, Column]:
+        table = self.source.table
+        methods = [table.method_of_scope(s) or "" for s in range(len(table.trace.scopes))]
+        return self._of_keys(lambda k: methods[int(table.trace.keys.scope[k])])
+
+    def _instruction_id(self) -> tuple[Per, Column]:
+        instruction = self.source.table.trace.keys.instruction
+        return Per.KEY, numbers_of(instruction, instruction >= 0)
+
+    def _identifier(self) -> tuple[Per, Column]:
+        keys = self.source.table.trace.keys
+        return self._of_keys(lambda k: _blank(keys.identifier[k]))
+
+    def _debug_handles(self) -> tuple[Per, Column]:
+        links = self.source.table.links
+        return self._of_keys(lambda k: json.dumps(list(links[k].handles)))
+
+    def _operators(self) -> tuple[Per, Column]:
+        table = self.source.table
+        return self._of_keys(lambda k: json.dumps(operator_names(table.operators(k))))
+
+    def _node(self) -> tuple[Per, Column]:
+        return self._of_keys(lambda k: "; ".join(self._nodes[k].names))
+
+    def _op_type(self) -> tuple[Per, Column]:
+        return self._of_keys(lambda k: "; ".join(self._nodes[k].op_types))
+
+    def _module(self) -> tuple[Per, Column]:
+        return self._of_keys(lambda k: "; ".join(self._nodes[k].modules))
+
+    def _source(self) -> tuple[Per, Column]:
+        return self._of_keys(lambda k: "; ".join(self._nodes[k].sources))
+
+    @cached_property
+    def _nodes(self) -> Sequence[NodeTexts]:
+        return node_texts(self.source.table)
+
+    def _link_reason(self) -> tuple[Per, Column]:
+        links = self.source.table.links
+        return self._of_keys(lambda k: links[k].reason.text)
+
+    def _timing(self) -> tuple[Per, Column]:
+        slices = self._slices
+        if kinds_of_time(slices) == (MEASURED,):
+            return Per.ROW, texts_of(TIMING_TEXTS, np.zeros(len(slices.row_ptr) - 1, np.uint32))
+        return Per.SLICE, texts_of(TIMING_TEXTS, timings(slices))
+
+    def _derived(self) -> tuple[Per, Column]:
+        if self._slices.derived is None:
+            return Per.ROW, Column(np.zeros(len(self._slices.row_ptr) - 1, np.bool_))
+        return Per.SLICE, Column(self._slices.derived)
+
+    def _of_keys(self, text: Callable[[int], str]) -> tuple[Per, Column]:
+        count = len(self.source.table.trace.keys)
+        return Per.KEY, texts_of([text(k) for k in range(count)], np.arange(count))
+
+    # -- columns of the file -----------------------------------------------------------------------
+
+    def _take_stated(self, stated: dict[str, Column]) -> None:
+        """Move what an exported trace states about its slices to the columns that mean the same."""
+        links = self.source.table.links
+        every = np.arange(len(self._slices))
+        for name, of_file in _STATED.items():
+            column = stated.get(of_file)
+            if column is not None and column.strings is not None:
+                del stated[of_file]
+                is_linked = np.array([bool(x.operators) for x in links])[self._slices.key]
+                own = self.taken(name, every)
+                self._made[name] = partial(_per_slice, either(as_stored(column), own, ~is_linked))
+        event, run = stated.get(_STATED_NAME), stated.get(_STATED_RUN)
+        if event is not None and event.strings is not None:
+            del stated[_STATED_NAME]
+            own = self.taken("name", every)
+            self._made["name"] = partial(_per_slice, either(as_stored(event), own))
+        if run is not None and run.values.dtype.kind in "iu" and run.strings is None:
+            del stated[_STATED_RUN]
+            own = self.taken("inference", every)
+            self._made["inference"] = partial(_per_slice, either(as_stored(run), own))
+
+    def _is_part(self, one: Column) -> bool:
+        """Whether a column of numbers states nothing that the instruction ids do not."""
+        if one.strings is not None:
+            return False
+        other = self.taken("instruction_id", np.arange(len(self._slices)))
+        told = np.ones(len(one.values), np.bool_) if one.valid is None else one.valid
+        known = np.ones(len(one.values), np.bool_) if other.valid is None else other.valid
+        return bool((known[told] & (one.values == other.values)[told]).all())
+
+
 def slice_columns(source: SliceTableSource) -> tuple[Columns, int]:
     """Return one row per slice, in preorder per track: the columns by name, and the row count.
 
     start_ns is floor(start * ns_per_tick) plus the offset; dur_ns is the difference of the rounded
     ends.
     """
-    table = source.table
-    trace, slices = table.trace, table.trace.slices
+    slices = source.table.trace.slices
     index = tree(slices).index
     if source.ns_range is not None:
         index = index[_within(slices, index, source.ns_per_tick, *source.ns_range)]
-    row = slices.rows()[index]
-    track, key = slices.row_track[row], slices.key[index]
-    start, end = slices.start[index], slices.end[index]
-    start_ns = ticks_to_ns(start, source.ns_per_tick)
-    links, keys = table.links, trace.keys
-    own_clock = np.ones(len(slices), np.bool_)
-    own_clock[foreign(slices)] = False
-    has_ticks = None if own_clock.all() else own_clock[index]
-    nodes = node_texts(table)
-    methods = [table.method_of_scope(s) or "" for s in range(len(trace.scopes))]
-    threads = [track_name(table, t) for t in range(len(trace.tracks))]
-    is_derived = np.zeros(len(slices), np.bool_) if slices.derived is None else slices.derived
-
-    def of_key(text: Callable[[int], str]) -> Column:
-        return texts_of([text(k) for k in range(len(keys))], key)
-
-    found: Columns = {
-        "process": texts_of(source.processes, track),
-        "thread": texts_of(threads, track),
-        "depth": numbers_of(slices.row_depth[row]),
-        "name": texts_of(trace.strings, slices.name[index]),
-        "start_ns": numbers_of(start_ns + source.offset_ns),
-        "dur_ns": numbers_of(ticks_to_ns(end, source.ns_per_tick) - start_ns),
-        "start_ticks": numbers_of(start, has_ticks),
-        "dur_ticks": numbers_of(end - start, has_ticks),
-        "inference": _inferences(trace, index),
-        "method": of_key(lambda k: methods[int(keys.scope[k])]),
-        "instruction_id": numbers_of(keys.instruction[key], keys.instruction[key] >= 0),
-        "identifier": of_key(lambda k: _blank(keys.identifier[k])),
-        "debug_handles": of_key(lambda k: json.dumps(list(links[k].handles))),
-        "operators": of_key(lambda k: json.dumps(operator_names(table.operators(k)))),
-        "node": of_key(lambda k: "; ".join(nodes[k].names)),
-        "op_type": of_key(lambda k: "; ".join(nodes[k].op_types)),
-        "module": of_key(lambda k: "; ".join(nodes[k].modules)),
-        "source": of_key(lambda k: "; ".join(nodes[k].sources)),
-        "link_reason": of_key(lambda k: links[k].reason.text),
-        "timing": texts_of(TIMING_TEXTS, timings(slices)[index]),
-        "derived": Column(is_derived[index]),
-    }
-    stated = dict(slices.columns)
-    if trace.provenance:
-        _take_stated(found, stated, index, np.array([bool(x.operators) for x in links])[key])
-    for name, is_text in _OF_FILE.items():
-        column = stated.get(name)
-        if column is not None and (is_text or column.values.dtype.kind in "iu"):
-            found[name] = _of_file(as_text(column) if is_text else column, index)
-            del stated[name]
-        else:
-            like = Column(np.empty(0, np.int64), None, () if is_text else None)
-            found[name] = nulls(like, len(index))
-    assert tuple(found) == COLUMNS
-    for name, column in stated.items():
-        own = _of_file(column, index)
-        if name != "instruction_id" or not _is_part(own, found[name]):
-            found[_free(name, found)] = own
-    if (rated := native_ns(table)) is not None:
-        found[_free(NATIVE_NS, found)] = rated.taken(index)
-    return found, len(index)
+    table = SliceTable(source)
+    return {name: table.taken(name, index) for name in table.names}, len(index)
 
 
-def _inferences(trace: Trace, index: Ints) -> Column:
-    """The number of each slice's inference, null for loads and outside of runs."""
-    number = np.array([*(run.number for run in trace.runs), 0])
-    of_slice = number[run_of_slices(trace)][index]  # without a run the index is -1, for the 0
-    return numbers_of(of_slice, of_slice > 0)
+def _of_file(column: Column) -> tuple[Per, Column]:
+    return Per.SLICE, as_stored(column)
 
 
-def _take_stated(found: Columns, stated: dict[str, Column], index: Ints, is_linked: Bools) -> None:
-    """Move what an exported trace states about its slices to the columns that mean the same."""
-    for name, of_file in _STATED.items():
-        column = stated.get(of_file)
-        if column is not None and column.strings is not None:
-            del stated[of_file]
-            found[name] = either(_of_file(column, index), found[name], ~is_linked)
-    event, run = stated.get(_STATED_NAME), stated.get(_STATED_RUN)
-    if event is not None and event.strings is not None:
-        del stated[_STATED_NAME]
-        found["name"] = either(_of_file(event, index), found["name"])
-    if run is not None and run.values.dtype.kind in "iu" and run.strings is None:
-        del stated[_STATED_RUN]
-        found["inference"] = either(_of_file(run, index), found["inference"])
+def _per_slice(column: Column) -> tuple[Per, Column]:
+    return Per.SLICE, column
 
 
-def _of_file(column: Column, index: Ints) -> Column:
-    return as_stored(column.taken(index))
-
-
-def _is_part(one: Column, other: Column) -> bool:
-    """Whether a column of numbers states nothing that another one does not."""
-    if one.strings is not None:
-        return False
-    told = np.ones(len(one.values), np.bool_) if one.valid is None else one.valid
-    known = np.ones(len(one.values), np.bool_) if other.valid is None else other.valid
-    return bool((known[told] & (one.values == other.values)[told]).all())
+def _nulls(like: Column, rows: int) -> tuple[Per, Column]:
+    return Per.ROW, nulls(like, rows)
 
 
 def _free(name: str, taken: Iterable[str]) -> str:

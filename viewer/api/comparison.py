@@ -1,0 +1,129 @@
+"""`viewer.compare`: two arms of profiles, what changed, and what is proven."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from viewer.analysis.comparison.comparison import Comparison
+from viewer.api.opening import Option, Path, as_in_python, opened_workspace, option_texts, paths_of
+from viewer.api.schema import COMPARISON
+from viewer.formats.folders import files_in
+from viewer.reports.compare import compare_facts, compared
+from viewer.reports.compare_sentences import explanation, headline
+from viewer.reports.info import Facts
+from viewer.workspace.comparison_arms import share_programs
+from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers
+from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ComparedProfiles:
+    """The comparison of two arms, A and B, as `viewer.compare` returns it.
+
+    facts: what `opscope compare --json` prints.
+    """
+
+    def __init__(self, comparison: Comparison, problems: Iterable[str]) -> None:
+        self.comparison = comparison
+        self.problems = list(problems)
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.sentence}>"
+
+    @cached_property
+    def facts(self) -> Facts:
+        """The comparison as `opscope compare --json` prints it."""
+        return compare_facts(self.comparison, self.problems)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The rows of the comparison: operators and other things that were compared."""
+        from viewer.api.frames import frame_of_rows
+
+        rows = [
+            {
+                **row,
+                "a_ns": row["a"] and row["a"]["ns"],
+                "b_ns": row["b"] and row["b"]["ns"],
+            }
+            for row in self.facts["rows"]
+        ]
+        return frame_of_rows(rows, COMPARISON)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on the whole inference: slower, faster, no_change or cannot_tell."""
+        verdict: str = self.facts["inference"]["verdict"]
+        return verdict
+
+    @property
+    def sentence(self) -> str:
+        """The answer as a sentence."""
+        return headline(self.comparison)
+
+    @property
+    def explanation(self) -> str:
+        """The largest proven changes as a sentence, "" if there are none."""
+        return explanation(self.comparison)
+
+    def to_json(self) -> str:
+        """Return the comparison as `opscope compare --json` prints it."""
+        return json.dumps(self.facts, indent=1, allow_nan=False)
+
+
+def compare(
+    a: Path | Iterable[Path],
+    b: Path | Iterable[Path],
+    by: str = "operator",
+    *,
+    relative: bool = False,
+    noise: str | os.PathLike[str] | None = None,
+    a_inferences: Collection[int] | None = None,
+    b_inferences: Collection[int] | None = None,
+    a_method: str | None = None,
+    b_method: str | None = None,
+    pair: Option = (),
+    clock: Option = (),
+    method: Option = (),
+    identifier_column: Option = (),
+    source_path: Option = (),
+) -> ComparedProfiles:
+    """Compare two arms: is B faster, where, and is it sure?
+
+    a, b: the files of each arm; a folder means all files in it. Each file is a session, that is,
+    one process on the device; a verdict needs 3 in each arm. An ETRecord in one arm is used for
+    both if the other has none. by: what a row is, as for `opscope compare --by`. relative: divide
+    times by the inference of their session. noise: a file that `opscope compare --null` wrote.
+    a_inferences, b_inferences, a_method, b_method: only some inferences of an arm. The other
+    options are those of `viewer.open`.
+
+    Raises UnreadableFile for a file that cannot be read, and ValueError for arms that cannot be
+    compared.
+    """
+    from viewer.reports.noise_files import read_noise
+
+    files_a, files_b = (files_in(paths_of(files)) for files in (a, b))
+    options = option_texts(pair, clock, method, identifier_column, source_path)
+    known_noise = read_noise(os.fspath(noise)) if noise is not None else None
+    of_a = opened_workspace(files_a, options.of_arm(files_a, files_b))
+    of_b = opened_workspace(files_b, options.of_arm(files_b, files_a))
+    share_programs(of_a, of_b)
+    share_programs(of_b, of_a)
+    choices = _choice(of_a, a_inferences, a_method), _choice(of_b, b_inferences, b_method)
+    with as_in_python():
+        return ComparedProfiles(*compared(of_a, of_b, by, choices, known_noise, relative=relative))
+
+
+def _choice(
+    workspace: Workspace, numbers: Collection[int] | None, method: str | None
+) -> RunChoice | None:
+    found = [] if numbers is None else [of_numbers(numbers)]
+    if method is not None:
+        found.append(of_method(workspace, method))
+    return all_of(found)

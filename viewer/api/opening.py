@@ -1,0 +1,114 @@
+"""`viewer.open` and what it takes: files, and the options of the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from viewer.api.profile import Profile
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats.metadata_parsers import MetadataParser, also_with
+from viewer.view.sessions.opened_files import OpenedFiles, opened_files
+from viewer.workspace.link_choices import NO_CHOICES
+from viewer.workspace.option_texts import OptionTexts
+from viewer.workspace.workspace import Workspace
+
+Path = str | os.PathLike[str]
+# A text as on the command line, several of them, or what stands before and after their "=".
+Option = str | Iterable[str] | Mapping[Path, Path]
+
+
+def open(
+    *files: Path,
+    pair: Option = (),
+    clock: Option = (),
+    method: Option = (),
+    metadata: MetadataParser | None = None,
+    identifier_column: Option = (),
+    source_path: Option = (),
+    part: Option = (),
+) -> Profile:
+    """Open profiles, ETRecords, program files, sources and session files together.
+
+    Options mean what those of the command line mean, and are written like them, or as a dict:
+
+    pair: ETRecords of profiles, `{"run.etdp": "model.etrecord"}`, even if they do not match.
+    clock: rates of clocks that files do not state, `"800MHz"` or `{"run.etdp:QnnBackend":
+    "800MHz"}`. method: methods of inferences, `{"Execute 1": "forward"}`. metadata: a function that
+    gets the bytes that a delegate logged with an event and returns their values by name, or None.
+    identifier_column: columns of delegate identifiers. source_path: `{"/recorded": "/local"}`.
+    part: only the first part of files, `"20%"`.
+
+    Raises UnreadableFile for a file that cannot be read, and ValueError for an option that does not
+    fit the files.
+    """
+    paths = paths_of(files)
+    if not paths:
+        raise ValueError("nothing to open: give at least one file")
+    options = option_texts(pair, clock, method, identifier_column, source_path, part)
+    return Profile(opened_workspace(paths, options, metadata))
+
+
+def paths_of(files: Path | Iterable[Path]) -> list[str]:
+    """Return one file, or several, as texts."""
+    if isinstance(files, str | os.PathLike):
+        return [os.fspath(files)]
+    return [os.fspath(file) for file in files]
+
+
+def option_texts(
+    pair: Option,
+    clock: Option,
+    method: Option,
+    identifier_column: Option,
+    source_path: Option,
+    part: Option = (),
+) -> OptionTexts:
+    """Return options as the texts of a command line."""
+    return OptionTexts(
+        pair=_texts(pair),
+        method=_texts(method),
+        identifier_column=_texts(identifier_column),
+        clock=_texts(clock),
+        source_path=_texts(source_path),
+        part=_texts(part),
+    )
+
+
+def opened_workspace(
+    paths: Sequence[str], options: OptionTexts, metadata: MetadataParser | None = None
+) -> Workspace:
+    """Return a workspace with all files. Raises UnreadableFile, ValueError."""
+    with as_in_python():
+        choices = options.choices(paths) or NO_CHOICES
+    with also_with(metadata):
+        return _checked(opened_files(paths, choices))
+
+
+def _checked(opened: OpenedFiles) -> Workspace:
+    for _, error in opened.failures:
+        raise error
+    for text in opened.not_found:
+        raise UnreadableFile(*text.split(": ", 1))
+    for text in opened.refused:
+        raise ValueError(text.removeprefix("--"))
+    return opened.workspace
+
+
+@contextmanager
+def as_in_python() -> Iterator[None]:
+    """Name options in errors as Python does, without the dashes of the command line."""
+    try:
+        yield
+    except ValueError as error:
+        raise type(error)(str(error).removeprefix("--")) from error
+
+
+def _texts(option: Option) -> list[str]:
+    """Return an option as the texts of a command line."""
+    if isinstance(option, str):
+        return [option]
+    if isinstance(option, Mapping):
+        return [f"{os.fspath(key)}={os.fspath(value)}" for key, value in option.items()]
+    return list(option)

@@ -1,0 +1,244 @@
+"""A `Profile`: open files, their tables, and the answers of the commands about them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from viewer.api.profile_tables import ProfileTables
+from viewer.api.schema import CALLS, COSTS, STATISTICS, TABLES
+from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from viewer.api.answers import Answer
+
+
+class Profile(ProfileTables):
+    """Open profiles with their models, as `viewer.open` returns them.
+
+    The properties are tables; the methods are what the commands of `opscope` compute. Times are
+    whole ns and ticks. `workspace` has the open files, for what is not public.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace)
+
+    def __repr__(self) -> str:
+        names = ", ".join(os.path.basename(path) for path in self.files)
+        return f"<Profile of {names}>"
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of the open files."""
+        return self.workspace.paths
+
+    @property
+    def warnings(self) -> list[str]:
+        """What should be known about how the files belong together, as sentences."""
+        return [text for trace in self.workspace.traces for text in self.workspace.warnings(trace)]
+
+    def summary(self) -> str:
+        """Return the files, their links and their problems as text: `opscope info`."""
+        from viewer.reports.info import info_text
+
+        return info_text(self.workspace)
+
+    def query(self, text: str) -> pd.DataFrame:
+        """Return the slices that match a query of the window's search, as in `slices`.
+
+        `"op:conv dur > 1ms"`: see *Search* in the help. Raises ValueError for a query with an
+        error.
+        """
+        import numpy as np
+
+        from viewer.analysis.links.labels import slice_labels
+        from viewer.analysis.search.query import parse
+        from viewer.analysis.search.search import SearchedTrace
+
+        query = parse(text)
+        if query.complaint:
+            raise ValueError(query.complaint)
+        found = [np.empty(0, np.bool_)]
+        for one in self._snapshot.traces:
+            labels, strings = slice_labels(one.table)
+            searched = SearchedTrace(
+                one.table, labels, strings, one.rate.ns_per_tick, one.offset_ns
+            )
+            found.append(searched.matches(query))
+        return self.slices[np.concatenate(found)]
+
+    def stats(
+        self,
+        by: str = "operator",
+        *,
+        inference: int | None = None,
+        span: tuple[int, int] | None = None,
+    ) -> pd.DataFrame:
+        """Return the time of groups of slices: the rows of `opscope stats --by`.
+
+        by: unit, operator, node, type, module, line, location, delegate, thread, inference or name.
+        inference: only inferences of this number. span: only this range, in ns from the start of
+        the clock. Raises ValueError if no profile has such groups or inferences.
+        """
+        from viewer.reports.stats import NoSuchGroups, stats
+
+        try:
+            rows = stats(self.workspace, by, span, inference)["rows"]
+        except NoSuchGroups as error:
+            raise ValueError(str(error)) from error
+        return self._rows(STATISTICS, rows)
+
+    def calls(
+        self,
+        by: str = "name",
+        *,
+        bottom_up: bool = False,
+        inference: int | None = None,
+        span: tuple[int, int] | None = None,
+        depth: int | None = None,
+        min_percent: float = 0.0,
+    ) -> pd.DataFrame:
+        """Return the call tree: the rows of `opscope calls`.
+
+        bottom_up: names with their callers. depth: only so many levels. min_percent: leave out rows
+        with a smaller share. Raises ValueError if no profile has such a tree or inference.
+        """
+        from viewer.reports.calls import CallOptions, calls
+        from viewer.reports.stats import NoSuchGroups
+
+        options = CallOptions(by, bottom_up, span, inference, depth, min_percent)
+        try:
+            rows = calls(self.workspace, options)["rows"]
+        except NoSuchGroups as error:
+            raise ValueError(str(error)) from error
+        return self._rows(CALLS, rows)
+
+    def cost(self, *, inference: int | None = None, warm_up: bool = True) -> pd.DataFrame:
+        """Return the time of each set of operators; all rows together are the whole.
+
+        Every instant counts once, and time that several operators share is one row. The last row of
+        a profile, without operators, is the rest. inference: only those of this number. warm_up:
+        whether figures of the whole profile cover inferences that warm up.
+        """
+        from viewer.analysis.cost.costs import Costs
+        from viewer.export.tables.costs import cost_rows
+        from viewer.model.scope import TimeScope
+        from viewer.reports.inferences import numbered_inferences
+
+        scopes = [(trace, TimeScope(warm_up=warm_up)) for trace in self.workspace.traces]
+        if inference is not None:
+            runs = numbered_inferences(self.workspace.traces, inference)
+            scopes = [(trace, TimeScope(run)) for trace, run in runs]
+        rows = []
+        for trace, scope in scopes:
+            table, rate = self.workspace.links(trace), self.workspace.clocks.ns_per_tick(trace)
+            rows += cost_rows(table, Costs(table).table(scope), rate)
+        return self._rows(COSTS, rows)
+
+    def delegation(self, *, warm_up: bool = False) -> Answer:
+        """Return the time in delegates and what was not delegated: `opscope delegation`.
+
+        Its tables are `files`, `delegates`, `stayed_outside`, `unlinked` and `handle_map`.
+        """
+        from viewer.api.answers import nested_answer
+        from viewer.reports.delegation import delegation_facts
+
+        facts = delegation_facts(self.workspace, warm_up=warm_up)
+        lists = ("delegates", "stayed_outside", "unlinked", "handle_map")
+        return nested_answer(facts, "files", lists, {"path": "file"})
+
+    def memory(self) -> Answer:
+        """Return the memory plans of program files: `opscope memory`.
+
+        Its tables are `methods` and `tensors`.
+        """
+        from viewer.api.answers import nested_answer
+        from viewer.reports.programs.memory import memory_facts
+
+        facts = memory_facts(self.workspace)
+        return nested_answer(facts, "methods", ("tensors",), {"file": "file", "name": "method"})
+
+    def sizes(self, by: str | None = None) -> Answer:
+        """Return what the bytes of program files are for: `opscope sizes`.
+
+        by: also add up the parts by this key, in the table `groups`. The other tables are `files`,
+        `parts` and `duplicates`.
+        """
+        from viewer.analysis.sizes.groups import GroupKey
+        from viewer.api.answers import flat_answer, nested_answer
+        from viewer.reports.programs.sizes import sizes_facts
+
+        facts = sizes_facts(self.workspace, GroupKey(by) if by else None)
+        lists = ("duplicates", "groups") if by else ("duplicates",)
+        answer = nested_answer(facts, "files", lists, {"file": "file"})
+        answer.tables |= flat_answer(facts, ("parts",)).tables
+        return answer
+
+    def estimates(self) -> Answer:
+        """Return the estimates of the Torq compiler with measurements: `opscope estimates`.
+
+        Its tables are `actions`, `operators` and `sources`.
+        """
+        from viewer.api.answers import flat_answer
+        from viewer.reports.estimates import estimate_facts
+        from viewer.workspace.estimates import of_workspace
+
+        facts = estimate_facts(of_workspace(self.workspace))
+        return flat_answer(facts, ("actions", "operators", "sources"))
+
+    # -- elsewhere ---------------------------------------------------------------------------------
+
+    def to_perfetto(self, path: str | os.PathLike[str]) -> None:
+        """Write a trace for Perfetto, as `opscope export` does: `.pftrace`, `.pb`, also `.gz`.
+
+        Raises ValueError for another suffix, OSError, and NothingToExport without a profile.
+        """
+        from viewer.workspace.exports import PERFETTO_SUFFIXES, export
+
+        name = os.fspath(path)
+        if not name.lower().endswith(PERFETTO_SUFFIXES):
+            raise ValueError(f"{name}: the name must end in one of {', '.join(PERFETTO_SUFFIXES)}")
+        export(self.workspace, name)
+
+    def to_parquet(self, folder: str | os.PathLike[str]) -> dict[str, str]:
+        """Write every table that has rows to `<folder>/<table>.parquet`; returns the paths by name.
+
+        Needs pyarrow: `pip install "opscope[parquet]"`. Raises ImportError without it, OSError.
+        """
+        from viewer.api.arrow import arrow_table, write_parquet
+
+        os.makedirs(folder, exist_ok=True)
+        written = {}
+        for name in TABLES:
+            frame = getattr(self, name)
+            if len(frame):
+                written[name] = os.path.join(os.fspath(folder), f"{name}.parquet")
+                write_parquet(arrow_table(frame), written[name])
+        return written
+
+    def to_arrow(self, table: str = "slices") -> pa.Table:
+        """Return a table of the profile for Arrow, polars and DuckDB, which share its memory.
+
+        table: the name of one of the properties. Needs pyarrow: `pip install "opscope[parquet]"`.
+        Raises ImportError without it, KeyError for another name.
+        """
+        from viewer.api.arrow import arrow_table
+
+        if table not in TABLES:
+            raise KeyError(f"no table {table!r}; the tables are {', '.join(TABLES)}")
+        return arrow_table(getattr(self, table))
+
+    def show(self) -> subprocess.Popen[bytes]:
+        """Open the files in the window of Opscope, in a process of its own, and return that.
+
+        The window matches the files by itself: choices that were made here are not passed on.
+        """
+        environment: Mapping[str, str] = os.environ
+        command = [sys.executable, "-m", "viewer", *self.files]
+        return subprocess.Popen(command, env=dict(environment), stdin=subprocess.DEVNULL)

@@ -1,0 +1,209 @@
+"""The tables of open files, each a DataFrame that is built when it is first used and then kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from viewer.analysis.cost.costs import Costs, CostTable
+from viewer.api.schema import (
+    FINDINGS,
+    INFERENCES,
+    LINES,
+    LINKS,
+    MODULES,
+    NODES,
+    OPERATORS,
+    PROBLEMS,
+    SLICES,
+    ColumnSpec,
+)
+from viewer.workspace.snapshot import LinkedTrace, Snapshot
+from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viewer.export.tables.slices import SliceTable
+    from viewer.reports.info import Facts
+
+
+class ProfileTables:
+    """The tables of the files of a workspace. `viewer.api.schema` has their columns.
+
+    A table has the rows of all files. Texts that repeat are categories; numbers of slices are the
+    arrays that Opscope itself uses, so that tables of large files take little memory. Copy a table
+    before you change values in it.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+
+    @cached_property
+    def slices(self) -> pd.DataFrame:
+        """All slices: what ran, where, when, for how long, and the operators behind it.
+
+        A column takes memory when it is first used; `slices_with` has only some of them.
+        """
+        from viewer.api.frames import frame_of_slices
+
+        return frame_of_slices(self._slice_tables)
+
+    def slices_with(self, *columns: str) -> pd.DataFrame:
+        """Return all slices with only some columns, in this order. Raises KeyError."""
+        from viewer.api.frames import frame_of_slices
+
+        known = dict.fromkeys(name for table in self._slice_tables for name in table.names)
+        for name in columns:
+            if name not in (known or {spec.name for spec in SLICES}):
+                raise KeyError(f"slices have no column {name!r}; they have {', '.join(known)}")
+        return frame_of_slices(self._slice_tables, columns)
+
+    @cached_property
+    def operators(self) -> pd.DataFrame:
+        """The operators of the models with their cost, or without one if no profile is open."""
+        from viewer.export.tables.operators import costed_operator_columns, operator_columns
+
+        linked = [one for one in self._snapshot.traces if one.table.program is not None]
+        tables: list[dict[str, Any]] = [
+            dict(costed_operator_columns(one.table, one.rate.ns_per_tick)) for one in linked
+        ]
+        if not self._snapshot.traces:
+            tables = [
+                {"record": [program.path] * len(program.operators), **operator_columns(program)}
+                for program in self._snapshot.programs
+            ]
+        return self._joined(OPERATORS, tables)
+
+    @cached_property
+    def nodes(self) -> pd.DataFrame:
+        """The graph nodes of the operators of the models."""
+        from viewer.export.tables.nodes import node_columns
+
+        return self._joined(NODES, [node_columns(program) for program in self._snapshot.programs])
+
+    @cached_property
+    def inferences(self) -> pd.DataFrame:
+        """When each inference ran."""
+        return self._rows(
+            INFERENCES,
+            ({"file": file["path"], **one} for file in self._files for one in file["inferences"]),
+        )
+
+    @cached_property
+    def lines(self) -> pd.DataFrame:
+        """The source lines with a cost."""
+        from viewer.export.tables.costs import line_rows
+
+        return self._rows(
+            LINES,
+            (
+                row
+                for one, costs in self._costs
+                for row in line_rows(one.table, costs, one.rate.ns_per_tick)
+            ),
+        )
+
+    @cached_property
+    def modules(self) -> pd.DataFrame:
+        """The modules of the models with their cost, outer ones first."""
+        from viewer.export.tables.costs import module_rows
+
+        return self._rows(
+            MODULES,
+            (
+                row
+                for one, costs in self._costs
+                for row in module_rows(one.table, costs, one.rate.ns_per_tick)
+            ),
+        )
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """How profiles fit models, and how many slices are linked."""
+        return self._rows(LINKS, self.info()["links"])
+
+    @cached_property
+    def findings(self) -> pd.DataFrame:
+        """What to improve, ranked by the most time that it could save, profile by profile."""
+        from viewer.reports.findings import findings_facts
+
+        files = findings_facts(self.workspace)["files"]
+        return self._rows(
+            FINDINGS, ({"file": file["path"], **one} for file in files for one in file["findings"])
+        )
+
+    @cached_property
+    def problems(self) -> pd.DataFrame:
+        """Unexpected data in the files that was kept or left out."""
+        return self._rows(
+            PROBLEMS,
+            ({"file": file["path"], **one} for file in self._files for one in file["problems"]),
+        )
+
+    @cached_property
+    def counters(self) -> pd.DataFrame:
+        """The values of counters, a row where one changes: those of files and those of units."""
+        from viewer.api.trace_frames import frame_of_counters
+
+        return frame_of_counters(self.workspace, self._snapshot.traces)
+
+    @cached_property
+    def flows(self) -> pd.DataFrame:
+        """From which slices results go to which, as rows of `slices`.
+
+        Those stated in the files come first. Of at most 20,000 slices per profile, it is looked up
+        where their inputs come from.
+        """
+        from viewer.api.trace_frames import frame_of_flows
+
+        return frame_of_flows(self._snapshot.traces)
+
+    def info(self) -> Facts:
+        """Return what `opscope info --json` prints: the files, their links and their problems."""
+        from viewer.reports.info import info
+
+        return info(self.workspace)
+
+    @cached_property
+    def _files(self) -> list[Facts]:
+        files: list[Facts] = self.info()["files"]
+        return files
+
+    @cached_property
+    def _snapshot(self) -> Snapshot:
+        return Snapshot.of(self.workspace)
+
+    @cached_property
+    def _slice_tables(self) -> Sequence[SliceTable]:
+        from viewer.workspace.exports import slice_tables
+
+        return slice_tables(self._snapshot.traces)
+
+    @cached_property
+    def _costs(self) -> list[tuple[LinkedTrace, CostTable]]:
+        """The profiles with operators, and the cost of these in each whole profile."""
+        linked = [one for one in self._snapshot.traces if one.table.program is not None]
+        return [(one, Costs(one.table).table()) for one in linked]
+
+    def _rows(
+        self, specs: Sequence[ColumnSpec], rows: Iterator[Facts] | list[Facts]
+    ) -> pd.DataFrame:
+        from viewer.api.frames import frame_of_rows
+
+        return frame_of_rows(list(rows), specs)
+
+    def _joined(
+        self, specs: Sequence[ColumnSpec], tables: Sequence[dict[str, Any]]
+    ) -> pd.DataFrame:
+        """Return several tables as one; empty texts are missing."""
+        from viewer.api.frames import frame_of_columns
+
+        columns: dict[str, list[Any]] = {spec.name: [] for spec in specs}
+        for table in tables:
+            count = len(next(iter(table.values()), ()))
+            for name, values in columns.items():
+                own = table.get(name, [None] * count)
+                values += [None if value is None or value == "" else value for value in own]
+        return frame_of_columns(columns, {spec.name: spec.dtype for spec in specs})

@@ -1,0 +1,301 @@
+"""Columns of slices that take memory only once they are used: categories and nullable integers.
+
+Most columns of slices are properties of the few identities of a trace, or of its few rows. A column
+here holds one value for each of these, and finds those of slices when they are needed: of some
+slices only theirs, and those of all, once, for what needs all of them. Everything made from such a
+column is one of pandas' own arrays, and the dtypes are pandas' own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.indexers import check_array_indexer
+
+from viewer.arrays import Bools, Codes, Ints
+
+
+class Spread:
+    """How values of identities or rows are spread over the slices of a trace."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def every(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the value of every slice."""
+        raise NotImplementedError
+
+    def some(self, values: NDArray[Any], index: Ints) -> NDArray[Any]:
+        """Return the values of the slices at `index`."""
+        raise NotImplementedError
+
+
+class KeySpread(Spread):
+    """Values of identities: `key` has the identity of every slice."""
+
+    def __init__(self, key: Codes) -> None:
+        super().__init__(len(key))
+        self._key = key
+
+    def every(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the value of every slice."""
+        return values[self._key]
+
+    def some(self, values: NDArray[Any], index: Ints) -> NDArray[Any]:
+        """Return the values of the slices at `index`."""
+        return values[self._key[index]]
+
+
+class RowSpread(Spread):
+    """Values of rows: slices are sorted by row, and `row_ptr` is where each row starts."""
+
+    def __init__(self, row_ptr: Ints) -> None:
+        super().__init__(int(row_ptr[-1]))
+        self._row_ptr = row_ptr
+
+    def every(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the value of every slice."""
+        return np.repeat(values, np.diff(self._row_ptr))
+
+    def some(self, values: NDArray[Any], index: Ints) -> NDArray[Any]:
+        """Return the values of the slices at `index`."""
+        return values[np.searchsorted(self._row_ptr, index, side="right") - 1]
+
+
+def _index_of(array: Any, item: Any) -> Ints:
+    """Return the positions that an indexer selects: a slice, a mask, a list or an array."""
+    length = len(array)
+    if isinstance(item, slice):
+        return np.arange(*item.indices(length))
+    chosen = np.asarray(check_array_indexer(array, item))
+    if chosen.dtype == np.bool_:
+        return np.flatnonzero(chosen)
+    return np.where(chosen < 0, chosen + length, chosen).astype(np.int64, copy=False)
+
+
+def _are_inside(index: Ints, first: int, end: int) -> bool:
+    """Whether all positions are from `first` to before `end`; there is at least one value."""
+    return end > 0 and (not len(index) or bool(first <= index.min() and index.max() < end))
+
+
+class SpreadCategorical(pd.Categorical):
+    """A column of texts: `of_value` is the category of each identity or row, -1 for none."""
+
+    @classmethod
+    def of(
+        cls, of_value: NDArray[Any], spread: Spread, categories: pd.Index[Any]
+    ) -> SpreadCategorical:
+        """Return the column of all slices."""
+        # The length is that of these codes, which take no memory and are never read.
+        unread = np.broadcast_to(np.int8(-1), spread.length)
+        made: SpreadCategorical = cls._simple_new(  # type: ignore[attr-defined]
+            unread, pd.CategoricalDtype(categories)
+        )
+        made._of_value, made._spread, made._every = of_value, spread, None
+        return made
+
+    _of_value: NDArray[Any]
+    _spread: Spread
+    _every: NDArray[Any] | None
+
+    @property
+    def _ndarray(self) -> NDArray[Any]:
+        """The codes of all slices, where pandas looks for them."""
+        if self._every is None:
+            self._every = self._spread.every(self._of_value)
+        return self._every
+
+    def _plain(self) -> pd.Categorical:
+        return pd.Categorical.from_codes(self._ndarray, dtype=self.dtype, validate=False)
+
+    def _some(self, index: Ints) -> NDArray[Any]:
+        if self._every is not None:
+            return self._every[index]
+        return self._spread.some(self._of_value, index)
+
+    def _from_backing_data(self, arr: NDArray[Any]) -> pd.Categorical:
+        """Make what pandas derives from this column: without anything lazy."""
+        return pd.Categorical.from_codes(arr, dtype=self.dtype, validate=False)
+
+    def __getitem__(self, item: Any) -> Any:
+        if isinstance(item, int | np.integer):
+            number = int(item) + (len(self) if item < 0 else 0)
+            if not 0 <= number < len(self):
+                raise IndexError(f"index {item} is out of bounds for {len(self)} slices")
+            (code,) = self._some(np.array([number])).tolist()
+            return self.categories[code] if code >= 0 else np.nan
+        return self._from_backing_data(self._some(_index_of(self, item)))
+
+    def take(
+        self, indices: Any, *, allow_fill: bool = False, fill_value: Any = None, **unused: Any
+    ) -> Any:
+        """Return the slices at `indices`; with `allow_fill`, -1 is no slice."""
+        index = np.asarray(indices, np.int64)
+        is_plain = not allow_fill or pd.isna(fill_value)
+        if not (is_plain and _are_inside(index, -1 if allow_fill else 0, len(self))):
+            return self._plain().take(index, allow_fill=allow_fill, fill_value=fill_value)
+        codes = np.where(index < 0, -1, self._some(np.maximum(index, 0)))
+        return self._from_backing_data(codes.astype(self._of_value.dtype, copy=False))
+
+    def view(self, dtype: Any = None) -> Any:
+        """Return the column itself: it is never changed in place."""
+        return self if dtype is None else self._plain().view(dtype)
+
+    def copy(self, order: Any = "C") -> Any:
+        """Return an array of pandas with the same values, which can be changed."""
+        return self._from_backing_data(np.array(self._ndarray))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the column takes now."""
+        return 0 if self._every is None else self._every.nbytes
+
+    def __reduce__(self) -> Any:
+        return self._plain().__reduce__()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise ValueError("the columns of a profile cannot be changed in place: copy the table")
+
+    # What pandas implements in C, and so does not ask `_ndarray`.
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        """Return every value several times."""
+        return self._plain().repeat(repeats)
+
+    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the values in another shape."""
+        return self._plain().reshape(*args, **kwargs)
+
+    def ravel(self, order: Any = "C") -> Any:
+        """Return the values in one dimension."""
+        return self
+
+    def delete(self, loc: Any, axis: int = 0) -> Any:
+        """Return the values without some."""
+        return self._plain().delete(loc)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """Return the values: they have one dimension."""
+        return self
+
+    def transpose(self, *axes: int) -> Any:
+        """Return the values: they have one dimension."""
+        return self
+
+    @property
+    def T(self) -> Any:
+        """The values: they have one dimension."""
+        return self
+
+
+class SpreadInts(pd.arrays.IntegerArray):
+    """A column of integers: `of_value` and `null` have one entry for each identity or row."""
+
+    _of_value: Ints
+    _null: Bools
+    _spread: Spread
+    _every: tuple[NDArray[Any], Bools] | None
+
+    # What pandas derives from this column, it makes with the type of the column.
+    def __new__(cls, values: NDArray[Any], mask: Bools, copy: bool = False) -> Any:
+        """Return pandas' own array, without anything lazy."""
+        return pd.arrays.IntegerArray(values, mask, copy)
+
+    @classmethod
+    def of(cls, of_value: Ints, null: Bools | None, spread: Spread) -> SpreadInts:
+        """Return the column of all slices."""
+        made: SpreadInts = object.__new__(cls)
+        made._of_value, made._spread, made._every = of_value, spread, None
+        made._null = np.broadcast_to(np.False_, of_value.shape) if null is None else null
+        return made
+
+    def _whole(self) -> tuple[NDArray[Any], Bools]:
+        if self._every is None:
+            values = self._spread.every(self._of_value)
+            null = (
+                self._spread.every(self._null)
+                if self._null.any()
+                else np.broadcast_to(np.False_, values.shape)
+            )
+            self._every = values, null
+        return self._every
+
+    @property
+    def _data(self) -> NDArray[Any]:
+        """The values of all slices, where pandas looks for them."""
+        return self._whole()[0]
+
+    @property
+    def _mask(self) -> Bools:
+        """Which of them are null."""
+        return self._whole()[1]
+
+    @property
+    def dtype(self) -> pd.Int64Dtype:
+        """The dtype of the column."""
+        return pd.Int64Dtype()
+
+    def __len__(self) -> int:
+        return self._spread.length
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Its length."""
+        return (self._spread.length,)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the column takes now."""
+        return 0 if self._every is None else sum(part.nbytes for part in self._every)
+
+    def _plain(self) -> pd.arrays.IntegerArray:
+        return pd.arrays.IntegerArray(self._data, self._mask)
+
+    def _some(self, index: Ints) -> pd.arrays.IntegerArray:
+        if self._every is not None:
+            values, null = (part[index] for part in self._every)
+        else:
+            values = self._spread.some(self._of_value, index)
+            null = self._spread.some(self._null, index)
+        return pd.arrays.IntegerArray(values, null)
+
+    @classmethod
+    def _simple_new(cls, values: NDArray[Any], mask: Bools) -> pd.arrays.IntegerArray:
+        return pd.arrays.IntegerArray(values, mask)
+
+    def __getitem__(self, item: Any) -> Any:
+        if isinstance(item, int | np.integer):
+            number = int(item) + (len(self) if item < 0 else 0)
+            if not 0 <= number < len(self):
+                raise IndexError(f"index {item} is out of bounds for {len(self)} slices")
+            return self._some(np.array([number]))[0]
+        return self._some(_index_of(self, item))
+
+    def take(
+        self, indices: Any, *, allow_fill: bool = False, fill_value: Any = None, **unused: Any
+    ) -> Any:
+        """Return the slices at `indices`; with `allow_fill`, -1 is no slice."""
+        index = np.asarray(indices, np.int64)
+        is_plain = not allow_fill or pd.isna(fill_value)
+        if not (is_plain and _are_inside(index, -1 if allow_fill else 0, len(self))):
+            return self._plain().take(index, allow_fill=allow_fill, fill_value=fill_value)
+        found = self._some(np.maximum(index, 0))
+        found[index < 0] = pd.NA
+        return found
+
+    def view(self, dtype: Any = None) -> Any:
+        """Return the column itself: it is never changed in place."""
+        return self if dtype is None else self._plain().view(dtype)
+
+    def copy(self) -> Any:
+        """Return an array of pandas with the same values, which can be changed."""
+        return pd.arrays.IntegerArray(np.array(self._data), np.array(self._mask))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise ValueError("the columns of a profile cannot be changed in place: copy the table")
+
+    def __reduce__(self) -> Any:
+        return self._plain().__reduce__()

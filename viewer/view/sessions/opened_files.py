@@ -1,0 +1,72 @@
+"""Opens files without a window: a workspace with every readable file, and what went wrong.
+
+The command line and the Python API use it: session files among the files stand for their inputs,
+and options override what a session chose.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from viewer.formats import open_file
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+from viewer.view.sessions.session_file import with_inputs
+from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
+from viewer.workspace.workspace import Workspace
+
+NOTHING_KNOWN: Mapping[str, Program | Executable] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFiles:
+    """A workspace, and what went wrong.
+
+    is_empty: whether there was no file to open. not_found: a message per missing input of a
+    session. failures: path and error of each file that could not be read; other errors than
+    UnreadableFile are faults of Opscope. warnings: what should be known. refused: the choices that
+    are not possible.
+    """
+
+    workspace: Workspace
+    is_empty: bool
+    not_found: tuple[str, ...]
+    failures: tuple[tuple[str, Exception], ...]
+    warnings: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+def opened_files(
+    given: Sequence[str],
+    choices: Choices = NO_CHOICES,
+    known: Mapping[str, Program | Executable] = NOTHING_KNOWN,
+) -> OpenedFiles:
+    """Open files, one after another. known: programs that were already read, by absolute path."""
+    workspace = Workspace()
+    files, of_sessions, not_found = with_inputs(given)
+    failures: list[tuple[str, Exception]] = []
+    for path in files:
+        try:
+            read = known.get(os.path.abspath(path))
+            workspace.add(read or open_file(path, part=choices.part_of(path)))
+        except Exception as error:  # a bug with one file must not affect the others
+            failures.append((path, error))
+    # Before the other choices, because companion files are found through these paths.
+    for substitution in (s for one in (*of_sessions, choices) for s in one.source_paths):
+        workspace.substitute(substitution)
+    warnings = workspace.open_companions()
+    for one in of_sessions:
+        warnings += apply(one, workspace)
+    # The options override session files.
+    refused = apply(choices, workspace)
+    return OpenedFiles(
+        workspace,
+        not (files or not_found),
+        tuple(not_found),
+        tuple(failures),
+        tuple(warnings),
+        tuple(refused),
+    )

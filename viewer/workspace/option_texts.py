@@ -1,0 +1,171 @@
+"""The options for files as texts, such as "run.etdp=model.etrecord", and the choices they make.
+
+The command line and the Python API take them. Modules are imported only for options that are given,
+because the first window waits for this one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from viewer.program.sources.files import Substitution
+    from viewer.workspace.link_choices import Choices
+
+
+@dataclass(frozen=True, slots=True)
+class OptionTexts:
+    """What was given for each option: see `viewer.cli.arguments.add_files`."""
+
+    pair: Sequence[str] = ()
+    method: Sequence[str] = ()
+    identifier_column: Sequence[str] = ()
+    clock: Sequence[str] = ()
+    source_path: Sequence[str] = ()
+    part: Sequence[str] = ()
+
+    def choices(self, files: Sequence[str]) -> Choices | None:
+        """Return the choices for some files, None without any option.
+
+        Raises ValueError with the option as the command line names it, if one is wrong.
+        """
+        given = (self.pair, self.method, self.identifier_column, self.clock, self.source_path)
+        if not any((*given, self.part)):
+            return None
+        from viewer.workspace.link_choices import Choices
+
+        methods = [text.partition("=")[::2] for text in self.method]
+        for text, (scope, method) in zip(self.method, methods, strict=True):
+            if not (scope and method):
+                raise ValueError(
+                    f"--method {text}: write it as NAME=METHOD or NAME:NUMBERS=METHOD, as in "
+                    '"Execute 1=forward" or "Execute 1:1-3,7=forward"'
+                )
+        clocks = _clocks(self.clock, files)
+        return Choices(
+            tuple(_pairs(self.pair)),
+            tuple(methods),
+            tuple(_column(text, files) for text in self.identifier_column),
+            tuple((path, rate) for path, name, rate in clocks if not name),
+            _source_paths(self.source_path),
+            delegate_clocks=tuple(clock for clock in clocks if clock[1]),
+            parts=_parts(self.part, files),
+        )
+
+    def of_arm(self, files: Sequence[str], others: Sequence[str]) -> OptionTexts:
+        """Return the options for one arm of a comparison, the files of the other being `others`.
+
+        Without those that name a file of the other one.
+        """
+
+        def is_own(text: str) -> bool:
+            def named(paths: Sequence[str]) -> bool:
+                starts = [name for path in paths for name in (path, os.path.basename(path))]
+                return any(text.startswith((f"{name}=", f"{name}:")) for name in starts)
+
+            return named(files) or not named(others)
+
+        lists = ("pair", "method", "identifier_column", "clock", "part")
+        return replace(self, **{name: list(filter(is_own, getattr(self, name))) for name in lists})
+
+
+def _source_paths(given: Sequence[str]) -> tuple[Substitution, ...]:
+    if not given:
+        return ()
+    from viewer.program.sources.files import Substitution
+
+    substitutions = []
+    for text in given:
+        recorded, equals, local = text.partition("=")
+        if not (equals and local):
+            raise ValueError(f"--source-path {text}: write it as FROM=TO")
+        if not os.path.exists(local):
+            raise ValueError(f"--source-path {text}: {local} does not exist")
+        try:
+            substitutions.append(Substitution(recorded, os.path.abspath(local), any_kind=True))
+        except ValueError as error:
+            raise ValueError(f"--source-path {text}: {error}") from error
+    return tuple(substitutions)
+
+
+def _clocks(given: Sequence[str], files: Sequence[str]) -> list[tuple[str, str, Fraction]]:
+    """Return (profile or "", delegate's clock or "", ns per tick) for each option.
+
+    A file name may contain ":", so it ends the name only if the whole is not one of `files`.
+    """
+    if not given:
+        return []
+    from viewer.model.times import parse_rate
+
+    clocks = []
+    for text in given:
+        path, _, rate = text.rpartition("=")
+        name = ""
+        if not any(path == os.path.basename(file) or _is_same(path, file) for file in files):
+            before, colon, after = path.rpartition(":")
+            path, name = (before, after) if colon else (path, "")
+        try:
+            clocks.append((path, name, parse_rate(rate)))
+        except ValueError as error:
+            raise ValueError(f"--clock {text}: {error}") from error
+    return clocks
+
+
+def _parts(given: Sequence[str], files: Sequence[str]) -> tuple[tuple[str, Fraction], ...]:
+    """Return (file or "", share) for each [FILE=]SHARE; FILE may be the name of one of `files`."""
+    if not given:
+        return ()
+    from viewer.codecs.memory_budget import parse_part
+
+    parts = []
+    for text in given:
+        name, _, share = text.rpartition("=")
+        found = [file for file in files if _is_same(name, file) or name == os.path.basename(file)]
+        if name and not found:
+            raise ValueError(f"--part {text}: {name} is not one of the files")
+        try:
+            parts += [(file, parse_part(share)) for file in (found if name else [""])]
+        except ValueError as error:
+            raise ValueError(f"--part {error}") from error
+    return tuple(parts)
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.abspath(one) == os.path.abspath(other)
+
+
+def _cut(text: str) -> list[tuple[str, str]]:
+    """Return the text split at each "=", because names of files and columns may contain one."""
+    return [(text[:i], text[i + 1 :]) for i, character in enumerate(text) if character == "="]
+
+
+def _column(text: str, files: Sequence[str]) -> tuple[str | None, str]:
+    """Return (profile or None, column) for [FILE=]NAME.
+
+    A column name may contain "=", so FILE counts only if it is one of `files`.
+    """
+    given = {os.path.abspath(path) for path in files}
+    names = {os.path.basename(path) for path in files}
+    cuts = _cut(text)
+    found = [halves for halves in cuts if os.path.abspath(halves[0]) in given]
+    found = found or [halves for halves in cuts if halves[0] in names]
+    return found[0] if found else (None, text)
+
+
+def _pairs(given: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (profile, ETRecord) for each DUMP=RECORD.
+
+    If names contain "=", the split at which both parts are existing files is used.
+    """
+    pairs = []
+    for text in given:
+        halves = [both for both in _cut(text) if all(both)]
+        if not halves:
+            raise ValueError(f"--pair {text}: write it as DUMP=RECORD")
+        files = [half for half in halves if all(map(os.path.exists, half))]
+        pairs.append((files or halves)[0])
+    return pairs
