@@ -6,7 +6,7 @@ codes that it has, and what is a property of an identity or a row takes memory o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,21 @@ from viewer.api.schema import (
     STRING,
     ColumnSpec,
 )
-from viewer.api.spread_arrays import KeySpread, RowSpread, Spread, SpreadCategorical, SpreadInts
+from viewer.api.spread_arrays import (
+    CodeSpread,
+    RowSpread,
+    RunSpread,
+    SliceSpread,
+    Spread,
+    SpreadCategorical,
+    SpreadInts,
+)
+from viewer.arrays import Ints
 from viewer.export.tables.columns import joined_tables
 from viewer.export.tables.slices import Per, SliceTable
 from viewer.model.trace import Column
 
 _STRING = pd.StringDtype("python")
-_NULLABLE = {spec.name for spec in SLICES if spec.dtype == NULLABLE_INT}
 
 
 def frame_of_rows(
@@ -98,11 +106,15 @@ def frame_of_slices(
     if len(tables) == 1:
         (table,) = tables
         slices = table.source.table.trace.slices
-        spreads = {Per.KEY: KeySpread(slices.key), Per.ROW: RowSpread(slices.row_ptr)}
-        chosen = table.names if names is None else names
-        made: dict[int, Any] = {}
-        columns: Mapping[str, Any] = {
-            name: _view(name, *table.column(name), spreads, made) for name in chosen
+        spreads = {
+            Per.KEY: CodeSpread(slices.key),
+            Per.ROW: RowSpread(slices.row_ptr),
+            Per.RUN: RunSpread(len(slices), lambda: table.runs),
+            Per.SLICE: SliceSpread(len(slices)),
+        }
+        columns = {
+            name: _view(name, *table.column(name), spreads)
+            for name in (table.names if names is None else names)
         }
         return pd.DataFrame(columns, index=pd.RangeIndex(len(slices)), copy=False)
     parts = [
@@ -114,47 +126,55 @@ def frame_of_slices(
     return pd.DataFrame({name: _whole(name, found[name]) for name in chosen}, copy=False)
 
 
-def _view(
-    name: str, per: Per, column: Column, spreads: Mapping[Per, Spread], made: dict[int, Any]
-) -> Any:
+def _view(name: str, per: Per, column: Column, spreads: Mapping[Per, Spread]) -> Any:
     """Return a column of slices as an array of pandas that shares the memory of the trace."""
-    if per is Per.SLICE:
-        return _whole(name, column)
-    spread = spreads[per]
+    spread, values = spreads[per], column.values
     if column.strings is not None:
-        codes, categories = _codes(column, compact=True)
-        return SpreadCategorical.of(codes, spread, categories)
-    if column.values.dtype.kind == "b":
-        every = column.values[:1] if len(set(column.values.tolist())) == 1 else None
-        if every is not None:
-            return _fixed(np.broadcast_to(every[0], spread.length))
-        return _fixed(spread.every(column.values))
-    null = None if column.valid is None else ~column.valid
-    return SpreadInts.of(column.values, null, spread)
+        codes, texts = _distinct(column.strings)
+        if per is not Per.SLICE:
+            return SpreadCategorical.of(_small_codes(column, codes, len(texts)), spread, texts)
+        if column.valid is None and len(texts) == len(column.strings) and values.dtype == np.uint32:
+            return pd.Categorical.from_codes(
+                _fixed(values.view(np.int32)), dtype=pd.CategoricalDtype(texts), validate=False
+            )
+        return SpreadCategorical.of(
+            _small(codes, len(texts)), CodeSpread(values, column.valid), texts
+        )
+    if values.dtype.kind == "b" and per is not Per.SLICE:
+        is_one = len(values) > 0 and bool((values == values[0]).all())
+        return _fixed(
+            np.broadcast_to(values[0], spread.length) if is_one else spread.every(values, False)
+        )
+    if values.dtype.kind in "fb" or _is_plain(name, column):
+        return _whole(name, column)
+    return SpreadInts.of(values, column.valid, spread)
 
 
 def _whole(name: str, column: Column) -> Any:
-    """Return a column with a value per slice."""
+    """Return a column with a value per slice, of one trace or of several."""
     values = column.values
     if column.strings is not None:
-        codes, categories = _codes(column)
+        codes, texts = _distinct(column.strings)
         return pd.Categorical.from_codes(
-            codes, dtype=pd.CategoricalDtype(categories), validate=False
+            _small_codes(column, codes, len(texts)), dtype=pd.CategoricalDtype(texts)
         )
     null = None if column.valid is None else ~column.valid
     if values.dtype.kind == "f":
         return _fixed(values if null is None else np.where(null, np.nan, values))
     if values.dtype.kind == "b":
-        if null is None:
-            return _fixed(values)
-        return pd.arrays.BooleanArray(values, null)
-    if null is None and name not in _NULLABLE and name in _OF_CONTRACT:
+        return _fixed(values) if null is None else pd.arrays.BooleanArray(values, null)
+    if _is_plain(name, column):
         return _fixed(values)
     none = np.broadcast_to(np.False_, values.shape) if null is None else null
     return pd.arrays.IntegerArray(_fixed(values), none)
 
 
-_OF_CONTRACT = {spec.name for spec in SLICES}
+def _is_plain(name: str, column: Column) -> bool:
+    """Whether a column is int64 without nulls in every profile: by its contract, not its values."""
+    return column.valid is None and name in _INTS
+
+
+_INTS = {spec.name for spec in SLICES if spec.dtype == INT}
 
 
 def _fixed(values: NDArray[Any]) -> NDArray[Any]:
@@ -164,29 +184,25 @@ def _fixed(values: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _codes(column: Column, *, compact: bool = False) -> tuple[NDArray[Any], pd.Index[Any]]:
-    """Return the codes of a text column, -1 for null, and its texts as categories.
-
-    Without nulls and repeated texts, these are the codes of the trace, unless they should be
-    compact.
-    """
-    strings = column.strings or ()
-    texts = dict.fromkeys(strings)
-    codes = column.values
-    if len(texts) < len(strings):
-        number = {text: i for i, text in enumerate(texts)}
-        codes = np.array([number[text] for text in strings], np.uint32)[codes]
-    if column.valid is None and codes.dtype == np.uint32 and not compact:
-        return _fixed(codes.view(np.int32)), _index(texts)
-    small = next(t for t in (np.int8, np.int16, np.int32) if len(texts) <= np.iinfo(t).max)
-    found = codes.astype(small)
-    if column.valid is not None:
-        found[~column.valid] = -1
-    return found, _index(texts)
+def _distinct(strings: Sequence[str]) -> tuple[Ints, pd.Index[Any]]:
+    """Return texts as categories, each once, and the category of each text."""
+    number = {text: i for i, text in enumerate(dict.fromkeys(strings))}
+    codes = np.array([number[text] for text in strings], np.int64)
+    return codes, pd.Index(list(number), dtype=_TEXT)
 
 
-def _index(texts: Iterable[str]) -> pd.Index[Any]:
-    return pd.Index(list(texts), dtype=_TEXT)
+def _small_codes(column: Column, codes: Ints, count: int) -> NDArray[Any]:
+    """Return the category of each value of a text column, -1 for null. codes: of its texts."""
+    found = np.full(len(column.values), -1, np.int64)
+    has = slice(None) if column.valid is None else column.valid
+    found[has] = codes[column.values[has]]
+    return _small(found, count)
+
+
+def _small(codes: Ints, count: int) -> NDArray[Any]:
+    """Return codes of `count` categories in the type that pandas uses for so many."""
+    small = next(t for t in (np.int8, np.int16, np.int32) if count <= np.iinfo(t).max)
+    return codes.astype(small)
 
 
 # What pandas makes of texts by itself: `str` since version 3, which is not StringDtype("python").

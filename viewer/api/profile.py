@@ -192,6 +192,22 @@ class Profile(ProfileTables):
         facts = estimate_facts(of_workspace(self.workspace))
         return flat_answer(facts, ("actions", "operators", "sources"))
 
+    def numbers(self, *buffers: str | os.PathLike[str], inference: int | None = None) -> Answer:
+        """Return the tensors that ETDumps logged, with their figures: `opscope numbers`.
+
+        buffers: their debug buffers, if these are not next to them. Its tables are `rows` and
+        `files`. Raises UnreadableFile for a profile without logged values, and ValueError without
+        such an inference.
+        """
+        from viewer.api.answers import flat_answer
+        from viewer.formats.executorch.logged_profile import logged_profile
+        from viewer.reports.numbers import values_facts
+
+        paths = [os.fspath(path) for path in buffers]
+        workspace = self.workspace
+        profiles = [logged_profile(workspace.links(trace), paths) for trace in workspace.traces]
+        return flat_answer(values_facts(profiles, inference), ("rows", "files"))
+
     # -- elsewhere ---------------------------------------------------------------------------------
 
     def to_perfetto(self, path: str | os.PathLike[str]) -> None:

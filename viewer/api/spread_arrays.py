@@ -8,6 +8,8 @@ column is one of pandas' own arrays, and the dtypes are pandas' own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,38 +17,85 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.indexers import check_array_indexer
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Ints
 
 
 class Spread:
-    """How values of identities or rows are spread over the slices of a trace."""
+    """How values of identities, rows or inferences are spread over the slices of a trace."""
 
     def __init__(self, length: int) -> None:
         self.length = length
 
-    def every(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the value of every slice."""
+    def every(self, values: NDArray[Any], null: Any) -> NDArray[Any]:
+        """Return the value of every slice; `null` for those without one."""
         raise NotImplementedError
 
-    def some(self, values: NDArray[Any], index: Ints) -> NDArray[Any]:
-        """Return the values of the slices at `index`."""
+    def some(self, values: NDArray[Any], null: Any, index: Ints) -> NDArray[Any]:
+        """Return the same for the slices at `index`."""
         raise NotImplementedError
 
 
-class KeySpread(Spread):
-    """Values of identities: `key` has the identity of every slice."""
+class CodeSpread(Spread):
+    """Values by a code of every slice, such as its identity. valid: which slices have one."""
 
-    def __init__(self, key: Codes) -> None:
-        super().__init__(len(key))
-        self._key = key
+    def __init__(self, codes: NDArray[np.integer[Any]], valid: Bools | None = None) -> None:
+        super().__init__(len(codes))
+        self._codes, self._valid = codes, valid
 
-    def every(self, values: NDArray[Any]) -> NDArray[Any]:
+    def every(self, values: NDArray[Any], null: Any) -> NDArray[Any]:
+        """Return the value of every slice; `null` for those without one."""
+        return self._found(values, null, self._codes, self._valid)
+
+    def some(self, values: NDArray[Any], null: Any, index: Ints) -> NDArray[Any]:
+        """Return the same for the slices at `index`."""
+        valid = None if self._valid is None else self._valid[index]
+        return self._found(values, null, self._codes[index], valid)
+
+    @staticmethod
+    def _found(
+        values: NDArray[Any], null: Any, codes: NDArray[np.integer[Any]], valid: Bools | None
+    ) -> NDArray[Any]:
+        if valid is None:
+            return values[codes]
+        # The code of a null may be any number.
+        found = np.full(len(codes), null, values.dtype)
+        found[valid] = values[codes[valid]]
+        return found
+
+
+class RunSpread(Spread):
+    """Values of inferences: `runs` returns the inference of every slice, -1 for the last value.
+
+    Which inference a slice belongs to is found when it is first needed.
+    """
+
+    def __init__(self, length: int, runs: Callable[[], Ints]) -> None:
+        super().__init__(length)
+        self._runs = runs
+
+    @cached_property
+    def _of_slice(self) -> NDArray[np.int32]:
+        return self._runs().astype(np.int32)
+
+    def every(self, values: NDArray[Any], null: Any) -> NDArray[Any]:
         """Return the value of every slice."""
-        return values[self._key]
+        return values[self._of_slice]
 
-    def some(self, values: NDArray[Any], index: Ints) -> NDArray[Any]:
+    def some(self, values: NDArray[Any], null: Any, index: Ints) -> NDArray[Any]:
         """Return the values of the slices at `index`."""
-        return values[self._key[index]]
+        return values[self._of_slice[index]]
+
+
+class SliceSpread(Spread):
+    """Values that slices have themselves."""
+
+    def every(self, values: NDArray[Any], null: Any) -> NDArray[Any]:
+        """Return the value of every slice."""
+        return values
+
+    def some(self, values: NDArray[Any], null: Any, index: Ints) -> NDArray[Any]:
+        """Return the values of the slices at `index`."""
+        return values[index]
 
 
 class RowSpread(Spread):
@@ -56,11 +105,11 @@ class RowSpread(Spread):
         super().__init__(int(row_ptr[-1]))
         self._row_ptr = row_ptr
 
-    def every(self, values: NDArray[Any]) -> NDArray[Any]:
+    def every(self, values: NDArray[Any], null: Any) -> NDArray[Any]:
         """Return the value of every slice."""
         return np.repeat(values, np.diff(self._row_ptr))
 
-    def some(self, values: NDArray[Any], index: Ints) -> NDArray[Any]:
+    def some(self, values: NDArray[Any], null: Any, index: Ints) -> NDArray[Any]:
         """Return the values of the slices at `index`."""
         return values[np.searchsorted(self._row_ptr, index, side="right") - 1]
 
@@ -101,11 +150,11 @@ class SpreadCategorical(pd.Categorical):
     _spread: Spread
     _every: NDArray[Any] | None
 
-    @property
+    @property  # type: ignore[override]
     def _ndarray(self) -> NDArray[Any]:
         """The codes of all slices, where pandas looks for them."""
         if self._every is None:
-            self._every = self._spread.every(self._of_value)
+            self._every = self._spread.every(self._of_value, -1)
         return self._every
 
     def _plain(self) -> pd.Categorical:
@@ -114,7 +163,7 @@ class SpreadCategorical(pd.Categorical):
     def _some(self, index: Ints) -> NDArray[Any]:
         if self._every is not None:
             return self._every[index]
-        return self._spread.some(self._of_value, index)
+        return self._spread.some(self._of_value, -1, index)
 
     def _from_backing_data(self, arr: NDArray[Any]) -> pd.Categorical:
         """Make what pandas derives from this column: without anything lazy."""
@@ -129,7 +178,7 @@ class SpreadCategorical(pd.Categorical):
             return self.categories[code] if code >= 0 else np.nan
         return self._from_backing_data(self._some(_index_of(self, item)))
 
-    def take(
+    def take(  # type: ignore[override]
         self, indices: Any, *, allow_fill: bool = False, fill_value: Any = None, **unused: Any
     ) -> Any:
         """Return the slices at `indices`; with `allow_fill`, -1 is no slice."""
@@ -175,7 +224,7 @@ class SpreadCategorical(pd.Categorical):
 
     def delete(self, loc: Any, axis: int = 0) -> Any:
         """Return the values without some."""
-        return self._plain().delete(loc)
+        return self._plain().delete(loc)  # type: ignore[attr-defined]
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """Return the values: they have one dimension."""
@@ -192,10 +241,10 @@ class SpreadCategorical(pd.Categorical):
 
 
 class SpreadInts(pd.arrays.IntegerArray):
-    """A column of integers: `of_value` and `null` have one entry for each identity or row."""
+    """A column of integers: `of_value` and `valid` have one entry for each identity or row."""
 
     _of_value: Ints
-    _null: Bools
+    _valid: Bools | None
     _spread: Spread
     _every: tuple[NDArray[Any], Bools] | None
 
@@ -205,21 +254,19 @@ class SpreadInts(pd.arrays.IntegerArray):
         return pd.arrays.IntegerArray(values, mask, copy)
 
     @classmethod
-    def of(cls, of_value: Ints, null: Bools | None, spread: Spread) -> SpreadInts:
-        """Return the column of all slices."""
+    def of(cls, of_value: Ints, valid: Bools | None, spread: Spread) -> SpreadInts:
+        """Return the column of all slices. valid: False where there is no value."""
         made: SpreadInts = object.__new__(cls)
-        made._of_value, made._spread, made._every = of_value, spread, None
-        made._null = np.broadcast_to(np.False_, of_value.shape) if null is None else null
+        made._of_value, made._valid, made._spread, made._every = of_value, valid, spread, None
         return made
 
     def _whole(self) -> tuple[NDArray[Any], Bools]:
         if self._every is None:
-            values = self._spread.every(self._of_value)
-            null = (
-                self._spread.every(self._null)
-                if self._null.any()
-                else np.broadcast_to(np.False_, values.shape)
-            )
+            values = self._spread.every(self._of_value, 0)
+            if self._valid is None:
+                null: Bools = np.broadcast_to(np.False_, values.shape)
+            else:
+                null = ~self._spread.every(self._valid, False)
             self._every = values, null
         return self._every
 
@@ -242,6 +289,11 @@ class SpreadInts(pd.arrays.IntegerArray):
         return self._spread.length
 
     @property
+    def ndim(self) -> int:
+        """Its number of dimensions."""
+        return 1
+
+    @property
     def shape(self) -> tuple[int]:
         """Its length."""
         return (self._spread.length,)
@@ -256,10 +308,12 @@ class SpreadInts(pd.arrays.IntegerArray):
 
     def _some(self, index: Ints) -> pd.arrays.IntegerArray:
         if self._every is not None:
-            values, null = (part[index] for part in self._every)
+            values, null = self._every[0][index], self._every[1][index]
         else:
-            values = self._spread.some(self._of_value, index)
-            null = self._spread.some(self._null, index)
+            values = self._spread.some(self._of_value, 0, index)
+            null = np.zeros(len(index), np.bool_)
+            if self._valid is not None:
+                null = ~self._spread.some(self._valid, False, index)
         return pd.arrays.IntegerArray(values, null)
 
     @classmethod
@@ -274,7 +328,7 @@ class SpreadInts(pd.arrays.IntegerArray):
             return self._some(np.array([number]))[0]
         return self._some(_index_of(self, item))
 
-    def take(
+    def take(  # type: ignore[override]
         self, indices: Any, *, allow_fill: bool = False, fill_value: Any = None, **unused: Any
     ) -> Any:
         """Return the slices at `indices`; with `allow_fill`, -1 is no slice."""

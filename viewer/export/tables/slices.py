@@ -99,6 +99,7 @@ class Per(Enum):
     SLICE = "slice"
     KEY = "key"  # all slices of one identity have it
     ROW = "row"  # all slices of one line of a track have it
+    RUN = "run"  # all slices of one inference have it; the last value is that of no inference
 
 
 class SliceTable:
@@ -173,7 +174,14 @@ class SliceTable:
         slices = self._slices
         if per is Per.SLICE:
             return column.taken(index)
-        return column.taken(slices.key[index] if per is Per.KEY else self._rows[index])
+        if per is Per.KEY:
+            return column.taken(slices.key[index])
+        return column.taken((self._rows if per is Per.ROW else self.runs)[index])
+
+    @property
+    def runs(self) -> Ints:
+        """The place of each slice's value in a column of inferences; -1 for that of none."""
+        return run_of_slices(self.source.table.trace)
 
     @property
     def _slices(self) -> Slices:
@@ -240,8 +248,7 @@ class SliceTable:
         if not trace.runs:
             return _nulls(numbers_of(np.empty(0, np.int64)), len(self._slices.row_ptr) - 1)
         number = np.array([*(run.number for run in trace.runs), 0])
-        of_slice = number[run_of_slices(trace)]  # without a run the index is -1, for the 0
-        return Per.SLICE, numbers_of(of_slice, of_slice > 0)
+        return Per.RUN, numbers_of(number, number > 0)
 
     def _method(self) -> tuple[Per, Column]:
         table = self.source.table
