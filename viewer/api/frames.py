@@ -79,7 +79,8 @@ def _typed(values: Sequence[Any], dtype: str | None) -> Any:
         return found
     if dtype in (INT, BOOL):
         return np.array(values, dtype)
-    return pd.array([pd.NA if value is None else value for value in values], dtype=dtype)
+    nullable = [pd.NA if value is None else value for value in values]
+    return pd.array(nullable, dtype="Int64" if dtype == NULLABLE_INT else "boolean")
 
 
 def _dtype_of(values: Sequence[Any]) -> str:

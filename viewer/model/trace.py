@@ -162,7 +162,7 @@ class Column:
         found: Bools = np.isin(np.array(self.strings or ("",)), texts)[self.values]
         return found if self.valid is None else found & self.valid
 
-    def taken(self, index: Ints | slice) -> Column:
+    def taken(self, index: NDArray[np.integer[Any]] | slice) -> Column:
         """The column for the slices at `index`, in that order."""
         valid = None if self.valid is None else self.valid[index]
         return Column(self.values[index], valid, self.strings, self.unit)

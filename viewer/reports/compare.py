@@ -45,13 +45,13 @@ def compared(
     choices: only some inferences of each arm. Raises `NoComparison`, and ValueError if times cannot
     be relative.
     """
-    arms = [arm_of(side, choice) for side, choice in zip((a, b), choices, strict=True)]
-    for name, arm in zip("AB", arms, strict=True):
+    arm_a, arm_b = (arm_of(side, own) for side, own in zip((a, b), choices, strict=True))
+    for name, arm in (("A", arm_a), ("B", arm_b)):
         problem = arm_problem(arm)
         if problem:
             words = f" ({arm.choice})" if arm.choice else ""
             raise NoComparison(f"arm {name}{words}: {problem}")
-    comparison = comparison_by(*arms, by, noise, relative=relative)
+    comparison = comparison_by(arm_a, arm_b, by, noise, relative=relative)
     if relative and not comparison.is_relative:
         raise ValueError("--relative: not every profile has inferences with a time")
     problems = [
@@ -60,7 +60,7 @@ def compared(
         for trace in side.traces
         for text in side.warnings(trace)
     ]
-    order = order_note(*arms)
+    order = order_note(arm_a, arm_b)
     return comparison, [*problems, *comparison.notes, *([order] if order else [])]
 
 

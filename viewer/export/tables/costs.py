@@ -17,7 +17,7 @@ from viewer.analysis.cost.modules import module_costs
 from viewer.analysis.links.link_table import LinkTable
 from viewer.model.times import tick_to_ns
 from viewer.program.module_tree import ModuleKind, module_tree
-from viewer.program.program import Program
+from viewer.program.program import GraphNode, Operator, Program
 
 Rows = list[dict[str, Any]]
 
@@ -119,7 +119,7 @@ def cost_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Rows
 
 def _paths(program: Program) -> list[str]:
     """The recorded paths of the source files of a program, in graph order."""
-    items = (*program.operators, *program.nodes)
+    items: list[Operator | GraphNode] = [*program.operators, *program.nodes]
     return list(dict.fromkeys(place[0] for item in items if (place := place_of(item))))
 
 
