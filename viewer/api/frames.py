@@ -104,6 +104,10 @@ def frame_of_slices(
 
     names: the columns; all of the contract and of the files by default. One trace is not copied.
     """
+    if not tables:
+        dtypes = {spec.name: spec.dtype for spec in SLICES}
+        chosen = tuple(dtypes) if names is None else names
+        return frame_of_columns(dict.fromkeys(chosen, ()), dtypes)
     if len(tables) == 1:
         (table,) = tables
         slices = table.source.table.trace.slices

@@ -175,9 +175,14 @@ class Profile(ProfileTables):
         from viewer.reports.programs.sizes import sizes_facts
 
         facts = sizes_facts(self.workspace, GroupKey(by) if by else None)
-        lists = ("duplicates", "groups") if by else ("duplicates",)
-        answer = nested_answer(facts, "files", lists, {"file": "file"})
-        answer.tables |= flat_answer(facts, ("parts",)).tables
+        answer = nested_answer(facts, "files", ("groups",) if by else (), {"file": "file"})
+        copies = [
+            {"file": file["file"], **group}
+            for file in facts["files"]
+            for group in file["duplicates"]["groups"]
+        ]
+        more = flat_answer({"parts": facts["parts"], "duplicates": copies}, ("parts", "duplicates"))
+        answer.tables |= more.tables
         return answer
 
     def estimates(self) -> Answer:
