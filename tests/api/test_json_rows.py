@@ -116,6 +116,8 @@ def test_sizes(capsys):
     rows = [row for file in found["files"] for row in file["groups"]]
     assert rows
     assert records(made.groups, ["file"]) == known(rows)
+    rows = [row for file in found["files"] for row in file["duplicates"]["groups"]]
+    assert records(made.duplicates, ["file"] if rows else []) == known(rows)
 
 
 def test_estimates(capsys):
@@ -126,7 +128,7 @@ def test_estimates(capsys):
 
 
 def test_numbers(capsys):
-    dump = str(DATA / "etdump" / "buffer_portable_x3.etdp")
+    dump = str(DATA / "numbers" / "portable.etdp")
     found = answer(capsys, "numbers", dump)
     assert found["rows"]
     assert records(viewer.open(dump).numbers().rows) == known(found["rows"])

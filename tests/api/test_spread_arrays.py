@@ -1,4 +1,4 @@
-"""Columns that take memory when they are used behave as the arrays of pandas that they stand for."""
+"""Columns that take memory when they are used behave as the arrays of pandas."""
 
 import copy
 import pickle

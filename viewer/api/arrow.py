@@ -55,10 +55,8 @@ def _array(pa: Any, column: pd.Series[Any], made: dict[tuple[int, int], Any]) ->
         texts = pa.array(_texts(values.categories), pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(_stored(codes), mask=mask), texts)
     if isinstance(values, pd.arrays.IntegerArray):
-        mask = column.isna().to_numpy()
-        return pa.array(
-            _stored(values.to_numpy(np.int64, na_value=0)), mask=mask if mask.any() else None
-        )
+        mask, numbers = column.isna().to_numpy(), values.to_numpy(np.int64, na_value=0)
+        return pa.array(_stored(numbers), mask=mask if mask.any() else None)
     if column.dtype == object:
         texts = [None if value is None else json.dumps(value) for value in column]
         return pa.array(texts, pa.string())

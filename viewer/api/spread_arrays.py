@@ -56,7 +56,8 @@ class CodeSpread(Spread):
         values: NDArray[Any], null: Any, codes: NDArray[np.integer[Any]], valid: Bools | None
     ) -> NDArray[Any]:
         if valid is None:
-            return values[codes]
+            every: NDArray[Any] = values[codes]
+            return every
         # The code of a null may be any number.
         found = np.full(len(codes), null, values.dtype)
         found[valid] = values[codes[valid]]
@@ -150,8 +151,8 @@ class SpreadCategorical(pd.Categorical):
     _spread: Spread
     _every: NDArray[Any] | None
 
-    @property  # type: ignore[override]
-    def _ndarray(self) -> NDArray[Any]:
+    @property
+    def _ndarray(self) -> NDArray[Any]:  # type: ignore[override]
         """The codes of all slices, where pandas looks for them."""
         if self._every is None:
             self._every = self._spread.every(self._of_value, -1)
