@@ -29,9 +29,12 @@ class ComparedProfiles:
     facts: what `opscope compare --json` prints.
     """
 
-    def __init__(self, comparison: Comparison, problems: Iterable[str]) -> None:
+    def __init__(
+        self, comparison: Comparison, problems: Iterable[str], arms: tuple[Workspace, Workspace]
+    ) -> None:
         self.comparison = comparison
         self.problems = list(problems)
+        self._arms = arms
 
     def __repr__(self) -> str:
         return f"<Comparison: {self.sentence}>"
@@ -71,6 +74,24 @@ class ComparedProfiles:
     def explanation(self) -> str:
         """The largest proven changes as a sentence, "" if there are none."""
         return explanation(self.comparison)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What a notebook shows: the answer as a sentence, and the largest changes."""
+        from viewer.html_report.notebook import comparison_page
+
+        return {"text/plain": repr(self), "text/html": comparison_page(self.comparison)}
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "", source: bool = True) -> None:
+        """Write one HTML file about both arms: `opscope report A... --with B...`.
+
+        The options and errors are those of `Profile.report`.
+        """
+        from viewer.html_report.options import ComparedReport, ReportOptions
+        from viewer.html_report.report import write_report
+
+        a, b = self._arms
+        compared = ComparedReport(self.comparison, b, self.problems)
+        write_report(a, path, ReportOptions(title, source, compared))
 
     def to_json(self) -> str:
         """Return the comparison as `opscope compare --json` prints it."""
@@ -117,7 +138,8 @@ def compare(
     share_programs(of_b, of_a)
     choices = _choice(of_a, a_inferences, a_method), _choice(of_b, b_inferences, b_method)
     with as_in_python():
-        return ComparedProfiles(*compared(of_a, of_b, by, choices, known_noise, relative=relative))
+        found = compared(of_a, of_b, by, choices, known_noise, relative=relative)
+    return ComparedProfiles(*found, (of_a, of_b))
 
 
 def _choice(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from viewer.api.answers import Answer
+    from viewer.api.picture import Picture
 
 
 class Profile(ProfileTables):
@@ -254,6 +255,33 @@ class Profile(ProfileTables):
         if table not in TABLES:
             raise KeyError(f"no table {table!r}; the tables are {', '.join(TABLES)}")
         return arrow_table(getattr(self, table))
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "", source: bool = True) -> None:
+        """Write one HTML file with findings, timeline, operators and source: `opscope report`.
+
+        title: by default the name of the model or file. source: whether the text of the model's
+        source is in it. Raises NothingToExport without files, and OSError.
+        """
+        from viewer.html_report.options import ReportOptions
+        from viewer.html_report.report import write_report
+
+        write_report(self.workspace, path, ReportOptions(title, source))
+
+    def plot(self, *, width: int = 880, whole: bool = False) -> Picture:
+        """Return the timeline as a picture (SVG) that a notebook shows.
+
+        whole: everything instead of the part that the window shows first. width: in px.
+        """
+        from viewer.api.picture import Picture
+        from viewer.html_report.notebook import timeline_picture
+
+        return Picture(timeline_picture(self.workspace, width, whole=whole))
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What a notebook shows: main figures, findings, operators and the timeline."""
+        from viewer.html_report.notebook import notebook_page
+
+        return {"text/plain": repr(self), "text/html": notebook_page(self.workspace)}
 
     def show(self) -> subprocess.Popen[bytes]:
         """Open the files in the window of Opscope, in a process of its own, and return that.

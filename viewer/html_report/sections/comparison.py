@@ -44,7 +44,7 @@ def comparison(contents: Contents) -> str:
         figures([(verdict, f"B, {whole_name(found)}"), *arms]),
         paragraph(figure),
         _waterfall(facts["waterfall"]),
-        _rows(contents, found),
+        rows_table(found, contents.limits.rows),
         *(paragraph(note, "note") for note in notes),
     )
 
@@ -96,12 +96,12 @@ def _waterfall(fall: dict[str, Any] | None) -> str:
 _TITLES = ("Δ", "Change", "95 % interval", "A", "B", "Verdict", "Pair", "What")
 
 
-def _rows(contents: Contents, found: Comparison) -> str:
+def rows_table(found: Comparison, most: int) -> str:
+    """Return the rows of a comparison, at most some: proven changes first."""
     every = sorted(
         zip(found.rows, found.compared, found.drifts, strict=True),
         key=lambda each: (each[1].verdict not in _PROVEN, -abs(each[1].change_ns)),
     )
-    most = contents.limits.rows
     rows = [_row(*each) for each in every[:most]]
     rest = len(every) - most
     more = paragraph(counted(rest, "more row"), "note") if rest > 0 else ""

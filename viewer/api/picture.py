@@ -1,0 +1,25 @@
+"""A picture that notebooks show and that can be written to a file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from viewer.codecs.atomic_file import write_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An SVG picture. svg: its text, "" if there is nothing to show."""
+
+    svg: str
+
+    def __repr__(self) -> str:
+        return f"<Picture of {len(self.svg):,} characters>"
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as an SVG file. Raises OSError."""
+        write_whole(os.fspath(path), self.svg.encode("utf-8", "replace"))
