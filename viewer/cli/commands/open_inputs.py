@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from viewer.cli.arguments import choices_of, complain, files_of, internal_error
 from viewer.codecs.reading import UnreadableFile
@@ -20,11 +20,12 @@ def open_all(
     parser: argparse.ArgumentParser,
     chosen: argparse.Namespace,
     known: Mapping[str, Program | Executable] = NOTHING_KNOWN,
+    report: Callable[[str], None] = complain,
 ) -> tuple[Workspace, bool]:
     """Return a workspace with every readable file, and whether anything failed.
 
-    Reports unreadable files on stderr; exits with a usage error if the command line is wrong.
-    known: programs that were already read, by path.
+    Reports unreadable files; exits with a usage error if the command line is wrong. known: programs
+    that were already read, by path. report: takes each message, by default to stderr.
     """
     choices = choices_of(parser, chosen) or NO_CHOICES
     given, complaints = files_of(chosen)
@@ -32,14 +33,14 @@ def open_all(
         parser.error(_NOTHING)
     opened = opened_files(given, choices, known)
     for complaint in (*complaints, *opened.not_found):
-        complain(complaint)
+        report(complaint)
     if opened.is_empty and not complaints:
         parser.error(_NOTHING)
     for path, error in opened.failures:
         is_told = isinstance(error, UnreadableFile)
-        complain(str(error) if is_told else internal_error(path, error))
+        report(str(error) if is_told else internal_error(path, error))
     for warning in opened.warnings:
-        complain(f"warning: {warning}")
+        report(f"warning: {warning}")
     failed = bool(complaints or opened.not_found or opened.failures)
     if opened.refused and not failed:
         parser.error(opened.refused[0])

@@ -339,14 +339,14 @@ class SliceTable:
         return bool((known[told] & (one.values == other.values)[told]).all())
 
 
-def slice_columns(source: SliceTableSource) -> tuple[Columns, int]:
+def slice_columns(source: SliceTableSource, only: Ints | None = None) -> tuple[Columns, int]:
     """Return one row per slice, in preorder per track: the columns by name, and the row count.
 
     start_ns is floor(start * ns_per_tick) plus the offset; dur_ns is the difference of the rounded
-    ends.
+    ends. only: the numbers of some slices; the rows are those, in this order.
     """
     slices = source.table.trace.slices
-    index = tree(slices).index
+    index = tree(slices).index if only is None else only
     if source.ns_range is not None:
         index = index[_within(slices, index, source.ns_per_tick, *source.ns_range)]
     table = SliceTable(source)

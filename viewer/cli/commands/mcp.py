@@ -1,0 +1,52 @@
+"""`opscope mcp`: serves the files to an assistant, over the Model Context Protocol."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+
+from viewer.cli.arguments import add_files, complain
+from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.mcp_server.open_files import OpenFiles
+from viewer.mcp_server.server import NoProtocol, require, serve
+
+_INTERRUPTED = 130  # as a shell reports Ctrl+C
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments after its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope mcp",
+        description="Serve files to an assistant over the Model Context Protocol, on standard "
+        "input and output. The assistant can read these files and the sources that they name, and "
+        "nothing else. Nothing is written, and no connection is opened.",
+        epilog='Needs the package mcp: pip install "opscope[mcp]". Ends when standard input is '
+        "closed.",
+    )
+    add_files(parser, "+")
+    chosen = parser.parse_args(arguments)
+    try:
+        require()
+    except NoProtocol as error:
+        complain(str(error))
+        return 2
+    try:
+        serve(_opened(parser, chosen))
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return 0
+
+
+def _opened(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> OpenFiles:
+    """Open the files of the command line; messages go to stderr, and to the assistant."""
+    messages: list[str] = []
+
+    def report(message: str) -> None:
+        complain(message)
+        messages.append(message)
+
+    with contextlib.redirect_stdout(sys.stderr):  # standard output carries the protocol alone
+        workspace, _ = open_all(parser, chosen, report=report)
+        warn(workspace)
+    return OpenFiles(workspace, messages)

@@ -1,0 +1,1 @@
+"""A read-only server of the Model Context Protocol: the open files for assistants."""

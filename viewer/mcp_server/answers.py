@@ -1,0 +1,158 @@
+"""The functions of the tools: from open files and checked arguments to the data of a report.
+
+Each returns what the command of the same subject prints with `--json`, with limited rows. They
+raise `WrongArgument`, or another ValueError or `NoSuchGroups` whose message is for the reader.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from viewer import SCHEMA, __version__
+from viewer.analysis.comparison.changes.paths.path_rows import comparison_by
+from viewer.analysis.search.query import parse
+from viewer.mcp_server.arguments import WrongArgument
+from viewer.mcp_server.limits import limited, limited_by_file
+from viewer.mcp_server.open_files import OpenFiles
+from viewer.reports.compare import compare_facts
+from viewer.reports.findings import findings_facts
+from viewer.reports.info import Facts, info
+from viewer.reports.programs.memory import memory_facts
+from viewer.reports.slices import search_facts, slice_facts
+from viewer.reports.source_lines import recorded_path, source_facts
+from viewer.reports.stats import stats
+from viewer.reports.summary import summary_facts
+from viewer.workspace.comparison_arms import arm_of, arm_problem
+from viewer.workspace.inference_methods import parse_numbers
+from viewer.workspace.recording_order import order_note
+from viewer.workspace.run_choice import RunChoice, of_numbers
+
+MOST_INFERENCES = 1_000_000
+_PAIRING = ("pairs", "only_a", "only_b")
+
+
+def files(opened: OpenFiles) -> Facts:
+    """Return what is open, what could not be opened, and warnings about what belongs together."""
+    space = opened.workspace
+    return {
+        **info(space),
+        "unreadable": list(opened.unreadable),
+        "warnings": [text for trace in space.traces for text in space.warnings(trace)],
+        "sources": list(opened.recorded_paths),
+    }
+
+
+def summary(opened: OpenFiles, profile: str | None, inference: int | None) -> Facts:
+    """Return the main figures of profiles, and what model files hold."""
+    return summary_facts(opened.only(profile), inference)
+
+
+def statistics(
+    opened: OpenFiles, by: str, profile: str | None, inference: int | None, limit: int
+) -> Facts:
+    """Return times grouped by a key, most expensive first."""
+    facts = stats(opened.only(profile), by, inference=inference)
+    return limited_by_file(facts, "rows", limit)
+
+
+def search(opened: OpenFiles, query: str, profile: str | None, order: str, limit: int) -> Facts:
+    """Return the slices that match a query, in short rows."""
+    facts = search_facts(opened.chosen(profile), parse(query), limit, order, opened.searched)
+    return {**facts, "rows": [_short_row(row) for row in facts["rows"]]}
+
+
+def _short_row(row: Facts) -> Facts:
+    """Return a row without its empty values; the tool `slice` has all of them."""
+    return {name: value for name, value in row.items() if value not in (None, "", [], False)}
+
+
+def one_slice(opened: OpenFiles, number: int, profile: str | None) -> Facts:
+    """Return everything about one slice."""
+    return slice_facts(opened.workspace, opened.profile(profile), number)
+
+
+def findings(opened: OpenFiles, profile: str | None, inference: int | None, limit: int) -> Facts:
+    """Return what to improve, largest possible gain first, at most `limit` of each profile."""
+    facts = findings_facts(opened.only(profile), inference)
+    return {**facts, "files": [limited(file, "findings", limit) for file in facts["files"]]}
+
+
+def compare(
+    opened: OpenFiles,
+    a: list[str],
+    b: list[str],
+    by: str,
+    a_inferences: str | None,
+    b_inferences: str | None,
+    limit: int,
+) -> Facts:
+    """Return what changed between two arms, largest change first, and what is proven."""
+    space = opened.workspace
+    arms = []
+    for name, profiles, numbers in (("a", a, a_inferences), ("b", b, b_inferences)):
+        arm = arm_of(space, _inferences(f"{name}_inferences", numbers), opened.arm(profiles))
+        if problem := arm_problem(arm):
+            raise WrongArgument(f"arm {name}: {problem}")
+        arms.append(arm)
+    both = set(opened.arm(a)) & set(opened.arm(b))
+    if both and (a_inferences is None or b_inferences is None):
+        raise WrongArgument(
+            f"{min(both)} is in both arms: give a_inferences and b_inferences to compare inferences"
+        )
+    comparison = comparison_by(*arms, by)
+    names = [*opened.arm(a), *opened.arm(b)]
+    traces = [trace for trace in space.traces if trace.path in names]
+    problems = [text for trace in traces for text in space.warnings(trace)]
+    order = order_note(*arms)
+    facts = compare_facts(comparison, [*problems, *comparison.notes, *([order] if order else [])])
+    facts["rows"].sort(key=lambda row: -abs(row["change_ns"] or 0))
+    pairing = {f"{name}_total": len(facts["pairing"][name]) for name in _PAIRING}
+    return {"opscope": __version__, **limited(facts, "rows", limit), "pairing": pairing}
+
+
+def _inferences(name: str, numbers: str | None) -> RunChoice | None:
+    try:
+        return None if numbers is None else of_numbers(parse_numbers(numbers, MOST_INFERENCES))
+    except ValueError as error:
+        raise WrongArgument(f"{name}: {error}") from error
+
+
+def source(
+    opened: OpenFiles,
+    file: str | None,
+    line: int | None,
+    around: int,
+    profile: str | None,
+    inference: int | None,
+) -> Facts:
+    """Return the lines of a source around one, with their costs in a profile."""
+    if file is None and line is not None:
+        raise WrongArgument("a line needs a file")
+    place = None if file is None else (recorded_path(opened.recorded_paths, file), line or 0)
+    trace = None
+    if profile is not None or len(opened.workspace.traces) == 1:
+        trace = opened.profile(profile)
+    elif inference is not None:
+        trace = opened.profile(None)  # raises: whose inference is not known
+    elif opened.workspace.traces:
+        trace = next((one.trace for one in opened.linked if one.table.program is not None), None)
+    return source_facts(opened.workspace, trace, place, around, inference)
+
+
+def memory(opened: OpenFiles, limit: int) -> Facts:
+    """Return the memory plan of every method, its largest tensors first.
+
+    Without the bytes at each instruction, which are a list as long as the method.
+    """
+    facts = memory_facts(opened.workspace)
+    return {"schema": SCHEMA, **facts, "methods": [_plan(one, limit) for one in facts["methods"]]}
+
+
+def _plan(method: Facts, limit: int) -> Facts:
+    facts: dict[str, Any] = {
+        name: value for name, value in method.items() if name not in ("live", "live_by_memory")
+    }
+    facts["tensors"] = sorted(
+        facts["tensors"], key=lambda row: (-row["bytes"], row["first"], row["offset"])
+    )
+    return limited(facts, "tensors", limit)

@@ -1,0 +1,134 @@
+"""The main figures of every profile and what every model holds, as data. No Qt.
+
+They are those of the Summary panel (`viewer.analysis.summary`). Times are whole ns, rounded down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from viewer import SCHEMA, __version__
+from viewer.analysis.delegates.delegation import Delegation, DelegationReport
+from viewer.analysis.findings.findings import FindingsAnalysis
+from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
+from viewer.analysis.summary.summary import Expensive, Summary, summary_of
+from viewer.analysis.torq.estimates import Estimates
+from viewer.model.scope import TimeScope
+from viewer.model.times import plain_spaces, tick_to_ns
+from viewer.model.trace import Trace
+from viewer.reports.inferences import numbered_inferences
+from viewer.reports.info import Facts, clock_facts
+from viewer.workspace.estimates import of_workspace
+from viewer.workspace.workspace import Workspace
+
+
+def summary_facts(
+    workspace: Workspace, number: int | None = None, *, warm_up: bool = False
+) -> Facts:
+    """Return the main figures of all profiles, and the contents of all model files.
+
+    number: only inferences with this number, in each profile that has one. warm_up: whether figures
+    over all inferences include those that warm up. Raises `NoSuchRun` of
+    `viewer.reports.inferences` if no profile has the number.
+    """
+    scopes = [(trace, TimeScope(warm_up=warm_up)) for trace in workspace.traces]
+    if number is not None:
+        runs = numbered_inferences(workspace.traces, number)
+        scopes = [(trace, TimeScope(run)) for trace, run in runs]
+    made = of_workspace(workspace)
+    return {
+        "opscope": __version__,
+        "schema": SCHEMA,
+        "files": [_trace_facts(workspace, trace, scope, made) for trace, scope in scopes],
+        "models": [
+            *(
+                _held_facts(program.path, program_contents(program))
+                for program in workspace.programs
+            ),
+            *(_held_facts(file.path, executable_contents(file)) for file in workspace.executables),
+        ],
+    }
+
+
+def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Estimates) -> Facts:
+    table, rate = workspace.links(trace), workspace.clocks.ns_per_tick(trace)
+    found = summary_of(
+        FindingsAnalysis(table), Delegation(table), scope, rate, made, warm_up=scope.warm_up
+    )
+
+    def ns(ticks: int) -> int:
+        return tick_to_ns(ticks, rate)
+
+    median, slowest = found.median, found.slowest
+    return {
+        "path": trace.path,
+        "program": table.program_path,
+        "clock": clock_facts(workspace, trace),
+        "inference": scope.run.number if scope.run else None,
+        "scope": plain_spaces(found.findings.scope),
+        "span_ns": ns(found.span),
+        "whole_ns": ns(found.whole),
+        "whole_is": plain_spaces(found.of),
+        "busy_time_is": plain_spaces(found.busy) or None,
+        "threads": found.threads or None,
+        "median": None
+        if median is None
+        else {
+            "inference": trace.runs[median.run].number,
+            "ns": ns(median.ticks),
+            "inferences": median.runs,
+        },
+        "slowest": None
+        if slowest is None
+        else {
+            "inference": slowest.number,
+            "ns": ns(slowest.ticks),
+            "median_ns": ns(slowest.median),
+            "text": plain_spaces(slowest.text),
+            "why": plain_spaces(slowest.why) or None,
+        },
+        "slow_inferences": None if found.outliers is None else plain_spaces(found.outliers.text),
+        "delegation": _delegation_facts(found.delegation, ns),
+        "most_expensive": {
+            "are_operators": found.is_linked,
+            "without_shared_calls": found.without_shared,
+            "rows": [_expensive_facts(found, one, ns) for one in found.expensive],
+        },
+        "findings": [
+            {
+                "title": plain_spaces(one.title),
+                "severity": one.severity.key,
+                "ns": ns(one.ticks),
+            }
+            for one in found.findings.found
+        ],
+    }
+
+
+def _delegation_facts(report: DelegationReport | None, ns: Callable[[int], int]) -> Facts | None:
+    if report is None:
+        return None
+    return {
+        "whole_ns": ns(report.whole),
+        "delegated_ns": ns(report.delegated),
+        "not_delegated_ns": ns(report.not_delegated),
+        "no_operator_ns": ns(report.no_operator),
+        "delegated_share": round(report.delegated / report.whole, 6),
+    }
+
+
+def _expensive_facts(found: Summary, one: Expensive, ns: Callable[[int], int]) -> Facts:
+    whole = found.expensive_whole
+    return {
+        "label": plain_spaces(one.label),
+        "ns": ns(one.ticks),
+        "share": round(one.ticks / whole, 6) if whole else None,
+        "source": None if one.place is None else {"file": one.place[0], "lines": one.lines},
+    }
+
+
+def _held_facts(path: str, contents: Sequence[HeldCount]) -> Facts:
+    return {
+        "path": path,
+        "contents": [{"what": one.noun, "count": one.count} for one in contents],
+    }
