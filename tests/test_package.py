@@ -36,6 +36,7 @@ TESTS_OF_MANY = {
     "tests/analysis/links/test_library_kernels.py": "kernels without a prefix, up to their costs",
     "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
     "tests/analysis/test_unfinished_inferences.py": "every figure of a whole trace",
+    "tests/api/test_cookbook.py": "the notebook of the help, cell by cell",
     "tests/api/test_json_rows.py": "the tables of the Python API with the JSON of all commands",
     "tests/atspi": "the window on a real accessibility bus",
     "tests/bench": "how long things take, by subject",

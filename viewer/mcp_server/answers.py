@@ -99,11 +99,12 @@ def compare(
         raise WrongArgument(
             f"{min(both)} is in both arms: give a_inferences and b_inferences to compare inferences"
         )
-    comparison = comparison_by(*arms, by)
+    arm_a, arm_b = arms
+    comparison = comparison_by(arm_a, arm_b, by)
     names = [*opened.arm(a), *opened.arm(b)]
     traces = [trace for trace in space.traces if trace.path in names]
     problems = [text for trace in traces for text in space.warnings(trace)]
-    order = order_note(*arms)
+    order = order_note(arm_a, arm_b)
     facts = compare_facts(comparison, [*problems, *comparison.notes, *([order] if order else [])])
     facts["rows"].sort(key=lambda row: -abs(row["change_ns"] or 0))
     pairing = {f"{name}_total": len(facts["pairing"][name]) for name in _PAIRING}
