@@ -2,16 +2,17 @@
 
 from tests.builders.reports import hostile_workspace, sample, trace_named
 from viewer.html_report.markdown import report_markdown
+from viewer.model.text import markdown_text
 from viewer.workspace.workspace import Workspace
 
 
 def test_figures_findings_and_operators():
     text = report_markdown(sample("attention_xnnpack"))
-    assert text.startswith("## attn\\_xnnpack\\_x5.etdp\n")
+    assert text.startswith("## attn_xnnpack_x5.etdp\n")
     assert "median of 4 inferences: **51.207 µs**" in text
     assert "1. **Delegate 8 operators that ran outside" in text
     assert "| 42.805 µs |" in text
-    assert text.splitlines()[-1].startswith("From attn\\_xnnpack\\_x5.etdp")
+    assert text.splitlines()[-1].startswith("From attn_xnnpack_x5.etdp")
 
 
 def test_hostile_names_are_shown_as_they_are():
@@ -25,3 +26,7 @@ def test_a_name_mentions_nobody_and_makes_no_column():
     workspace.add(trace_named(("@someone | *x* [a](b)",)))
     row = next(line for line in report_markdown(workspace).splitlines() if "someone" in line)
     assert "&#64;someone \\| \\*x\\* \\[a\\](b)" in row
+
+
+def test_underscores_mean_something_only_at_the_end_of_a_word():
+    assert markdown_text("a_b __init__") == "a_b \\_\\_init\\_\\_"

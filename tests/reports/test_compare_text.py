@@ -67,7 +67,7 @@ def test_markdown_is_a_table_whose_cells_cannot_end_it(slower):
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.replace("\\|", "").count("|") for line in table}) == 1
     assert len(table) == 2 + 4
-    assert "> B: x | y" in text
+    assert "> B: x \\| y" in text
 
 
 def test_of_a_deep_path_the_last_calls_are_shown():

@@ -11,9 +11,9 @@ from viewer.model.times import NARROW_SPACE, group_digits, plain_spaces
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Characters of a text on the screen; exports and copies have all of them.
 LONGEST = 4000
-# Signs with a meaning in Markdown, and in the HTML that it may contain.
-_MARKDOWN = re.compile(r"([\\`*_\[\]|#~])")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;"}
+# Signs with a meaning in Markdown, and in the HTML that it may contain; "_" has none in a word.
+_MARKDOWN = re.compile(r"([\\`*\[\]|#~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", "@": "&#64;"}
 _PREFIXES = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3))
 
 
