@@ -138,10 +138,6 @@ def _view(name: str, per: Per, column: Column, spreads: Mapping[Per, Spread]) ->
         codes, texts = _distinct(column.strings)
         if per is not Per.SLICE:
             return SpreadCategorical.of(_small_codes(column, codes, len(texts)), spread, texts)
-        if column.valid is None and len(texts) == len(column.strings) and values.dtype == np.uint32:
-            return pd.Categorical.from_codes(
-                _fixed(values.view(np.int32)), dtype=pd.CategoricalDtype(texts), validate=False
-            )
         return SpreadCategorical.of(
             _small(codes, len(texts)), CodeSpread(values, column.valid), texts
         )
@@ -206,7 +202,7 @@ def _small_codes(column: Column, codes: Ints, count: int) -> NDArray[Any]:
 
 def _small(codes: Ints, count: int) -> NDArray[Any]:
     """Return codes of `count` categories in the type that pandas uses for so many."""
-    small = next(t for t in (np.int8, np.int16, np.int32) if count <= np.iinfo(t).max)
+    small = next(t for t in (np.int8, np.int16, np.int32) if count < np.iinfo(t).max)
     return codes.astype(small)
 
 

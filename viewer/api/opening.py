@@ -10,8 +10,8 @@ from viewer.api.profile import Profile
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.metadata_parsers import MetadataParser, also_with
 from viewer.view.sessions.opened_files import OpenedFiles, opened_files
+from viewer.view.sessions.option_texts import OptionTexts
 from viewer.workspace.link_choices import NO_CHOICES
-from viewer.workspace.option_texts import OptionTexts
 from viewer.workspace.workspace import Workspace
 
 Path = str | os.PathLike[str]

@@ -254,7 +254,7 @@ COMPARISON = (
     ColumnSpec("q", FLOAT, "", "p-value, corrected for the number of rows"),
     ColumnSpec("detectable", FLOAT, "", "Smallest change that would have been proven"),
     ColumnSpec("verdict", CATEGORY, "", "slower, faster, no_change or cannot_tell"),
-    ColumnSpec("reason", CATEGORY, "", "Why it cannot be told"),
+    ColumnSpec("reason", CATEGORY, "", "Why there is no verdict"),
     ColumnSpec("drift", FLOAT, "", "Drift within the sessions"),
     ColumnSpec("note", STRING, "", "A warning about the drift"),
     ColumnSpec("a_ns", NULLABLE_INT, "ns", "Median of A, as in `a`"),

@@ -139,8 +139,9 @@ class SpreadCategorical(pd.Categorical):
         cls, of_value: NDArray[Any], spread: Spread, categories: pd.Index[Any]
     ) -> SpreadCategorical:
         """Return the column of all slices."""
-        # The length is that of these codes, which take no memory and are never read.
-        unread = np.broadcast_to(np.int8(-1), spread.length)
+        # The length is that of these codes, which take no memory and are never read. They have the
+        # type that pandas wants for so many categories; otherwise it would make an array of them.
+        unread = np.broadcast_to(of_value.dtype.type(-1), spread.length)
         made: SpreadCategorical = cls._simple_new(  # type: ignore[attr-defined]
             unread, pd.CategoricalDtype(categories)
         )

@@ -10,8 +10,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from viewer.view.sessions.option_texts import OptionTexts
     from viewer.workspace.link_choices import Choices
-    from viewer.workspace.option_texts import OptionTexts
 
 THEMES = ("light", "dark")
 
@@ -153,7 +153,7 @@ def add_theme(parser: argparse.ArgumentParser) -> None:
 
 def option_texts(chosen: argparse.Namespace) -> OptionTexts:
     """Return the options for the files as they were given."""
-    from viewer.workspace.option_texts import OptionTexts
+    from viewer.view.sessions.option_texts import OptionTexts
 
     return OptionTexts(
         pair=chosen.pair,
