@@ -80,8 +80,8 @@ BANNED_ON_SCREENS = {
     r"circles?": "cycle",
 }
 SCREENS = (
-    "analysis", "cli", "export", "formats", "gui", "model", "program", "render", "reports", "view",
-    "workspace",
+    "analysis", "cli", "export", "formats", "gui", "mcp_server", "model", "program", "render",
+    "reports", "view", "workspace",
 )  # fmt: skip
 # Values of JSON and of tables; screens show `IdentifierStatus.title`.
 JSON_VALUES = {"cannot be told", "no record"}

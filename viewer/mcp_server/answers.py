@@ -17,11 +17,11 @@ from viewer.mcp_server.open_files import OpenFiles
 from viewer.reports.compare import compare_facts
 from viewer.reports.findings import findings_facts
 from viewer.reports.info import Facts, info
+from viewer.reports.profiles.slices import search_facts, slice_facts
+from viewer.reports.profiles.source_lines import recorded_path, source_facts
+from viewer.reports.profiles.summary import summary_facts
 from viewer.reports.programs.memory import memory_facts
-from viewer.reports.slices import search_facts, slice_facts
-from viewer.reports.source_lines import recorded_path, source_facts
 from viewer.reports.stats import stats
-from viewer.reports.summary import summary_facts
 from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
 from viewer.workspace.recording_order import order_note
@@ -99,12 +99,11 @@ def compare(
         raise WrongArgument(
             f"{min(both)} is in both arms: give a_inferences and b_inferences to compare inferences"
         )
-    arm_a, arm_b = arms
-    comparison = comparison_by(arm_a, arm_b, by)
+    comparison = comparison_by(arms[0], arms[1], by)
     names = [*opened.arm(a), *opened.arm(b)]
     traces = [trace for trace in space.traces if trace.path in names]
     problems = [text for trace in traces for text in space.warnings(trace)]
-    order = order_note(arm_a, arm_b)
+    order = order_note(arms[0], arms[1])
     facts = compare_facts(comparison, [*problems, *comparison.notes, *([order] if order else [])])
     facts["rows"].sort(key=lambda row: -abs(row["change_ns"] or 0))
     pairing = {f"{name}_total": len(facts["pairing"][name]) for name in _PAIRING}

@@ -10,8 +10,8 @@ from functools import cached_property
 from viewer.analysis.search.search import SearchedTrace
 from viewer.mcp_server.arguments import WrongArgument
 from viewer.model.trace import Trace
-from viewer.reports.slices import searched
-from viewer.reports.source_lines import recorded_paths
+from viewer.reports.profiles.slices import searched
+from viewer.reports.profiles.source_lines import recorded_paths
 from viewer.workspace.snapshot import LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 

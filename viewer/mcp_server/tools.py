@@ -15,7 +15,7 @@ from viewer.mcp_server.arguments import Argument, Kind, checked, schema_of
 from viewer.mcp_server.limits import MOST_ITEMS, answer_text
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.reports.info import Facts
-from viewer.reports.slices import BY_START, ORDERS
+from viewer.reports.profiles.slices import BY_START, ORDERS
 
 _MOST_SLICES = 2**32 - 1
 _MOST_LINES = 10_000_000

@@ -15,6 +15,7 @@ from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_arms import files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all
+from viewer.cli.regressions import Rule, failing, parse_rule, undecided
 from viewer.cli.session_bookmarks import split_at
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import UnreadableFile
@@ -24,7 +25,6 @@ from viewer.reports.changed_calls import picture_of
 from viewer.reports.compare import NoComparison, compare_facts, compared
 from viewer.reports.compare_text import compare_markdown, compare_text
 from viewer.reports.noise_files import noise_facts, read_noise
-from viewer.reports.regressions import Rule, failing, parse_rule, undecided
 from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
 from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers

@@ -6,7 +6,7 @@ import pytest
 
 from tests.analysis.comparison.test_comparison import BASE, sessions
 from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
-from viewer.reports.regressions import failing, parse_rule, undecided
+from viewer.cli.regressions import failing, parse_rule, undecided
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from tests.paths import SAMPLES
 from viewer.reports.delegation import delegation_facts
 from viewer.reports.findings import findings_facts
 from viewer.reports.inferences import NoSuchRun
-from viewer.reports.summary import summary_facts
+from viewer.reports.profiles.summary import summary_facts
 from viewer.workspace.workspace import Workspace
 
 ATTENTION = SAMPLES / "attention_xnnpack"

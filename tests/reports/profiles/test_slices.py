@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from tests.builders.call_traces import trace_of
 from tests.builders.workspaces import opened
-from tests.paths import DATA, SAMPLES
+from tests.paths import SAMPLES
 from viewer.analysis.search.query import parse
 from viewer.export.tables.slices import COLUMNS, SliceTableSource, slice_columns
-from viewer.reports.slices import (
+from viewer.reports.profiles.slices import (
     BY_DURATION,
     NO_CYCLES,
     NoSuchSlice,
@@ -120,6 +121,8 @@ def test_a_wrong_query_is_a_sentence(workspace):
 
 def test_files_without_slices_have_no_matches():
     space = Workspace()
-    space.open(str(DATA / "etdump" / "SYN_no_runs.etdp"))
+    space.add(trace_of())
     found = search_facts(Snapshot.of(space).traces, parse("x"), 3)
     assert (found["total"], found["rows"]) == (0, [])
+    with pytest.raises(NoSuchSlice, match="it has no slices"):
+        slice_facts(space, space.traces[0], 0)

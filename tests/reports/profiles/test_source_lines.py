@@ -8,7 +8,12 @@ from tests.builders.workspaces import TORQ
 from tests.paths import SAMPLES
 from viewer.analysis.cost.costs import Costs
 from viewer.model.scope import STEADY
-from viewer.reports.source_lines import NoSource, recorded_path, recorded_paths, source_facts
+from viewer.reports.profiles.source_lines import (
+    NoSource,
+    recorded_path,
+    recorded_paths,
+    source_facts,
+)
 from viewer.workspace.workspace import Workspace
 
 MODEL = "/home/user/models/models.py"
