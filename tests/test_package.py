@@ -24,6 +24,7 @@ MOST_LINES, MOST_METHODS, MOST_ENTRIES = 500, 25, 18
 
 # What is larger, with the reason.
 WIDE_FOLDERS = {
+    "viewer": "one package per subject, as the rules of imports list them",
     "viewer/gui/panels": "a list of peers, one for each dock",
 }
 

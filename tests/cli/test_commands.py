@@ -11,7 +11,7 @@ from viewer.cli import COMMANDS, commands
 
 def test_every_command_has_a_module_and_every_module_a_command():
     modules = {path.stem for path in Path(commands.__file__).parent.glob("*.py")}
-    assert modules - {"__init__", "open_inputs"} == set(COMMANDS)
+    assert modules - {"__init__", "open_arms", "open_inputs"} == set(COMMANDS)
 
 
 def loaded_by(code):
