@@ -171,6 +171,22 @@ class Costs:
 
     def table(self, scope: TimeScope = WHOLE) -> CostTable:
         """Return the cost of every operator set within a scope."""
+        by_set, by_node = self._figures(scope)
+        sets, set_of = self._table.sets, self._table.set_of_node_set
+        operators_of = [sets[i] for i in set_of.tolist()]
+        return CostTable(
+            by_set.rows(sets, [()] * len(sets)),
+            self._without_operator(scope),
+            by_node.rows(operators_of, self._table.node_sets),
+        )
+
+    def rows(self, scope: TimeScope = WHOLE) -> tuple[CostRow, ...]:
+        """Return the rows of the same table alone: the time without an operator takes as long."""
+        sets = self._table.sets
+        return self._figures(scope)[0].rows(sets, [()] * len(sets))
+
+    def _figures(self, scope: TimeScope) -> tuple[_Figures, _Figures]:
+        """Return the figures of every operator set, and of every node set."""
         sets, node_sets, set_of = (
             self._table.sets,
             self._table.node_sets,
@@ -179,13 +195,7 @@ class Costs:
         ticks = total_per_group(self._segments, len(node_sets), *scope.span, warm_up=scope.warm_up)
         by_node = _Figures(ticks, *np.zeros((2, len(node_sets)), np.int64))
         by_node.add_keys(self._trace, self._node_set_of_key, scope)
-        by_set = by_node.folded(set_of, len(sets))
-        operators_of = [sets[i] for i in set_of.tolist()]
-        return CostTable(
-            by_set.rows(sets, [()] * len(sets)),
-            self._without_operator(scope),
-            by_node.rows(operators_of, node_sets),
-        )
+        return by_node.folded(set_of, len(sets)), by_node
 
     def of_run(self, run: Run) -> CostTable:
         """Return the cost of every operator set in one run."""

@@ -64,7 +64,7 @@ def costed_operator_columns(table: LinkTable, ns_per_tick: Fraction) -> Rows:
     count = len(program.operators)
     own, shared, kernel, slices = ([0] * count for _ in range(4))
     groups: list[dict[int, int]] = [{} for _ in range(count)]  # number -> ticks
-    rows_of_costs = Costs(table).table().rows
+    rows_of_costs = Costs(table).rows()
     shared_rows = (row for row in rows_of_costs if row.is_shared)
     for number, row in enumerate(shared_rows, start=1):
         for operator in row.operators:
