@@ -80,4 +80,8 @@ def test_the_window_opens_in_a_process_of_its_own(monkeypatch):
         profile_module.subprocess, "Popen", lambda command, **rest: started.append(command)
     )
     profile().show()
-    assert started == [[sys.executable, "-m", "viewer", *profile().files]]
+    dump, record = profile().files
+    viewer.open(dump, record, pair={dump: record}, clock="800MHz", part=()).show()
+    start = [sys.executable, "-m", "viewer"]
+    options = ["--pair", f"{dump}={record}", "--clock", "800MHz"]
+    assert started == [[*start, dump, record], [*start, *options, dump, record]]

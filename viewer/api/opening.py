@@ -47,7 +47,7 @@ def open(
     if not paths:
         raise ValueError("nothing to open: give at least one file")
     options = option_texts(pair, clock, method, identifier_column, source_path, part)
-    return Profile(opened_workspace(paths, options, metadata))
+    return Profile(opened_workspace(paths, options, metadata), options.arguments)
 
 
 def paths_of(files: Path | Iterable[Path]) -> list[str]:

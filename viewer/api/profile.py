@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from viewer.api.profile_tables import ProfileTables
@@ -27,8 +27,10 @@ class Profile(ProfileTables):
     whole ns and ticks. `workspace` has the open files, for what is not public.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, options: Sequence[str] = ()) -> None:
+        """options: those that the files were opened with, as arguments of the command line."""
         super().__init__(workspace)
+        self._options = tuple(options)
 
     def __repr__(self) -> str:
         names = ", ".join(os.path.basename(path) for path in self.files)
@@ -284,10 +286,10 @@ class Profile(ProfileTables):
         return {"text/plain": repr(self), "text/html": notebook_page(self.workspace)}
 
     def show(self) -> subprocess.Popen[bytes]:
-        """Open the files in the window of Opscope, in a process of its own, and return that.
+        """Open the files with their options in the window, in a process of its own; return that.
 
-        The window matches the files by itself: choices that were made here are not passed on.
+        Only `metadata` is not passed on, because it is a function.
         """
         environment: Mapping[str, str] = os.environ
-        command = [sys.executable, "-m", "viewer", *self.files]
+        command = [sys.executable, "-m", "viewer", *self._options, *self.files]
         return subprocess.Popen(command, env=dict(environment), stdin=subprocess.DEVNULL)

@@ -17,7 +17,7 @@ from viewer.workspace.workspace import Workspace
 )  # fmt: skip
 def test_what_begins_a_line_of_python(text):
     assert sniff(text)
-    assert choose(text, "unknown") is FORMAT
+    assert choose(text, "unknown").name == FORMAT.name
 
 
 @pytest.mark.parametrize(

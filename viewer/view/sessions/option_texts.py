@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,16 @@ class OptionTexts:
             delegate_clocks=tuple(clock for clock in clocks if clock[1]),
             parts=_parts(self.part, files),
         )
+
+    @property
+    def arguments(self) -> list[str]:
+        """The options as arguments of a command line."""
+        return [
+            argument
+            for field in fields(self)
+            for text in getattr(self, field.name)
+            for argument in (f"--{field.name.replace('_', '-')}", text)
+        ]
 
     def of_arm(self, files: Sequence[str], others: Sequence[str]) -> OptionTexts:
         """Return the options for one arm of a comparison, the files of the other being `others`.
