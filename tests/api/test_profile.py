@@ -16,8 +16,9 @@ def test_a_query_is_that_of_the_search():
     linked = profile().query("op:linear inference:2")
     assert set(linked.inference) == {2}
     assert linked.operators.str.contains("linear|addmm|view").all()
-    with pytest.raises(ValueError):
-        profile().query("dur >")
+    for wrong in ("dur >", "", "dur > 100 cycles"):
+        with pytest.raises(ValueError, match=r"\w"):
+            profile().query(wrong)
 
 
 def test_costs_add_up_to_the_whole():

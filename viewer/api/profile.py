@@ -56,25 +56,16 @@ class Profile(ProfileTables):
         """Return the slices that match a query of the window's search, as in `slices`.
 
         `"op:conv dur > 1ms"`: see *Search* in the help. Raises ValueError for a query with an
-        error.
+        error, or one that asks for what no profile has.
         """
         import numpy as np
 
-        from viewer.analysis.links.labels import slice_labels
         from viewer.analysis.search.query import parse
-        from viewer.analysis.search.search import SearchedTrace
+        from viewer.reports.profiles.slices import ready_for
 
         query = parse(text)
-        if query.complaint:
-            raise ValueError(query.complaint)
-        found = [np.empty(0, np.bool_)]
-        for one in self._snapshot.traces:
-            labels, strings = slice_labels(one.table)
-            searched = SearchedTrace(
-                one.table, labels, strings, one.rate.ns_per_tick, one.offset_ns
-            )
-            found.append(searched.matches(query))
-        return self.slices[np.concatenate(found)]
+        found = [one.matches(query) for one in ready_for(query, self._snapshot.traces)]
+        return self.slices[np.concatenate([np.empty(0, np.bool_), *found])]
 
     def stats(
         self,

@@ -135,6 +135,23 @@ def searched(one: LinkedTrace) -> SearchedTrace:
     return SearchedTrace(one.table, *slice_labels(one.table), one.rate.ns_per_tick, one.offset_ns)
 
 
+def ready_for(
+    query: Query,
+    traces: Sequence[LinkedTrace],
+    prepared: Callable[[LinkedTrace], SearchedTrace] = searched,
+) -> list[SearchedTrace]:
+    """Return profiles that can answer a query. prepared: returns a profile to search.
+
+    Raises `WrongQuery` for a query with an error, and one that asks for what no profile has.
+    """
+    if query.complaint or query.node is None:
+        raise WrongQuery(query.complaint or "the query is empty")
+    ready = [prepared(one) for one in traces]
+    if query.asks_cycles and not any(one.counts_cycles for one in ready):
+        raise WrongQuery(NO_CYCLES)
+    return ready
+
+
 def search_facts(
     traces: Sequence[LinkedTrace],
     query: Query,
@@ -147,11 +164,7 @@ def search_facts(
     `total`: how many match; `shown`: how many of them have a row, at most `limit` of each file.
     order: one of `ORDERS`. prepared: returns a profile to search. Raises `WrongQuery`.
     """
-    if query.complaint or query.node is None:
-        raise WrongQuery(query.complaint or "the query is empty")
-    ready = [prepared(one) for one in traces]
-    if query.asks_cycles and not any(one.counts_cycles for one in ready):
-        raise WrongQuery(NO_CYCLES)
+    ready = ready_for(query, traces, prepared)
     files, rows, total = list[Facts](), list[Facts](), 0
     for one, in_trace in zip(traces, ready, strict=True):
         found = np.flatnonzero(in_trace.matches(query))
