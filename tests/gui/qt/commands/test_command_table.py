@@ -207,7 +207,7 @@ NEEDS_RUNS = {
 }
 NEEDS_A_FILE = {
     "file.close_all", "view.panels", "file.save_session", "file.export_operators",
-    "file.save_session_as", "file.reload", *PANELS_MENU,
+    "file.export_report", "file.save_session_as", "file.reload", *PANELS_MENU,
     "edit.copy", "edit.copy_text", "edit.copy_markdown", "edit.copy_json", "edit.source",
 }  # fmt: skip
 NEEDS_A_LAST_SESSION = {"file.last_session"}
