@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.paths import SAMPLES
 from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program
@@ -28,6 +29,14 @@ def opened(*names: str) -> Workspace:
     workspace = Workspace()
     for name in names:
         workspace.add(read(name))
+    return workspace
+
+
+def attention() -> Workspace:
+    """A workspace of the attention sample."""
+    workspace = Workspace()
+    for name in ("attn_xnnpack_x5.etdp", "attn_teal_xnnpack.etrecord"):
+        workspace.open(str(SAMPLES / "attention_xnnpack" / name))
     return workspace
 
 

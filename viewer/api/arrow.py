@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from viewer import SCHEMA, __version__
 from viewer.codecs.atomic_file import replacing
+from viewer.export.tables.parquet import storable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +53,7 @@ def _array(pa: Any, column: pd.Series[Any], made: dict[tuple[int, int], Any]) ->
         codes = values.codes
         null = codes < 0
         mask = null if null.any() else None
-        texts = pa.array(_texts(values.categories), pa.string())
+        texts = pa.array([storable(str(text)) for text in values.categories], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(_stored(codes), mask=mask), texts)
     if isinstance(values, pd.arrays.IntegerArray):
         mask, numbers = column.isna().to_numpy(), values.to_numpy(np.int64, na_value=0)
@@ -70,8 +71,3 @@ def _array(pa: Any, column: pd.Series[Any], made: dict[tuple[int, int], Any]) ->
 def _stored(values: NDArray[Any]) -> NDArray[Any]:
     """Return values that Arrow can use as they are: one after another in memory."""
     return np.ascontiguousarray(values)
-
-
-def _texts(categories: pd.Index[Any]) -> list[str]:
-    """Return texts without lone surrogates, which names from files that are not UTF-8 contain."""
-    return [str(text).encode("utf-8", "replace").decode() for text in categories]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from viewer.analysis.cost.costs import Costs, CostTable
+from viewer.analysis.links.link_table import LinkTable
 from viewer.api.schema import (
     FINDINGS,
     INFERENCES,
@@ -86,61 +88,38 @@ class ProfileTables:
     @cached_property
     def inferences(self) -> pd.DataFrame:
         """When each inference ran."""
-        return self._rows(
-            INFERENCES,
-            ({"file": file["path"], **one} for file in self._files for one in file["inferences"]),
-        )
+        return self._file_rows(INFERENCES, self._info, "inferences")
 
     @cached_property
     def lines(self) -> pd.DataFrame:
         """The source lines with a cost."""
         from viewer.export.tables.costs import line_rows
 
-        return self._rows(
-            LINES,
-            (
-                row
-                for one, costs in self._costs
-                for row in line_rows(one.table, costs, one.rate.ns_per_tick)
-            ),
-        )
+        return self._cost_rows(LINES, line_rows)
 
     @cached_property
     def modules(self) -> pd.DataFrame:
         """The modules of the models with their cost, outer ones first."""
         from viewer.export.tables.costs import module_rows
 
-        return self._rows(
-            MODULES,
-            (
-                row
-                for one, costs in self._costs
-                for row in module_rows(one.table, costs, one.rate.ns_per_tick)
-            ),
-        )
+        return self._cost_rows(MODULES, module_rows)
 
     @cached_property
     def links(self) -> pd.DataFrame:
         """How profiles fit models, and how many slices are linked."""
-        return self._rows(LINKS, self.info()["links"])
+        return self._rows(LINKS, self._info["links"])
 
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What to improve, ranked by the most time that it could save, profile by profile."""
         from viewer.reports.findings import findings_facts
 
-        files = findings_facts(self.workspace)["files"]
-        return self._rows(
-            FINDINGS, ({"file": file["path"], **one} for file in files for one in file["findings"])
-        )
+        return self._file_rows(FINDINGS, findings_facts(self.workspace), "findings")
 
     @cached_property
     def problems(self) -> pd.DataFrame:
         """Unexpected data in the files that was kept or left out."""
-        return self._rows(
-            PROBLEMS,
-            ({"file": file["path"], **one} for file in self._files for one in file["problems"]),
-        )
+        return self._file_rows(PROBLEMS, self._info, "problems")
 
     @cached_property
     def counters(self) -> pd.DataFrame:
@@ -167,9 +146,8 @@ class ProfileTables:
         return info(self.workspace)
 
     @cached_property
-    def _files(self) -> list[Facts]:
-        files: list[Facts] = self.info()["files"]
-        return files
+    def _info(self) -> Facts:
+        return self.info()
 
     @cached_property
     def _snapshot(self) -> Snapshot:
@@ -187,12 +165,25 @@ class ProfileTables:
         linked = [one for one in self._snapshot.traces if one.table.program is not None]
         return [(one, Costs(one.table).table()) for one in linked]
 
-    def _rows(
-        self, specs: Sequence[ColumnSpec], rows: Iterator[Facts] | list[Facts]
+    def _cost_rows(
+        self,
+        specs: Sequence[ColumnSpec],
+        rows_of: Callable[[LinkTable, CostTable, Fraction], list[Facts]],
     ) -> pd.DataFrame:
+        parts = [rows_of(one.table, costs, one.rate.ns_per_tick) for one, costs in self._costs]
+        return self._rows(specs, [row for part in parts for row in part])
+
+    def _file_rows(self, specs: Sequence[ColumnSpec], facts: Facts, name: str) -> pd.DataFrame:
+        """Return the rows that all files have in the list of a name, with the file in front."""
+        files = facts["files"]
+        return self._rows(
+            specs, [{"file": file["path"], **row} for file in files for row in file[name]]
+        )
+
+    def _rows(self, specs: Sequence[ColumnSpec], rows: list[Facts]) -> pd.DataFrame:
         from viewer.api.frames import frame_of_rows
 
-        return frame_of_rows(list(rows), specs)
+        return frame_of_rows(rows, specs)
 
     def _joined(
         self, specs: Sequence[ColumnSpec], tables: Sequence[dict[str, Any]]

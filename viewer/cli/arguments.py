@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -176,6 +177,21 @@ def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> C
 def internal_error(path: str, error: Exception) -> str:
     """Return the message for an error that no reader should raise."""
     return f"{path}: internal error in Opscope ({error!r})"
+
+
+def written(output: str, write: Callable[[], object]) -> bool:
+    """Call what writes a file; returns whether it did, and says why not on stderr."""
+    from viewer.codecs.atomic_file import NothingToExport
+
+    try:
+        write()
+    except NothingToExport as error:
+        complain(str(error))
+        return False
+    except OSError as error:
+        complain(f"{output}: it cannot be written ({error.strerror or error})")
+        return False
+    return True
 
 
 def complain(message: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viewer.model.text import one_line
+from viewer.model.times import counted
 
 _MOST_LETTERS = 300
 _UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
@@ -51,6 +52,11 @@ def paragraph(content: str, kind: str = "") -> str:
     """Return a paragraph of plain text; "" for an empty one."""
     name = f' class="{kind}"' if kind else ""
     return f"<p{name}>{text(content, 2000)}</p>" if content else ""
+
+
+def rest_note(count: int, noun: str) -> str:
+    """Return a note that there are so many more of something; "" if there are none."""
+    return paragraph(counted(count, noun), "note") if count > 0 else ""
 
 
 def figures(pairs: Iterable[tuple[str, str]]) -> str:

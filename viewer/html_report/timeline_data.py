@@ -3,7 +3,7 @@
 Times are ticks of each profile, as differences: how long after the box before it on its row a box
 starts, and how long it is. So numbers are short, exact, and smaller than 2**53 in any usual trace.
 A box is a slice, or a group of several that says how many they are and how long they last together.
-`viewer.formats.report` reads what `timeline_data` writes; `VERSION` changes with the form.
+`viewer.formats.opscope_report` reads what `timeline_data` writes; `VERSION` changes with the form.
 """
 
 from __future__ import annotations

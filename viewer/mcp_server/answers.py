@@ -14,17 +14,16 @@ from viewer.analysis.search.query import parse
 from viewer.mcp_server.arguments import WrongArgument
 from viewer.mcp_server.limits import limited, limited_by_file
 from viewer.mcp_server.open_files import OpenFiles
-from viewer.reports.compare import compare_facts
+from viewer.reports.compare import compare_facts, with_notes
 from viewer.reports.findings import findings_facts
 from viewer.reports.info import Facts, info
 from viewer.reports.profiles.slices import search_facts, slice_facts
 from viewer.reports.profiles.source_lines import recorded_path, source_facts
 from viewer.reports.profiles.summary import summary_facts
-from viewer.reports.programs.memory import memory_facts
+from viewer.reports.programs.memory import largest_first, memory_facts
 from viewer.reports.stats import stats
 from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
-from viewer.workspace.recording_order import order_note
 from viewer.workspace.run_choice import RunChoice, of_numbers
 
 MOST_INFERENCES = 1_000_000
@@ -102,9 +101,8 @@ def compare(
     comparison = comparison_by(arms[0], arms[1], by)
     names = [*opened.arm(a), *opened.arm(b)]
     traces = [trace for trace in space.traces if trace.path in names]
-    problems = [text for trace in traces for text in space.warnings(trace)]
-    order = order_note(arms[0], arms[1])
-    facts = compare_facts(comparison, [*problems, *comparison.notes, *([order] if order else [])])
+    warnings = [text for trace in traces for text in space.warnings(trace)]
+    facts = compare_facts(comparison, with_notes(warnings, comparison))
     facts["rows"].sort(key=lambda row: -abs(row["change_ns"] or 0))
     pairing = {f"{name}_total": len(facts["pairing"][name]) for name in _PAIRING}
     return {"opscope": __version__, **limited(facts, "rows", limit), "pairing": pairing}
@@ -152,7 +150,5 @@ def _plan(method: Facts, limit: int) -> Facts:
     facts: dict[str, Any] = {
         name: value for name, value in method.items() if name not in ("live", "live_by_memory")
     }
-    facts["tensors"] = sorted(
-        facts["tensors"], key=lambda row: (-row["bytes"], row["first"], row["offset"])
-    )
+    facts["tensors"] = largest_first(facts["tensors"])
     return limited(facts, "tensors", limit)

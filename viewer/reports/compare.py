@@ -54,14 +54,19 @@ def compared(
     comparison = comparison_by(arm_a, arm_b, by, noise, relative=relative)
     if relative and not comparison.is_relative:
         raise ValueError("--relative: not every profile has inferences with a time")
-    problems = [
+    warnings = [
         f"{name}: {text}"
         for name, side in (("A", a), ("B", b))
         for trace in side.traces
         for text in side.warnings(trace)
     ]
-    order = order_note(arm_a, arm_b)
-    return comparison, [*problems, *comparison.notes, *([order] if order else [])]
+    return comparison, with_notes(warnings, comparison)
+
+
+def with_notes(warnings: Sequence[str], comparison: Comparison) -> list[str]:
+    """Return what the user should know: warnings about files, and notes on how it was compared."""
+    order = order_note(comparison.a, comparison.b)
+    return [*warnings, *comparison.notes, *([order] if order else [])]
 
 
 def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts:

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from tests.builders.call_traces import trace_of
-from tests.builders.workspaces import opened
-from tests.paths import SAMPLES
+from tests.builders.workspaces import attention, opened
 from viewer.analysis.search.query import parse
+from viewer.analysis.search.search import NO_CYCLES
 from viewer.export.tables.slices import COLUMNS, SliceTableSource, slice_columns
 from viewer.reports.profiles.slices import (
     BY_DURATION,
-    NO_CYCLES,
     NoSuchSlice,
     WrongQuery,
     search_facts,
@@ -22,15 +21,10 @@ from viewer.reports.profiles.slices import (
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
-ATTENTION = SAMPLES / "attention_xnnpack"
-
 
 @pytest.fixture(scope="module")
 def workspace():
-    space = Workspace()
-    space.open(str(ATTENTION / "attn_xnnpack_x5.etdp"))
-    space.open(str(ATTENTION / "attn_teal_xnnpack.etrecord"))
-    return space
+    return attention()
 
 
 def first(workspace):

@@ -2,23 +2,16 @@
 
 import pytest
 
-from tests.builders.workspaces import opened
-from tests.paths import SAMPLES
+from tests.builders.workspaces import attention, opened
 from viewer.reports.delegation import delegation_facts
 from viewer.reports.findings import findings_facts
 from viewer.reports.inferences import NoSuchRun
 from viewer.reports.profiles.summary import summary_facts
-from viewer.workspace.workspace import Workspace
-
-ATTENTION = SAMPLES / "attention_xnnpack"
 
 
 @pytest.fixture(scope="module")
 def workspace():
-    space = Workspace()
-    space.open(str(ATTENTION / "attn_xnnpack_x5.etdp"))
-    space.open(str(ATTENTION / "attn_teal_xnnpack.etrecord"))
-    return space
+    return attention()
 
 
 def test_the_figures_are_those_of_the_other_reports(workspace):

@@ -40,6 +40,15 @@ class LineCosts:
     self_costs: Mapping[int, SelfCost]
     shared: tuple[SharedCost, ...]
 
+    @property
+    def shared_by_line(self) -> dict[int, int]:
+        """The ticks of shared time of each line; not divided, so that they do not add up."""
+        found: dict[int, int] = {}
+        for part in self.shared:
+            for line in part.lines:
+                found[line] = found.get(line, 0) + part.ticks
+        return found
+
 
 def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
     """Assign the rows of a cost table to the lines of the file recorded as `path`."""

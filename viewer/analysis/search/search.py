@@ -39,6 +39,8 @@ from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_s
 from viewer.model.trace import RunKind, Slices
 from viewer.program.program import type_of
 
+# Why a query that asks for cycles finds nothing.
+NO_CYCLES = "no open file counts cycles: write a time, such as 1ms"
 _FARTHEST = Fraction(10**300)  # just below the largest float
 _LINE = re.compile(r"(.*):([0-9]{1,9})", re.S)
 

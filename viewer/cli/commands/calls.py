@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
 
 from viewer.analysis.calls.call_tree import KEYS
 from viewer.analysis.statistics import figure_terms
-from viewer.cli.arguments import add_files, add_inference, complain
+from viewer.cli.arguments import add_files, add_inference, complain, written
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.atomic_file import is_same_file, write_whole
 from viewer.model.text import visible_controls
@@ -53,10 +52,10 @@ def run(arguments: list[str]) -> int:
         complain(str(error))
         return 1 if failed else 2
     if chosen.svg is not None:
-        written = _written(chosen.svg, lambda: write_svg(chosen.svg, graphs))
+        is_written = written(chosen.svg, lambda: write_svg(chosen.svg, graphs))
     else:
-        written = _write(_text(facts, chosen), chosen.output)
-    if not written:
+        is_written = _write(_text(facts, chosen), chosen.output)
+    if not is_written:
         return 1
     for file in facts["files"]:
         if file["missing"]:
@@ -179,14 +178,4 @@ def _write(text: str, output: str | None) -> bool:
         print(text)
         return True
     data = f"{visible_controls(text)}\n".encode("utf-8", "backslashreplace")
-    return _written(output, lambda: write_whole(output, data))
-
-
-def _written(output: str, write: Callable[[], None]) -> bool:
-    """Call what writes a file; returns whether this was possible."""
-    try:
-        write()
-    except OSError as error:
-        complain(f"{output}: it cannot be written ({error.strerror or error})")
-        return False
-    return True
+    return written(output, lambda: write_whole(output, data))

@@ -13,7 +13,7 @@ from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import add_files, complain
-from viewer.cli.commands.open_arms import files_of, open_arms
+from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all
 from viewer.cli.regressions import Rule, failing, parse_rule, undecided
 from viewer.cli.session_bookmarks import split_at
@@ -50,13 +50,7 @@ def run(arguments: list[str]) -> int:
         "change cannot be excluded (with --fail-if-unknown)",
     )
     add_files(parser, "+")
-    parser.add_argument(
-        "--with",
-        dest="others",
-        nargs="+",
-        metavar="B",
-        help="the files of the other arm",
-    )
+    add_other_arm(parser, "the files of the other arm")
     for name, arm in (("--inferences", "A"), ("--with-inferences", "B")):
         parser.add_argument(
             name,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 
 from viewer.analysis.statistics.group_keys import KEYS, key_named
-from viewer.cli.arguments import add_files, choices_of, complain
+from viewer.cli.arguments import add_files, choices_of, complain, written
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import overwrite_line
 from viewer.cli.session_alignment import alignment_of
@@ -18,7 +19,6 @@ from viewer.workspace.exports import (
     PERFETTO_SUFFIXES,
     TABLE_SUFFIXES,
     TABLES,
-    NothingToExport,
     export,
 )
 
@@ -110,23 +110,17 @@ def run(arguments: list[str]) -> int:
     shifts, complaints = alignment_of(chosen.files if is_trace else [], workspace)
     for complaint in complaints:
         complain(f"warning: {complaint}")
-    try:
-        export(
-            workspace,
-            chosen.output,
-            table=chosen.table,
-            by=chosen.by,
-            ns_range=span,
-            raw=chosen.raw,
-            shifts=shifts,
-        )
-    except NothingToExport as error:
-        complain(str(error))
-        return 1
-    except OSError as error:
-        complain(f"{chosen.output}: it cannot be written ({error.strerror or error})")
-        return 1
-    return 1 if failed else 0
+    write = partial(
+        export,
+        workspace,
+        chosen.output,
+        table=chosen.table,
+        by=chosen.by,
+        ns_range=span,
+        raw=chosen.raw,
+        shifts=shifts,
+    )
+    return 1 if not written(chosen.output, write) or failed else 0
 
 
 def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:

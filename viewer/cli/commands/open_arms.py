@@ -16,6 +16,11 @@ from viewer.workspace.comparison_arms import share_programs
 from viewer.workspace.workspace import Workspace
 
 
+def add_other_arm(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the option for the files of arm B."""
+    parser.add_argument("--with", dest="others", nargs="+", metavar="B", help=help)
+
+
 def open_arms(
     parser: argparse.ArgumentParser,
     chosen: argparse.Namespace,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from viewer.cli.arguments import add_files, complain
-from viewer.cli.commands.open_arms import files_of, open_arms
+from viewer.cli.arguments import add_files, complain, written
+from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all, warn
-from viewer.codecs.atomic_file import NothingToExport, is_same_file, write_whole
+from viewer.codecs.atomic_file import is_same_file, write_whole
 from viewer.html_report.markdown import report_markdown
 from viewer.html_report.options import ComparedReport, ReportOptions
 from viewer.html_report.report import write_report
@@ -28,12 +28,9 @@ def run(arguments: list[str]) -> int:
         "in Opscope again. --markdown is for tickets and pull requests.",
     )
     add_files(parser, "+")
-    parser.add_argument(
-        "--with",
-        dest="others",
-        nargs="+",
-        metavar="B",
-        help="the files of another arm: the report includes a comparison, as of opscope compare",
+    add_other_arm(
+        parser,
+        "the files of another arm: the report includes a comparison, as of opscope compare",
     )
     parser.add_argument("-o", "--output", metavar="OUT", help=".html, or .md for Markdown")
     parser.add_argument(
@@ -57,20 +54,16 @@ def run(arguments: list[str]) -> int:
     if workspace is None:
         return 1
     options = ReportOptions(chosen.title, not chosen.no_source, comparison)
-    try:
+
+    def write() -> None:
         if not markdown:
             write_report(workspace, output, options)
         elif output:
             write_whole(output, report_markdown(workspace, options).encode("utf-8", "replace"))
         else:
             print(report_markdown(workspace, options), end="")
-    except NothingToExport as error:
-        complain(str(error))
-        return 1
-    except OSError as error:
-        complain(f"{output}: it cannot be written ({error.strerror or error})")
-        return 1
-    return 1 if failed else 0
+
+    return 1 if not written(output, write) or failed else 0
 
 
 def _opened(

@@ -30,10 +30,7 @@ def line_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Rows
     rows: Rows = []
     for path in _paths(program):
         found = line_costs(program, costs, path)
-        shared: dict[int, int] = {}
-        for part in found.shared:
-            for line in part.lines:
-                shared[line] = shared.get(line, 0) + part.ticks
+        shared = found.shared_by_line
         own = {line: cost.ticks for line, cost in found.self_costs.items()}
         texts = program.quoted_texts.get(path, {})
         for line in sorted(own.keys() | shared.keys()):

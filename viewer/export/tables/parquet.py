@@ -139,7 +139,7 @@ def _array(pa: Any, column: Any, rows: slice, kind: pa.DataType) -> pa.Array:
         return pa.array(part, kind)
     values = [None if value is None or value == "" else value for value in part]
     if pa.types.is_dictionary(kind):
-        texts = [v if v is None else _storable(str(v)) for v in values]
+        texts = [v if v is None else storable(str(v)) for v in values]
         return pa.array(texts, pa.string()).dictionary_encode().cast(kind)
     if pa.types.is_floating(kind):
         return pa.array([v if v is None else float(v) for v in values], kind)
@@ -157,7 +157,7 @@ def _of_column(pa: Any, column: Column, rows: slice) -> pa.Array:
     texts: dict[str, int] = {}
     number = np.zeros(len(used), np.int32)
     # Distinct texts may be equal once they are storable, and "" is a null.
-    number[chosen] = [texts.setdefault(_storable(column.strings[i]), len(texts)) for i in chosen]
+    number[chosen] = [texts.setdefault(storable(column.strings[i]), len(texts)) for i in chosen]
     codes = number[np.minimum(values, len(column.strings))]
     if "" in texts:
         is_empty = codes == texts[""]
@@ -167,6 +167,6 @@ def _of_column(pa: Any, column: Column, rows: slice) -> pa.Array:
     )
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Replace lone surrogates, which names from files that are not UTF-8 contain."""
     return text.encode("utf-8", "replace").decode()

@@ -7,7 +7,7 @@ from typing import Any
 from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
 from viewer.analysis.comparison.joined import Row as ComparedRow
 from viewer.html_report.contents import Contents
-from viewer.html_report.html import Cell, Row, figures, paragraph, section, table, text
+from viewer.html_report.html import Cell, Row, figures, paragraph, rest_note, section, table, text
 from viewer.model.times import counted
 from viewer.reports.compare import compare_facts
 from viewer.reports.compare_sentences import explanation, headline, whole_inference, whole_name
@@ -103,9 +103,8 @@ def rows_table(found: Comparison, most: int) -> str:
         key=lambda each: (each[1].verdict not in _PROVEN, -abs(each[1].change_ns)),
     )
     rows = [_row(*each) for each in every[:most]]
-    rest = len(every) - most
-    more = paragraph(counted(rest, "more row"), "note") if rest > 0 else ""
-    return table("Rows of A and B, proven changes first", _TITLES, rows, left=3) + more
+    shown = table("Rows of A and B, proven changes first", _TITLES, rows, left=3)
+    return shown + rest_note(len(every) - most, "more row")
 
 
 _PROVEN = (Verdict.SLOWER, Verdict.FASTER)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from viewer.html_report.contents import Contents, Profile
-from viewer.html_report.html import Cell, Row, figures, paragraph, section, table, text
+from viewer.html_report.html import Cell, Row, figures, paragraph, rest_note, section, table, text
 from viewer.model.times import counted, format_share, format_time
 from viewer.reports.delegation import UPPER_BOUND, delegation_facts
-
-Facts = dict[str, Any]
+from viewer.reports.info import Facts
 
 
 def delegation(contents: Contents) -> str:
@@ -20,8 +18,10 @@ def delegation(contents: Contents) -> str:
         if not profile.summary.delegation:
             continue
         space = profile.workspace
-        facts = known.setdefault(id(space), delegation_facts(space))
-        own = next(one for one in facts["files"] if one["path"] == profile.shown.file.path)
+        if id(space) not in known:
+            known[id(space)] = delegation_facts(space)
+        files, path = known[id(space)]["files"], profile.shown.file.path
+        own = next(one for one in files if one["path"] == path)
         if len(contents.profiles) > 1:
             parts.append(f"<h3>{text(profile.title)}</h3>")
         parts.append(_profile(contents, profile, own))
@@ -60,9 +60,9 @@ def _profile(contents: Contents, profile: Profile, facts: Facts) -> str:
         [
             figures(amounts),
             table(f"Delegates in {title}", _DELEGATES, delegates, left=2),
-            _rest(len(facts["delegates"]) - most, "more delegate call"),
+            rest_note(len(facts["delegates"]) - most, "more delegate call"),
             table(f"Not delegated in {title} ({UPPER_BOUND})", _OUTSIDE, outside, left=1),
-            _rest(len(facts["stayed_outside"]) - most, "more row"),
+            rest_note(len(facts["stayed_outside"]) - most, "more row"),
             _links(facts),
         ]
     )
@@ -92,10 +92,6 @@ def _instruction(row: Facts) -> str:
     number = row["instruction_id"]
     parts: Sequence[str] = [row["method"] or "", "" if number is None else f"instruction {number}"]
     return " · ".join(filter(None, parts))
-
-
-def _rest(count: int, noun: str) -> str:
-    return paragraph(counted(count, noun), "note") if count > 0 else ""
 
 
 def _time(ns: int | None) -> Cell:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from viewer.html_report.contents import Contents
-from viewer.html_report.html import Cell, Row, figures, paragraph, section, table, text
+from viewer.html_report.html import Cell, Row, figures, paragraph, rest_note, section, table, text
 from viewer.model.text import bytes_text
-from viewer.model.times import counted, format_share, group_digits
-from viewer.reports.programs.memory import memory_facts
+from viewer.model.times import format_share, group_digits
+from viewer.reports.programs.memory import largest_first, memory_facts
 
 _WIDTH, _HEIGHT = 960, 96
 _MOST_METHODS = 8
@@ -22,7 +22,7 @@ def memory(contents: Contents) -> str:
     own = {(method["file"], method["name"]): method for method in methods}
     parts = [_method(contents, method) for method in list(own.values())[:_MOST_METHODS]]
     rest = len(own) - _MOST_METHODS
-    parts += [paragraph(counted(rest, "more method"), "note")] if rest > 0 else []
+    parts.append(rest_note(rest, "more method"))
     return section("memory", "Memory", *parts)
 
 
@@ -39,10 +39,7 @@ def _method(contents: Contents, method: dict[str, Any]) -> str:
         (format_share(method["fragmentation"] or 0, 1), "unused at the peak"),
     ]
     at_peak = set(method["at_peak"])
-    tensors = sorted(
-        (row for row in method["tensors"] if row["id"] in at_peak),
-        key=lambda row: (-row["bytes"], row["first"], row["offset"]),
-    )
+    tensors = largest_first(row for row in method["tensors"] if row["id"] in at_peak)
     rows = [
         Row(
             [

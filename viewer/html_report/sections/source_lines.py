@@ -14,7 +14,7 @@ from viewer.analysis.cost.lines import (
 )
 from viewer.analysis.statistics import figure_terms
 from viewer.html_report.contents import Contents, Profile
-from viewer.html_report.html import Cell, Row, paragraph, section, table, text
+from viewer.html_report.html import Cell, Row, paragraph, rest_note, section, table, text
 from viewer.html_report.places import Places
 from viewer.html_report.short_paths import short_paths
 from viewer.model.times import counted, format_share, format_time, tick_to_ns
@@ -45,8 +45,7 @@ def source_lines(contents: Contents, places: Places) -> str:
                 level = "h4" if heading else "h3"
                 own.append(_file(names[path], rows, left, note, profile, level))
                 left -= len(rows)
-        if len(paths) > _MOST_FILES:
-            own.append(paragraph(f"{counted(len(paths) - _MOST_FILES, 'more file')}", "note"))
+        own += filter(None, [rest_note(len(paths) - _MOST_FILES, "more file")])
         if own:
             parts += [heading, *own]
     if any(parts):
@@ -62,11 +61,10 @@ def source_lines(contents: Contents, places: Places) -> str:
 
 def _file(name: str, rows: list[Row], most: int, note: str, profile: Profile, level: str) -> str:
     """Return the first lines of a file below a heading; level: "h3" or "h4"."""
-    title = name
     more = f"{counted(len(rows) - most, 'more line')} not listed" if len(rows) > most else ""
-    caption = f"Lines of {title} in {profile.title}"
+    caption = f"Lines of {name} in {profile.title}"
     return (
-        f"<{level}>{text(title)}</{level}>"
+        f"<{level}>{text(name)}</{level}>"
         + table(caption, _TITLES, rows[:most], left=2, sortable=False)
         + paragraph(". ".join(filter(None, (note, more))), "note")
     )
@@ -80,10 +78,7 @@ def _rows(
 ) -> tuple[list[Row], str]:
     """Return the lines of one file with a time and those around them, and a note about it."""
     costs = line_costs(program, profile.costs, path)
-    shared: dict[int, int] = {}
-    for part in costs.shared:
-        for line in part.lines:
-            shared[line] = shared.get(line, 0) + part.ticks
+    shared = costs.shared_by_line
     timed = sorted({*costs.self_costs, *shared})
     source, note = _source(contents, profile, program, path)
     shown = set(timed)

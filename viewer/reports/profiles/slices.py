@@ -17,7 +17,7 @@ from viewer.analysis.links.labels import describe_near, run_label, slice_labels
 from viewer.analysis.links.link_table import LinkState, LinkTable
 from viewer.analysis.links.remedies import remedy
 from viewer.analysis.search.query import Query
-from viewer.analysis.search.search import SearchedTrace
+from viewer.analysis.search.search import NO_CYCLES, SearchedTrace
 from viewer.arrays import Ints
 from viewer.export.tables.slices import SliceTableSource, slice_columns
 from viewer.model.queries import children_of, foreign, parent_of, run_of_slices, self_time_of
@@ -28,7 +28,6 @@ from viewer.reports.info import Facts
 from viewer.workspace.snapshot import LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 
-NO_CYCLES = "no open file counts cycles: write a time, such as 1ms"
 # The orders of matches.
 BY_START, BY_DURATION = "start", "duration"
 ORDERS = (BY_START, BY_DURATION)

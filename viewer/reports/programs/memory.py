@@ -7,7 +7,7 @@ are those of the plan in the program file, which the runtime allocates when it l
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from viewer import SCHEMA, __version__
 from viewer.analysis.memory.instruction_operators import instruction_operators
@@ -123,6 +123,11 @@ def memory_text(facts: Facts) -> str:
     return "\n\n".join("\n".join(_method_lines(method)) for method in facts["methods"])
 
 
+def largest_first(tensors: Iterable[Facts]) -> list[Facts]:
+    """Return tensors of a method, the largest first; equal ones by when and where they are."""
+    return sorted(tensors, key=lambda row: (-row["bytes"], row["first"], row["offset"]))
+
+
 def _method_lines(method: Facts) -> list[str]:
     name = f"{one_line(os.path.basename(method['file']))} · {one_line(method['name'])}"
     lines = [f"{name}: {counted(method['instructions'], 'instruction')}"]
@@ -136,7 +141,7 @@ def _method_lines(method: Facts) -> list[str]:
         ]
     lines += [f"  {text}: not in the plan" for text in map(one_line, method["not_in_plan"])]
     lines += [f"  problem: {text}" for text in method["problems"]]
-    rows = sorted(method["tensors"], key=lambda row: (-row["bytes"], row["first"], row["offset"]))
+    rows = largest_first(method["tensors"])
     if rows:
         peak = set(method["at_peak"])
         table: list[tuple[str, ...]] = [_TITLES]

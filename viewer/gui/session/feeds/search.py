@@ -13,7 +13,7 @@ import numpy as np
 from PySide6.QtCore import Slot
 
 from viewer.analysis.search.query import Query, parse
-from viewer.analysis.search.search import SearchedTrace
+from viewer.analysis.search.search import NO_CYCLES, SearchedTrace
 from viewer.arrays import Bools, Codes, Ints
 from viewer.gui.session.feeds.feed import Feed
 from viewer.gui.session.session import Session
@@ -27,8 +27,6 @@ TYPING_BURST = 1.5
 
 # A step zooms in if the view is more than _TOO_NARROW times the hit: to _ZOOMED times the hit.
 _TOO_NARROW, _ZOOMED = 200, 20
-
-NO_CYCLES = "No open file counts cycles: write a time, such as 1ms"
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +285,7 @@ class Search(Feed[SearchQuestion, Hits]):
         self.complaint = self.query.complaint
         self._step = 0
         if self.query.asks_cycles and not any(trace.counts_cycles for trace in searched):
-            self.complaint = NO_CYCLES if searched else ""
+            self.complaint = NO_CYCLES.capitalize() if searched else ""
         if not self.is_on:
             self._latest.cancel()
             self._set(None)

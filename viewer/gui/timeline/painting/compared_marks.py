@@ -39,6 +39,8 @@ def stamp_compared(
     top: the canvas line, in logical pixels, at which the image begins. drawn: the cells of the
     marks of each trace, as the frame has drawn them.
     """
+    if not drawn:
+        return
     layout, scroll = scene.layout, scene.scroll + top
     colors = np.zeros(_COLOR + 1, np.uint32)
     colors[[SLOWER, FASTER]] = [theme.color(c).rgb() | _OPAQUE for c in ("slower", "faster")]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
@@ -22,7 +22,7 @@ from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
 from viewer.gui.timeline.painting.plans import PlanPainter
-from viewer.gui.timeline.painting.ribbons import paint_tails
+from viewer.gui.timeline.painting.ribbons import draw_pixels, paint_tails
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.selection import stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
@@ -132,11 +132,7 @@ class FramePainter:
             stamp_allocations(part, scene, (top, bottom), canvas, xmap, theme)
             stamp_compared(part, scene, top, canvas, drawn.marks, theme)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
-        picture = QImage(
-            image.data, canvas.columns, canvas.lines, canvas.columns * 4, QImage.Format.Format_RGB32
-        )
-        picture.setDevicePixelRatio(canvas.ratio)
-        painter.drawImage(0, 0, picture)
+        draw_pixels(painter, image, canvas)
         if self.ribbons_end is not None:
             paint_tails(painter, scene, canvas, theme, is_b=self.ribbons_end)
         if not scene.layout.total_height:

@@ -1,9 +1,9 @@
 """Ribbons from the changed slices of arm A to those of arm B, and labels with the changes on them.
 
 A ribbon leaves a slice of A at its lower edge, crosses the band between the strips, and ends at the
-upper edge of its slice of B. Each widget paints the part that crosses it, as pixels: at most 200
-ribbons cost little more than one. Of several narrow ones of a row, only one is painted, because the
-slices have bars anyway.
+upper edge of its slice of B. Each widget paints the part that crosses it: the band as pixels, the
+strips as rectangles. At most 200 ribbons cost little more than one. Of several narrow ones of a
+row, only one is painted, because the slices have bars anyway.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
 from viewer.analysis.comparison.comparison import Compared
-from viewer.arrays import Bools, Floats, Ints
+from viewer.arrays import Bools, Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.verdict_marks import SIDE, change_color, paint_mark
 from viewer.gui.timeline.scene.scene import Scene
@@ -236,33 +236,19 @@ def _tint(rgb: int) -> QColor:
 def _between(
     left: tuple[Columns, Columns], right: tuple[Columns, Columns], is_slower: Bools, canvas: Canvas
 ) -> NDArray[np.int8]:
-    """Return the kind of ribbon inside of which pixels are, given the columns of the sides.
+    """Return which pixels are inside of ribbons, given the columns of their sides, unclipped.
 
-    left, right: at top and bottom, for each ribbon. As `_covered` returns them.
+    left, right: at top and bottom, for each ribbon. A pixel is 0 outside of all, 1 in a faster
+    ribbon, and 2 in a slower one.
     """
-    count = canvas.lines
-    down = ((np.arange(count) + 0.5) / count)[:, None]
-    x0, x1 = (top + down * (bottom - top) for top, bottom in (left, right))
-    line = np.broadcast_to(np.arange(count)[:, None], x0.shape)
-    return _covered(line, x0, x1, is_slower, (count, canvas.columns))
-
-
-def _covered(
-    line: Ints,
-    left: Columns | Floats,
-    right: Columns | Floats,
-    is_slower: Bools,
-    shape: tuple[int, int],
-) -> NDArray[np.int8]:
-    """Return which pixels of an image of `shape` are between two columns of a line, unclipped.
-
-    A pixel is 0 outside of all, 1 in a faster ribbon, and 2 in a slower one.
-    """
-    count, width = shape
+    count, width = canvas.lines, canvas.columns
+    line = np.arange(count)[:, None]
+    down = (line + 0.5) / count
     steps = np.zeros(count * (width + 1), np.int32)
     unit = np.where(is_slower, np.int32(_SLOWER_UNIT), np.int32(1))
-    for x, step in ((left, unit), (right, -unit)):
-        at = line * (width + 1) + np.minimum(np.maximum(x, 0), width).astype(np.int64)
+    for (top, bottom), step in ((left, unit), (right, -unit)):
+        x = np.minimum(np.maximum(top + down * (bottom - top), 0), width).astype(np.int64)
+        at = line * (width + 1) + x
         np.add.at(steps, at.reshape(-1), np.broadcast_to(step, at.shape).reshape(-1))
     # Every line ends with the column at which all of it is left: one sum serves all lines.
     inside = np.cumsum(steps, dtype=np.int32).reshape(count, width + 1)[:, :-1]
