@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import viewer
-from tests.builders.profiles import CHROME, profile
+from tests.builders.profiles import ATTENTION, CHROME, profile
 from viewer.api import profile as profile_module
 
 
@@ -73,6 +73,12 @@ def test_a_perfetto_trace_opens_again(tmp_path):
     )
     with pytest.raises(ValueError, match="the name must end in one of"):
         profile().to_perfetto(tmp_path / "out.csv")
+
+
+def test_a_notebook_shows_a_page_or_without_a_profile_the_text():
+    assert "<svg" in profile()._repr_mimebundle_()["text/html"]
+    record = profile(ATTENTION[1:])
+    assert record._repr_mimebundle_() == {"text/plain": repr(record)}
 
 
 def test_the_window_opens_in_a_process_of_its_own(monkeypatch):

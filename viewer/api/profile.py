@@ -274,7 +274,9 @@ class Profile(ProfileTables):
         """What a notebook shows: main figures, findings, operators and the timeline."""
         from viewer.html_report.notebook import notebook_page
 
-        return {"text/plain": repr(self), "text/html": notebook_page(self.workspace)}
+        page = notebook_page(self.workspace)
+        shown = {"text/html": page} if page else {}  # without it, a notebook shows the text
+        return {"text/plain": repr(self), **shown}
 
     def show(self) -> subprocess.Popen[bytes]:
         """Open the files with their options in the window, in a process of its own; return that.

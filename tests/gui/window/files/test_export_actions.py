@@ -7,6 +7,7 @@ import pytest
 from tests.gui.events import open_files, settle
 from tests.gui.window.blocked import blocked_export
 from tests.gui.window.shown import ATTENTION_RECORD, message
+from viewer.analysis.comparison.comparison import Comparison
 from viewer.gui.session.comparison import compare_inferences
 from viewer.model.times import group_digits
 
@@ -124,10 +125,13 @@ def test_a_report_is_written_in_the_background(attention, qtbot, tmp_path, monke
 
 def test_a_report_includes_the_comparison_of_the_window(attention, qtbot, tmp_path, monkeypatch):
     answer_save_dialog(monkeypatch, tmp_path / "out.html", "")
+    monkeypatch.setattr(Comparison, "notes", ("A was recorded first",))
     session = attention.session
     runs = list(session.traces[0].file.inferences())
     compare_inferences(session, session.traces[0].file, runs[1], runs[2:])
     settle(qtbot, attention)
     with qtbot.waitSignal(attention.saver.saved):
         attention.commands.run("file.export_report")
-    assert 'id="comparison"' in (tmp_path / "out.html").read_text(encoding="utf-8")
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert 'id="comparison"' in page
+    assert "A was recorded first" in page

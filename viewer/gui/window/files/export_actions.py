@@ -216,13 +216,15 @@ def _write_report(
     """Write a report; returns how many slices it has exactly."""
     from viewer.html_report.options import ComparedReport, ReportOptions
     from viewer.html_report.report import write_report
+    from viewer.reports.compare import with_notes
     from viewer.view.compared.open_comparison import OpenComparison
 
     options = ReportOptions()
     if compared is not None:
         found = OpenComparison(space, compared)
         if not found.problem:
-            options = ReportOptions(compared=ComparedReport(found.calls))
+            notes = with_notes((), found.calls)
+            options = ReportOptions(compared=ComparedReport(found.calls, problems=notes))
     return write_report(space, path, options, progress, cancelled).exact
 
 
