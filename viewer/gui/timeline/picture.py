@@ -64,7 +64,7 @@ class StripPicture:
             painter.translate(self._left, top)
             frames = FramePainter(strip.scene, theme)
             frames.title_indent = strip.view.frames.title_indent
-            frames.ribbons_end = strip.view.frames.ribbons_end
+            frames.tails.is_b = strip.view.frames.tails.is_b
             frames.ruler_scene = strip.view.frames.ruler_scene
             frames.paint(painter, Canvas(self._rows.width(), self._rows.height(), ratio), Overlay())
             painter.restore()

@@ -22,7 +22,8 @@ from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
 from viewer.gui.timeline.painting.plans import PlanPainter
-from viewer.gui.timeline.painting.ribbons import draw_pixels, paint_tails
+from viewer.gui.timeline.painting.ribbon_tails import TailPainter
+from viewer.gui.timeline.painting.ribbons import draw_pixels
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.selection import stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
@@ -69,13 +70,12 @@ class FramePainter:
         self.scene = scene
         self.theme = theme
         self.title_indent = 0
-        # Whether ribbons end in this strip, which is then arm B, or start here; None without any.
-        self.ribbons_end: bool | None = None
         self.ruler_scene = scene  # whose ruler the lines of the grid continue
         self.labels = LabelPainter(scene, theme)
         self.flows = FlowPainter(scene, theme)
         self.plans = PlanPainter(scene, theme)
         self.edge_chips = EdgeChipPainter(scene, theme)
+        self.tails = TailPainter(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
         self._canvas = Canvas(1, 1)  # of the current frame
         self._shown: Ints = np.empty(0, np.int64)  # bands in the current section
@@ -133,8 +133,7 @@ class FramePainter:
             stamp_compared(part, scene, top, canvas, drawn.marks, theme)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
         draw_pixels(painter, image, canvas)
-        if self.ribbons_end is not None:
-            paint_tails(painter, scene, canvas, theme, is_b=self.ribbons_end)
+        self.tails.paint(painter, canvas)
         if not scene.layout.total_height:
             painter.setFont(theme.font("body"))
             painter.setPen(theme.color("text2"))

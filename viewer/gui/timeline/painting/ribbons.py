@@ -1,22 +1,20 @@
 """Ribbons from the changed slices of arm A to those of arm B, and labels with the changes on them.
 
 A ribbon leaves a slice of A at its lower edge, crosses the band between the strips, and ends at the
-upper edge of its slice of B. Each widget paints the part that crosses it: the band as pixels, the
-strips as rectangles. At most 200 ribbons cost little more than one. Of several narrow ones of a
+upper edge of its slice of B. This is the part on the band, painted as pixels; `ribbon_tails` paints
+the parts on the strips. At most 200 ribbons cost little more than one. Of several narrow ones of a
 row, only one is painted, because the slices have bars anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPen
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QImage, QPainter, QPen
 
 from viewer.analysis.comparison.comparison import Compared
 from viewer.arrays import Bools, Ints
@@ -30,13 +28,13 @@ from viewer.render.palette import Pixels, mix
 from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
 from viewer.view.compared.open_comparison import OpenComparison
 
-_FILL = 0.2
+FILL = 0.2
 _LABEL = 18  # px, height
 _INSET, _GAP = 7, 5
-_WIDE = 3  # px; narrower ribbons are lines
+WIDE = 3  # px; narrower ribbons are lines
 _FAR = 30_000  # columns, that far out of view all are alike
 _OPAQUE = 0xFF000000
-_VERDICTS = "faster", "slower"
+VERDICTS = "faster", "slower"
 _SLOWER_UNIT = 1 << 16  # counts slower ribbons above the faster ones of a pixel: there are few
 _MOST_PILLS = 512
 
@@ -72,14 +70,14 @@ class RibbonPainter:
         both = zip(pairs.arms, self._scenes, strict=True)
         ends = [edges_of(arm, scene, canvas) for arm, scene in both]
         left, right = np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
-        drawn = _are_drawn(pairs, self._scenes[0], canvas)
+        drawn = are_drawn(pairs, self._scenes[0], canvas)
         own = np.flatnonzero(drawn & (right >= 0) & (left < canvas.columns))
         (a0, a1), (b0, b1) = ((x0[own], x1[own]) for x0, x1 in ends)
         kind = pairs.is_slower[own]
-        wide = np.flatnonzero(np.maximum(a1 - a0, b1 - b0) >= canvas.device(_WIDE))
+        wide = np.flatnonzero(np.maximum(a1 - a0, b1 - b0) >= canvas.device(WIDE))
         inside = _between((a0[wide], b0[wide]), (a1[wide], b1[wide]), kind[wide], canvas)
-        colors = [theme.color(token) for token in _VERDICTS]
-        fills = [ground, *(_opaque_mix(ground, color.rgb(), _FILL) for color in colors)]
+        colors = [theme.color(token) for token in VERDICTS]
+        fills = [ground, *(_opaque_mix(ground, color.rgb(), FILL) for color in colors)]
         draw_pixels(painter, np.array(fills, np.uint32).take(inside), canvas)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -152,87 +150,6 @@ class RibbonPainter:
         return image
 
 
-def paint_tails(
-    painter: QPainter, scene: Scene, canvas: Canvas, theme: Theme, *, is_b: bool, top: int = 0
-) -> None:
-    """Paint the parts of ribbons between their slices in a strip and the edge of a canvas.
-
-    is_b: whether they end in this strip, and come from the upper edge. top: the line of the canvas,
-    in logical px, at which that of the strip begins; not 0 for what is below it.
-    """
-    pairs = scene.drawings.compared_marks.found.pairs
-    if pairs is None:
-        return
-    arm, layout, ratio = pairs.arms[is_b], scene.layout, canvas.ratio
-    x0, x1 = edges_of(arm, scene, canvas)
-    rows, row = _rows_of(arm)
-    band = np.array([layout.band_of(arm.trace, one) for one in rows], np.int64)
-    y = top - scene.scroll + layout.y[band] + (0 if is_b else layout.height[band])
-    line = np.array([canvas.device(one) for one in y.tolist()], np.int64)
-    limit = 0 if is_b else canvas.lines
-    # How many lines a tail is long: none if its slice is not shown, or beyond the edge.
-    length = np.where(band >= 0, (line - limit) * (1 if is_b else -1), 0)[row]
-    drawn = _are_drawn(pairs, scene, canvas) & (length > 0)
-    own = np.flatnonzero(drawn & (x1 > 0) & (x0 < canvas.columns))
-    left, right = np.maximum(x0[own], -1), np.minimum(x1[own], canvas.columns + 1)
-    length, is_wide = length[own], right - left >= canvas.device(_WIDE)
-    painter.save()
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.scale(1 / ratio, 1 / ratio)
-    for is_slower, token in enumerate(_VERDICTS):
-        ours = pairs.is_slower[own] == is_slower
-        wide = ours & is_wide
-        painter.setBrush(_tint(theme.color(token).rgb()))
-        painter.drawRects(
-            [
-                QRect(x0, limit + near if is_b else limit - far, wide, far - near)
-                for x0, wide, near, far in _insides(left[wide], right[wide], length[wide])
-            ]
-        )
-        painter.setBrush(theme.color(token))
-        side, far = np.append(left[ours], right[wide] - 1), np.append(length[ours], length[wide])
-        painter.drawRects(
-            [
-                QRect(x, limit if is_b else limit - tall, 1, tall)
-                for x, tall in zip(side.tolist(), far.tolist(), strict=True)
-            ]
-        )
-    painter.restore()
-
-
-def _insides(left: Columns, right: Columns, length: Ints) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the insides of tails, each place once: first column, width, and two distances.
-
-    left, right: their columns. length: of each; the distances, too, are from the edge to which all
-    of them go, in lines.
-    """
-    bounds = [*np.unique(length).tolist()[::-1], 0]
-    # From the farthest row on, more and more tails are beside one another.
-    for far, near in pairwise(bounds):
-        here = np.flatnonzero(length >= far)
-        here = here[np.argsort(left[here], kind="stable")]
-        x0, reach = left[here], np.maximum.accumulate(right[here])
-        first = np.flatnonzero(np.append(True, x0[1:] > reach[:-1]))
-        last = np.append(first[1:], len(here)) - 1
-        for start, end in zip(x0[first].tolist(), reach[last].tolist(), strict=True):
-            yield start, end - start, near, far
-
-
-@lru_cache(maxsize=4)
-def _rows_of(arm: PairedSpans) -> tuple[list[int], Ints]:
-    """Return the rows of an arm, and the position in them of that of each span."""
-    rows, row = np.unique(arm.row, return_inverse=True)
-    return rows.tolist(), row
-
-
-@lru_cache(maxsize=16)  # 10 µs to make
-def _tint(rgb: int) -> QColor:
-    """Return the color of the inside of ribbons."""
-    color = QColor(rgb)
-    color.setAlphaF(_FILL)
-    return color
-
-
 def _between(
     left: tuple[Columns, Columns], right: tuple[Columns, Columns], is_slower: Bools, canvas: Canvas
 ) -> NDArray[np.int8]:
@@ -284,9 +201,14 @@ def draw_pixels(painter: QPainter, image: Pixels, canvas: Canvas) -> None:
     painter.drawImage(0, 0, drawn)
 
 
-def _are_drawn(pairs: ChangedPairs, scene: Scene, canvas: Canvas) -> Bools:
-    """Which pairs have ribbons: wide ones, and one of each row."""
-    are_wide: Bools = pairs.longest_ns >= _WIDE * scene.ns_per_pixel(canvas.width)
+def are_drawn(pairs: ChangedPairs, scene: Scene, canvas: Canvas) -> Bools:
+    """Return which pairs have ribbons: wide ones, and one of each row."""
+    return _are_drawn(pairs, scene.ns_per_pixel(canvas.width))
+
+
+@lru_cache(maxsize=2)  # both strips and the band between need it in every frame
+def _are_drawn(pairs: ChangedPairs, ns_per_pixel: float) -> Bools:
+    are_wide: Bools = pairs.longest_ns >= WIDE * ns_per_pixel
     return are_wide | pairs.is_named
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.timeline.painting.ribbons import paint_tails
+from viewer.gui.timeline.painting.ribbon_tails import TailPainter
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.canvas import Canvas
 from viewer.view.strip_view import StripView
@@ -21,9 +21,10 @@ HEIGHT = 5  # px
 class StripEdge(QWidget):
     """Resizes the rows of a strip; all moves of one drag are one undo step."""
 
-    def __init__(self, scene: Scene, rows: QWidget, theme: Theme) -> None:
+    def __init__(self, scene: Scene, rows: QWidget, tails: TailPainter, theme: Theme) -> None:
+        """rows: the canvas above. tails: of the ribbons on it."""
         super().__init__()
-        self._scene, self._rows, self._theme = scene, rows, theme
+        self._scene, self._rows, self._tails, self._theme = scene, rows, tails, theme
         self._grip: int | None = None  # height of the rows minus y of the mouse on the screen
         self._before = scene.session.state  # when the current drag began
         self._set: StripView | None = None  # as this drag left it
@@ -50,11 +51,10 @@ class StripEdge(QWidget):
         painter, theme, left = QPainter(self), self._theme, self._rows.x()
         painter.fillRect(self.rect(), theme.color("panel"))
         if self._is_joined:
-            canvas = Canvas(self._rows.width(), HEIGHT, self.devicePixelRatioF())
-            painter.fillRect(left, 0, self._rows.width(), HEIGHT, theme.color("canvas"))
+            rows = Canvas(self._rows.width(), self._rows.height(), self.devicePixelRatioF())
+            painter.fillRect(left, 0, rows.width, HEIGHT, theme.color("canvas"))
             painter.translate(left, 0)
-            above = -self._rows.height()
-            paint_tails(painter, self._scene, canvas, theme, is_b=False, top=above)
+            self._tails.paint_below(painter, rows, HEIGHT)
         else:
             painter.fillRect(0, HEIGHT - 1, self.width(), 1, theme.color("line"))
         painter.end()

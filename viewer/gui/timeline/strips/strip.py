@@ -50,7 +50,7 @@ class ClockStrip(QWidget):
         self.overview = Overview(self.scene, theme)
         self.headers = Headers(self.scene, theme)
         self.corner = Corner(self.scene, self.overview, self.ruler, theme)
-        self.edge = StripEdge(self.scene, self.view, theme)
+        self.edge = StripEdge(self.scene, self.view, self.view.frames.tails, theme)
         self._bar = QScrollBar(Qt.Orientation.Vertical)
         self._bar.setSingleStep(SCROLL_PER_NOTCH)
         self.band = RibbonBand(self.scene, theme)
@@ -134,7 +134,7 @@ class ClockStrip(QWidget):
         self._grid.addWidget(self.header, 0, 0, 1, 3 if above is None else 1)
         self.band.setVisible(above is not None)
         joined = above is not None or below is not None
-        self.view.frames.ribbons_end = above is not None if joined else None
+        self.view.frames.tails.is_b = above is not None if joined else None
         self.view.frames.ruler_scene = self.scene if above is None else above.scene
         self.edge.set_joined(below is not None)
 
