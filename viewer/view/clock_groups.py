@@ -15,7 +15,7 @@ from typing import overload
 from viewer.analysis.torq.estimates import is_compiled
 from viewer.model.text import display_name, one_line
 from viewer.model.times import NARROW_SPACE, ClockRate, RateOrigin, tick_to_ns
-from viewer.render.axis.gaps import NO_GAPS, Gaps
+from viewer.render.axis.gaps import Gaps
 from viewer.view.open_trace import OpenTrace
 
 # Of the name of a clock in a file, in characters.
@@ -100,7 +100,8 @@ def axis_spans(
     groups: Iterable[ClockGroup], gaps: Mapping[str, Gaps] = MappingProxyType({})
 ) -> dict[str, int]:
     """Return the length of the axis of each group in ns, with its gaps, by its key."""
-    return {group.key: gaps.get(group.key, NO_GAPS).end_place(group.span_ns) for group in groups}
+    spans = {group.key: group.span_ns for group in groups}
+    return spans | {key: gaps[key].end_place(spans[key]) for key in gaps if key in spans}
 
 
 def axis_zeros(traces: Sequence[OpenTrace]) -> dict[str, int]:

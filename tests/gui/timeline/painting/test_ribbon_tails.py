@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from PySide6.QtGui import QImage, QPainter
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.timeline.painting.pairs import scene_of_pairs, show
-from viewer.gui.timeline.painting.ribbon_tails import TailPainter
+from viewer.gui.timeline.painting.ribbon_tails import RibbonTails
 from viewer.render.canvas import Canvas
 from viewer.render.stacking import Density
 
@@ -19,55 +18,63 @@ def scene(qapp):
     return scene_of_pairs()
 
 
-def painted(paint, height):
-    """The pixels after painting on black."""
-    image = QImage(WIDTH, height, QImage.Format.Format_RGB32)
-    image.fill(BLACK)
-    painter = QPainter(image)
-    paint(painter)
-    painter.end()
-    return np.array(image.constBits(), copy=True).view(np.uint32).reshape(height, WIDTH)
-
-
-def painter_of(scene, *, is_b):
-    tails = TailPainter(scene, dark_theme())
+def tails_of(scene, *, is_b):
+    tails = RibbonTails(scene, dark_theme())
     tails.is_b = is_b
     return tails
 
 
-def tails(scene, *, is_b):
-    return painted(lambda p: painter_of(scene, is_b=is_b).paint(p, CANVAS), CANVAS.height)
+def stamped(tails, canvas=CANVAS):
+    """The pixels of black rows with their tails."""
+    image = np.full((canvas.lines, canvas.columns), BLACK, np.uint32)
+    tails.stamp(image, canvas)
+    return image
 
 
-def test_tails_go_from_the_slice_to_the_edge_and_mix_with_what_is_there(scene):
+@pytest.mark.parametrize("ratio", [1.0, 2.0])
+def test_tails_are_the_sides_of_ribbons_from_the_slice_to_the_edge(scene, ratio):
     show(scene, [(100, 200)], [(100, 200)])
     band = scene.layout.band_of(0, 1)
     y, tall = int(scene.layout.y[band]), int(scene.layout.height[band])
     color = dark_theme().color("slower").rgb()
-    for is_b, lines in ((True, range(y)), (False, range(y + tall, 100))):
-        image = tails(scene, is_b=is_b)
-        assert np.unique(np.nonzero(image != BLACK)[0]).tolist() == list(lines)
-        line = image[lines[0]]
-        assert np.flatnonzero(line == color).tolist() == [100, 199]
-        inside = {int(pixel) for pixel in line[101:199]}
-        assert len(inside) == 1
-        for shift in (0, 8, 16):
-            fifth = (color >> shift & 255) * 0.2
-            assert inside.copy().pop() >> shift & 255 == pytest.approx(fifth, abs=2)
+    canvas = Canvas(WIDTH, 100, ratio)
+    for is_b, lines in ((True, (0, y)), (False, (y + tall, 100))):
+        image = stamped(tails_of(scene, is_b=is_b), canvas)
+        assert set(np.unique(image).tolist()) == {BLACK, color}
+        at_line, at_column = np.nonzero(image == color)
+        first, last = (canvas.device(line) for line in lines)
+        assert np.unique(at_line).tolist() == list(range(first, last))
+        assert np.unique(at_column).tolist() == [canvas.device(100), canvas.device(200) - 1]
 
 
-def test_below_the_canvas_the_tails_go_on(scene):
+def test_below_the_rows_the_tails_go_on(scene):
     show(scene, [(100, 200)], [(100, 200)])
-    image = painted(lambda p: painter_of(scene, is_b=False).paint_below(p, CANVAS, 5), 5)
-    color = dark_theme().color("slower").rgb()
-    assert (image[:, [100, 199]] == color).all()
-    assert not np.isin(image[:, 101:199], (color, BLACK)).any()
-    assert (image[:, :100] == BLACK).all()
+    image = np.full((5, WIDTH), BLACK, np.uint32)
+    tails_of(scene, is_b=False).stamp_below(image, CANVAS)
+    assert (image[:, [100, 199]] == dark_theme().color("slower").rgb()).all()
+    assert (np.delete(image, [100, 199], axis=1) == BLACK).all()
+
+
+def test_sides_out_of_view_are_left_out(scene):
+    show(scene, [(100, 200)], [(100, 200)])
+    scene.session.set_range(150, 400)
+    image = stamped(tails_of(scene, is_b=False))
+    assert np.unique(np.nonzero(image != BLACK)[1]).tolist() == [79]  # 50 of 250 ns on 400 px
+
+
+def test_tails_of_rows_that_are_not_shown_are_left_out(scene):
+    show(scene, [(100, 200)], [(100, 200)], at_row=99)
+    assert (stamped(tails_of(scene, is_b=False)) == BLACK).all()
+
+
+def test_a_strip_that_is_not_compared_has_no_tails(scene):
+    show(scene, [(100, 200)], [(100, 200)])
+    assert (stamped(tails_of(scene, is_b=None)) == BLACK).all()
 
 
 def test_tails_follow_the_range_and_the_rows(scene):
     show(scene, [(100, 200)], [(100, 200)])
-    kept = painter_of(scene, is_b=False)
+    kept = tails_of(scene, is_b=False)
     for change in (
         lambda: None,
         lambda: scene.session.set_range(50, 300),
@@ -75,22 +82,6 @@ def test_tails_follow_the_range_and_the_rows(scene):
         lambda: show(scene, [(120, 180)], [(100, 200)]),
     ):
         change()
-        image = painted(lambda p: kept.paint(p, CANVAS), CANVAS.height)
-        assert (image == tails(scene, is_b=False)).all()
+        image = stamped(kept)
+        assert (image == stamped(tails_of(scene, is_b=False))).all()
         assert (image != BLACK).any()
-
-
-def test_where_tails_overlap_the_inside_is_not_darker(scene):
-    show(scene, [(100, 200), (150, 260)], [(100, 200), (150, 260)])
-    line = tails(scene, is_b=False)[-1]
-    assert len(set(line[[110, 160, 199 - 10, 250]].tolist())) == 1
-
-
-def test_a_strip_that_is_not_compared_has_no_tails(scene):
-    show(scene, [(100, 200)], [(100, 200)])
-    assert (tails(scene, is_b=None) == BLACK).all()
-
-
-def test_tails_of_rows_that_are_not_shown_are_left_out(scene):
-    show(scene, [(100, 200)], [(100, 200)], at_row=99)
-    assert (tails(scene, is_b=False) == BLACK).all()

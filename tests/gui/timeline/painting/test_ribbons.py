@@ -63,6 +63,16 @@ def test_of_several_calls_of_a_row_the_longest_in_view_has_the_label(scene):
     assert [label.room.center().x() for label in ribbons.labels] == pytest.approx([130], abs=2)
 
 
+def test_where_ribbons_overlap_the_inside_is_not_darker_and_slower_ones_are_on_top(scene):
+    both = [(100, 200), (150, 260)]
+    show(scene, both, both, slower=[False, True])
+    pixels, _ = band_of(scene)
+    faster, overlap, slower = pixels[-1, [120, 180, 230]].tolist()
+    assert overlap == slower != faster
+    show(scene, both, both)
+    assert len(set(band_of(scene)[0][-1, [120, 180, 230]].tolist())) == 1
+
+
 def test_narrow_ribbons_are_left_out_unless_they_stand_for_their_row(scene):
     show(scene, [(50, 51), (350, 351)], [(50, 52), (350, 352)], named=[False, True])
     pixels, _ = band_of(scene)

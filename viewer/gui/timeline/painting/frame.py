@@ -22,7 +22,7 @@ from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
 from viewer.gui.timeline.painting.plans import PlanPainter
-from viewer.gui.timeline.painting.ribbon_tails import TailPainter
+from viewer.gui.timeline.painting.ribbon_tails import RibbonTails
 from viewer.gui.timeline.painting.ribbons import draw_pixels
 from viewer.gui.timeline.painting.row_header import paint_process_header
 from viewer.gui.timeline.painting.selection import stamp_selected
@@ -75,7 +75,7 @@ class FramePainter:
         self.flows = FlowPainter(scene, theme)
         self.plans = PlanPainter(scene, theme)
         self.edge_chips = EdgeChipPainter(scene, theme)
-        self.tails = TailPainter(scene, theme)
+        self.tails = RibbonTails(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
         self._canvas = Canvas(1, 1)  # of the current frame
         self._shown: Ints = np.empty(0, np.int64)  # bands in the current section
@@ -132,8 +132,8 @@ class FramePainter:
             stamp_allocations(part, scene, (top, bottom), canvas, xmap, theme)
             stamp_compared(part, scene, top, canvas, drawn.marks, theme)
             stamp_selected(part, scene, (top, bottom), canvas, xmap, theme)
+        self.tails.stamp(image, canvas)
         draw_pixels(painter, image, canvas)
-        self.tails.paint(painter, canvas)
         if not scene.layout.total_height:
             painter.setFont(theme.font("body"))
             painter.setPen(theme.color("text2"))

@@ -2,12 +2,13 @@
 
 A ribbon leaves a slice of A at its lower edge, crosses the band between the strips, and ends at the
 upper edge of its slice of B. This is the part on the band, painted as pixels; `ribbon_tails` paints
-the parts on the strips. At most 200 ribbons cost little more than one. Of several narrow ones of a
+the sides on the strips. At most 200 ribbons cost little more than one. Of several narrow ones of a
 row, only one is painted, because the slices have bars anyway.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,14 +29,14 @@ from viewer.render.palette import Pixels, mix
 from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
 from viewer.view.compared.open_comparison import OpenComparison
 
-FILL = 0.2
+_FILL = 0.2
 _LABEL = 18  # px, height
 _INSET, _GAP = 7, 5
 WIDE = 3  # px; narrower ribbons are lines
 _FAR = 30_000  # columns, that far out of view all are alike
 _OPAQUE = 0xFF000000
 VERDICTS = "faster", "slower"
-_SLOWER_UNIT = 1 << 16  # counts slower ribbons above the faster ones of a pixel: there are few
+_SLOWER_UNIT = 256  # counts slower ribbons above the faster ones of a pixel: 200 at most
 _MOST_PILLS = 512
 
 Columns = NDArray[np.int64]
@@ -75,18 +76,19 @@ class RibbonPainter:
         (a0, a1), (b0, b1) = ((x0[own], x1[own]) for x0, x1 in ends)
         kind = pairs.is_slower[own]
         wide = np.flatnonzero(np.maximum(a1 - a0, b1 - b0) >= canvas.device(WIDE))
-        inside = _between((a0[wide], b0[wide]), (a1[wide], b1[wide]), kind[wide], canvas)
         colors = [theme.color(token) for token in VERDICTS]
-        fills = [ground, *(_opaque_mix(ground, color.rgb(), FILL) for color in colors)]
-        draw_pixels(painter, np.array(fills, np.uint32).take(inside), canvas)
+        fills = [ground, *(_opaque_mix(ground, color.rgb(), _FILL) for color in colors)]
+        sides = (a0[wide], b0[wide]), (a1[wide], b1[wide])
+        draw_pixels(painter, _filled(*sides, kind[wide], canvas, fills), canvas)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         top, bottom = np.append(a0, (a1 - 1)[wide]), np.append(b0, (b1 - 1)[wide])
         of_side = np.append(kind, kind[wide])
         for is_slower, color in enumerate(colors):
-            ours = of_side == is_slower
-            painter.setPen(QPen(color, 1))
-            painter.drawLines(_lines(top[ours], bottom[ours], canvas))
+            ours = np.flatnonzero(of_side == is_slower)
+            if len(ours):
+                painter.setPen(QPen(color, 1))
+                painter.drawLines(_lines(top[ours], bottom[ours], canvas))
         painter.restore()
         in_view = _widest_of_rows(pairs, own)
         half_way = ((x0 + x1)[in_view] / 2 for x0, x1 in ends)
@@ -150,27 +152,36 @@ class RibbonPainter:
         return image
 
 
-def _between(
-    left: tuple[Columns, Columns], right: tuple[Columns, Columns], is_slower: Bools, canvas: Canvas
-) -> NDArray[np.int8]:
-    """Return which pixels are inside of ribbons, given the columns of their sides, unclipped.
+def _filled(
+    left: tuple[Columns, Columns],
+    right: tuple[Columns, Columns],
+    is_slower: Bools,
+    canvas: Canvas,
+    colors: Sequence[int],
+) -> Pixels:
+    """Return the insides of ribbons as pixels, given the columns of their sides, unclipped.
 
-    left, right: at top and bottom, for each ribbon. A pixel is 0 outside of all, 1 in a faster
-    ribbon, and 2 in a slower one.
+    left, right: at top and bottom, for each ribbon. colors: outside of all, in a faster ribbon, and
+    in a slower one, which is drawn over faster ones.
     """
     count, width = canvas.lines, canvas.columns
+    image = np.full((count, width), colors[0], np.uint32)
+    if not len(is_slower):
+        return image
     line = np.arange(count)[:, None]
     down = (line + 0.5) / count
-    steps = np.zeros(count * (width + 1), np.int32)
-    unit = np.where(is_slower, np.int32(_SLOWER_UNIT), np.int32(1))
+    # Wraps around where something ends; the sums are right again.
+    steps = np.zeros(count * (width + 1), np.uint16)
+    unit = np.where(is_slower, np.uint16(_SLOWER_UNIT), np.uint16(1))
     for (top, bottom), step in ((left, unit), (right, -unit)):
         x = np.minimum(np.maximum(top + down * (bottom - top), 0), width).astype(np.int64)
         at = line * (width + 1) + x
         np.add.at(steps, at.reshape(-1), np.broadcast_to(step, at.shape).reshape(-1))
     # Every line ends with the column at which all of it is left: one sum serves all lines.
-    inside = np.cumsum(steps, dtype=np.int32).reshape(count, width + 1)[:, :-1]
-    kinds: NDArray[np.int8] = (inside > 0).view(np.int8) + (inside >= _SLOWER_UNIT).view(np.int8)
-    return kinds
+    inside = np.cumsum(steps, dtype=np.uint16).reshape(count, width + 1)[:, :-1]
+    for least, color in zip((1, _SLOWER_UNIT), colors[1:], strict=True):
+        np.copyto(image, np.uint32(color), where=inside >= least)
+    return image
 
 
 def _lines(top: Columns, bottom: Columns, canvas: Canvas) -> list[QLineF]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.timeline.painting.ribbon_tails import TailPainter
+from viewer.gui.timeline.painting.ribbon_tails import RibbonTails
+from viewer.gui.timeline.painting.ribbons import draw_pixels
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.render.canvas import Canvas
 from viewer.view.strip_view import StripView
@@ -21,7 +23,7 @@ HEIGHT = 5  # px
 class StripEdge(QWidget):
     """Resizes the rows of a strip; all moves of one drag are one undo step."""
 
-    def __init__(self, scene: Scene, rows: QWidget, tails: TailPainter, theme: Theme) -> None:
+    def __init__(self, scene: Scene, rows: QWidget, tails: RibbonTails, theme: Theme) -> None:
         """rows: the canvas above. tails: of the ribbons on it."""
         super().__init__()
         self._scene, self._rows, self._tails, self._theme = scene, rows, tails, theme
@@ -51,10 +53,13 @@ class StripEdge(QWidget):
         painter, theme, left = QPainter(self), self._theme, self._rows.x()
         painter.fillRect(self.rect(), theme.color("panel"))
         if self._is_joined:
-            rows = Canvas(self._rows.width(), self._rows.height(), self.devicePixelRatioF())
-            painter.fillRect(left, 0, rows.width, HEIGHT, theme.color("canvas"))
+            ratio, wide = self.devicePixelRatioF(), self._rows.width()
+            canvas, rows = Canvas(wide, HEIGHT, ratio), Canvas(wide, self._rows.height(), ratio)
+            ground = theme.color("canvas").rgb()
+            image = np.full((canvas.lines, canvas.columns), ground, np.uint32)
+            self._tails.stamp_below(image, rows)
             painter.translate(left, 0)
-            self._tails.paint_below(painter, rows, HEIGHT)
+            draw_pixels(painter, image, canvas)
         else:
             painter.fillRect(0, HEIGHT - 1, self.width(), 1, theme.color("line"))
         painter.end()
