@@ -53,7 +53,7 @@ class _Sides:
     is_slower: Bools
 
 
-_NO_SIDES = _Sides(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.bool_)))
+_NO_SIDES = _Sides(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
 
 
 class RibbonTails:
