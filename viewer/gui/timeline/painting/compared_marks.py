@@ -53,18 +53,16 @@ def stamp_compared(
         y1 = y0 + layout.height[rows.bands]
         ends = y0 + SLICE_TOP + layout.slice_height[rows.bands]
         for raster, cells in zip(marks.rasters, rows.cells, strict=True):
+            bars, covered = colors.take(cells & _COLOR), cells != 0
             for row in np.flatnonzero(np.diff(raster.drawn.row_ptr)[layout.row[rows.bands]]):
-                covered = np.flatnonzero(cells[row])
-                if not len(covered):
-                    continue
                 if raster is marks.alone:
                     lines = canvas.device(int(y0[row]) + SLICE_TOP), canvas.device(int(ends[row]))
-                    _hatch(image, covered, lines, canvas, ground, strength)
+                    _hatch(image, np.flatnonzero(covered[row]), lines, canvas, ground, strength)
                 else:
                     first = int(y0[row] if marks.is_b else y1[row] - BAR)
                     lines = canvas.device(first), canvas.device(first + BAR)
                     part = image[max(lines[0], 0) : max(lines[1], 0)]
-                    part[:, covered] = colors[cells[row, covered] & _COLOR]
+                    np.copyto(part, bars[row], where=covered[row])
 
 
 def _hatch(

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter, QPen
 
-from viewer.analysis.comparison.comparison import Compared
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.verdict_marks import SIDE, change_color, paint_mark
@@ -58,6 +57,7 @@ class RibbonPainter:
         self._theme = theme
         self.labels: list[RibbonLabel] = []  # as painted last, largest changes first
         self._pills: dict[object, QImage] = {}
+        self._look: object = None  # colors, font and ratio of these
 
     def paint_band(self, painter: QPainter, canvas: Canvas) -> None:
         """Paint a band as high as the canvas: its ground, all ribbons across it, and labels."""
@@ -95,8 +95,7 @@ class RibbonPainter:
         above, below = (np.minimum(np.maximum(x, 0), canvas.columns) for x in half_way)
         middle = (above + below) / 2 / canvas.ratio
         self._place_labels(pairs.row[in_view].tolist(), middle.tolist(), found, canvas)
-        for label in self.labels:
-            self._paint_label(painter, label, found.rows[label.row][1])
+        self._paint_labels(painter, found)
 
     def row_at(self, position: QPointF) -> int:
         """The row of the label at a point of the band, -1 without one."""
@@ -117,17 +116,23 @@ class RibbonPainter:
                 taken.append((left, left + wide))
                 self.labels.append(RibbonLabel(QRectF(left, top, wide, tall), row))
 
-    def _paint_label(self, painter: QPainter, label: RibbonLabel, one: Compared) -> None:
-        """Paint a label; drawn once and kept, because they are the same in each frame."""
+    def _paint_labels(self, painter: QPainter, found: OpenComparison) -> None:
+        """Paint the labels; drawn once and kept, because they are the same in each frame."""
         theme, ratio = self._theme, painter.device().devicePixelRatioF()
-        text, verdict, room = _change(one.change_ns), one.verdict.value, label.room
-        ground, font = theme.color(f"{verdict}_row").rgb(), theme.font("caption").key()
-        key = text, verdict, ground, font, ratio, room.width(), room.height()
-        if key not in self._pills:
-            if len(self._pills) >= _MOST_PILLS:
-                self._pills.clear()
-            self._pills[key] = self._pill(room, text, verdict, ratio)
-        painter.drawImage(room.topLeft(), self._pills[key])
+        grounds = {token: theme.color(f"{token}_row").rgb() for token in VERDICTS}
+        look = tuple(grounds.values()), theme.font("caption").key(), ratio
+        if look != self._look:
+            self._pills.clear()
+            self._look = look
+        for label in self.labels:
+            one, room = found.rows[label.row][1], label.room
+            text, verdict = _change(one.change_ns), one.verdict.value
+            key = text, verdict, room.width(), room.height()
+            if key not in self._pills:
+                if len(self._pills) >= _MOST_PILLS:
+                    self._pills.clear()
+                self._pills[key] = self._pill(room, text, verdict, ratio)
+            painter.drawImage(room.topLeft(), self._pills[key])
 
     def _pill(self, of: QRectF, text: str, verdict: str, ratio: float) -> QImage:
         """The picture of a label as large as `of`."""
@@ -165,23 +170,21 @@ def _filled(
     in a slower one, which is drawn over faster ones.
     """
     count, width = canvas.lines, canvas.columns
-    image = np.full((count, width), colors[0], np.uint32)
-    if not len(is_slower):
-        return image
     line = np.arange(count)[:, None]
     down = (line + 0.5) / count
-    # Wraps around where something ends; the sums are right again.
-    steps = np.zeros(count * (width + 1), np.uint16)
-    unit = np.where(is_slower, np.uint16(_SLOWER_UNIT), np.uint16(1))
-    for (top, bottom), step in ((left, unit), (right, -unit)):
+    # Where ribbons begin and end on each line, from the first pixel to the last. A sum over events
+    # instead of pixels takes half the time.
+    events = []
+    for is_end, (top, bottom) in enumerate((left, right)):
         x = np.minimum(np.maximum(top + down * (bottom - top), 0), width).astype(np.int64)
-        at = line * (width + 1) + x
-        np.add.at(steps, at.reshape(-1), np.broadcast_to(step, at.shape).reshape(-1))
-    # Every line ends with the column at which all of it is left: one sum serves all lines.
-    inside = np.cumsum(steps, dtype=np.uint16).reshape(count, width + 1)[:, :-1]
-    for least, color in zip((1, _SLOWER_UNIT), colors[1:], strict=True):
-        np.copyto(image, np.uint32(color), where=inside >= least)
-    return image
+        events.append((line * width + x) << 2 | is_slower << 1 | is_end)
+    event = np.sort(np.concatenate(events, axis=None))
+    open_now = np.cumsum(np.array([1, -1, _SLOWER_UNIT, -_SLOWER_UNIT]).take(event & 3))
+    color = np.array(colors, np.uint32)
+    bounds = np.concatenate([[0], event >> 2, [count * width]])
+    kind = np.where(open_now >= _SLOWER_UNIT, 2, np.minimum(open_now, 1))
+    filled: Pixels = np.repeat(color.take(np.append(0, kind)), np.diff(bounds))
+    return filled.reshape(count, width)
 
 
 def _lines(top: Columns, bottom: Columns, canvas: Canvas) -> list[QLineF]:
