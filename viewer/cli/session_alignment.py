@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from viewer.codecs.reading import UnreadableFile, never_cancelled
 from viewer.model.times import tick_to_ns
 from viewer.view.sessions.saved_choices import choices_of
-from viewer.view.sessions.session_file import SavedSession, find_inputs, is_session, read
+from viewer.view.sessions.session_file import SavedSession, find_inputs, read
+from viewer.view.sessions.session_head import is_session
 from viewer.view.ties import Tie, shifts_of
 from viewer.workspace.workspace import Workspace
 

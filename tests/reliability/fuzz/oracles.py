@@ -54,9 +54,11 @@ from viewer.reports.programs.differences import difference_facts, difference_tex
 from viewer.reports.programs.memory import memory_facts, memory_text
 from viewer.reports.programs.sizes import sizes_facts, sizes_text
 from viewer.view.open_trace import views_of
+from viewer.view.sessions.opened_files import with_inputs
 from viewer.view.sessions.saved_view import shown_view
-from viewer.view.sessions.session_file import find_inputs, is_session, with_inputs
+from viewer.view.sessions.session_file import find_inputs
 from viewer.view.sessions.session_file import read as read_session
+from viewer.view.sessions.session_head import is_session
 from viewer.view.state import ViewState
 from viewer.workspace.exports import export
 from viewer.workspace.link_choices import apply

@@ -24,10 +24,10 @@ from viewer.view.sessions.session_file import (
     encoded,
     find_inputs,
     input_of,
-    is_session,
     read,
     write,
 )
+from viewer.view.sessions.session_head import is_session
 from viewer.workspace.workspace import Workspace
 
 DUMP, RECORD = DATA / "etdump/demo_str_x4.etdp", DATA / "etrecord/demo_str.etrecord"

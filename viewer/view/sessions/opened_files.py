@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from viewer.codecs.reading import UnreadableFile, never_cancelled
 from viewer.formats import open_file
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
-from viewer.view.sessions.session_file import with_inputs
+from viewer.view.sessions.session_head import is_session
 from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
 from viewer.workspace.workspace import Workspace
 
@@ -70,3 +71,33 @@ def opened_files(
         tuple(warnings),
         tuple(refused),
     )
+
+
+def with_inputs(paths: Sequence[str]) -> tuple[list[str], list[Choices], list[str]]:
+    """Replace session files by their inputs; for commands without a window.
+
+    Returns the files, the choices of each session, and a message for each missing file.
+    """
+    if not any(map(is_session, paths)):
+        return list(dict.fromkeys(paths)), [], []
+    # The readers of sessions take a third of the time in which a small file opens.
+    from viewer.view.sessions.saved_choices import choices_of
+    from viewer.view.sessions.session_file import find_inputs, read
+
+    files: list[str] = []
+    choices: list[Choices] = []
+    complaints: list[str] = []
+    for path in paths:
+        if not is_session(path):
+            files.append(path)
+            continue
+        try:
+            saved = read(path)
+        except UnreadableFile as error:
+            complaints.append(str(error))
+            continue
+        found = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
+        complaints += (f"{path}: {f.input.path} was not found" for f in found if f.path is None)
+        files += (f.path for f in found if f.path is not None)
+        choices.append(choices_of(saved.choices, [f.path for f in found]))
+    return list(dict.fromkeys(files)), choices, complaints

@@ -29,16 +29,13 @@ from viewer.codecs.atomic_file import WriteCancelled, write_whole
 from viewer.codecs.file_stamps import FileStamp, hash_facts, stamp_of
 from viewer.codecs.json_values import memory_needed
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, size_of
-from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled
-from viewer.formats import head_of, too_large
-from viewer.view.sessions.saved_choices import SavedChoices, choices_of
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.formats import too_large
+from viewer.view.sessions.saved_choices import SavedChoices
 from viewer.view.state import LONGEST_NAME, LONGEST_NOTE
-from viewer.workspace.link_choices import Choices
 
 SUFFIX = ".opscope"
 VERSION = 1
-_FIRST_KEY = b'"opscope_session"'
-_HEAD = 256  # bytes that must contain the first key
 # A million selected slices are 8 MB of numbers; Opscope does not write larger files.
 _LONGEST = 64 << 20
 # Maximum number of files next to a session file that are checked for a renamed input.
@@ -311,18 +308,6 @@ def write(
 # -- reading -------------------------------------------------------------------------------------
 
 
-def is_session(path: str) -> bool:
-    """Return whether a file starts like a session file; False if it is unreadable.
-
-    Also False for anything but a regular file, which could block forever.
-    """
-    try:
-        head = head_of(path)[:_HEAD]
-    except UnreadableFile:
-        return False
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and _FIRST_KEY in head
-
-
 def read(path: str) -> SavedSession:
     """Read a session file. Raises UnreadableFile."""
     stamp = stamp_of(path)
@@ -429,27 +414,3 @@ def changed_inputs(found: Sequence[FoundInput], cancelled: Callable[[], bool]) -
         if facts.get("sha256", one.input.sha256) != one.input.sha256:
             changed.append(one.path)
     return changed
-
-
-def with_inputs(paths: Sequence[str]) -> tuple[list[str], list[Choices], list[str]]:
-    """Replace session files by their inputs; for commands without a window.
-
-    Returns the files, the choices of each session, and a message for each missing file.
-    """
-    files: list[str] = []
-    choices: list[Choices] = []
-    complaints: list[str] = []
-    for path in paths:
-        if not is_session(path):
-            files.append(path)
-            continue
-        try:
-            saved = read(path)
-        except UnreadableFile as error:
-            complaints.append(str(error))
-            continue
-        found = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
-        complaints += (f"{path}: {f.input.path} was not found" for f in found if f.path is None)
-        files += (f.path for f in found if f.path is not None)
-        choices.append(choices_of(saved.choices, [f.path for f in found]))
-    return list(dict.fromkeys(files)), choices, complaints
