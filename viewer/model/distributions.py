@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Floats, Ints, stable_order
 
 _INT64_SPAN = float(1 << 63)
 
@@ -45,7 +45,7 @@ def grouped(values: NDArray[Any], groups: Ints, count: int) -> Statistics:
     size = np.bincount(groups, minlength=count).astype(np.int64)
     if values.dtype.kind != "f" and _may_overflow(values, size):
         values = values.astype(np.float64)
-    ordered = values[np.argsort(groups, kind="stable")]
+    ordered = values[stable_order(groups)]
     first = np.cumsum(size) - size
     percentiles = np.zeros((3, count))
     avg = np.zeros(count)

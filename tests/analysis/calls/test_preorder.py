@@ -28,10 +28,11 @@ def test_siblings_are_in_order_of_their_rank():
     assert preorder(PARENT, DEPTH, np.zeros(6, np.int64)).tolist() == [0, 2, 3, 5, 1, 4]
 
 
-@pytest.mark.parametrize("many", [1, 1 << 30])
-def test_distinct_keys_are_numbered_in_ascending_order(monkeypatch, many):
-    """By a hash table if there are many, else by a sort."""
+@pytest.mark.parametrize(("many", "widest"), [(1 << 30, 0), (1, 0), (1, 100)])
+def test_distinct_keys_are_numbered_in_ascending_order(monkeypatch, many, widest):
+    """By a sort, a hash table, or a table of all possible keys."""
     monkeypatch.setattr(module, "_MANY", many)
+    monkeypatch.setattr(module, "_WIDEST", widest)
     number, distinct = numbered(np.array([70, 10, 70, 30]))
     assert number.tolist() == [2, 0, 2, 1]
     assert distinct.tolist() == [10, 30, 70]

@@ -222,7 +222,7 @@ def test_integrals_are_the_sums_of_the_slices(work):
     if "Concurrent units" in found:
         counter = found["Concurrent units"]
         assert integral(counter, trace.end) == sum(map(len, counted))
-        assert counter.value[-1] == 0
+        assert counter.value[-1:].tolist() in ([], [0])  # nothing without any length
         for tick in range(trace.start, trace.end):
             assert at(counter, tick) == sum(tick in ticks for ticks in counted)
     for name, ticks in (("CSS", busy["CSS"]), ("DMA", dma), ("NPU", busy["NSS jobs"])):

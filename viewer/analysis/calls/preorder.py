@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, stable_order
 
 # From this many items, the time of a sort exceeds that of importing pandas.
 _MANY = 1 << 19
+_WIDEST = 4  # possible keys per key, for a table of all of them
 
 
 def numbered(keys: Ints) -> tuple[Ints, Ints]:
@@ -19,6 +20,14 @@ def numbered(keys: Ints) -> tuple[Ints, Ints]:
     if len(keys) < _MANY:
         distinct, number = np.unique(keys, return_inverse=True)
         return number.reshape(-1), distinct
+    least = int(keys.min())
+    span = int(keys.max()) - least + 1
+    if span <= _WIDEST * len(keys):
+        # A table with a place for every possible key takes a third of the time of a hash table.
+        is_used = np.zeros(span, np.bool_)
+        is_used[keys - least] = True
+        place = np.cumsum(is_used) - 1
+        return place[keys - least], np.flatnonzero(is_used) + least
     # A hash table needs a fifth of the time of a sort.
     import pandas as pd
 
@@ -31,7 +40,7 @@ def numbered(keys: Ints) -> tuple[Ints, Ints]:
 
 def levels(depth: Ints) -> list[Ints]:
     """Return the positions of each depth from 0 on, each level ascending."""
-    order = np.argsort(depth, kind="stable")
+    order = stable_order(depth)
     bounds = np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=-1)) + 1))
     return np.split(order, bounds) if len(order) else []
 
@@ -53,7 +62,8 @@ def preorder(parent: Ints, depth: Ints, rank: Ints) -> Ints:
     place = np.empty(len(parent), np.int64)
     for number, level in enumerate(levels(depth)):
         above = place[parent[level]] if number else np.full(len(level), -1)
-        order = np.lexsort((rank[level], above))
+        order = stable_order(rank[level])
+        order = order[stable_order(above[order] + 1)]
         level, above = level[order], above[order]
         before = np.cumsum(size[level]) - size[level]
         is_first = np.append(True, above[1:] != above[:-1])

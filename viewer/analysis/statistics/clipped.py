@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, stable_order
 from viewer.model.queries import foreign
 from viewer.model.trace import Slices
 
@@ -118,7 +118,8 @@ def outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     else:
         lane = np.unique(place, return_inverse=True)[1].reshape(-1)[row]
     part = lane * (int(group.max()) + 1) + group
-    order = np.lexsort((slices.order[index], part))
+    order = stable_order(slices.order[index])
+    order = order[stable_order(part[order])]
     part, start, end = part[order], slices.start[index][order], slices.end[index][order]
     is_first = np.append(True, part[1:] != part[:-1])
     reach = _running_maximum(end, is_first)

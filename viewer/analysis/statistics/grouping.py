@@ -362,6 +362,8 @@ class Grouping:
             outer = slices.row_depth[slices.rows()] == 0
             outer &= ~made_of_others(self._trace)
             whole = whole_slices(self._trace) if key == "delegate" else outer
+            # All of the time of a slice with a group is charged.
+            whole &= of_key[slices.key] < 0
             self._charged[key] = segments, FreeTime(self._trace, segments, whole)
         return self._charged[key]
 

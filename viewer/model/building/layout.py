@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Codes, Ints
+from viewer.arrays import Codes, Ints, stable_order
 from viewer.model.building.chunks import distinct_codes, joined
 from viewer.model.building.nesting import (
     Placed,
@@ -198,7 +198,7 @@ def _rows_of(
         key += np.repeat(np.arange(len(tracks)) * (lanes * stride), np.diff(ptr))
     rows, code = distinct_codes(key, int(key.max(initial=0)) + 1)
     # From preorder to (row, start): in a row, preorder is already time order.
-    by_row = np.argsort(code.astype(np.uint16) if len(rows) < 1 << 16 else code, kind="stable")
+    by_row = stable_order(code)
     in_track, depth = np.divmod(rows, stride)
     which, lane = np.divmod(in_track, lanes)
     return by_row, (

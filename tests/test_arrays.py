@@ -1,0 +1,31 @@
+"""The order of many numbers."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from viewer.arrays import stable_order
+
+
+@given(
+    arrays.arrays(np.int64, st.integers(0, 40), elements=st.sampled_from(
+        [0, 1, 5, 65_535, 65_536, 131_072, 2**31, 2**32 - 1]
+    ))
+)  # fmt: skip
+def test_it_is_that_of_a_stable_sort(numbers):
+    assert stable_order(numbers).tolist() == np.argsort(numbers, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("numbers", [[3, -1, 2], [2**32, 1, 2**40], []])
+def test_so_it_is_outside_of_32_bits(numbers):
+    given_numbers = np.array(numbers, np.int64)
+    expected = np.argsort(given_numbers, kind="stable").tolist()
+    assert stable_order(given_numbers).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.int32])
+def test_any_kind_of_integer_can_be_sorted(kind):
+    numbers = np.array([100, 7, 7, 0, 100], kind)
+    assert stable_order(numbers).tolist() == [3, 1, 2, 0, 4]
