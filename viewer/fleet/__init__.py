@@ -1,0 +1,1 @@
+"""Many profiles as one set of tables: a lake of Parquet files."""

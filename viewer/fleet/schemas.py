@@ -1,0 +1,258 @@
+"""The tables of a lake: their columns, types and numbers.
+
+Every table has a number, its *schema*, in the metadata of its files and in the name of their
+folder: `LAKE/table=operators/schema=1/`. A change only ever adds a column at the end, with the next
+number in `since`, so files of all numbers can be read as one table; what an old file lacks is null.
+
+Every row starts with the same columns (`KEYS`): the unit of work that it is from, and where the
+profile was recorded. Times are whole nanoseconds, rounded down, from the figures of the cost
+panels. Time that several operators share is never divided: it is in a column, or a row, of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TEXT, INT, FLOAT, BOOL = "string", "int64", "double", "bool"
+# Keys of the metadata of a file, and the prefix of folders.
+TABLE_KEY, SCHEMA_KEY, VERSION_KEY = b"opscope.table", b"opscope.schema", b"opscope"
+
+
+@dataclass(frozen=True, slots=True)
+class LakeColumn:
+    """One column. unit: "ns", "bytes" or "". since: the number of the schema that added it."""
+
+    name: str
+    type: str
+    meaning: str
+    unit: str = ""
+    since: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LakeTable:
+    """One table: what a row is, and its columns."""
+
+    name: str
+    meaning: str
+    columns: tuple[LakeColumn, ...]
+
+    @property
+    def schema(self) -> int:
+        """The number of its schema: that of the column that was added last."""
+        return max(column.since for column in self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(column.name for column in self.columns)
+
+    def folder(self, schema: int | None = None) -> str:
+        """The folder of its files in a lake: "table=operators/schema=1"."""
+        return f"table={self.name}/schema={self.schema if schema is None else schema}"
+
+    def arrow(self) -> pa.Schema:
+        """The schema of its files, with the number and the version of Opscope as metadata.
+
+        Texts are dictionaries, as most of them repeat. Needs pyarrow.
+        """
+        import pyarrow as pa
+
+        from viewer import __version__
+
+        types = {
+            TEXT: pa.dictionary(pa.int32(), pa.string()),
+            INT: pa.int64(),
+            FLOAT: pa.float64(),
+            BOOL: pa.bool_(),
+        }
+        return pa.schema(
+            [pa.field(column.name, types[column.type]) for column in self.columns],
+            {
+                TABLE_KEY: self.name.encode(),
+                SCHEMA_KEY: str(self.schema).encode(),
+                VERSION_KEY: __version__.encode(),
+            },
+        )
+
+
+KEYS = (
+    LakeColumn("key", TEXT, "Unit of work: the same in all tables for one profile"),
+    LakeColumn("device", TEXT, "Device that recorded the profile; null if not known"),
+    LakeColumn("build", TEXT, "Build of the software; null if not known"),
+    LakeColumn("model", TEXT, "Model; null if not known"),
+)
+
+OPERATORS = LakeTable(
+    "operators",
+    "an operator of a profile's ETRecord, with its cost in the whole profile without warm-up",
+    (
+        *KEYS,
+        LakeColumn("method", TEXT, "Method of the model"),
+        LakeColumn("debug_handle", INT, "Debug handle in its method; null without one"),
+        LakeColumn("operator", TEXT, "Call in the source of the model, its type"),
+        LakeColumn("module", TEXT, "Path of its module"),
+        LakeColumn("operators", TEXT, "Edge dialect operators, as a JSON list"),
+        LakeColumn("source", TEXT, '"file:line"'),
+        LakeColumn("nodes", INT, "Number of its graph nodes"),
+        LakeColumn("outputs", TEXT, "Types and shapes of its results, as a JSON list"),
+        LakeColumn("own_ns", INT, "Time of slices that are linked to it alone", "ns"),
+        LakeColumn(
+            "shared_ns", INT, "Time that it shares; repeated for each operator: no sum", "ns"
+        ),
+        LakeColumn("kernel_ns", INT, "Time of its kernels", "ns"),
+        LakeColumn("slices", INT, "Number of slices that are linked to it alone"),
+        LakeColumn("shared_groups", TEXT, "Groups that share slices, as a JSON list of numbers"),
+        LakeColumn("shared_group_ns", TEXT, "Time of each of these groups, as a JSON list", "ns"),
+        LakeColumn("inferences", INT, "Number of inferences in the profile that finished"),
+        LakeColumn("warm_up_inferences", INT, "How many of these warm up, and are left out"),
+    ),
+)
+
+INFERENCE_OPERATORS = LakeTable(
+    "inference_operators",
+    "a set of operators in one inference: their times add up, also over own and shared. A profile "
+    "without linked operators has its instructions and delegate events, or its names. Only "
+    "inferences that finished and do not warm up, and only what took time in them",
+    (
+        *KEYS,
+        LakeColumn(
+            "session", INT, "Recording in the file, from 1; the next one if its clock restarts"
+        ),
+        LakeColumn("method", TEXT, "Method of the model, or the name of its scope"),
+        LakeColumn("inference", INT, "Number of the inference in its method, from 1"),
+        LakeColumn("level", TEXT, '"operators", "calls" or "names": what the row is'),
+        LakeColumn("id", TEXT, 'Identity in its method: debug handles such as "12" or "12+13"'),
+        LakeColumn("label", TEXT, "Modules and operators, as displayed"),
+        LakeColumn("type", TEXT, 'Calls in the source of the model, joined by " + "'),
+        LakeColumn("module", TEXT, 'Paths of modules, joined by " + "'),
+        LakeColumn("source", TEXT, '"file:line", joined by "; "'),
+        LakeColumn("backend", TEXT, "Delegate that ran it; null if none did, or for several"),
+        LakeColumn("operators", INT, "Number of operators: more than 1 if they share the time"),
+        LakeColumn("own_ns", INT, "Time of one operator, call or name alone, else 0", "ns"),
+        LakeColumn("shared_ns", INT, "Time that several operators share, else 0", "ns"),
+        LakeColumn("calls", INT, "Number of slices; kernels inside calls are not counted"),
+        LakeColumn("grain_ns", FLOAT, "By how much times differ at least: all calls", "ns"),
+        LakeColumn("measured", BOOL, "Whether all of the time was measured, and not estimated"),
+        LakeColumn("clock", TEXT, '"ns", or "cycle" if the rate of the clock is assumed'),
+    ),
+)
+
+INFERENCES = LakeTable(
+    "inferences",
+    "an inference, including those that warm up or did not finish",
+    (
+        *KEYS,
+        LakeColumn("session", INT, "As in inference_operators; null if it is in none"),
+        LakeColumn("method", TEXT, "Method of the model, or the name of its scope"),
+        LakeColumn("inference", INT, "Number in its method, from 1"),
+        LakeColumn("start_ns", INT, "Start, on the clock of the profile", "ns"),
+        LakeColumn("dur_ns", INT, "Duration", "ns"),
+        LakeColumn("finished", BOOL, "Whether it completed"),
+        LakeColumn("warm_up", BOOL, "Whether figures per inference leave it out"),
+        LakeColumn("count", INT, "Number of runs that it represents; more than 1 for a mean"),
+    ),
+)
+
+SLICES = LakeTable(
+    "slices",
+    "a slice: what ran, where and when",
+    (
+        *KEYS,
+        LakeColumn("process", TEXT, "Process, as displayed; for an ETDump its file name"),
+        LakeColumn("thread", TEXT, "Thread, as displayed"),
+        LakeColumn("depth", INT, "Level on the thread, 0 for the outermost slices"),
+        LakeColumn("name", TEXT, "Name, as logged"),
+        LakeColumn("start_ns", INT, "Start, on the clock of the profile", "ns"),
+        LakeColumn("dur_ns", INT, "Duration: the difference of the rounded ends", "ns"),
+        LakeColumn("inference", INT, "Number of the inference in which it starts, from 1"),
+        LakeColumn("method", TEXT, "Method of the model"),
+        LakeColumn("instruction_id", INT, "Instruction of the runtime, or NSS job"),
+        LakeColumn("identifier", TEXT, "Delegate debug identifier, as logged"),
+        LakeColumn("debug_handles", TEXT, "Debug handles, as a JSON list"),
+        LakeColumn("operators", TEXT, "Edge dialect operators, as a JSON list"),
+        LakeColumn("op_type", TEXT, 'Operators of its graph nodes, joined by "; "'),
+        LakeColumn("module", TEXT, 'Module paths of these nodes, joined by "; "'),
+        LakeColumn("source", TEXT, '"file:line" of these nodes, joined by "; "'),
+        LakeColumn("link_reason", TEXT, "How the operators were found, or why there are none"),
+        LakeColumn("timing", TEXT, 'Where the time comes from: "measured", "rounded" and more'),
+        LakeColumn("derived", BOOL, "Whether Opscope computed it"),
+    ),
+)
+
+FINDINGS = LakeTable(
+    "findings",
+    "a performance finding of a profile, ranked as in `opscope findings`",
+    (
+        *KEYS,
+        LakeColumn("rank", INT, "Rank in the profile, from 1"),
+        LakeColumn("kind", TEXT, "Rule"),
+        LakeColumn("title", TEXT, "What was found"),
+        LakeColumn("detail", TEXT, "The figures"),
+        LakeColumn("severity", TEXT, '"high", "medium", "low" or "info"'),
+        LakeColumn("ns", INT, "The most time that it could save", "ns"),
+        LakeColumn("share", FLOAT, "Share of the time of the profile, 0 to 1"),
+    ),
+)
+
+PROBLEMS = LakeTable(
+    "problems",
+    "unexpected data: in a profile, in its ETRecord, in its run.json, or in how they match",
+    (
+        *KEYS,
+        LakeColumn("about", TEXT, '"profile", "record", "labels" or "link"'),
+        LakeColumn("file", TEXT, "The file that has it"),
+        LakeColumn("kind", TEXT, "What is unexpected"),
+        LakeColumn("count", INT, "How often"),
+        LakeColumn("first", TEXT, "Where it first occurs"),
+    ),
+)
+
+FILES = LakeTable(
+    "files",
+    "a profile: always written, one row per unit of work",
+    (
+        *KEYS,
+        LakeColumn("tags", TEXT, "Tags, as a JSON object of texts"),
+        LakeColumn("source", TEXT, "Path or URL of the profile"),
+        LakeColumn("sha256", TEXT, "SHA-256 of the profile"),
+        LakeColumn("size", INT, "Its size", "bytes"),
+        LakeColumn("format", TEXT, "Its format"),
+        LakeColumn("generation", TEXT, "Generation of the format, if it has several"),
+        LakeColumn("records", TEXT, "SHA-256 of the files it was linked with, as a JSON list"),
+        LakeColumn("record", TEXT, "Path or URL of the ETRecord that it matches; null if none"),
+        LakeColumn("slices", INT, "Number of slices"),
+        LakeColumn("inferences", INT, "Number of inferences"),
+        LakeColumn("sessions", INT, "Number of recordings: 1, or more if its clock restarted"),
+        LakeColumn("linkable", INT, "Number of slices that could have operators"),
+        LakeColumn("linked", INT, "How many of them have"),
+        LakeColumn("clock", TEXT, '"ns", or "cycle" if the rate of the clock is assumed'),
+        LakeColumn("ns_per_tick", FLOAT, "Length of a tick of its clock", "ns"),
+    ),
+)
+
+TABLES = {
+    table.name: table
+    for table in (
+        OPERATORS, INFERENCE_OPERATORS, INFERENCES, SLICES, FINDINGS, PROBLEMS, FILES,
+    )
+}  # fmt: skip
+# What a build writes without --tables. FILES and PROBLEMS are always written.
+DEFAULT_TABLES = ("operators", "inference_operators", "inferences")
+ALWAYS = (FILES.name, PROBLEMS.name)
+
+
+def chosen_tables(names: Sequence[str]) -> tuple[LakeTable, ...]:
+    """Return tables by name, with those that are always written, in the order of `TABLES`.
+
+    Raises KeyError for a name that is not in `TABLES`.
+    """
+    for name in names:
+        if name not in TABLES:
+            raise KeyError(name)
+    return tuple(table for name, table in TABLES.items() if name in names or name in ALWAYS)
