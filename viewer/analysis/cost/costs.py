@@ -226,6 +226,23 @@ class Costs:
                 ticks[number] += total_per_group(part, count, run.start, run.end)
         return ticks
 
+    def slices_of_sets(self, row_of_slices: Ints, rows: int) -> Ints:
+        """Return how many slices every set of operators has in every row, as `rows` counts them.
+
+        row_of_slices: per slice the row that it belongs to, such as that of its inference, from 0;
+        -1 for none. The result is int64 of shape (rows, sets).
+        """
+        key, count = self._trace.slices.key, len(self._table.sets)
+        at = np.flatnonzero((row_of_slices >= 0) & (self._set_of_key[key] >= 0))
+        place = row_of_slices[at] * count + self._set_of_key[key[at]]
+        is_kernel = self._trace.keys.kind[key[at]] == KeyKind.KERNEL
+        total, kernels = (
+            np.bincount(of, minlength=rows * count).reshape(rows, count)
+            for of in (place, place[is_kernel])
+        )
+        found: Ints = np.where(total > kernels, total - kernels, total)
+        return found
+
     def slices_of(
         self,
         sets: Collection[tuple[int, ...]],

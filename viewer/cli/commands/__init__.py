@@ -10,7 +10,7 @@ import importlib
 
 COMMANDS = (
     "info", "stats", "calls", "export", "estimates", "delegation", "memory", "sizes", "numbers",
-    "findings", "compare", "report", "inspect", "screenshot", "mcp",
+    "findings", "compare", "report", "inspect", "screenshot", "mcp", "fleet",
 )  # fmt: skip
 
 

@@ -167,6 +167,13 @@ def _of_column(pa: Any, column: Column, rows: slice) -> pa.Array:
     )
 
 
+def arrow_text_column(column: Column) -> pa.Array:
+    """Return a column of texts as a dictionary array; "" is a null. Needs pyarrow."""
+    import pyarrow as pa
+
+    return _of_column(pa, column, slice(None))
+
+
 def storable(text: str) -> str:
     """Replace lone surrogates, which names from files that are not UTF-8 contain."""
     return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,45 @@
+"""`opscope fleet`: many profiles as one set of Parquet tables, a lake. One module per subcommand.
+
+Exit code 0; 1 if some profiles could not be read; 2 for wrong usage, and if the lake or the cluster
+cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from viewer.cli.arguments import complain
+
+SUBCOMMANDS = {
+    "build": "read profiles from folders and URLs, and write what the lake lacks",
+    "status": "print what a lake has, and which profiles failed",
+    "query": "run one SQL query over the tables of a lake",
+    "compact": "join small files of a lake",
+}
+# Packages of the extra, by the names that an ImportError has.
+_OF_EXTRA = ("pyarrow", "duckdb", "fsspec", "dask", "distributed")
+
+
+def run(arguments: list[str]) -> int:
+    """Run the subcommand that is named first. Returns the exit code."""
+    width = max(map(len, SUBCOMMANDS))
+    parser = argparse.ArgumentParser(
+        prog="opscope fleet",
+        description="Read many profiles into a lake: a folder of Parquet tables with the operators "
+        "and inferences of all devices and builds. Each subcommand has --help.",
+        epilog="\n".join(f"  {name:<{width}}  {text}" for name, text in SUBCOMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("subcommand", choices=SUBCOMMANDS, metavar="SUBCOMMAND")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    chosen = parser.parse_args(arguments)
+    module = importlib.import_module(f"{__name__}.{chosen.subcommand}")
+    try:
+        code: int = module.run(chosen.arguments)
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in _OF_EXTRA:
+            raise
+        complain(f'opscope fleet needs {error.name}: pip install "opscope[fleet]"')
+        return 2
+    return code

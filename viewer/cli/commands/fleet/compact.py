@@ -1,0 +1,35 @@
+"""`opscope fleet compact`: joins small files of a lake."""
+
+from __future__ import annotations
+
+import argparse
+
+from viewer.cli.arguments import complain
+from viewer.fleet.compact import compact
+from viewer.fleet.lake import Lake, UnusableLake
+from viewer.model.times import counted
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments after its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope fleet compact",
+        description="Join small Parquet files of a lake, and remove rows of profiles that changed "
+        "since. Queries, and builds at the same time, go on.",
+    )
+    parser.add_argument("lake", metavar="LAKE")
+    chosen = parser.parse_args(arguments)
+    try:
+        gone = compact(
+            Lake(chosen.lake),
+            lambda table, count: print(f"{table}: 1 file in place of {count}"),
+        )
+    except UnusableLake as error:
+        complain(str(error))
+        return 2
+    except OSError as error:
+        complain(f"{chosen.lake}: it cannot be compacted ({error.strerror or error})")
+        return 2
+    if not gone:
+        print(f"{chosen.lake}: {counted(0, 'file')} to join")
+    return 0

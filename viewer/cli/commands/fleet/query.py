@@ -1,0 +1,78 @@
+"""`opscope fleet query`: one SQL query over the tables of a lake."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+
+from viewer.cli.arguments import complain
+from viewer.codecs.spreadsheet_cells import harmless
+from viewer.fleet.lake import Lake, UnusableLake
+from viewer.fleet.query import NoDuckDB, WrongQuery, query
+from viewer.fleet.schemas import TABLES
+from viewer.model.text import one_line
+from viewer.model.times import counted
+
+_MOST_ROWS, _WIDEST = 100, 60
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments after its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope fleet query",
+        description="Run one SQL query with DuckDB. Every table of the lake is a view: "
+        f"{', '.join(TABLES)}. Nothing is written.",
+    )
+    parser.add_argument("lake", metavar="LAKE")
+    parser.add_argument("sql", metavar="SQL", help='such as "SELECT device, count(*) FROM files '
+                        'GROUP BY device"')  # fmt: skip
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--csv", action="store_true", help="print CSV")
+    forms.add_argument("--json", action="store_true", help="print JSON: a list of objects")
+    chosen = parser.parse_args(arguments)
+    try:
+        columns, rows = query(Lake(chosen.lake), chosen.sql)
+    except (UnusableLake, NoDuckDB, WrongQuery) as error:
+        complain(str(error))
+        return 2
+    if chosen.json:
+        named = [dict(zip(columns, row, strict=True)) for row in rows]
+        print(json.dumps(named, indent=1, default=str))
+    elif chosen.csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_cell(value) for value in row] for row in rows)
+    else:
+        print(_table(columns, rows))
+    return 0
+
+
+def _cell(value: object) -> object:
+    return harmless(value) if isinstance(value, str) else value
+
+
+def _table(columns: list[str], rows: list[tuple[object, ...]]) -> str:
+    shown = [[_short(value) for value in row] for row in rows[:_MOST_ROWS]]
+    widths = [max(map(len, column)) for column in zip(columns, *shown, strict=True)]
+    is_number = [
+        all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(columns))
+    ]
+    lines = [
+        "  ".join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(row, widths, is_number, strict=True)
+        ).rstrip()
+        for row in (columns, *shown)
+    ]
+    if len(rows) > _MOST_ROWS:
+        lines.append(f"and {len(rows) - _MOST_ROWS:,} more rows: use --csv, --json or LIMIT")
+    elif not rows:
+        lines.append(counted(0, "row"))
+    return "\n".join(lines)
+
+
+def _short(value: object) -> str:
+    text = "" if value is None else one_line(str(value))
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"

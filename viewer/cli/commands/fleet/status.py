@@ -1,0 +1,84 @@
+"""`opscope fleet status`: what a lake has, and which profiles failed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+
+from viewer.cli.arguments import complain
+from viewer.fleet.lake import Lake, UnusableLake
+from viewer.fleet.schemas import TABLES
+from viewer.fleet.unit_outcome import FAILED, REFUSED
+from viewer.model.text import bytes_text, one_line
+from viewer.model.times import counted
+
+_MOST_SHOWN = 20
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments after its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope fleet status",
+        description="Print the tables of a lake, and the profiles that failed.",
+    )
+    parser.add_argument("lake", metavar="LAKE")
+    parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    chosen = parser.parse_args(arguments)
+    try:
+        facts = status(Lake(chosen.lake))
+    except UnusableLake as error:
+        complain(str(error))
+        return 2
+    print(json.dumps(facts, indent=1) if chosen.json else _text(facts))
+    return 0
+
+
+def status(lake: Lake) -> dict[str, object]:
+    """Return what a lake has, as `--json` prints it. Raises UnusableLake."""
+    manifest = lake.read()
+    tables = {}
+    for name in TABLES:
+        files = manifest.live_files(name)
+        present = [file for file in files if lake.place(file) is not None]
+        tables[name] = {
+            "files": len(present),
+            "rows": sum(file.rows for file in present),
+            "bytes": sum(file.size for file in present),
+            "missing_files": len(files) - len(present),
+        }
+    failures = [u for u in manifest.units.values() if u.state in (FAILED, REFUSED)]
+    return {
+        "lake": lake.path,
+        "profiles": dict(Counter(unit.state for unit in manifest.units.values())),
+        "keys": len(manifest.tables),
+        "outdated": len(manifest.outdated),
+        "tables": tables,
+        "failures": [
+            {"source": one.source, "state": one.state, "reason": one.reason} for one in failures
+        ],
+    }
+
+
+def _text(facts: dict[str, object]) -> str:
+    profiles, tables = facts["profiles"], facts["tables"]
+    assert isinstance(profiles, dict)
+    assert isinstance(tables, dict)
+    states = ", ".join(f"{count} {state}" for state, count in sorted(profiles.items()))
+    lines = [f"{facts['lake']}: {counted(sum(profiles.values()), 'profile')} ({states or 'none'})"]
+    for name, own in tables.items():
+        if own["files"] or own["missing_files"]:
+            text = f"  {name:<20} {own['rows']:>12,} rows  {counted(own['files'], 'file')}, "
+            text += bytes_text(own["bytes"])
+            lines.append(text + (f", {own['missing_files']} missing" * bool(own["missing_files"])))
+    if facts["outdated"]:
+        lines.append(
+            f"  {facts['outdated']} profiles changed since; queries leave out their old rows, and "
+            "opscope fleet compact removes them"
+        )
+    failures = facts["failures"]
+    assert isinstance(failures, list)
+    lines += [f"  {one['state']}: {one_line(one['reason'])}" for one in failures[:_MOST_SHOWN]]
+    if len(failures) > _MOST_SHOWN:
+        lines.append(f"  and {len(failures) - _MOST_SHOWN} more failures (--json lists all)")
+    return "\n".join(lines)

@@ -1,0 +1,176 @@
+"""A batch of units: what one task of an engine reads and writes, in a worker process.
+
+A batch writes one Parquet file per table into the temporary folder of its build. So many small
+profiles cost few files. Rows are sorted by where they were recorded. What crashes is divided.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute
+from pyarrow import parquet
+
+from viewer.fleet.manifest import LakeFile
+from viewer.fleet.schemas import KEYS, TABLES
+from viewer.fleet.unit import Options, Unit, make_unit
+from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED, UnitOutcome
+from viewer.formats.memory import retain_freed
+
+# A batch ends with so many profiles, or so many bytes of them.
+MOST_UNITS, MOST_BYTES = 64, 8 << 20
+# Rows of one table are written when a batch has so many, so that its memory is limited.
+_MOST_ROWS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Units of one task. lake, folder: the lake, and its temporary folder below it."""
+
+    units: tuple[Unit, ...]
+    options: Options
+    lake: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """The outcomes of the units in their order, and the files with the rows of those done."""
+
+    name: str
+    outcomes: tuple[UnitOutcome, ...]
+    files: tuple[LakeFile, ...]
+
+
+def work(batch: Batch) -> BatchResult:
+    """Read the profiles of a batch and write their rows. Raises OSError if it cannot write."""
+    retain_freed()
+    outcomes: list[UnitOutcome] = []
+    seen: dict[str, set[str]] = {}
+    name = ""
+    with _Files(batch) as files:
+        for unit in batch.units:
+            outcome, tables = make_unit(unit, batch.options)
+            if outcome.state == DONE and outcome.key in seen:  # the same profile, twice
+                tables = {}
+                outcome = replace(outcome, state=KEPT, rows={})
+            seen.setdefault(outcome.key, set()).update(tables)
+            outcomes.append(outcome)
+            files.add(tables)
+        name = files.name
+    return BatchResult(name, tuple(outcomes), files.written)
+
+
+def divided(batch: Batch) -> Sequence[Batch]:
+    """Return a batch for each unit; () for a batch of one."""
+    if len(batch.units) == 1:
+        return ()
+    return [replace(batch, units=(unit,)) for unit in batch.units]
+
+
+class _Files:
+    """The Parquet files of a batch; they are created when they have rows."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        sources = "\n".join(unit.profile.file.path for unit in batch.units)
+        digest = hashlib.sha256(sources.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        # Random too: a task can run again on another worker while this one still writes.
+        self.name = f"{digest}-{secrets.token_hex(6)}"
+        self.written: tuple[LakeFile, ...] = ()
+        self._waiting: dict[str, list[pa.Table]] = {}
+        self._writers: dict[str, parquet.ParquetWriter] = {}
+        self._rows: dict[str, int] = {}
+
+    def __enter__(self) -> _Files:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        for table in list(self._waiting):
+            if kind is None:
+                self._flush(table)
+        for writer in self._writers.values():
+            writer.close()
+        if kind is None:
+            self.written = tuple(self._finished(table) for table in self._writers)
+
+    def add(self, tables: dict[str, pa.Table]) -> None:
+        """Add the tables of one profile."""
+        for name, rows in tables.items():
+            if rows.num_rows:
+                waiting = self._waiting.setdefault(name, [])
+                waiting.append(rows)
+                if sum(part.num_rows for part in waiting) >= _MOST_ROWS:
+                    self._flush(name)
+
+    def _flush(self, table: str) -> None:
+        parts = self._waiting.pop(table)
+        rows = pa.concat_tables(parts).unify_dictionaries()
+        rows = sorted_by_place(rows)
+        if table not in self._writers:
+            self._writers[table] = parquet_writer(self._part(table), rows.schema)
+        self._writers[table].write_table(rows)
+        self._rows[table] = self._rows.get(table, 0) + rows.num_rows
+
+    def _part(self, table: str) -> str:
+        return os.path.join(self._batch.lake, self._batch.folder, f"{self.name}.{table}.parquet")
+
+    def _finished(self, table: str) -> LakeFile:
+        path = self._part(table)
+        sync(path)
+        return LakeFile(
+            table,
+            TABLES[table].schema,
+            f"{TABLES[table].folder()}/{self.name}.parquet",
+            f"{self._batch.folder}/{self.name}.{table}.parquet",
+            os.path.getsize(path),
+            self._rows[table],
+        )
+
+
+def parquet_writer(path: str, schema: pa.Schema) -> parquet.ParquetWriter:
+    """A writer of a Parquet file of a lake. Its folder must exist."""
+    # Without the stored schema of Arrow, readers see strings, not dictionaries of them.
+    writer = parquet.ParquetWriter(path, schema, compression="zstd", store_schema=False)
+    writer.add_key_value_metadata(schema.metadata or {})
+    return writer
+
+
+def sorted_by_place(rows: pa.Table) -> pa.Table:
+    """Return rows sorted by model, device, build and key; those of one profile keep their order."""
+    order = ("model", "device", "build", "key")
+    assert {column.name for column in KEYS} == set(order)
+    if rows.num_rows < 2:
+        return rows
+    columns = {name: rows.column(name).cast(pa.string()) for name in order}
+    columns["row"] = pa.array(range(rows.num_rows), pa.int64())
+    keys = [(name, "ascending") for name in columns]
+    return rows.take(pa.compute.sort_indices(pa.table(columns), sort_keys=keys))
+
+
+def sync(path: str) -> None:
+    """Write a file to the disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def refused(batch: Batch, reason: str) -> tuple[UnitOutcome, ...]:
+    """The outcomes of units that did not run. reason: why, after the name of the file."""
+    return tuple(
+        UnitOutcome(
+            unit.profile.file.path,
+            unit.profile.file.size,
+            unit.stamp,
+            REFUSED,
+            reason=f"{unit.profile.file.path}: {reason}",
+        )
+        for unit in batch.units
+    )

@@ -1,0 +1,272 @@
+"""Builds a lake: finds profiles, runs what the lake lacks, and publishes batch after batch.
+
+The driver alone writes to the manifest. It publishes a batch when it has the result, so whatever is
+killed costs at most the batches that run at that moment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from viewer.fleet.batch import MOST_BYTES, MOST_UNITS, Batch, BatchResult, divided, refused, work
+from viewer.fleet.engines.engine import Engine
+from viewer.fleet.lake import PARTS, Lake, LakeSession
+from viewer.fleet.manifest import build_line, unit_line
+from viewer.fleet.schemas import TABLES, chosen_tables
+from viewer.fleet.sources import Found, FoundFile, FoundProfile, find_profiles
+from viewer.fleet.unit import Options, Unit
+from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
+
+CRASHED = (
+    "it crashed its worker twice and was set aside; it may be damaged, or too large for the memory"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """What to build.
+
+    sources, records: as for `find_profiles`. tables: by name. pattern: of --from-path. labels: the
+    rows of --labels by file. resume: leave out everything that the manifest has an answer for.
+    """
+
+    sources: tuple[str, ...]
+    tables: tuple[str, ...]
+    records: str | None = None
+    pattern: str | None = None
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    resume: bool = False
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a build is. states: the number of profiles by state. size: bytes of those read."""
+
+    total: int = 0
+    others: int = 0
+    size: int = 0
+    states: Counter[str] = field(default_factory=Counter)
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def ended(self) -> int:
+        """The number of profiles with an outcome."""
+        return self.states.total()
+
+    @property
+    def failed(self) -> int:
+        """The number of profiles that were not read."""
+        return self.states[FAILED] + self.states[REFUSED]
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self.started
+
+    @property
+    def rate(self) -> float:
+        """Profiles per second that were read, and not only kept."""
+        read = self.ended - self.states[KEPT]
+        return read / max(self.seconds, 1e-6)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the same rate; None if nothing was read yet."""
+        return (self.total - self.ended) / self.rate if self.rate else None
+
+
+Told = Callable[[Progress, UnitOutcome | None], None]
+
+
+def build(
+    lake: Lake, options: BuildOptions, engine: Callable[[int], Engine], told: Told
+) -> Progress:
+    """Read all profiles of the sources that the lake lacks, and publish their rows.
+
+    engine: makes the engine for a number of batches; it is closed at the end. told: called with
+    each outcome, and with None when the profiles are listed. Raises NoSource, UnusableLake,
+    EngineLost, OSError.
+    """
+    session = lake.session()
+    try:
+        return _Build(session, options, told).run(engine)
+    finally:
+        session.close()
+
+
+class _Build:
+    """One build of a lake."""
+
+    def __init__(self, session: LakeSession, options: BuildOptions, told: Told) -> None:
+        self._session, self._lake = session, session.lake
+        self._given, self._told = options, told
+        tables = tuple(table.name for table in chosen_tables(options.tables))
+        self._options = Options(tables, options.pattern)
+        self.progress = Progress()
+        self._again: list[Batch] = []
+
+    def run(self, engine: Callable[[int], Engine]) -> Progress:
+        found = find_profiles(
+            self._given.sources,
+            records=self._given.records,
+            leave_out=self._lake.path,
+            known=self._lake.read().units,
+        )
+        self._session.append([build_line(self._session.id, {"tables": list(self._options.tables)})])
+        self.progress.total = len(found.profiles) + len(found.unreadable)
+        self.progress.others = found.others
+        units = self._to_read(found)
+        self._told(self.progress, None)
+        batches = list(self._batches(units))
+        if self._session.has_company:  # builds of one source meet in the middle
+            batches.reverse()
+        if batches:
+            self._run_all(batches, engine(len(batches)))
+        self._session.append([{"kind": "end", "at": time.time(), **self.progress.states}])
+        return self.progress
+
+    def _to_read(self, found: Found) -> list[Unit]:
+        """The units that the lake lacks; the others get their outcome here."""
+        units: list[Unit] = []
+        for profile in found.profiles:
+            unit = self._unit(profile)
+            state = self._known_state(unit)
+            if state is None:
+                units.append(unit)
+            else:
+                self.progress.states[state] += 1
+        for file, reason in found.unreadable:
+            outcome = UnitOutcome(file.path, file.size, _stamp_of(file), FAILED, reason=reason)
+            if self._is_answered(outcome.source, outcome.stamp):
+                self.progress.states[FAILED] += 1
+            else:
+                self._answer([outcome])
+        units.sort(
+            key=lambda unit: ([r.path for r in unit.profile.records], unit.profile.file.path)
+        )
+        return units
+
+    def _unit(self, profile: FoundProfile) -> Unit:
+        labels = self._given.labels
+        label = labels.get(profile.file.relative) or labels.get(profile.file.name)
+        return Unit(profile, self._stamp(profile, label), label)
+
+    def _stamp(self, profile: FoundProfile, label: Mapping[str, str] | None) -> str:
+        """A digest of all that the outcome of a profile depends on, without reading it."""
+        sidecar = profile.sidecar
+        made_of = (
+            [_stamp_of(one) for one in (profile.file, *profile.records)],
+            None if sidecar is None else _stamp_of(sidecar),
+            profile.file.relative if self._options.pattern else "",
+            self._options.pattern,
+            sorted((label or {}).items()),
+            _SCHEMAS,
+        )
+        return hashlib.blake2b(repr(made_of).encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+    def _known_state(self, unit: Unit) -> str | None:
+        """KEPT if the lake has all rows of a profile; with --resume also a failure; else None."""
+        source = unit.profile.file.path
+        known = self._lake.manifest.units.get(source)
+        if known is None or known.stamp != unit.stamp:
+            return None
+        if known.state in (DONE, KEPT):
+            return KEPT if set(self._options.tables) <= self._present(known.key) else None
+        return known.state if self._given.resume else None
+
+    def _is_answered(self, source: str, stamp: str) -> bool:
+        known = self._lake.manifest.units.get(source)
+        return self._given.resume and known is not None and known.stamp == stamp
+
+    def _present(self, key: str) -> set[str]:
+        return set(self._session.present(key))
+
+    # -- batches -----------------------------------------------------------------------------------
+
+    def _batches(self, units: Iterable[Unit]) -> Iterator[Batch]:
+        chosen: list[Unit] = []
+        size = 0
+        for unit in units:
+            own = unit.profile.file.size
+            if chosen and (len(chosen) == MOST_UNITS or size + own > MOST_BYTES):
+                yield self._batch(chosen)
+                chosen, size = [], 0
+            chosen.append(unit)
+            size += own
+        if chosen:
+            yield self._batch(chosen)
+
+    def _batch(self, units: Sequence[Unit]) -> Batch:
+        folder = f"{PARTS}/{self._session.id}"
+        return Batch(tuple(units), self._options, self._lake.path, folder)
+
+    def _run_all(self, batches: list[Batch], engine: Engine) -> None:
+        try:
+            while batches:
+                for batch, result in engine.run(self._fresh(batches), work, divided):
+                    if result is None:
+                        self._answer(refused(batch, CRASHED))
+                    else:
+                        self._take(batch, result)
+                batches, self._again = self._again, []
+        finally:
+            engine.close()
+
+    def _fresh(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Batches without what other builds read meanwhile, and with what is known of the rest."""
+        for batch in batches:
+            self._lake.read()
+            units = []
+            for unit in batch.units:
+                state = self._known_state(unit)
+                if state is not None:
+                    self.progress.states[state] += 1
+                else:
+                    units.append(self._with_known(unit))
+            if units:
+                yield replace(batch, units=tuple(units))
+
+    def _with_known(self, unit: Unit) -> Unit:
+        """A unit with what the lake has for an earlier state of the same file."""
+        known = self._lake.manifest.units.get(unit.profile.file.path)
+        keys = {known.key} if known is not None and known.key else set[str]()
+        keys |= unit.known.keys()
+        return replace(unit, known={key: tuple(self._present(key)) for key in keys})
+
+    def _take(self, batch: Batch, result: BatchResult) -> None:
+        """Publish a batch. What another build published first is read again, and then kept."""
+        done = [one for one in result.outcomes if one.state == DONE]
+        if done and not self._session.publish(result.name, done, result.files):
+            keys = {one.profile.file.path: one for one in batch.units}
+            units = []
+            for outcome in result.outcomes:
+                unit = keys[outcome.source]
+                units.append(replace(unit, known={outcome.key: ()}) if outcome.key else unit)
+            self._again.append(replace(batch, units=tuple(units)))
+            return
+        self._answer([one for one in result.outcomes if one.state != DONE])
+        for outcome in done:
+            self._report(outcome)
+
+    def _answer(self, outcomes: Sequence[UnitOutcome]) -> None:
+        """Add outcomes without rows to the manifest."""
+        if outcomes:
+            self._session.append([unit_line(one, self._session.id) for one in outcomes])
+        for outcome in outcomes:
+            self._report(outcome)
+
+    def _report(self, outcome: UnitOutcome) -> None:
+        self.progress.states[outcome.state] += 1
+        self.progress.size += outcome.size
+        self._told(self.progress, outcome)
+
+
+_SCHEMAS = {name: table.schema for name, table in TABLES.items()}
+
+
+def _stamp_of(file: FoundFile) -> str:
+    return f"{file.path}\n{file.size}\n{file.changed}"

@@ -1,0 +1,1 @@
+"""What runs units of work: this process, processes on this machine, or a Dask cluster."""

@@ -1,0 +1,153 @@
+"""Runs tasks on a Dask cluster: one that is running, or workers on this machine.
+
+A cluster executes what its clients send, so connect only to a scheduler of your own. Its workers
+need the same version of Opscope, and must see the sources and the lake under the same paths.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from viewer.fleet.engines.engine import EngineLost, Result, Task
+
+HOW_TO_INSTALL = 'a Dask cluster needs dask: pip install "opscope[fleet]"'
+# Tasks at a scheduler per thread of its workers: enough that none waits for the next.
+_AHEAD = 2
+# Without a scheduler, or without any worker, for so long, the engine is lost.
+PATIENCE_S = 30.0
+_POLL_S, _FRESH_S, _ANSWER_S = 0.5, 1.0, 5.0
+
+
+class NoDask(Exception):
+    """Dask is not installed; the message says how to install it."""
+
+
+class DaskCluster:
+    """A client of a scheduler at an address, or of workers that it starts on this machine."""
+
+    def __init__(
+        self, scheduler: str | None, workers: int = 0, patience: float = PATIENCE_S
+    ) -> None:
+        """Connect. workers: how many to start, without a scheduler. Raises NoDask, EngineLost."""
+        try:
+            import dask
+            import distributed
+        except ImportError as error:
+            raise NoDask(HOW_TO_INSTALL) from error
+        self._address, self._patience = scheduler, patience
+        self._cluster: Any = None
+        self._count, self._asked = 0, -1e9
+        try:
+            if scheduler is None:
+                # A task that crashes its worker is divided and tried again by `run`.
+                with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+                    self._cluster = distributed.LocalCluster(
+                        n_workers=workers, threads_per_worker=1, dashboard_address=None
+                    )
+            self._client: Any = distributed.Client(self._cluster or scheduler, timeout=patience)
+        except (OSError, ValueError) as error:
+            raise EngineLost(
+                f"no Dask scheduler answers at {scheduler}: start it with `dask scheduler`, and "
+                "workers with `dask worker ADDRESS`"
+            ) from error
+
+    def run(
+        self,
+        tasks: Iterable[Task],
+        work: Callable[[Task], Result],
+        divided: Callable[[Task], Sequence[Task]],
+    ) -> Iterator[tuple[Task, Result | None]]:
+        """Yield tasks with their results as they complete; see `Engine`."""
+        from distributed import KilledWorker
+
+        rest = iter(tasks)
+        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        running: dict[str, tuple[Any, Task]] = {}
+        again: list[Task] = []
+        crashed: set[int] = set()
+        while True:
+            room = _AHEAD * max(self._threads(), 1) - len(running)
+            chosen = [again.pop() for _ in range(min(room, len(again)))]
+            chosen += islice(rest, max(room - len(chosen), 0))
+            for task in chosen:
+                future = self._client.submit(work, task, pure=False)
+                running[future.key] = future, task
+                future.add_done_callback(ended.put)
+            if not running:
+                break
+            future = self._next(ended)
+            if future.key not in running:
+                continue
+            _, task = running.pop(future.key)
+            if future.status == "finished":
+                result = self._result(future)
+                yield task, result
+            elif future.status == "cancelled":
+                raise self._lost()
+            else:
+                error = future.exception()
+                if not isinstance(error, KilledWorker):
+                    raise _worker_error(error)
+                parts = divided(task)
+                if parts:
+                    again += parts
+                elif id(task) not in crashed:
+                    crashed.add(id(task))
+                    again.append(task)
+                else:
+                    yield task, None
+            future.release()
+
+    def _result(self, future: Any) -> Any:
+        try:
+            return future.result(timeout=self._patience)
+        except (OSError, TimeoutError) as error:
+            raise self._lost() from error
+
+    def _next(self, ended: queue.SimpleQueue[Any]) -> Any:
+        """Wait for the next future that ends. Raises EngineLost if none can."""
+        alone = time.monotonic()
+        while True:
+            try:
+                return ended.get(timeout=_POLL_S)
+            except queue.Empty:
+                pass
+            if self._client.status == "running" and self._threads():
+                alone = time.monotonic()
+            elif time.monotonic() - alone > self._patience or self._client.status == "closed":
+                raise self._lost()
+
+    def _threads(self) -> int:
+        """Threads of all workers, at most `_FRESH_S` ago; 0 if the scheduler does not answer."""
+        if time.monotonic() - self._asked > _FRESH_S:
+            try:
+                found = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWER_S)
+            except (OSError, TimeoutError):
+                found = {}
+            self._count, self._asked = sum(found.values()), time.monotonic()
+        return self._count
+
+    def _lost(self) -> EngineLost:
+        where = self._address or "this machine"
+        return EngineLost(
+            f"the Dask scheduler at {where}, or all of its workers, are gone. Start them and build "
+            "again with --resume: what is done is kept"
+        )
+
+    def close(self) -> None:
+        """Disconnect, and end the workers that it started."""
+        self._client.close(timeout=2)
+        if self._cluster is not None:
+            self._cluster.close()
+
+
+def _worker_error(error: BaseException) -> BaseException:
+    if isinstance(error, ImportError):
+        return EngineLost(
+            f"a Dask worker lacks a package ({error}): install the same opscope[fleet] there"
+        )
+    return error

@@ -1,0 +1,342 @@
+"""The rows of the tables of a lake for one profile: figures that the rest of Opscope computes.
+
+Operators have the cost of the cost panels, for the whole profile and for each inference. Sessions,
+and the inferences that count, are those of a comparison. A cell is None where it is not known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from viewer.analysis.comparison.module_calls import without_address
+from viewer.analysis.comparison.rollups import AND, NAME, rolled_times
+from viewer.analysis.comparison.sessions import MethodTimes, PartId, Session, sessions_of
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.links.coverage import coverage_of
+from viewer.analysis.links.link_table import LinkTable
+from viewer.arrays import Bools, Floats, Ints
+from viewer.export.tables.operators import costed_operator_columns
+from viewer.export.tables.slices import SliceTableSource, slice_columns, source_places
+from viewer.fleet.schemas import TABLES
+from viewer.model.queries import foreign
+from viewer.model.times import RateOrigin, ticks_to_ns
+from viewer.model.timing import ROUNDING_TICKS, Timing, timings
+from viewer.model.trace import Column, KeyKind, Problem
+from viewer.program.program import Program
+from viewer.reports.findings import findings_facts
+from viewer.workspace.workspace import Workspace
+
+# A table of one profile: lists, arrays or `Column`s of equal length, without the key columns.
+Rows = Mapping[str, Sequence[Any] | Column | np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _SetTexts:
+    """What is displayed of a set of operators."""
+
+    id: str
+    label: str
+    type: str
+    module: str
+    source: str
+
+
+# Texts of sets of operators are the same in all profiles of a program.
+_texts: WeakKeyDictionary[Program, dict[tuple[int, ...], _SetTexts]] = WeakKeyDictionary()
+
+
+class ProfileRows:
+    """The tables of the only profile of a workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        (self.trace,) = workspace.traces
+        self._workspace = workspace
+        self.table: LinkTable = workspace.links(self.trace)
+        self.rate = workspace.clocks.rate(self.trace)
+
+    def of(self, table: str) -> Rows:
+        """Return the rows of a table by its name, `files` and `problems` excepted."""
+        made: dict[str, Callable[[], Rows]] = {
+            "operators": self._operators,
+            "inference_operators": self._inference_operators,
+            "inferences": self._inferences,
+            "slices": self._slices,
+            "findings": self._findings,
+        }
+        return made[table]()
+
+    @cached_property
+    def sessions(self) -> list[Session]:
+        """The recordings in the profile, with the inferences that count."""
+        return sessions_of(self.table, float(self.rate.ns_per_tick), unit=self.clock)
+
+    @property
+    def clock(self) -> str:
+        """The unit of the clock: "ns", or "cycle" if only its rate is assumed."""
+        return self.rate.unit if self.rate.origin is RateOrigin.ASSUMED else "ns"
+
+    def file_facts(self) -> dict[str, object]:
+        """Return the columns of `files` that are about the contents of the profile."""
+        trace, coverage = self.trace, coverage_of(self.table)
+        return {
+            "format": trace.format,
+            "generation": trace.generation or None,
+            "record": self.table.program_path,
+            "slices": len(trace.slices) - trace.slices.derived_count,
+            "inferences": len(list(trace.inferences())),
+            "sessions": len(self.sessions),
+            "linkable": coverage["linkable"],
+            "linked": coverage["linked"],
+            "clock": self.clock,
+            "ns_per_tick": float(self.rate.ns_per_tick),
+        }
+
+    def problems(self) -> list[tuple[str, str, Problem]]:
+        """Return (about, file, problem) of the profile, of what it is linked to, and of links."""
+        trace, program = self.trace, self.table.program
+        found = [("profile", trace.path, one) for one in trace.problems]
+        if program is not None and not program.is_recorded:
+            found += [("record", program.path, one) for one in program.problems]
+        warnings = self._workspace.warnings(trace)
+        return [*found, *(("link", trace.path, Problem(text, 1, "")) for text in warnings)]
+
+    # -- tables ------------------------------------------------------------------------------------
+
+    def _operators(self) -> Rows:
+        if self.table.program is None:
+            return {}
+        columns = costed_operator_columns(self.table, self.rate.ns_per_tick)
+        names = [c.name for c in TABLES["operators"].columns if c.name in columns]
+        return {
+            name: [None if value == "" else value for value in columns[name].tolist()]
+            for name in names
+        }
+
+    def _inference_operators(self) -> Rows:
+        parts = [
+            (number, rows)
+            for number, session in enumerate(self.sessions, start=1)
+            for rows in self._of_session(session)
+        ]
+        if not parts:
+            return {}
+        joined: dict[str, list[Any]] = {name: [] for name in parts[0][1]}
+        sessions: list[int] = []
+        for number, rows in parts:
+            sessions += [number] * len(rows["inference"])
+            for name, values in rows.items():
+                joined[name] += values
+        return {"session": sessions, **joined, "clock": [self.clock] * len(sessions)}
+
+    def _of_session(self, session: Session) -> list[dict[str, list[Any]]]:
+        if session.program is not None:
+            return [self._by_operators(session)]
+        of_calls = [times for times in session.methods if times.parts]
+        if of_calls:
+            return [self._by_parts(session, times, "calls") for times in of_calls]
+        return [self._by_parts(session, times, "names") for times in rolled_times(session, NAME)]
+
+    def _by_operators(self, session: Session) -> dict[str, list[Any]]:
+        """The rows of sets of operators that took time."""
+        table, costs = self.table, self._costs
+        ticks = np.zeros((len(session.runs), len(table.sets)), np.int64)
+        by_nodes = costs.ticks_of_node_sets(session.runs)
+        np.add.at(ticks.T, table.set_of_node_set, by_nodes.T)
+        slices = costs.slices_of_sets(session.row_of_slices, len(session.runs))
+        run, own_set = np.nonzero(ticks)
+        ns = ticks_to_ns(ticks[run, own_set], self.rate.ns_per_tick)
+        calls = slices[run, own_set]
+        measured, grain = self._quality_of_sets(slices)
+        texts = [self._set_texts(own) for own in table.sets]
+        is_shared = np.array([len(own) > 1 for own in table.sets], np.bool_)[own_set]
+        chosen = own_set.tolist()
+        of_run = self._inference_texts(session, run)
+        return {
+            **of_run,
+            "level": ["operators"] * len(chosen),
+            "id": [texts[i].id for i in chosen],
+            "label": [texts[i].label for i in chosen],
+            "type": [texts[i].type for i in chosen],
+            "module": [texts[i].module or None for i in chosen],
+            "source": [texts[i].source or None for i in chosen],
+            "backend": [self._backends[i] for i in chosen],
+            "operators": [len(table.sets[i]) for i in chosen],
+            "own_ns": np.where(is_shared, 0, ns).tolist(),
+            "shared_ns": np.where(is_shared, ns, 0).tolist(),
+            "calls": calls.tolist(),
+            "grain_ns": grain[own_set].tolist(),
+            "measured": measured[own_set].tolist(),
+        }
+
+    def _by_parts(self, session: Session, times: MethodTimes, level: str) -> dict[str, list[Any]]:
+        """The rows of instructions and delegate events, or of names, without operators."""
+        ran = np.isfinite(times.ticks)
+        run, part = np.nonzero(ran)
+        ns = _floor_ns(times.ticks[run, part], self.rate.ns_per_tick)
+        grain = times.grain * times.calls * session.ns_per_tick
+        number = {id(one): i for i, one in enumerate(session.runs)}
+        row = np.array([number[id(one)] for one in times.runs], np.int64)[run]
+        chosen, count = part.tolist(), len(part)
+        nothing: list[Any] = [None] * count
+        labels = [one.name if level == "calls" else one.id.group[0] for one in times.parts]
+        ids = [_part_id(one.id) for one in times.parts]
+        return {
+            **self._inference_texts(session, row),
+            "level": [level] * count,
+            "id": [ids[i] for i in chosen],
+            "label": [labels[i] for i in chosen],
+            "type": [labels[i] for i in chosen],
+            "module": nothing,
+            "source": nothing,
+            "backend": [times.parts[i].backend or None for i in chosen],
+            "operators": [0] * count,
+            "own_ns": ns.tolist(),
+            "shared_ns": [0] * count,
+            "calls": np.maximum(np.rint(times.calls[part]), 1).astype(np.int64).tolist(),
+            "grain_ns": grain[part].tolist(),
+            "measured": times.measured[part].tolist(),
+        }
+
+    def _inference_texts(self, session: Session, row: Ints) -> dict[str, list[Any]]:
+        numbers = [run.number for run in session.runs]
+        names = [None if session.is_whole else session.method_of(r.scope)[0] for r in session.runs]
+        chosen = row.tolist()
+        return {
+            "method": [names[i] for i in chosen],
+            "inference": [numbers[i] for i in chosen],
+        }
+
+    def _inferences(self) -> Rows:
+        trace = self.trace
+        runs = list(trace.inferences())
+        of_session = {
+            id(run): number
+            for number, session in enumerate(self.sessions, start=1)
+            for run in session.runs
+        }
+        start, end = (
+            ticks_to_ns(np.array([getattr(run, side) for run in runs], np.int64),
+                        self.rate.ns_per_tick)
+            for side in ("start", "end")
+        )  # fmt: skip
+        scopes = [self.table.method_of_scope(run.scope) for run in runs]
+        names = [trace.scopes[run.scope].name for run in runs]
+        return {
+            "session": [of_session.get(id(run)) for run in runs],
+            "method": [a or b for a, b in zip(scopes, names, strict=True)],
+            "inference": [run.number for run in runs],
+            "start_ns": start.tolist(),
+            "dur_ns": (end - start).tolist(),
+            "finished": [run.finished for run in runs],
+            "warm_up": [run.warms_up for run in runs],
+            "count": [run.count for run in runs],
+        }
+
+    def _slices(self) -> Rows:
+        processes = tuple(track.process for track in self.trace.tracks)
+        source = SliceTableSource(self.table, self.rate.ns_per_tick, 0, processes)
+        columns, _ = slice_columns(source)
+        return {c.name: columns[c.name] for c in TABLES["slices"].columns if c.name in columns}
+
+    def _findings(self) -> Rows:
+        (file,) = findings_facts(self._workspace)["files"]
+        names = ("kind", "title", "detail", "severity", "ns", "share")
+        found = file["findings"]
+        return {
+            "rank": list(range(1, len(found) + 1)),
+            **{name: [one[name] for one in found] for name in names},
+        }
+
+    # -- sets of operators -------------------------------------------------------------------------
+
+    @cached_property
+    def _costs(self) -> Costs:
+        return Costs(self.table)
+
+    def _set_texts(self, operators: tuple[int, ...]) -> _SetTexts:
+        program = self.table.program
+        assert program is not None
+        known = _texts.setdefault(program, {})
+        if operators not in known:
+            own = [program.operators[i] for i in operators]
+            ids = [str(o.debug_handle) if o.debug_handle >= 0 else o.label for o in own]
+            known[operators] = _SetTexts(
+                "+".join(dict.fromkeys(map(without_address, ids))),
+                AND.join(dict.fromkeys(without_address(o.label) for o in own)),
+                AND.join(dict.fromkeys(without_address(o.op) for o in own)),
+                AND.join(dict.fromkeys(o.module_path for o in own if o.module_path)),
+                "; ".join(source_places(own)),
+            )
+        return known[operators]
+
+    @cached_property
+    def _backends(self) -> list[str | None]:
+        """Per set of operators, the only delegate that runs it."""
+        table, keys = self.table, self.trace.keys
+        delegated = np.isin(keys.kind, (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT))
+        found: list[set[str]] = [set() for _ in table.sets]
+        for key in np.flatnonzero(delegated & (table.set_of_key >= 0)).tolist():
+            backend = table.links[key].backend
+            if backend:
+                found[int(table.set_of_key[key])].add(backend)
+        return [next(iter(own)) if len(own) == 1 else None for own in found]
+
+    def _quality_of_sets(self, slices: Ints) -> tuple[Bools, Floats]:
+        """Per set of operators, whether all its times are measured, and their grain in ns."""
+        trace, count = self.trace, len(self.table.sets)
+        own_set = self.table.set_of_key[trace.slices.key]
+        kinds = timings(trace.slices)
+        is_other = kinds & (Timing.ESTIMATED | Timing.DERIVED) > 0
+        is_other[foreign(trace.slices)] = True
+        measured = np.ones(count, np.bool_)
+        measured[own_set[is_other & (own_set >= 0)]] = False
+        ticks = np.ones(count)
+        ticks[own_set[(kinds & Timing.ROUNDED > 0) & (own_set >= 0)]] = ROUNDING_TICKS
+        calls = slices.sum(axis=0) / np.maximum((slices > 0).sum(axis=0), 1)
+        grain: Floats = ticks * np.maximum(calls, 1) * float(self.rate.ns_per_tick)
+        return measured, grain
+
+
+def _floor_ns(ticks: Floats, ns_per_tick: Fraction) -> Ints:
+    """Whole ticks in float64 as ns, rounded down."""
+    return ticks_to_ns(ticks.astype(np.int64), ns_per_tick)
+
+
+def _part_id(part: PartId) -> str:
+    if part.group:
+        return AND.join(part.group)
+    if part.event is None:
+        return f"instruction {part.instruction}"
+    name, number = part.event
+    return f"instruction {part.instruction}: {name} #{number}"
+
+
+def problem_rows(problems: Sequence[tuple[str, str, Problem]]) -> Rows:
+    """Return the rows of `problems`, each (about, file, problem)."""
+    return {
+        "about": [about for about, _, _ in problems],
+        "file": [file for _, file, _ in problems],
+        "kind": [one.kind for _, _, one in problems],
+        "count": [one.count for _, _, one in problems],
+        "first": [one.first or None for _, _, one in problems],
+    }
+
+
+def row_counts(rows: Rows) -> int:
+    """The number of rows of a table."""
+    for values in rows.values():
+        return len(values.values) if isinstance(values, Column) else len(values)
+    return 0
+
+
+def tags_text(tags: Mapping[str, str]) -> str | None:
+    """Tags as a JSON object with sorted names; None without any."""
+    return json.dumps(dict(sorted(tags.items())), ensure_ascii=False) if tags else None

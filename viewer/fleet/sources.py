@@ -1,0 +1,222 @@
+"""Finds profiles, and what belongs to each, in folders and at URLs.
+
+Next to a profile: its ETRecords and programs, which are those of its own name, otherwise all in its
+folder if they are few; and its sidecar `run.json`. Symbolic links to folders are not followed;
+hidden files, and what is not a regular file, are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from viewer.codecs.atomic_file import is_same_file
+from viewer.codecs.reading import UnreadableFile
+from viewer.fleet.remote import list_url, read_head
+from viewer.formats import HEAD_SIZE, choose
+
+# ETRecords of other names to try for a profile; each is read and compared with it.
+MOST_RECORDS = 8
+# With these extensions, an unreadable file is a failure; otherwise it is not a profile.
+SURELY = (".etdp", ".etdump", ".pftrace")
+SIDECAR = "run.json"
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """One file: its path or URL, its path below its source, its size, and when it changed.
+
+    relative: with "/". changed: a text that differs after a change, such as the time in ns.
+    """
+
+    path: str
+    relative: str
+    size: int
+    changed: str
+
+    @property
+    def folder(self) -> str:
+        """Its folder, as a path or URL."""
+        return self.path.replace(os.sep, "/").rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Its name without folders."""
+        return self.relative.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundProfile:
+    """A profile with the files to link it with and its sidecar.
+
+    note: why it has no records, if that needs an explanation.
+    """
+
+    file: FoundFile
+    records: tuple[FoundFile, ...] = ()
+    sidecar: FoundFile | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The profiles of some sources, the unreadable files, and the number of files of other kinds.
+
+    unreadable: each file with the reason, as a sentence.
+    """
+
+    profiles: tuple[FoundProfile, ...]
+    unreadable: tuple[tuple[FoundFile, str], ...]
+    others: int
+
+
+class NoSource(Exception):
+    """A source does not exist or cannot be listed; the message says what to do."""
+
+
+def is_url(source: str) -> bool:
+    """Whether a source is a URL for fsspec, and not a path."""
+    return _URL.match(source) is not None
+
+
+def find_profiles(
+    sources: Sequence[str],
+    *,
+    records: str | None = None,
+    leave_out: str | None = None,
+    known: Collection[str] = (),
+) -> Found:
+    """Return all profiles in folders, files and URLs, sorted by path.
+
+    records: a folder or URL whose ETRecords are for all profiles, instead of those next to each.
+    leave_out: a folder to ignore. known: paths of which it is known that they are profiles: their
+    first bytes are not read. Raises NoSource.
+    """
+    profiles: dict[str, FoundFile] = {}
+    nearby: dict[str, list[FoundFile]] = {}
+    sidecars: dict[str, FoundFile] = {}
+    unreadable: list[tuple[FoundFile, str]] = []
+    others = 0
+    for source in sources:
+        for file in _files(source, leave_out):
+            if file.path in profiles:
+                continue
+            if file.name == SIDECAR or file.name.endswith(f".{SIDECAR}"):
+                sidecars[file.path.replace(os.sep, "/")] = file
+                others += 1
+            elif file.path in known:
+                profiles[file.path] = file
+            else:
+                kind = _kind(file)
+                if kind == "profile":
+                    profiles[file.path] = file
+                elif kind == "record":
+                    nearby.setdefault(file.folder, []).append(file)
+                elif kind:
+                    unreadable.append((file, kind))
+                else:
+                    others += 1
+    given = None if records is None else _given_records(records)
+    found = []
+    for file in sorted(profiles.values(), key=lambda one: one.path):
+        of_folder = nearby.get(file.folder, []) if given is None else given
+        chosen, note = records_of(file, of_folder)
+        stem = file.path.replace(os.sep, "/").rpartition(".")[0]
+        own = sidecars.get(f"{stem}.{SIDECAR}") or sidecars.get(f"{file.folder}/{SIDECAR}")
+        found.append(FoundProfile(file, chosen, own, note))
+    return Found(tuple(found), tuple(unreadable), others)
+
+
+def records_of(
+    profile: FoundFile, nearby: Sequence[FoundFile]
+) -> tuple[tuple[FoundFile, ...], str]:
+    """Return the ETRecords of a profile's own name, else all that there are; or why none."""
+    if not nearby:
+        return (), ""
+    stem = os.path.splitext(profile.name)[0]
+    own = [file for file in nearby if os.path.splitext(file.name)[0] == stem]
+    if own or len(nearby) <= MOST_RECORDS:
+        return tuple(own or nearby), ""
+    return (), f"not linked: none of the {len(nearby)} ETRecords in its folder has its name"
+
+
+def _kind(file: FoundFile) -> str:
+    """Return "profile", "record", "" for other files, or why a file cannot be read."""
+    if is_url(file.path) and file.path.lower().endswith(SURELY):
+        return "profile"  # its head takes a request; the worker that reads it finds out
+    try:
+        if is_url(file.path):
+            head = read_head(file.path, HEAD_SIZE)
+        else:
+            with open(file.path, "rb") as opened:
+                head = opened.read(HEAD_SIZE)
+        kind = choose(head, file.path)
+    except UnreadableFile as error:
+        return str(error) if file.path.lower().endswith(SURELY) else ""
+    except OSError as error:
+        return f"{file.path}: it cannot be read ({error.strerror or error})"
+    if kind.kind == "trace":
+        return "profile"
+    is_record = file.path.lower().endswith(kind.suffixes) and kind.name != "Python source"
+    return "record" if is_record else ""
+
+
+def _given_records(folder: str) -> list[FoundFile]:
+    found = [file for file in _files(folder, None) if _kind(file) == "record"]
+    if not found:
+        raise NoSource(f"{folder}: there is no ETRecord or program in it (--records)")
+    return found
+
+
+def _files(source: str, leave_out: str | None) -> Iterator[FoundFile]:
+    """Yield the regular files of a source by name. Raises NoSource."""
+    if is_url(source):
+        try:
+            listed = list_url(source)
+        except (OSError, ValueError, ImportError) as error:
+            raise NoSource(f"{source}: it cannot be listed ({error})") from error
+        if not listed:
+            raise NoSource(f"{source}: there is no file")
+        for path, relative, size, changed in listed:
+            yield FoundFile(path, relative, size, changed)
+        return
+    path = os.path.abspath(source)
+    if os.path.isfile(path):
+        status = os.stat(path)
+        yield FoundFile(path, os.path.basename(path), status.st_size, str(status.st_mtime_ns))
+    elif os.path.isdir(path):
+        yield from _files_below(path, "", leave_out)
+    else:
+        raise NoSource(f"{source}: no such file or folder")
+
+
+def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[FoundFile]:
+    try:
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError:
+        return
+    inside = []
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        below = f"{relative}/{entry.name}" if relative else entry.name
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                inside.append((entry.path, below))
+            elif entry.is_file():
+                status = entry.stat()
+                yield FoundFile(entry.path, below, status.st_size, str(status.st_mtime_ns))
+        except OSError:
+            continue
+    for path, below in inside:
+        if leave_out is None or not is_same_file(path, leave_out):
+            yield from _files_below(path, below, leave_out)
+
+
+def total_size(files: Iterable[FoundFile]) -> int:
+    """The bytes of some files."""
+    return sum(file.size for file in files)

@@ -1,0 +1,254 @@
+"""The unit of work: one profile with its records becomes rows of the chosen tables.
+
+Its key is the SHA-256 of what the rows depend on: the profile, its records, where it was recorded,
+the numbers of the schemas and the options. Equal keys have equal rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from viewer.codecs.reading import FileTooLarge, UnreadableFile
+from viewer.fleet.arrow_rows import arrow_table
+from viewer.fleet.dimensions import Dimensions, PathPattern, dimensions_of
+from viewer.fleet.remote import local_copy
+from viewer.fleet.rows import ProfileRows, Rows, problem_rows, tags_text
+from viewer.fleet.schemas import FILES, PROBLEMS, TABLES
+from viewer.fleet.sources import FoundFile, FoundProfile, is_url
+from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
+from viewer.formats import open_file
+from viewer.model.trace import Problem, Trace
+from viewer.program.executable.executable import Executable
+from viewer.program.program import Program
+from viewer.workspace.workspace import Workspace
+
+_KEPT_BYTES = 64 << 20  # of records, by the sizes of their files
+_MOST_DIGESTS = 100_000
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is the same for all units. tables: what to write; pattern: of --from-path, or None."""
+
+    tables: tuple[str, ...]
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One profile to read. label: its row of --labels. stamp: of the files that it is made from.
+
+    known: key -> the tables that the lake has for this profile, if it has any.
+    """
+
+    profile: FoundProfile
+    stamp: str
+    label: Mapping[str, str] | None = None
+    known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def make_unit(unit: Unit, options: Options) -> tuple[UnitOutcome, dict[str, pa.Table]]:
+    """Read a profile and return its outcome with its tables. Never raises an Exception."""
+    started = time.perf_counter()
+    file = unit.profile.file
+    base = UnitOutcome(file.path, file.size, unit.stamp, FAILED)
+    try:
+        key, tables = _made(unit, options)
+    except FileTooLarge as error:
+        found = replace(base, state=REFUSED, reason=str(error))
+    except UnreadableFile as error:
+        text = str(error)
+        found = replace(base, reason=text if text.startswith(file.path) else f"{file.path}: {text}")
+    except OSError as error:
+        found = replace(base, reason=f"{file.path}: it cannot be read ({error.strerror or error})")
+    except MemoryError:
+        found = replace(base, state=REFUSED, reason=f"{file.path}: not enough memory to read it")
+    except Exception as error:  # a bug with one file must not affect the others
+        found = replace(base, reason=f"{file.path}: internal error in Opscope ({error!r})")
+    else:
+        counts = {name: rows.num_rows for name, rows in tables.items()}
+        found = replace(
+            base,
+            state=DONE if tables else KEPT,
+            key=key,
+            rows=counts,
+            problems=counts.get(PROBLEMS.name, 0),
+        )
+        return replace(found, seconds=time.perf_counter() - started), tables
+    return replace(found, seconds=time.perf_counter() - started), {}
+
+
+def _made(unit: Unit, options: Options) -> tuple[str, dict[str, pa.Table]]:
+    profile = unit.profile
+    pattern = None if options.pattern is None else PathPattern(options.pattern)
+    sidecar = None if profile.sidecar is None else profile.sidecar.path
+    where = dimensions_of(profile.file.relative, sidecar, pattern, unit.label)
+    records = _records(profile.records)
+    with _local(profile.file) as path:
+        digest = _sha256(path)
+        key = _key(digest, records.digests, where)
+        names = [name for name in options.tables if name not in unit.known.get(key, ())]
+        if not names:
+            return key, {}
+        trace = open_file(path)
+        if not isinstance(trace, Trace):
+            raise UnreadableFile(profile.file.path, "this is no profile: it has no times")
+        if path != profile.file.path:
+            trace = replace(trace, path=profile.file.path)
+        space = copy.copy(records.workspace)
+        space.add(trace)
+        rows = ProfileRows(space)
+        keys = {"key": key, "device": where.device, "build": where.build, "model": where.model}
+        tables: dict[str, pa.Table] = {}
+        for name in names:
+            if name == FILES.name:
+                found = _file_rows(unit, where, digest, records, rows)
+            elif name == PROBLEMS.name:
+                found = problem_rows(_problems(unit, where, records, rows))
+            else:
+                found = rows.of(name)
+            tables[name] = arrow_table(TABLES[name], keys, found)
+    return key, tables
+
+
+def _file_rows(
+    unit: Unit, where: Dimensions, digest: str, records: _Records, rows: ProfileRows
+) -> Rows:
+    facts: dict[str, Any] = {
+        "tags": tags_text(where.tags),
+        "source": unit.profile.file.path,
+        "sha256": digest,
+        "size": unit.profile.file.size,
+        "records": json.dumps(list(records.digests)),
+        **rows.file_facts(),
+    }
+    facts["record"] = records.paths.get(facts["record"], facts["record"])
+    return {name: [value] for name, value in facts.items()}
+
+
+def _problems(
+    unit: Unit, where: Dimensions, records: _Records, rows: ProfileRows
+) -> list[tuple[str, str, Problem]]:
+    file, sidecar = unit.profile.file.path, unit.profile.sidecar
+    place = file if sidecar is None else sidecar.path
+    found = [("labels", place, Problem(kind, 1, first)) for kind, first in where.problems]
+    found += [("record", path, Problem(text, 1, "")) for path, text in records.unreadable]
+    if unit.profile.note:
+        found.append(("link", file, Problem(unit.profile.note, 1, "")))
+    for about, path, problem in rows.problems():
+        found.append((about, records.paths.get(path, path), problem))
+    return found
+
+
+def _key(digest: str, records: tuple[str, ...], where: Dimensions) -> str:
+    schemas: dict[str, int] = {name: table.schema for name, table in TABLES.items()}
+    made_of = [digest, list(records), where.identity(), schemas]
+    return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def _local(file: FoundFile) -> Iterator[str]:
+    """The path of a file on this machine; a file at a URL is downloaded for the block."""
+    if not is_url(file.path):
+        yield file.path
+        return
+    try:
+        with local_copy(file.path) as path:
+            yield path
+    except (ImportError, ValueError) as error:
+        raise UnreadableFile(file.path, f"it cannot be downloaded ({error})") from error
+
+
+def _sha256(path: str) -> str:
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            found.update(block)
+    return found.hexdigest()
+
+
+# -- records ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """A workspace with the records of a profile.
+
+    digests: sorted. unreadable: (path, reason). paths: of programs in the workspace -> of the files
+    next to the profile, which have the same names and contents.
+    """
+
+    workspace: Workspace
+    digests: tuple[str, ...]
+    unreadable: tuple[tuple[str, str], ...]
+    paths: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What files of some names and contents are: read once, wherever copies of them are."""
+
+    workspace: Workspace
+    paths: tuple[str, ...]
+    unreadable: tuple[tuple[int, str], ...]
+    size: int
+
+
+_digests: dict[FoundFile, str] = {}
+_cache: OrderedDict[tuple[tuple[str, str], ...], _Read] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _records(files: tuple[FoundFile, ...]) -> _Records:
+    """Return the records of a profile; a worker reads equal ones once. Raises OSError."""
+    with _lock:
+        if len(_digests) > _MOST_DIGESTS:
+            _digests.clear()
+        for file in files:
+            if file not in _digests:
+                with _local(file) as path:
+                    _digests[file] = _sha256(path)
+        key = tuple((file.name, _digests[file]) for file in files)
+        if key not in _cache:
+            _cache[key] = _read_records(files)
+            while len(_cache) > 1 and sum(one.size for one in _cache.values()) > _KEPT_BYTES:
+                _cache.popitem(last=False)
+        _cache.move_to_end(key)
+        read = _cache[key]
+    own = [file.path for file in files]
+    return _Records(
+        read.workspace,
+        tuple(sorted(digest for _, digest in key)),
+        tuple((own[i], reason) for i, reason in read.unreadable),
+        dict(zip(read.paths, own, strict=True)),
+    )
+
+
+def _read_records(files: tuple[FoundFile, ...]) -> _Read:
+    space = Workspace()
+    unreadable: list[tuple[int, str]] = []
+    for number, file in enumerate(files):
+        try:
+            with _local(file) as path:
+                item: Trace | Program | Executable = open_file(path)
+            if isinstance(item, Trace):
+                unreadable.append((number, f"{file.name}: this is no ETRecord"))
+            else:
+                space.add(item if path == file.path else replace(item, path=file.path))
+        except (UnreadableFile, OSError) as error:
+            # Without the folder, which is that of the copy that was read.
+            unreadable.append((number, str(error).replace(file.path, file.name)))
+    size = sum(file.size for file in files)
+    return _Read(space, tuple(file.path for file in files), tuple(unreadable), size)
