@@ -10,6 +10,7 @@ from viewer.cli import batch_export, main
 from viewer.cli.batch_export import ENDED, plan, run
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import no_progress
+from viewer.fleet.sources import MOST_RECORDS
 from viewer.workspace.exports import prepare
 from viewer.workspace.workspace import Workspace
 
@@ -111,7 +112,7 @@ def test_the_record_of_its_own_name_comes_before_all_others(tmp_path):
     (tmp_path / "a.etrecord").unlink()
     (task,) = plan(str(tmp_path), str(tmp_path / "out"), ".csv").tasks
     assert [os.path.basename(path) for path in task.records] == ["b.etrecord", "c.etrecord"]
-    for number in range(batch_export.MOST_RECORDS):
+    for number in range(MOST_RECORDS):
         shutil.copy(RECORD, tmp_path / f"more{number}.etrecord")
     (task,) = plan(str(tmp_path), str(tmp_path / "out"), ".csv").tasks
     assert task.records == ()

@@ -1,28 +1,27 @@
 """Exports every profile of a folder in parallel: `opscope export --jobs N FOLDER -o OUT`.
 
-Each profile is written by a worker process, together with the ETRecords in its folder: the one with
-its name, otherwise all of them if they are few, linked by match as in the window. A failure is
-reported and stops nothing else, not even a file that crashes its worker. The workers share the
-memory budget evenly; a profile that needs more than that is written alone, at the end. No Qt.
+`viewer.fleet` finds the profiles with their ETRecords, and runs a task for each in a process. A
+failure is reported and stops nothing else, not even a file that crashes its worker. The workers
+share the memory budget evenly; a profile that needs more is written alone, at the end. No Qt.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from viewer.cli.arguments import internal_error
-from viewer.codecs.atomic_file import is_same_file, mark_parts, remove_parts
+from viewer.codecs.atomic_file import remove_parts
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
-from viewer.formats import HEAD_SIZE, choose, open_file
+from viewer.fleet.engines.engine import undivided
+from viewer.fleet.engines.local import LocalProcesses
+from viewer.fleet.sources import find_profiles
+from viewer.formats import open_file
 from viewer.formats.memory import retain_freed
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
@@ -30,11 +29,7 @@ from viewer.program.program import Program
 from viewer.workspace.exports import NothingToExport, export
 from viewer.workspace.workspace import Workspace
 
-# ETRecords of other names to try for a profile; each is read and compared with it.
-MOST_RECORDS = 8
 _KEPT_RECORDS = 8  # cache size per process, since the profiles of a folder share them
-# With these extensions, an unreadable file is a failure; otherwise it is not a profile.
-_SURELY = (".etdp", ".etdump", ".pftrace")
 ENDED = "its worker process crashed; the file may be damaged, or too large for the memory"
 
 
@@ -83,63 +78,23 @@ def plan(folder: str, out: str, suffix: str) -> Plan:
     Targets have the same relative paths below `out` as the profiles below `folder`. If two would be
     equal, they keep the extensions of their profiles. Files in `out` are ignored.
     """
-    profiles: list[str] = []
-    records: dict[str, list[str]] = {}
-    unreadable, others = [], 0
-    for path in _files(folder, out):
-        try:
-            with open(path, "rb") as file:
-                kind = choose(file.read(HEAD_SIZE), path)
-        except UnreadableFile as error:
-            if path.lower().endswith(_SURELY):
-                unreadable.append(str(error))
-            else:
-                others += 1
-            continue
-        except OSError as error:
-            unreadable.append(f"{path}: it cannot be read ({error.strerror})")
-            continue
-        if kind.kind == "trace":
-            profiles.append(path)
-        elif path.lower().endswith(kind.suffixes) and kind.name != "Python source":
-            records.setdefault(os.path.dirname(path), []).append(path)
-    preferred = [_target(folder, out, path, suffix) for path in profiles]
-    target_counts = Counter(os.path.normcase(target) for target in preferred)
+    found = find_profiles([folder], leave_out=out)
+    preferred = [_target(out, os.path.splitext(p.file.relative)[0], suffix) for p in found.profiles]
+    target_counts = Counter(map(os.path.normcase, preferred))
     tasks = []
-    for path, target in zip(profiles, preferred, strict=True):
+    for profile, target in zip(found.profiles, preferred, strict=True):
         if target_counts[os.path.normcase(target)] > 1:
-            target = os.path.join(out, os.path.relpath(path, folder)) + suffix
-        chosen, note = _records_of(path, records.get(os.path.dirname(path), ()))
-        tasks.append(ExportTask(path, chosen, target, note))
-    return Plan(tuple(tasks), tuple(unreadable), others)
-
-
-def _files(folder: str, out: str) -> Iterable[str]:
-    """Yield regular files below a folder, by name, except those in `out` and hidden ones."""
-    for place, inside, names in os.walk(folder):
-        inside[:] = sorted(
-            name
-            for name in inside
-            if not name.startswith(".") and not is_same_file(os.path.join(place, name), out)
+            target = _target(out, profile.file.relative, suffix)
+        path = os.path.join(folder, profile.file.relative)
+        records = tuple(
+            os.path.join(os.path.dirname(path), record.name) for record in profile.records
         )
-        for name in sorted(names):
-            path = os.path.join(place, name)
-            if not name.startswith(".") and os.path.isfile(path):
-                yield path
+        tasks.append(ExportTask(path, records, target, profile.note))
+    return Plan(tuple(tasks), tuple(reason for _, reason in found.unreadable), found.others)
 
 
-def _target(folder: str, out: str, path: str, suffix: str) -> str:
-    stem = os.path.splitext(os.path.relpath(path, folder))[0]
-    return os.path.join(out, stem) + suffix
-
-
-def _records_of(profile: str, nearby: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Return the ETRecord of a profile's own name, else all in its folder; or why none."""
-    stem = os.path.splitext(os.path.basename(profile))[0]
-    own = [path for path in nearby if os.path.splitext(os.path.basename(path))[0] == stem]
-    if own or len(nearby) <= MOST_RECORDS:
-        return tuple(own or nearby), ""
-    return (), f"not linked: none of the {len(nearby)} ETRecords in its folder has its name"
+def _target(out: str, relative: str, suffix: str) -> str:
+    return os.path.join(out, *relative.split("/")) + suffix
 
 
 def run(
@@ -158,75 +113,38 @@ def run(
     function that a worker process runs on a task, `write` by default; it must be a module-level
     function.
     """
-    work = work or write
     mark = secrets.token_hex(8)
     found: dict[ExportTask, Outcome] = {}
     large: list[ExportTask] = []
+    on_task = partial(_on_task, work or write, table, by, raw)
 
-    def take(outcome: Outcome) -> None:
-        found[outcome.task] = outcome
-        told(outcome)
+    def run_all(some: Sequence[ExportTask], count: int, *, is_last: bool) -> int:
+        """Run tasks; returns how often a worker crashed."""
+        count = min(count, max(len(some), 1))
+        workers = LocalProcesses(count, BUDGET.available() // count, mark)
+        try:
+            for task, result in workers.run(some, on_task, undivided):
+                if result is not None and result.too_large and not is_last:
+                    large.append(task)
+                    continue
+                outcome = result or Outcome(task, failure=f"{task.profile}: {ENDED}")
+                found[task] = outcome
+                told(outcome)
+        finally:
+            workers.close()
+        return workers.crashes
 
-    def take_or_repeat(outcome: Outcome) -> None:
-        if outcome.too_large:
-            large.append(outcome.task)
-        else:
-            take(outcome)
-
-    run_all = partial(_run, table=table, by=by, raw=raw, work=work, mark=mark)
-    lost = run_all(tasks, jobs, take=take_or_repeat if jobs > 1 else take)
+    crashes = run_all(tasks, jobs, is_last=jobs == 1)
     # Workers share the memory; alone, a task may use all of it.
-    lost += run_all(large, 1, take=take) if large else []
-    # A task crashed its process and thereby broke the pool: rerunning each alone finds out which.
-    for task in lost:
-        if run_all([task], 1, take=take):
-            take(Outcome(task, failure=f"{task.profile}: {ENDED}"))
-    if lost:
+    crashes += run_all(large, 1, is_last=True) if large else 0
+    if crashes:
         for folder in {os.path.dirname(task.target) for task in tasks}:
             remove_parts(folder, mark)
     return [found[task] for task in tasks]
 
 
-def _run(
-    tasks: Sequence[ExportTask],
-    jobs: int,
-    *,
-    table: str,
-    by: str | None,
-    raw: bool,
-    take: Callable[[Outcome], None],
-    work: Work,
-    mark: str,
-) -> list[ExportTask]:
-    """Run tasks in a process pool; return those that did not finish because the pool broke."""
-    spawn = multiprocessing.get_context("spawn")  # forking with Qt or threads is unsafe
-    lost: list[ExportTask] = []
-    count = min(jobs, max(len(tasks), 1))
-    start = (mark, BUDGET.available() // count)
-    with ProcessPoolExecutor(count, spawn, initializer=_begin, initargs=start) as pool:
-        pending: dict[Future[Outcome], ExportTask] = {}
-        try:
-            for task in tasks:
-                pending[pool.submit(work, task, table, by, raw)] = task
-        except BrokenProcessPool:
-            pass
-        lost += tasks[len(pending) :]
-        try:
-            for future in as_completed(pending):
-                try:
-                    take(future.result())
-                except BrokenProcessPool:
-                    lost.append(pending[future])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [task for task in tasks if task in set(lost)]
-
-
-def _begin(mark: str, most: int) -> None:
-    """Prepare a worker process, which may use `most` bytes of memory."""
-    mark_parts(mark)
-    BUDGET.limit(most)
+def _on_task(work: Work, table: str, by: str | None, raw: bool, task: ExportTask) -> Outcome:
+    return work(task, table, by, raw)
 
 
 def write(task: ExportTask, table: str, by: str | None, raw: bool) -> Outcome:

@@ -33,8 +33,11 @@ _PROGRAMS = ("subprocess", "QProcess", "multiprocessing", "ProcessPoolExecutor")
 ALLOWED = {
     ("viewer/gui/window/files/source_editor.py", "QProcess"): "opens a line in the user's editor",
     ("viewer/api/profile.py", "subprocess"): "starts the window of Opscope (Profile.show)",
-    ("viewer/cli/batch_export.py", "multiprocessing"): "exports files at the same time (--jobs)",
-    ("viewer/cli/batch_export.py", "ProcessPoolExecutor"): "exports files at the same time",
+    (
+        "viewer/fleet/engines/local.py",
+        "multiprocessing",
+    ): "reads and exports files at the same time",
+    ("viewer/fleet/engines/local.py", "ProcessPoolExecutor"): "the same",
 }
 
 

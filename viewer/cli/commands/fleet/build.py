@@ -19,7 +19,7 @@ from viewer.fleet.schemas import ALWAYS, DEFAULT_TABLES, TABLES
 from viewer.fleet.sources import NoSource
 from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 from viewer.model.text import bytes_text
-from viewer.model.times import counted
+from viewer.model.times import counted, group_digits
 
 if TYPE_CHECKING:
     from viewer.fleet.build import Progress
@@ -213,8 +213,8 @@ class _Shown:
 
 def _summary(progress: Progress, lake: str) -> str:
     states = progress.states
-    parts = [f"{lake}: {states[DONE]} of {counted(progress.total, 'profile')} added"]
-    parts += [f"{states[KEPT]} kept"] if states[KEPT] else []
-    parts += [f"{progress.failed} failed"] if progress.failed else []
+    parts = [f"{lake}: {group_digits(states[DONE])} of {counted(progress.total, 'profile')} added"]
+    parts += [f"{group_digits(states[KEPT])} kept"] if states[KEPT] else []
+    parts += [f"{group_digits(progress.failed)} failed"] if progress.failed else []
     parts += [f"{counted(progress.others, 'other file')} skipped"] if progress.others else []
     return ", ".join(parts)

@@ -11,7 +11,7 @@ from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.schemas import TABLES
 from viewer.fleet.unit_outcome import FAILED, REFUSED
 from viewer.model.text import bytes_text, one_line
-from viewer.model.times import counted
+from viewer.model.times import counted, group_digits
 
 _MOST_SHOWN = 20
 
@@ -64,7 +64,9 @@ def _text(facts: dict[str, object]) -> str:
     profiles, tables = facts["profiles"], facts["tables"]
     assert isinstance(profiles, dict)
     assert isinstance(tables, dict)
-    states = ", ".join(f"{count} {state}" for state, count in sorted(profiles.items()))
+    states = ", ".join(
+        f"{group_digits(count)} {state}" for state, count in sorted(profiles.items())
+    )
     lines = [f"{facts['lake']}: {counted(sum(profiles.values()), 'profile')} ({states or 'none'})"]
     for name, own in tables.items():
         if own["files"] or own["missing_files"]:
