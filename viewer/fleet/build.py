@@ -110,18 +110,19 @@ class _Build:
         self._again: list[Batch] = []
 
     def run(self, engine: Callable[[int], Engine]) -> Progress:
+        units = self._lake.read().units
         found = find_profiles(
             self._given.sources,
             records=self._given.records,
             leave_out=self._lake.path,
-            known=self._lake.read().units,
+            known={source for source, one in units.items() if one.state in (DONE, KEPT)},
         )
         self._session.append([build_line(self._session.id, {"tables": list(self._options.tables)})])
         self.progress.total = len(found.profiles) + len(found.unreadable)
         self.progress.others = found.others
-        units = self._to_read(found)
+        to_read = self._to_read(found)
         self._told(self.progress, None)
-        batches = list(self._batches(units))
+        batches = list(self._batches(to_read))
         if self._session.has_company:  # builds of one source meet in the middle
             batches.reverse()
         if batches:

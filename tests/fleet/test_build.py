@@ -1,0 +1,227 @@
+"""A build: what it writes, what it keeps, and what is left when it is killed at any point."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from tests.builders.fleet_dumps import RECORDED, Template
+from tests.builders.lakes import (
+    POISON,
+    built,
+    check_whole,
+    command,
+    environment,
+    rows,
+    sources_of,
+    work_with_poison,
+)
+from tests.paths import DATA
+from viewer.fleet.engines.local import LocalProcesses
+from viewer.fleet.lake import Lake, LakeSession, UnusableLake
+from viewer.fleet.manifest import ManifestWriter
+from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED
+
+
+def test_a_fleet_becomes_tables(expected):
+    files = expected["files"]
+    assert len(files) == 24
+    assert {row[1:4] for row in files} >= {("device0", "build0", "model0")}
+    linked = {row[3]: (row[-3], row[-4]) for row in files}
+    assert all(linked > 0 for linked, _ in linked.values())
+    assert len(expected["operators"]) > 100
+    assert len(expected["inferences"]) > len(files)
+
+
+def test_processes_write_the_same_rows_as_one(fleet, expected, tmp_path, small_batches):
+    progress = built(tmp_path / "lake", fleet, engine=lambda _: LocalProcesses(2))
+    assert progress.states == {DONE: 24}
+    assert rows(tmp_path / "lake") == expected
+    check_whole(tmp_path / "lake", 24)
+
+
+def test_a_second_build_keeps_everything_and_writes_no_rows(fleet, tmp_path):
+    lake = tmp_path / "lake"
+    built(lake, fleet)
+    before = {p: p.stat().st_mtime_ns for p in lake.glob("table=*/**/*.parquet")}
+    assert built(lake, fleet).states == {KEPT: 24}
+    assert {p: p.stat().st_mtime_ns for p in lake.glob("table=*/**/*.parquet")} == before
+
+
+def test_more_tables_are_added_to_a_lake(fleet, expected, tmp_path):
+    lake = tmp_path / "lake"
+    built(lake, fleet, tables=("operators",))
+    assert built(lake, fleet).states == {DONE: 24}
+    assert rows(lake) == expected
+    check_whole(lake, 24)
+
+
+@pytest.fixture
+def copied(fleet, tmp_path):
+    """A fleet of four profiles to change."""
+    folder = tmp_path / "copied"
+    shutil.copytree(fleet / "build0" / "device0", folder / "build0" / "device0")
+    return folder
+
+
+def test_a_touched_file_is_kept_by_its_content(copied, tmp_path):
+    lake = tmp_path / "lake"
+    built(lake, copied)
+    for path in copied.rglob("*.etdp"):
+        os.utime(path, (1, 1))
+    assert built(lake, copied).states == {KEPT: 4}
+    assert built(lake, copied).states == {KEPT: 4}
+    check_whole(lake, 4)
+
+
+def test_a_copy_of_a_profile_has_no_rows_of_its_own(copied, tmp_path, small_batches):
+    lake = tmp_path / "lake"
+    first = next(copied.rglob("*.etdp"))
+    shutil.copy(first, first.with_name("copy.etdp"))
+    assert built(lake, copied).states == {DONE: 4, KEPT: 1}
+    assert built(lake, copied).states == {KEPT: 5}
+    check_whole(lake, 4)
+
+
+def test_a_changed_profile_replaces_its_old_rows(copied, tmp_path):
+    lake = tmp_path / "lake"
+    built(lake, copied)
+    (changed,) = (copied / "build0" / "device0" / "model0").glob("*.etdp")
+    changed.write_bytes(Template.of(RECORDED[0][0]).variant(3.0, 9))
+    assert built(lake, copied).states == {KEPT: 3, DONE: 1}
+    assert len(rows(lake)["files"]) == 4
+    assert len(Lake(str(lake)).read().outdated) == 1
+
+
+def test_a_broken_file_is_tried_again_but_not_with_resume(copied, tmp_path):
+    lake = tmp_path / "lake"
+    shutil.copy(DATA / "etdump" / "BAD_truncated.etdp", copied / "broken.etdp")
+    (copied / "empty.etdp").touch()
+    failures = []
+    progress = built(lake, copied, told=lambda _, outcome: failures.append(outcome))
+    assert progress.states == {DONE: 4, FAILED: 2}
+    reasons = [one.reason for one in failures if one and one.reason]
+    assert any("broken.etdp (byte" in reason for reason in reasons)
+    failures.clear()
+    built(lake, copied, resume=True, told=lambda _, outcome: failures.append(outcome))
+    assert failures == [None]
+    again = built(lake, copied)
+    assert again.states == {KEPT: 4, FAILED: 2}
+    shutil.copy(next(copied.rglob("run*.etdp")), copied / "empty.etdp")
+    assert built(lake, copied, resume=True).states == {KEPT: 4, FAILED: 1, DONE: 1}
+
+
+def test_a_file_that_ends_its_process_is_set_aside_alone(copied, tmp_path, monkeypatch):
+    monkeypatch.setattr("viewer.fleet.build.work", work_with_poison)
+    first = next(copied.rglob("*.etdp"))
+    shutil.copy(first, first.with_name(f"{POISON}.etdp"))
+    told = []
+    progress = built(
+        tmp_path / "lake",
+        copied,
+        engine=lambda _: LocalProcesses(2),
+        told=lambda _, outcome: told.append(outcome),
+    )
+    assert progress.states == {DONE: 4, REFUSED: 1}
+    (refused,) = [one for one in told if one and one.state == REFUSED]
+    assert refused.source.endswith(f"{POISON}.etdp")
+    assert "it crashed its worker twice" in refused.reason
+    check_whole(tmp_path / "lake", 4)
+
+
+def test_a_lost_file_is_written_again(fleet, expected, tmp_path, small_batches):
+    lake = tmp_path / "lake"
+    built(lake, fleet)
+    sorted(lake.glob("table=operators/**/*.parquet"))[3].unlink()
+    sorted(lake.glob("table=files/**/*.parquet"))[5].unlink()
+    assert built(lake, fleet).states == {KEPT: 20, DONE: 4}
+    assert rows(lake) == expected
+    assert built(lake, fleet).states == {KEPT: 24}
+
+
+def test_a_folder_with_other_files_is_not_taken_for_a_lake(fleet, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UnusableLake, match="has other files"):
+        built(tmp_path, fleet)
+
+
+# -- killed at any point ---------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """As SIGKILL: nothing that follows happens."""
+
+
+# A build of two batches with four tables each changes the disk so often: its start, for each batch
+# the manifest and the files, and its end.
+CHANGES = 1 + 2 * (1 + 4) + 1
+
+
+def _killed_at(monkeypatch, point: int) -> None:
+    """Kill a driver at one of its changes of the disk: in the middle of a write, before others."""
+    left = [point]
+
+    def is_now() -> bool:
+        left[0] -= 1
+        return left[0] == 0
+
+    write, rename = ManifestWriter.append, os.replace
+
+    def torn(self, lines):
+        if is_now():
+            data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+            os.write(self._descriptor, data[: len(data) // 2])
+            raise Killed
+        write(self, lines)
+
+    def never(*paths):
+        if is_now():
+            raise Killed
+        rename(*paths)
+
+    monkeypatch.setattr(ManifestWriter, "append", torn)
+    monkeypatch.setattr("viewer.fleet.lake.os.replace", never)
+    monkeypatch.setattr(LakeSession, "close", lambda self: self._owner.release())
+
+
+@pytest.mark.parametrize("point", range(1, CHANGES + 1))
+def test_nothing_is_lost_or_doubled_wherever_the_driver_is_killed(
+    copied, tmp_path, monkeypatch, point, small_batches
+):
+    lake = tmp_path / "lake"
+    with monkeypatch.context() as patched:
+        _killed_at(patched, point)
+        with pytest.raises(Killed):
+            built(lake, copied)
+    built(lake, copied)
+    whole = tmp_path / "whole"
+    built(whole, copied)
+    assert rows(lake) == rows(whole)
+    check_whole(lake, 4)
+    assert built(lake, copied).states == {KEPT: 4}
+
+
+def test_a_killed_process_and_two_builds_at_once(fleet, expected, tmp_path):
+    lake = tmp_path / "lake"
+    pattern = "{build}/{device}/{model}/{name}.etdp"
+    arguments = command("fleet", "build", fleet, "-o", lake, "--jobs", 1, "--from-path", pattern)
+    killed = subprocess.Popen(
+        [*arguments, "--json-progress"], stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert killed.stderr is not None
+    for line in killed.stderr:
+        if '"done": 0' not in line and '"done"' in line:
+            killed.send_signal(signal.SIGKILL)
+            break
+    killed.wait(20)
+    killed.stderr.close()
+    assert killed.returncode == -signal.SIGKILL
+    two = [subprocess.Popen(arguments, stdout=subprocess.PIPE, env=environment()) for _ in "ab"]
+    out = [one.communicate(timeout=60)[0].decode() for one in two]
+    assert [one.returncode for one in two] == [0, 0], out
+    assert rows(lake) == expected
+    check_whole(lake, 24)
+    assert sources_of(lake) == sorted(path.name for path in fleet.rglob("*.etdp"))
