@@ -106,7 +106,7 @@ class Manifest:
     def has_rows(self, key: str) -> bool:
         """Whether any file still has rows of a profile."""
         return any(
-            self.is_in(key, batch, table)
+            table in self.batches[batch] and self.is_in(key, batch, table)
             for table, batches in self.tables.get(key, {}).items()
             for batch in batches
         )

@@ -90,7 +90,7 @@ KEYS = (
 
 OPERATORS = LakeTable(
     "operators",
-    "an operator of a profile's ETRecord, with its cost in the whole profile without warm-up",
+    "an operator of a profile's ETRecord, with its cost in all inferences that finished",
     (
         *KEYS,
         LakeColumn("method", TEXT, "Method of the model"),
@@ -109,8 +109,8 @@ OPERATORS = LakeTable(
         LakeColumn("slices", INT, "Number of slices that are linked to it alone"),
         LakeColumn("shared_groups", TEXT, "Groups that share slices, as a JSON list of numbers"),
         LakeColumn("shared_group_ns", TEXT, "Time of each of these groups, as a JSON list", "ns"),
-        LakeColumn("inferences", INT, "Number of inferences in the profile that finished"),
-        LakeColumn("warm_up_inferences", INT, "How many of these warm up, and are left out"),
+        LakeColumn("inferences", INT, "Number of inferences that the times cover"),
+        LakeColumn("warm_up_inferences", INT, "How many of these warm up"),
     ),
 )
 

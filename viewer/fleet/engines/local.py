@@ -54,6 +54,8 @@ class LocalProcesses:
                 except BrokenProcessPool:
                     suspects.append(task)
                     break
+            if not running and not suspects:
+                break
             if running:
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
@@ -76,8 +78,6 @@ class LocalProcesses:
                         suspects.append(task)
                 running.clear()
                 yield from self._each_alone(suspects, work, divided)
-            elif not running:
-                break
 
     def _each_alone(
         self,

@@ -1,0 +1,105 @@
+"""Which profiles a source has, and what belongs to each."""
+
+import os
+import shutil
+
+import pytest
+
+from tests.paths import DATA, ROOT
+from viewer.fleet.sources import MOST_RECORDS, NoSource, find_profiles
+
+DUMP = DATA / "etdump" / "demo_portable_x3.etdp"
+RECORD = DATA / "etrecord" / "demo_portable.etrecord"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "in"
+    (made / "deep").mkdir(parents=True)
+    shutil.copy(DUMP, made / "a.etdp")
+    shutil.copy(DUMP, made / "deep" / "b.etdp")
+    shutil.copy(RECORD, made / "model.etrecord")
+    (made / "run.json").write_text("{}")
+    (made / "deep" / "b.run.json").write_text("{}")
+    (made / "notes.txt").write_text("none")
+    return made
+
+
+def facts(found):
+    return {
+        one.file.relative: (
+            [os.path.basename(record.path) for record in one.records],
+            one.sidecar and one.sidecar.name,
+        )
+        for one in found.profiles
+    }
+
+
+def test_profiles_with_records_and_sidecars(folder):
+    found = find_profiles([str(folder)])
+    assert facts(found) == {
+        "a.etdp": (["model.etrecord"], "run.json"),
+        "deep/b.etdp": ([], "b.run.json"),
+    }
+    assert (found.others, found.unreadable) == (3, ())
+
+
+def test_a_folder_of_records_is_for_all_profiles(folder):
+    found = find_profiles([str(folder / "deep")], records=str(folder))
+    assert facts(found)["b.etdp"][0] == ["model.etrecord"]
+    with pytest.raises(NoSource, match="no ETRecord or program"):
+        find_profiles([str(folder)], records=str(folder / "deep"))
+
+
+def test_many_records_of_other_names_are_a_note(folder):
+    for number in range(MOST_RECORDS):
+        shutil.copy(RECORD, folder / f"other{number}.etrecord")
+    (one,) = [p for p in find_profiles([str(folder)]).profiles if p.file.relative == "a.etdp"]
+    assert (one.records, "none of the 9 ETRecords" in one.note) == ((), True)
+
+
+def test_hidden_files_links_to_folders_and_pipes_are_left_out(folder):
+    shutil.copy(DUMP, folder / ".hidden.etdp")
+    (folder / "again").symlink_to(folder / "deep")
+    os.mkfifo(folder / "pipe.etdp")
+    assert len(find_profiles([str(folder)]).profiles) == 2
+
+
+def test_a_file_and_its_folder_are_one_profile(folder):
+    assert len(find_profiles([str(folder), str(folder / "a.etdp")]).profiles) == 2
+    assert find_profiles([str(folder)], leave_out=str(folder / "deep")).profiles[0].file.size > 0
+
+
+def test_broken_files_are_named_and_missing_sources_are_errors(folder):
+    (folder / "broken.etdp").write_bytes(b"nothing")
+    ((file, reason),) = find_profiles([str(folder)]).unreadable
+    assert (file.name, "broken.etdp" in reason) == ("broken.etdp", True)
+    with pytest.raises(NoSource, match="no such file or folder"):
+        find_profiles([str(folder / "missing")])
+    with pytest.raises(NoSource, match="cannot be listed"):
+        find_profiles(["nowhere://bucket"])
+
+
+def test_urls_are_listed_as_folders_are(folder):
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.put(f"{folder}/", "/listed/", recursive=True)
+    found = find_profiles(["memory://listed"])
+    assert (
+        facts(found)
+        == facts(find_profiles([f"file://{folder}"]))
+        == {
+            "a.etdp": (["model.etrecord"], "run.json"),
+            "deep/b.etdp": ([], "b.run.json"),
+        }
+    )
+    assert [p.file.path for p in found.profiles] == [
+        "memory:///listed/a.etdp", "memory:///listed/deep/b.etdp",
+    ]  # fmt: skip
+    memory.rm("/listed", recursive=True)
+
+
+def test_samples_are_profiles():
+    found = find_profiles([str(ROOT / "resources" / "samples" / "attention_xnnpack")])
+    assert [record.name for record in found.profiles[0].records] == ["attn_teal_xnnpack.etrecord"]
