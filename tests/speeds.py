@@ -21,6 +21,7 @@ SLOW_PLACES = tuple(
     for place in (
         "bench",
         "cli/test_batch_export.py",
+        "fleet",
         "packaging/test_bundle.py",
         "peers",
         "render/test_fidelity.py",

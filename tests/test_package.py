@@ -29,7 +29,7 @@ WIDE_FOLDERS = {
 }
 
 # READMEs with more than a few lines, and how many they may have.
-LONG_READMES = {"viewer": 90, "viewer/formats": 90}
+LONG_READMES = {"viewer": 91, "viewer/fleet": 40, "viewer/formats": 90}
 
 # Tests of no single module: folders, and files with what they are about.
 TESTS_OF_MANY = {
@@ -45,6 +45,8 @@ TESTS_OF_MANY = {
     "tests/gui/timeline/strips/test_monkey.py": "random use of several clocks",
     "tests/packaging": "the scripts and packages of `packaging`",
     "tests/peers": "answers beside those of other tools",
+    "tests/cli/commands/fleet": "subcommands of one lake, one after the other",
+    "tests/fleet/test_recipes.py": "the recipes of the help page, and the commands of the README",
     "tests/formats/test_choosing.py": "the registry of formats, in an `__init__.py`",
     "tests/formats/test_regress.py": "files of every format that once went wrong",
     "tests/formats/test_too_large.py": "files of every format that do not fit the memory",

@@ -10,7 +10,9 @@ from viewer.cli import COMMANDS, commands
 
 
 def test_every_command_has_a_module_and_every_module_a_command():
-    modules = {path.stem for path in Path(commands.__file__).parent.glob("*.py")}
+    folder = Path(commands.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py")}
+    modules |= {path.parent.name for path in folder.glob("*/__init__.py")}
     assert modules - {"__init__", "open_arms", "open_inputs"} == set(COMMANDS)
 
 

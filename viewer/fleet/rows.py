@@ -113,7 +113,7 @@ class ProfileRows:
     def _operators(self) -> Rows:
         if self.table.program is None:
             return {}
-        columns = costed_operator_columns(self.table, self.rate.ns_per_tick)
+        columns = costed_operator_columns(self.table, self.rate.ns_per_tick, self._costs)
         names = [c.name for c in TABLES["operators"].columns if c.name in columns]
         return {
             name: [None if value == "" else value for value in columns[name].tolist()]

@@ -1,5 +1,6 @@
 """A real scheduler with two workers over TCP, whose processes are killed."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -32,6 +33,7 @@ class Cluster:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=self.file.parent,
+            start_new_session=True,
             env=environment(
                 DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0",
                 DASK_DISTRIBUTED__WORKER__DAEMON="True",
@@ -54,9 +56,10 @@ class Cluster:
         return engine
 
     def end(self):
+        """Kill both, and the workers."""
         for process in (self.workers, self.scheduler):
-            process.terminate()
-        for process in (self.workers, self.scheduler):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait(20)
 
 

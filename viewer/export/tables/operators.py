@@ -48,7 +48,9 @@ def operator_columns(program: Program) -> Rows:
     return {name: text_array(values[name]) for name in OPERATOR_COLUMNS}
 
 
-def costed_operator_columns(table: LinkTable, ns_per_tick: Fraction) -> Rows:
+def costed_operator_columns(
+    table: LinkTable, ns_per_tick: Fraction, costs: Costs | None = None
+) -> Rows:
     """Return the same for the program of a linked trace, with the cost in the whole trace.
 
     own, kernel: ticks of slices of the operator alone, and of its kernels. shared: ticks of slices
@@ -56,7 +58,7 @@ def costed_operator_columns(table: LinkTable, ns_per_tick: Fraction) -> Rows:
     shared_groups: JSON list of numbers, the same in the rows of all operators that share slices;
     from 1 in each file, most expensive first. shared_group_ticks, shared_group_ns: JSON lists of
     the time of each of these groups. inferences: how many the costs cover, of which
-    warm_up_inferences warm up. Raises ValueError without a program.
+    warm_up_inferences warm up. costs: of the table, if known. Raises ValueError without a program.
     """
     program = table.program
     if program is None:
@@ -64,7 +66,7 @@ def costed_operator_columns(table: LinkTable, ns_per_tick: Fraction) -> Rows:
     count = len(program.operators)
     own, shared, kernel, slices = ([0] * count for _ in range(4))
     groups: list[dict[int, int]] = [{} for _ in range(count)]  # number -> ticks
-    rows_of_costs = Costs(table).rows()
+    rows_of_costs = (costs or Costs(table)).rows()
     shared_rows = (row for row in rows_of_costs if row.is_shared)
     for number, row in enumerate(shared_rows, start=1):
         for operator in row.operators:
