@@ -15,6 +15,7 @@ from tests.builders.lakes import (
     check_whole,
     command,
     environment,
+    files_on_disk,
     rows,
     sources_of,
     work_with_poison,
@@ -202,6 +203,33 @@ def test_nothing_is_lost_or_doubled_wherever_the_driver_is_killed(
     assert rows(lake) == rows(whole)
     check_whole(lake, 4)
     assert built(lake, copied).states == {KEPT: 4}
+
+
+def test_ctrl_c_ends_a_build_that_goes_on_later(fleet, expected, tmp_path):
+    lake = tmp_path / "lake"
+    pattern = "{build}/{device}/{model}/{name}.etdp"
+    arguments = command("fleet", "build", fleet, "-o", lake, "--jobs", 1, "--from-path", pattern)
+    stopped = subprocess.Popen(
+        [*arguments, "--json-progress"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert stopped.stderr is not None
+    for line in stopped.stderr:
+        if '"done": 0' not in line:
+            stopped.send_signal(signal.SIGINT)
+            break
+    _, err = stopped.communicate(timeout=30)
+    assert stopped.returncode == 1
+    assert "interrupted; build" in err
+    listed = {file.path for file in Lake(str(lake)).read().live_files()}
+    assert files_on_disk(lake) == listed
+    assert 0 < len(rows(lake)["files"]) < 24
+    built(lake, fleet, resume=True)
+    assert rows(lake) == expected
+    check_whole(lake, 24)
 
 
 def test_a_killed_process_and_two_builds_at_once(fleet, expected, tmp_path):

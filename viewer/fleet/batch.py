@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute
 from pyarrow import parquet
 
+from viewer import __version__
 from viewer.fleet.manifest import LakeFile
 from viewer.fleet.schemas import KEYS, TABLES
 from viewer.fleet.unit import Options, Unit, make_unit
@@ -40,11 +41,15 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The outcomes of the units in their order, and the files with the rows of those done."""
+    """The outcomes of the units in their order, and the files with the rows of those done.
+
+    version: of Opscope in the worker.
+    """
 
     name: str
     outcomes: tuple[UnitOutcome, ...]
     files: tuple[LakeFile, ...]
+    version: str = __version__
 
 
 def work(batch: Batch) -> BatchResult:

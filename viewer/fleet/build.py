@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from viewer import __version__
 from viewer.fleet.batch import MOST_BYTES, MOST_UNITS, Batch, BatchResult, divided, refused, work
-from viewer.fleet.engines.engine import Engine
+from viewer.fleet.engines.engine import Engine, EngineLost
 from viewer.fleet.lake import PARTS, Lake, LakeSession
 from viewer.fleet.manifest import build_line, unit_line
 from viewer.fleet.schemas import TABLES, chosen_tables
@@ -240,6 +241,11 @@ class _Build:
 
     def _take(self, batch: Batch, result: BatchResult) -> None:
         """Publish a batch. What another build published first is read again, and then kept."""
+        if result.version != __version__:
+            raise EngineLost(
+                f"a worker has Opscope {result.version}, and this is {__version__}: install the "
+                "same version there"
+            )
         done = [one for one in result.outcomes if one.state == DONE]
         if done and not self._session.publish(result.name, done, result.files):
             keys = {one.profile.file.path: one for one in batch.units}

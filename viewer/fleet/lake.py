@@ -202,9 +202,7 @@ class LakeSession:
             for path in manifest.replaced:
                 if manifest.path_of(path) in manifest.files and path in manifest.files:
                     self._remove(manifest.files[path])
-            for file in manifest.live_files():
-                if not os.path.exists(os.path.join(self.lake.path, file.path)):
-                    self._rename(file)
+            self._finish()
             self._lost = self.lake.lost()
         for entry in os.listdir(self._parts):
             if entry == self.id + _OWNER or not entry.endswith(_OWNER):
@@ -218,10 +216,18 @@ class LakeSession:
                 owner.remove()
 
     def close(self) -> None:
-        """End: remove the temporary folder."""
+        """End, also after Ctrl+C in the middle of `publish`: remove the temporary folder."""
         self._writer.close()
+        with contextlib.suppress(OSError, UnusableLake), self.lake.publishing():
+            self._finish()
         shutil.rmtree(self.folder, ignore_errors=True)
         self._owner.remove()
+
+    def _finish(self) -> None:
+        """Rename files of the manifest that are not in their places yet. Raises OSError."""
+        for file in self.lake.read().live_files():
+            if not os.path.exists(os.path.join(self.lake.path, file.path)):
+                self._rename(file)
 
     def _rename(self, file: LakeFile) -> None:
         source, target = (os.path.join(self.lake.path, one) for one in (file.part, file.path))

@@ -61,46 +61,64 @@ class DaskCluster:
         work: Callable[[Task], Result],
         divided: Callable[[Task], Sequence[Task]],
     ) -> Iterator[tuple[Task, Result | None]]:
-        """Yield tasks with their results as they complete; see `Engine`."""
-        from distributed import KilledWorker
+        """Yield tasks with their results as they complete; see `Engine`.
 
+        A worker that ends accuses all tasks that the scheduler gave it. So a task runs again with
+        the others first, and alone at the end, when nothing else can be the cause.
+        """
         rest = iter(tasks)
-        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         running: dict[str, tuple[Any, Task]] = {}
         again: list[Task] = []
-        crashed: set[int] = set()
+        accused: set[int] = set()
+        alone: list[Task] = []
+        ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+        def submit(task: Task) -> None:
+            future = self._client.submit(work, task, pure=False)
+            running[future.key] = future, task
+            future.add_done_callback(ended.put)
+
         while True:
             room = _AHEAD * max(self._threads(), 1) - len(running)
             chosen = [again.pop() for _ in range(min(room, len(again)))]
             chosen += islice(rest, max(room - len(chosen), 0))
             for task in chosen:
-                future = self._client.submit(work, task, pure=False)
-                running[future.key] = future, task
-                future.add_done_callback(ended.put)
+                submit(task)
+            is_alone = not running and bool(alone)
+            if is_alone:
+                submit(alone.pop())
             if not running:
                 break
             future = self._next(ended)
             if future.key not in running:
                 continue
             _, task = running.pop(future.key)
-            if future.status == "finished":
-                result = self._result(future)
-                yield task, result
-            elif future.status == "cancelled":
-                raise self._lost()
-            else:
-                error = future.exception()
-                if not isinstance(error, KilledWorker):
-                    raise _worker_error(error)
+            if not self._crashed(future):
+                yield task, self._result(future)
+            elif is_alone:
                 parts = divided(task)
-                if parts:
-                    again += parts
-                elif id(task) not in crashed:
-                    crashed.add(id(task))
-                    again.append(task)
-                else:
+                alone += parts
+                if not parts:
                     yield task, None
+            elif id(task) in accused:
+                alone.append(task)
+            else:
+                accused.add(id(task))
+                again.append(task)
             future.release()
+
+    def _crashed(self, future: Any) -> bool:
+        """Whether an ended task crashed its worker. Raises what else went wrong with it."""
+        from distributed import KilledWorker
+
+        if future.status == "cancelled":
+            raise self._lost()
+        if future.status == "finished":
+            return False
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            return True
+        raise _worker_error(error)
 
     def _result(self, future: Any) -> Any:
         try:
