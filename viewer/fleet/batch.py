@@ -17,7 +17,9 @@ import pyarrow.compute
 from pyarrow import parquet
 
 from viewer import __version__
+from viewer.fleet.arrow_rows import KeyedRows, arrow_table
 from viewer.fleet.manifest import LakeFile
+from viewer.fleet.rows import row_counts
 from viewer.fleet.schemas import KEYS, TABLES
 from viewer.fleet.unit import Options, Unit, make_unit
 from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED, UnitOutcome
@@ -88,7 +90,7 @@ class _Files:
         # Random too: a task can run again on another worker while this one still writes.
         self.name = f"{digest}-{secrets.token_hex(6)}"
         self.written: tuple[LakeFile, ...] = ()
-        self._waiting: dict[str, list[pa.Table]] = {}
+        self._waiting: dict[str, list[KeyedRows]] = {}
         self._writers: dict[str, parquet.ParquetWriter] = {}
         self._rows: dict[str, int] = {}
 
@@ -104,18 +106,17 @@ class _Files:
         if kind is None:
             self.written = tuple(self._finished(table) for table in self._writers)
 
-    def add(self, tables: dict[str, pa.Table]) -> None:
+    def add(self, tables: dict[str, KeyedRows]) -> None:
         """Add the tables of one profile."""
         for name, rows in tables.items():
-            if rows.num_rows:
+            if row_counts(rows[1]):
                 waiting = self._waiting.setdefault(name, [])
                 waiting.append(rows)
-                if sum(part.num_rows for part in waiting) >= _MOST_ROWS:
+                if sum(row_counts(part) for _, part in waiting) >= _MOST_ROWS:
                     self._flush(name)
 
     def _flush(self, table: str) -> None:
-        parts = self._waiting.pop(table)
-        rows = pa.concat_tables(parts).unify_dictionaries()
+        rows = arrow_table(TABLES[table], self._waiting.pop(table)).unify_dictionaries()
         rows = sorted_by_place(rows)
         if table not in self._writers:
             self._writers[table] = parquet_writer(self._part(table), rows.schema)

@@ -17,13 +17,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
-
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
-from viewer.fleet.arrow_rows import arrow_table
+from viewer.fleet.arrow_rows import KeyedRows
 from viewer.fleet.dimensions import Dimensions, PathPattern, dimensions_of
 from viewer.fleet.remote import local_copy
-from viewer.fleet.rows import ProfileRows, Rows, problem_rows, tags_text
+from viewer.fleet.rows import ProfileRows, Rows, problem_rows, row_counts, tags_text
 from viewer.fleet.schemas import FILES, PROBLEMS, TABLES
 from viewer.fleet.sources import FoundFile, FoundProfile, is_url
 from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
@@ -59,7 +57,7 @@ class Unit:
     known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def make_unit(unit: Unit, options: Options) -> tuple[UnitOutcome, dict[str, pa.Table]]:
+def make_unit(unit: Unit, options: Options) -> tuple[UnitOutcome, dict[str, KeyedRows]]:
     """Read a profile and return its outcome with its tables. Never raises an Exception."""
     started = time.perf_counter()
     file = unit.profile.file
@@ -78,7 +76,7 @@ def make_unit(unit: Unit, options: Options) -> tuple[UnitOutcome, dict[str, pa.T
     except Exception as error:  # a bug with one file must not affect the others
         found = replace(base, reason=f"{file.path}: internal error in Opscope ({error!r})")
     else:
-        counts = {name: rows.num_rows for name, rows in tables.items()}
+        counts = {name: row_counts(rows) for name, (_, rows) in tables.items()}
         found = replace(
             base,
             state=DONE if tables else KEPT,
@@ -90,7 +88,7 @@ def make_unit(unit: Unit, options: Options) -> tuple[UnitOutcome, dict[str, pa.T
     return replace(found, seconds=time.perf_counter() - started), {}
 
 
-def _made(unit: Unit, options: Options) -> tuple[str, dict[str, pa.Table]]:
+def _made(unit: Unit, options: Options) -> tuple[str, dict[str, KeyedRows]]:
     profile = unit.profile
     pattern = None if options.pattern is None else PathPattern(options.pattern)
     sidecar = None if profile.sidecar is None else profile.sidecar.path
@@ -111,7 +109,7 @@ def _made(unit: Unit, options: Options) -> tuple[str, dict[str, pa.Table]]:
         space.add(trace)
         rows = ProfileRows(space)
         keys = {"key": key, "device": where.device, "build": where.build, "model": where.model}
-        tables: dict[str, pa.Table] = {}
+        tables: dict[str, KeyedRows] = {}
         for name in names:
             if name == FILES.name:
                 found = _file_rows(unit, where, digest, records, rows)
@@ -119,7 +117,7 @@ def _made(unit: Unit, options: Options) -> tuple[str, dict[str, pa.Table]]:
                 found = problem_rows(_problems(unit, where, records, rows))
             else:
                 found = rows.of(name)
-            tables[name] = arrow_table(TABLES[name], keys, found)
+            tables[name] = keys, found
     return key, tables
 
 
