@@ -1,4 +1,4 @@
-"""Fleets of small dumps: profiles per second, cost per profile by the size of the fleet, memory.
+"""Fleets of small dumps: profiles per second, and cost per profile by the size of the fleet.
 
 `OPSCOPE_BENCH_FLEET=20000` for the full size. `OPSCOPE_BENCH_FAULTS=1` also kills a worker of a
 cluster every 10 seconds. It prints what it measures, and checks that no profile is lost or doubled.
@@ -60,8 +60,6 @@ def test_profiles_per_second(tmp_path):
                 f"{size:>9} {jobs:>5} {seconds:>8.1f} {size / seconds:>7.0f} "
                 f"{1000 * cpu / size:>7.2f} {size / again:>12.0f}"
             )
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(f"largest process: {peak / 1024:.0f} MiB")
 
 
 def test_a_pool_in_this_process_keeps_all(tmp_path):

@@ -21,6 +21,7 @@ from tests.builders.lakes import (
     work_with_poison,
 )
 from tests.paths import DATA
+from viewer.codecs.memory_budget import BUDGET
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.lake import Lake, LakeSession, UnusableLake
 from viewer.fleet.manifest import ManifestWriter
@@ -131,6 +132,18 @@ def test_a_file_that_ends_its_process_is_set_aside_alone(copied, tmp_path, monke
     assert refused.source.endswith(f"{POISON}.etdp")
     assert "it crashed its worker twice" in refused.reason
     check_whole(tmp_path / "lake", 4)
+
+
+def test_a_profile_that_does_not_fit_the_memory_is_refused_alone(copied, tmp_path, monkeypatch):
+    monkeypatch.setattr("viewer.codecs.memory_budget.ALWAYS", 1)
+    monkeypatch.setattr(BUDGET, "_limit", 1)
+    lines = "".join(f"p,t,name,{i},1\n" for i in range(200_000))
+    (copied / "large.csv").write_text("process,thread,name,start_ns,dur_ns\n" + lines)
+    told = []
+    built(tmp_path / "lake", copied, told=lambda _, outcome: told.append(outcome))
+    (refused,) = [one for one in told if one and one.source.endswith("large.csv")]
+    assert refused.state == REFUSED
+    assert "of memory" in refused.reason
 
 
 def test_a_lost_file_is_written_again(fleet, expected, tmp_path, small_batches):

@@ -61,6 +61,19 @@ def test_rows_of_changed_profiles_go_and_can_come_back(fleet, tmp_path):
     assert rows(lake) == before
 
 
+def test_a_compaction_in_the_middle_of_a_build(fleet, expected, tmp_path, small_batches):
+    made = tmp_path / "made"
+
+    def told(progress, outcome):
+        if outcome is not None and progress.ended in (8, 16):
+            assert compacted(made)
+
+    assert built(made, fleet, told=told).states == {DONE: 24}
+    assert rows(made) == expected
+    check_whole(made, 24)
+    assert built(made, fleet).states == {KEPT: 24}
+
+
 class Killed(BaseException):
     """As SIGKILL: nothing that follows happens."""
 

@@ -32,7 +32,7 @@ def run(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("subcommand", choices=SUBCOMMANDS, metavar="SUBCOMMAND")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     module = importlib.import_module(f"{__name__}.{chosen.subcommand}")
     try:
