@@ -6,7 +6,8 @@ lake is built or compacted, and after a process was killed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.schemas import FLOAT, INT, TABLES, TEXT, LakeTable
@@ -14,6 +15,7 @@ from viewer.fleet.schemas import FLOAT, INT, TABLES, TEXT, LakeTable
 if TYPE_CHECKING:
     import duckdb
 
+T = TypeVar("T")
 HOW_TO_INSTALL = 'queries of a lake need duckdb: pip install "opscope[fleet]"'
 _TYPES = {TEXT: "VARCHAR", INT: "BIGINT", FLOAT: "DOUBLE"}
 # A compaction can remove files between the moment they are listed and the moment they are read.
@@ -86,25 +88,41 @@ def _name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def query(lake: Lake, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return the columns and rows of one query. Raises WrongQuery, NoDuckDB, UnusableLake."""
+def with_connection(lake: Lake, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    """Return what `work` makes of a connection. Raises NoDuckDB, UnusableLake.
+
+    It is done again if a file of the lake is gone because of a compaction.
+    """
     for attempt in range(_ATTEMPTS):
         with connect(lake) as connection:
             import duckdb
 
             try:
-                statements = connection.extract_statements(sql)
-                if len(statements) != 1 or statements[0].type.name not in _READ_ONLY:
-                    raise WrongQuery("a query is one SELECT, such as SELECT * FROM files LIMIT 10")
-                result = connection.execute(statements[0])
-                columns = [str(column[0]) for column in result.description or ()]
-                return columns, result.fetchall()
+                return work(connection)
             except duckdb.IOException as error:
                 if attempt == _ATTEMPTS - 1:
-                    raise WrongQuery(str(error)) from error
-            except duckdb.Error as error:
-                raise WrongQuery(str(error).partition("\n")[0]) from error
+                    raise UnusableLake(f"{lake.path}: a file cannot be read ({error})") from error
     raise AssertionError("unreachable")
+
+
+def query(lake: Lake, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the columns and rows of one query. Raises WrongQuery, NoDuckDB, UnusableLake."""
+
+    def made(connection: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[Any, ...]]]:
+        import duckdb
+
+        try:
+            statements = connection.extract_statements(sql)
+            if len(statements) != 1 or statements[0].type.name not in _READ_ONLY:
+                raise WrongQuery("a query is one SELECT, such as SELECT * FROM files LIMIT 10")
+            result = connection.execute(statements[0])
+            return [str(column[0]) for column in result.description or ()], result.fetchall()
+        except duckdb.IOException:
+            raise
+        except duckdb.Error as error:
+            raise WrongQuery(str(error).partition("\n")[0]) from error
+
+    return with_connection(lake, made)
 
 
 _READ_ONLY = ("SELECT", "EXPLAIN", "RELATION")

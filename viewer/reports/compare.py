@@ -88,7 +88,7 @@ def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts
             "seed": 0,
         },
         "arms": {"a": _arm(comparison.a), "b": _arm(comparison.b)},
-        "inference": _figures(inference, comparison.inference_drift),
+        "inference": figure_facts(inference, comparison.inference_drift),
         "detectable": _rounded(comparison.detectable),
         "waterfall": None
         if fall is None
@@ -123,7 +123,8 @@ def _arm(arm: Arm) -> Facts:
     }
 
 
-def _figures(one: Compared, drift: float | None) -> Facts:
+def figure_facts(one: Compared, drift: float | None = None) -> Facts:
+    """Return the figures of a row, or of the inference. drift: within its sessions."""
     return {
         "a_ns": _whole(one.a_ns),
         "b_ns": _whole(one.b_ns),
@@ -141,7 +142,7 @@ def _figures(one: Compared, drift: float | None) -> Facts:
 
 
 def _row(comparison: Comparison, row: Row, one: Compared, drift: float | None) -> Facts:
-    figures = _figures(one, drift)
+    figures = figure_facts(one, drift)
     a_ns, b_ns = figures.pop("a_ns"), figures.pop("b_ns")
     return {
         "level": row.level,

@@ -25,7 +25,7 @@ WORDS = {
 # Calls of a path that are shown, the innermost.
 _MOST_CALLS = 4
 # A row with its figures, and its drift within sessions.
-_Listed = tuple[Row, Compared, float | None]
+ListedRow = tuple[Row, Compared, float | None]
 RELATIVE = "Times of rows are relative to the inference: the common factor is removed."
 DRIFT = "drift within sessions"
 # Rows without a proven change that are shown by default, largest change first.
@@ -37,18 +37,21 @@ def compare_text(
 ) -> str:
     """Return a comparison as text; everything: all rows, not only those that matter most."""
     shown, left = _shown(comparison, everything)
-    lines = [*_head(comparison), ""]
-    if shown:
-        cells = [_cells(*each) for each in shown]
-        columns = [
-            (title, [own[i] for own in cells]) for i, title in enumerate(_TITLES)
-        ]  # fmt: skip
-        for i in (0, 3, 4):
-            columns[i] = (_TITLES[i], aligned_times(columns[i][1]))
-        lines += column_lines(columns, 5)
+    lines = [*_head(comparison), "", *rows_lines(shown)]
     lines += _tail(comparison, left)
     lines += [f"note: {one_line(problem)}" for problem in problems]
     return plain_spaces("\n".join(lines))
+
+
+def rows_lines(rows: Sequence[ListedRow]) -> list[str]:
+    """Return rows as the lines of a table with a head; none without rows."""
+    if not rows:
+        return []
+    cells = [_cells(*each) for each in rows]
+    columns = [(title, [own[i] for own in cells]) for i, title in enumerate(_TITLES)]
+    for i in (0, 3, 4):
+        columns[i] = (_TITLES[i], aligned_times(columns[i][1]))
+    return column_lines(columns, 5)
 
 
 def compare_markdown(
@@ -72,7 +75,12 @@ def compare_markdown(
 
 def sentence(comparison: Comparison) -> str:
     """Return the answer in one sentence: "B is 12.0 % slower, +1.9 ms per inference"."""
-    one = comparison.inference
+    files = is_of_files(comparison.a) and is_of_files(comparison.b)
+    return sentence_of(comparison.inference, files=files)
+
+
+def sentence_of(one: Compared, *, files: bool = False) -> str:
+    """Return the same of the figures of an inference. files: whether it is of whole files."""
     if one.doubt is Doubt.DIFFERENT_CLOCKS:
         return (
             "A and B have different clocks, so their times cannot be compared. --clock sets the "
@@ -82,7 +90,6 @@ def sentence(comparison: Comparison) -> str:
         return "There is no inference in both arms to compare."
     if one.change is None:
         return "An inference takes no time in A or in B, so there is no change."
-    files = is_of_files(comparison.a) and is_of_files(comparison.b)
     per = "" if files else " per inference"
     by = f"{change_text(one)}, {difference_text(one.change_ns)}{per}"
     if one.verdict is Verdict.NO_CHANGE:
@@ -223,7 +230,7 @@ def _arm(arm: Arm) -> str:
     return f"{chosen}{counted(len(arm.sessions), 'session')}{of} ({files})"
 
 
-def _shown(comparison: Comparison, everything: bool) -> tuple[list[_Listed], list[_Listed]]:
+def _shown(comparison: Comparison, everything: bool) -> tuple[list[ListedRow], list[ListedRow]]:
     """The rows to show, largest change first, and the others."""
     rows = sorted(
         zip(comparison.rows, comparison.compared, comparison.drifts, strict=True),
@@ -260,7 +267,7 @@ def _what(row: Row) -> str:
     return BETWEEN.join(["…", *names[-_MOST_CALLS:]] if len(names) > _MOST_CALLS else names)
 
 
-def _tail(comparison: Comparison, left: Sequence[_Listed]) -> list[str]:
+def _tail(comparison: Comparison, left: Sequence[ListedRow]) -> list[str]:
     lines = []
     if left:
         counts = Counter(WORDS[one.verdict] for _, one, _ in left)

@@ -32,7 +32,13 @@ from viewer.analysis.comparison.noise import Noise, type_of_parts
 from viewer.analysis.comparison.operator_pairs import OperatorPairs
 from viewer.analysis.comparison.rollups import IDENTITIES, NAME, UNIT
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
-from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
+from viewer.analysis.comparison.session_test import (
+    LEAST_SESSIONS,
+    THRESHOLD,
+    Changes,
+    as_one_family,
+    compared,
+)
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.times import counted
 
@@ -443,15 +449,25 @@ def figures_of(
     measured: Bools,
     is_of_time: bool,
     noise: tuple[Noise, Floats] | None = None,
+    more_tests: int = 0,
 ) -> Figures:
     """Return the figures of rows, or of sums of rows; the arguments are those of `Figures`.
 
-    noise: of the device, with the deviation of every row.
+    noise: of the device, with the deviation of every row. more_tests: as of `compared`.
     """
-    changes = compared(a, b, _is_above(a, b, grain) & measured & is_of_time)
+    changes = compared(a, b, _is_above(a, b, grain) & measured & is_of_time, more_tests)
     if noise is not None:
         changes = _with_noise(*noise, changes, a, b)
     return Figures(a, b, changes, grain, measured, is_of_time)
+
+
+def figures_of_family(figures: Sequence[Figures]) -> list[Figures]:
+    """Return the figures of several comparisons as one family of tests.
+
+    Each was made with the number of tests of all others as `more_tests`.
+    """
+    changes = as_one_family([one.changes for one in figures])
+    return [replace(one, changes=own) for one, own in zip(figures, changes, strict=True)]
 
 
 def _with_noise(

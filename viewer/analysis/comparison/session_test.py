@@ -18,7 +18,8 @@ A row is slower or faster if that is significant and it changed by more than `TH
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -76,11 +77,12 @@ class Changes:
         return found
 
 
-def compared(a: Floats, b: Floats, is_testable: Bools) -> Changes:
+def compared(a: Floats, b: Floats, is_testable: Bools, more_tests: int = 0) -> Changes:
     """Compare the session medians of two arms, each of shape (sessions, rows).
 
     NaN or 0: the session does not have this row. is_testable: per row, False for those that must
-    not be tested, which also do not count for the spread of the others.
+    not be tested, which also do not count for the spread of the others. more_tests: how many tests
+    of other rows `as_one_family` will add.
     """
     mean_a, square_a, n_a = _moments(a)
     mean_b, square_b, n_b = _moments(b)
@@ -104,8 +106,17 @@ def compared(a: Floats, b: Floats, is_testable: Bools) -> Changes:
         effect + half,
         p,
         _corrected(p),
-        _detectable(error, freedom, tested),
+        _detectable(error, freedom, tested, more_tests),
     )
+
+
+def as_one_family(changes: Sequence[Changes]) -> list[Changes]:
+    """Return changes of several comparisons, corrected over the tests of all of them."""
+    q = _corrected(np.concatenate([one.p for one in changes])) if changes else np.empty(0)
+    ends = np.cumsum([len(one.p) for one in changes]).tolist()
+    return [
+        replace(one, q=q[end - len(one.p) : end]) for one, end in zip(changes, ends, strict=True)
+    ]
 
 
 def distinct_times(a: Floats, b: Floats) -> tuple[Ints, Ints]:
@@ -171,9 +182,9 @@ def _corrected(p: Floats) -> Floats:
     return q
 
 
-def _detectable(error: Floats, freedom: Floats, tested: Bools) -> Floats:
+def _detectable(error: Floats, freedom: Floats, tested: Bools, more_tests: int) -> Floats:
     """The change that is found with a probability of `_POWER` if only one row changed."""
-    rows = max(int(tested.sum()), 1)
+    rows = max(int(tested.sum()) + more_tests, 1)
     missed = two_sided_quantile(2 * (1 - _POWER), freedom)
     significant = two_sided_quantile(ALPHA / rows, freedom)
     needed = np.maximum(significant + missed, _LIMIT / np.maximum(error, 1e-300) + missed) * error

@@ -15,6 +15,8 @@ SUBCOMMANDS = {
     "build": "read profiles from folders and URLs, and write what the lake lacks",
     "status": "print what a lake has, and which profiles failed",
     "query": "run one SQL query over the tables of a lake",
+    "compare": "compare two arms, such as two builds, with statistics",
+    "report": "write trends, changes, noise and problems as one HTML page",
     "compact": "join small files of a lake",
 }
 # Packages of the extra, by the names that an ImportError has.

@@ -1,0 +1,35 @@
+"""`opscope fleet report`: trends, changes, noise and problems of a lake as one HTML page."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from viewer.cli.arguments import complain, written
+from viewer.fleet.answers.report import write_fleet_report
+from viewer.fleet.lake import Lake, UnusableLake
+from viewer.fleet.query import NoDuckDB
+
+_PAGES = (".html", ".htm")
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with the arguments after its name. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="opscope fleet report",
+        description="Write one HTML page: proven changes of the last build of every model on every "
+        "device, trends by build, the noise of devices, and problems. It opens in any browser, "
+        "without a network.",
+    )
+    parser.add_argument("lake", metavar="LAKE")
+    parser.add_argument("-o", "--output", required=True, metavar="OUT.html")
+    parser.add_argument("--title", default="", help="title of the page (default: the lake)")
+    chosen = parser.parse_args(arguments)
+    if not chosen.output.lower().endswith(_PAGES):
+        parser.error(f"{chosen.output}: the name must end in one of {', '.join(_PAGES)}")
+    try:
+        write = partial(write_fleet_report, Lake(chosen.lake), chosen.output, chosen.title)
+        return 0 if written(chosen.output, write) else 1
+    except (UnusableLake, NoDuckDB) as error:
+        complain(str(error))
+        return 2

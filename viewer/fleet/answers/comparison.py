@@ -1,0 +1,188 @@
+"""Compares the profiles of a lake: two arms, group by group, with the tests of `opscope compare`.
+
+The rows of all groups and their whole inferences are one family of tests. Corrected apart, one
+group in twenty would have a false alarm: ten of those of 20 models on 10 devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viewer.analysis.comparison.comparison import (
+    Compared,
+    Figures,
+    Verdict,
+    figures_of,
+    figures_of_family,
+)
+from viewer.analysis.comparison.joined import Row
+from viewer.arrays import Bools, Floats
+from viewer.fleet.answers.arms import ArmChoice, Group, groups_of, lake_profiles
+from viewer.fleet.answers.paired_rows import OPERATOR, paired_methods, paired_rows
+from viewer.fleet.answers.times import LakePart, LakeTimes, SessionId, Side
+from viewer.fleet.lake import Lake
+from viewer.fleet.query import with_connection
+
+if TYPE_CHECKING:
+    import duckdb
+
+PROVEN = (Verdict.SLOWER, Verdict.FASTER)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupComparison:
+    """The comparison of one group.
+
+    sessions: the number of A and of B. compared: the figures of `rows`. inference: those of the
+    whole inference, the sum over the methods that all sessions ran.
+    """
+
+    group: Group
+    sessions: tuple[int, int]
+    rows: tuple[Row, ...]
+    compared: tuple[Compared, ...]
+    inference: Compared
+
+    @property
+    def proven(self) -> list[tuple[Row, Compared]]:
+        """The rows that are proven to have changed, largest change first."""
+        found = [
+            each for each in zip(self.rows, self.compared, strict=True) if each[1].verdict in PROVEN
+        ]
+        return sorted(found, key=lambda each: -abs(each[1].change_ns))
+
+    @property
+    def largest_ns(self) -> float:
+        """The largest proven change of a row or of the inference, 0 without any."""
+        changes = [one.change_ns for _, one in self.proven]
+        if self.inference.verdict in PROVEN:
+            changes.append(self.inference.change_ns)
+        return max(map(abs, changes), default=0.0)
+
+
+def compare_lake(
+    lake: Lake, a: ArmChoice, b: ArmChoice, level: str = OPERATOR
+) -> tuple[list[GroupComparison], list[str]]:
+    """Return the comparisons of the groups of two arms, and notes on what is left out.
+
+    level: one of `paired_rows.LEVELS`. Raises WrongArms, NoDuckDB and UnusableLake.
+    """
+
+    def made(
+        connection: duckdb.DuckDBPyConnection,
+    ) -> tuple[list[GroupComparison], list[str]]:
+        groups, notes = groups_of(lake_profiles(connection), a, b)
+        return compare_groups(connection, groups, level), notes
+
+    return with_connection(lake, made)
+
+
+def compare_groups(
+    connection: duckdb.DuckDBPyConnection, groups: Sequence[Group], level: str = OPERATOR
+) -> list[GroupComparison]:
+    """Return the comparison of every group, in their order."""
+    if not groups:
+        return []
+    times = LakeTimes(connection, groups)
+    parts, operators, clocks = times.parts(), times.operators(), times.clocks()
+    inferences = times.inferences()
+    sessions = _all_sessions(len(groups), times.sessions(), inferences)
+    rows_of_groups: list[tuple[Row, ...]] = []
+    of_parts: list[tuple[Side, LakePart, int]] = []
+    for number in range(len(groups)):
+        sides = (number, 0), (number, 1)
+        own = [parts.get(side, []) for side in sides]
+        listed = operators.get(sides[0], {}), operators.get(sides[1], {})
+        rows = tuple(paired_rows(own[0], own[1], listed, level))
+        rows_of_groups.append(rows)
+        for side, all_parts, arm in zip(sides, own, (0, 1), strict=True):
+            of_parts += [
+                (side, all_parts[part], i)
+                for i, row in enumerate(rows)
+                for part in (row.b if arm else row.a)
+            ]
+    counts = {(n, arm): len(rows) for n, rows in enumerate(rows_of_groups) for arm in (0, 1)}
+    medians = times.medians(of_parts, sessions, counts)
+    given: list[_Given] = []
+    for number, rows in enumerate(rows_of_groups):
+        sides = (number, 0), (number, 1)
+        whole = _inference_times(*((inferences.get(s, {}), sessions[s]) for s in sides))
+        both = [np.column_stack([medians[s], own]) for s, own in zip(sides, whole, strict=True)]
+        quality = _quality(rows, [parts.get(side, []) for side in sides])
+        is_of_time = len(clocks.get(number, set())) == 1
+        given.append(_Given(both[0], both[1], *quality, is_of_time))
+    tests = [int(one.figures().changes.is_tested.sum()) for one in given]
+    family = figures_of_family(
+        [one.figures(sum(tests) - own) for one, own in zip(given, tests, strict=True)]
+    )
+    found = []
+    for number, (group, rows, figures) in enumerate(
+        zip(groups, rows_of_groups, family, strict=True)
+    ):
+        every = tuple(map(figures.of, range(len(figures))))
+        counts_of = len(sessions[number, 0]), len(sessions[number, 1])
+        found.append(GroupComparison(group, counts_of, rows, every[:-1], every[-1]))
+    return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Given:
+    """What `figures_of` needs of a group."""
+
+    a: Floats
+    b: Floats
+    grain: Floats
+    measured: Bools
+    is_of_time: bool
+
+    def figures(self, more_tests: int = 0) -> Figures:
+        return figures_of(
+            self.a, self.b, self.grain, self.measured, self.is_of_time, more_tests=more_tests
+        )
+
+
+def _all_sessions(
+    count: int,
+    of_rows: Mapping[Side, list[SessionId]],
+    inferences: Mapping[Side, Mapping[SessionId, object]],
+) -> dict[Side, list[SessionId]]:
+    """Per arm the sessions that have rows or inferences."""
+    sides = [(number, arm) for number in range(count) for arm in (0, 1)]
+    return {side: sorted({*of_rows.get(side, ()), *inferences.get(side, {})}) for side in sides}
+
+
+def _inference_times(
+    a: tuple[Mapping[SessionId, Mapping[str, float]], Sequence[SessionId]],
+    b: tuple[Mapping[SessionId, Mapping[str, float]], Sequence[SessionId]],
+) -> tuple[Floats, Floats]:
+    """The time of an inference per session: the sum over the methods that all sessions ran."""
+    common = []
+    for of_session, sessions in (a, b):
+        ran = [list(of_session.get(one, {})) for one in sessions]
+        common.append([m for m in (ran[0] if ran else []) if all(m in own for own in ran)])
+    pairs = paired_methods(*common)
+    of_a, of_b = (
+        np.array(
+            [
+                sum(of_session[one][pair[arm]] for pair in pairs) if pairs else np.nan
+                for one in sessions
+            ],
+            np.float64,
+        )
+        for arm, (of_session, sessions) in enumerate((a, b))
+    )
+    return of_a, of_b
+
+
+def _quality(rows: Sequence[Row], parts: Sequence[Sequence[LakePart]]) -> tuple[Floats, Bools]:
+    """The grain of every row and of the inference, and whether all of their times are measured."""
+    grain, measured = [], []
+    for row in rows:
+        sides = [[own[i] for i in some] for own, some in zip(parts, (row.a, row.b), strict=True)]
+        grain.append(max(sum(part.grain_ns for part in own) for own in sides))
+        measured.append(all(part.measured for own in sides for part in own))
+    return np.array([*grain, 0.0]), np.array([*measured, all(measured)], np.bool_)

@@ -1,0 +1,102 @@
+"""Comparisons of a lake as text for a terminal, and as plain data for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from viewer.analysis.comparison.comparison import Compared
+from viewer.analysis.comparison.joined import Row
+from viewer.fleet.answers.arms import ArmChoice
+from viewer.fleet.answers.comparison import PROVEN, GroupComparison
+from viewer.model.times import counted, plain_spaces
+from viewer.reports.compare import figure_facts
+from viewer.reports.compare_text import median_text, rows_lines, sentence_of
+
+SCHEMA = "opscope-fleet-compare/1"
+# Groups that are shown without a proven change, if there are no others.
+_MOST = 5
+
+
+def lake_comparison_text(
+    a: ArmChoice,
+    b: ArmChoice,
+    found: Sequence[GroupComparison],
+    notes: Sequence[str],
+    *,
+    everything: bool = False,
+) -> str:
+    """Return comparisons as text: groups with proven changes, largest first, or all of them."""
+    changed = sorted(
+        (one for one in found if one.largest_ns), key=lambda one: (-one.largest_ns, one.group.label)
+    )
+    others = [one for one in found if not one.largest_ns]
+    lines = [
+        f"A: {a.text}",
+        f"B: {b.text}",
+        f"{len(changed)} of {counted(len(found), 'group')} have a proven change.",
+    ]
+    shown = [*changed, *(others if everything else others[: 0 if changed else _MOST])]
+    for one in shown:
+        lines += ["", *_group_lines(one, everything=everything)]
+    left = len(found) - len(shown)
+    if left:
+        lines += ["", f"{counted(left, 'more group')} without a proven change. --all shows them."]
+    lines += [f"note: {note}" for note in notes]
+    return plain_spaces("\n".join(lines))
+
+
+def _group_lines(one: GroupComparison, *, everything: bool) -> list[str]:
+    whole = one.inference
+    times = ""
+    if whole.a_ns is not None and whole.b_ns is not None:
+        times = f" {median_text(whole.a_ns)} → {median_text(whole.b_ns)}."
+    lines = [
+        f"{one.group.label}: {one.sessions[0]} + {counted(one.sessions[1], 'session')}",
+        sentence_of(whole) + times,
+    ]
+    proven = one.proven
+    others = sorted(
+        (each for each in zip(one.rows, one.compared, strict=True) if each not in proven),
+        key=lambda each: -abs(each[1].change_ns),
+    )
+    shown: list[tuple[Row, Compared]] = [*proven, *others] if everything else proven
+    if shown:
+        lines += rows_lines([(*each, None) for each in shown])
+    if others and not everything:
+        lines.append(f"{counted(len(others), 'more row')} without a proven change.")
+    return lines
+
+
+def lake_comparison_facts(
+    a: ArmChoice, b: ArmChoice, found: Sequence[GroupComparison], notes: Sequence[str]
+) -> dict[str, Any]:
+    """Return comparisons as plain data: every group with all of its rows."""
+    return {
+        "schema": SCHEMA,
+        "a": dict(a.conditions),
+        "b": dict(b.conditions),
+        "groups": [_group_facts(one) for one in found],
+        "notes": list(notes),
+    }
+
+
+def _group_facts(one: GroupComparison) -> dict[str, Any]:
+    rows = zip(one.rows, one.compared, strict=True)
+    return {
+        **{name: value or None for name, value in one.group.values},
+        "profiles": [len(keys) for keys in one.group.keys],
+        "sessions": list(one.sessions),
+        "changed": bool(one.proven) or one.inference.verdict in PROVEN,
+        "inference": figure_facts(one.inference),
+        "rows": [
+            {
+                "level": row.level,
+                "label": row.label,
+                "grade": row.grade.value,
+                "why": row.why,
+                **figure_facts(figures),
+            }
+            for row, figures in rows
+        ],
+    }

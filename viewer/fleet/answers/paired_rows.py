@@ -1,0 +1,178 @@
+"""Which rows of two arms of a lake belong together.
+
+Operators are paired in the order of their debug handles if call, module and results are equal. Sets
+that share an operator, in one arm or through a pair, are one row: shared time is never divided.
+Without operators, calls of equal names are paired in their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from viewer.analysis.comparison.alignment import aligned
+from viewer.analysis.comparison.joined import Joined, Row
+from viewer.analysis.comparison.operator_pairs import Grade
+from viewer.fleet.answers.natural_order import natural
+from viewer.fleet.answers.times import LakePart, ListedOperator
+
+OPERATOR, TYPE, MODULE, LINE, INFERENCE = "operator", "type", "module", "line", "inference"
+LEVELS = (OPERATOR, TYPE, MODULE, LINE, INFERENCE)
+NOT_KNOWN = "(not known)"
+_HANDLES = re.compile(r"[0-9]+(?:\+[0-9]+)*")
+# An arm (0 or 1), what it is, and its number there, or for an operator its method and handle.
+_Thing = tuple[int, str, int | tuple[str, int]]
+_Listed = Mapping[str, Sequence[ListedOperator]]
+
+
+def paired_rows(
+    a: Sequence[LakePart], b: Sequence[LakePart], operators: tuple[_Listed, _Listed], level: str
+) -> list[Row]:
+    """Return the rows of two arms; `Row.a` and `Row.b` are indexes into their parts.
+
+    operators: of the ETRecords of each arm, by method. level: one of LEVELS.
+    """
+    if level == INFERENCE:
+        return []
+    if level != OPERATOR:
+        return _grouped(a, b, level)
+    methods = paired_methods([part.method for part in a], [part.method for part in b])
+    joined = Joined[_Thing]()
+    known = [{m: _handles_of(own[m]) for m in own} for own in operators]
+    for side, parts in enumerate((a, b)):
+        for number, part in enumerate(parts):
+            joined.add((side, "part", number))
+            for handle in _handles(part):
+                operator = side, "operator", (part.method, handle)
+                joined.join((side, "part", number), operator)
+    is_same = operators[0] == operators[1]
+    for x, y in methods:
+        for i, j in _operator_pairs(operators[0].get(x, ()), operators[1].get(y, ())):
+            joined.join((0, "operator", (x, i)), (1, "operator", (y, j)))
+        for p, q in _unlinked_pairs(a, b, x, y, known):
+            joined.join((0, "part", p), (1, "part", q))
+    rows = []
+    for things in joined.groups():
+        of_a, of_b = (
+            tuple(sorted(n for s, _, n in things if s == side and isinstance(n, int)))
+            for side in (0, 1)
+        )
+        if of_a or of_b:
+            rows.append(_row(a, b, of_a, of_b, is_same))
+    return rows
+
+
+def paired_methods(a: Sequence[str], b: Sequence[str]) -> list[tuple[str, str]]:
+    """Return which methods belong together: of equal names, or the only ones of two arms."""
+    of_a, of_b = list(dict.fromkeys(a)), list(dict.fromkeys(b))
+    if len(of_a) == len(of_b) == 1:
+        return [(of_a[0], of_b[0])]
+    return [(name, name) for name in of_a if name in of_b]
+
+
+def _handles(part: LakePart) -> list[int]:
+    """The debug handles of a set of operators; none if some operators have none."""
+    if part.level != "operators" or not _HANDLES.fullmatch(part.id):
+        return []
+    return [int(one) for one in part.id.split("+")]
+
+
+def _handles_of(listed: Sequence[ListedOperator]) -> set[int]:
+    return {one.debug_handle for one in listed}
+
+
+def _operator_pairs(
+    a: Sequence[ListedOperator], b: Sequence[ListedOperator]
+) -> list[tuple[int, int]]:
+    """Pairs of debug handles."""
+    identities = [[one.identity for one in own] for own in (a, b)]
+    return [(a[i].debug_handle, b[j].debug_handle) for i, j in aligned(*identities)]
+
+
+def _unlinked_pairs(
+    a: Sequence[LakePart],
+    b: Sequence[LakePart],
+    x: str,
+    y: str,
+    known: Sequence[Mapping[str, set[int]]],
+) -> list[tuple[int, int]]:
+    """Pairs of parts of two methods whose operators are not listed, by label in their order."""
+    sides = []
+    for parts, method, of_methods in ((a, x, known[0]), (b, y, known[1])):
+        listed = of_methods.get(method, set())
+        own = [
+            number
+            for number, part in enumerate(parts)
+            if part.method == method and not set(_handles(part)) & listed
+        ]
+        sides.append(sorted(own, key=lambda n: natural(parts[n].id)))
+    labels = (
+        [(parts[n].level, parts[n].label) for n in own]
+        for parts, own in zip((a, b), sides, strict=True)
+    )
+    return [(sides[0][i], sides[1][j]) for i, j in aligned(*labels)]
+
+
+def _row(
+    a: Sequence[LakePart],
+    b: Sequence[LakePart],
+    of_a: tuple[int, ...],
+    of_b: tuple[int, ...],
+    is_same: bool,
+) -> Row:
+    grade, why = _grade([a[n] for n in of_a], [b[n] for n in of_b], is_same)
+    return Row(OPERATOR, _label(a, b, of_a, of_b), grade, why, of_a, of_b)
+
+
+def _grade(a: Sequence[LakePart], b: Sequence[LakePart], is_same: bool) -> tuple[Grade, str]:
+    if not b:
+        return Grade.ONLY_A, "only in A"
+    if not a:
+        return Grade.ONLY_B, "only in B"
+    if not (_handles(a[0]) and _handles(b[0])):
+        return Grade.BY_NAME, "same name, in the order of the calls"
+    if len(a) > 1 or len(b) > 1 or a[0].id.count("+") != b[0].id.count("+"):
+        return Grade.GROUP, "they share operators"
+    if is_same and a[0].id == b[0].id:
+        return Grade.SAME, "same operators"
+    return Grade.BY_NAME, "same call, module and results, in their order"
+
+
+def _label(
+    a: Sequence[LakePart], b: Sequence[LakePart], of_a: Sequence[int], of_b: Sequence[int]
+) -> str:
+    sides = [
+        sorted((parts[n] for n in own), key=lambda part: natural(part.id))
+        for parts, own in ((a, of_a), (b, of_b))
+    ]
+    shown = sides[0] or sides[1]
+    labels = list(dict.fromkeys(part.label for part in shown))
+    more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+    backends = [
+        ", ".join(dict.fromkeys(part.backend or "kernels" for part in own)) for own in sides
+    ]
+    label = f"{labels[0]}{more}"
+    if all(sides) and backends[0] != backends[1]:
+        return f"{label} ({backends[0]} → {backends[1]})"
+    own = backends[0] if sides[0] else backends[1]
+    return label if own == "kernels" else f"{label} ({own})"
+
+
+def _grouped(a: Sequence[LakePart], b: Sequence[LakePart], level: str) -> list[Row]:
+    """One row for all parts of a method that have an equal type, module or line."""
+    names = [[part.method for part in parts] for parts in (a, b)]
+    other = {y: x for x, y in paired_methods(*names)}
+    several = len(set(names[0])) > 1 or len(set(names[1])) > 1
+    found: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
+    for side, parts in enumerate((a, b)):
+        for number, part in enumerate(parts):
+            text = {TYPE: part.type, MODULE: part.module, LINE: part.source}[level]
+            method = other.get(part.method, part.method) if side else part.method
+            found.setdefault((method, text or NOT_KNOWN), ([], []))[side].append(number)
+    rows = []
+    for (method, text), (of_a, of_b) in found.items():
+        grade = Grade.SAME if of_a and of_b else Grade.ONLY_A if of_a else Grade.ONLY_B
+        why = f"same {level}" if of_a and of_b else "only in A" if of_a else "only in B"
+        label = f"{method}: {text}" if several else text
+        rows.append(Row(level, label, grade, why, tuple(of_a), tuple(of_b)))
+    return rows

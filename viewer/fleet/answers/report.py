@@ -1,0 +1,346 @@
+"""The report of a lake as one HTML page: changes, trends, noise and problems.
+
+It needs nothing else, and has no script. Names in it are escaped, as in the report of profiles.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import expm1
+from typing import TYPE_CHECKING
+
+from viewer import __version__
+from viewer.analysis.comparison.comparison import Compared
+from viewer.codecs.atomic_file import replacing
+from viewer.fleet.answers.arms import lake_profiles
+from viewer.fleet.answers.chart import MOST_LINES, chart
+from viewer.fleet.answers.comparison import PROVEN, GroupComparison, compare_groups
+from viewer.fleet.answers.natural_order import natural
+from viewer.fleet.answers.trends import DeviceNoise, Trend, device_noise, last_builds, trends_of
+from viewer.fleet.lake import Lake
+from viewer.fleet.query import with_connection
+from viewer.fleet.unit_outcome import FAILED, REFUSED
+from viewer.html_report.html import (
+    Cell,
+    Row,
+    details,
+    figures,
+    paragraph,
+    rest_note,
+    section,
+    table,
+    text,
+)
+from viewer.model.times import counted, format_time, group_digits
+from viewer.reports.compare_text import (
+    WORDS,
+    change_text,
+    difference_text,
+    interval_text,
+    median_text,
+)
+from viewer.resources import resource
+
+if TYPE_CHECKING:
+    import duckdb
+
+UNKNOWN, WHOLE = "(not known)", "whole inference"
+_MOST_CHANGES, _MOST_MODELS, _MOST_PROBLEMS, _MOST_FAILURES = 50, 60, 40, 40
+_OPEN_MODELS = 8
+# Builds of a table: the last ones.
+_MOST_BUILDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What is known of a lake. problems: (kind, count, profiles, an example)."""
+
+    name: str
+    profiles: int
+    counts: dict[str, int]
+    groups: list[GroupComparison]
+    trends: list[Trend]
+    noise: list[DeviceNoise]
+    problems: list[tuple[str, int, int, str]]
+    failures: list[tuple[str, str]]
+
+
+def write_fleet_report(lake: Lake, path: str, title: str = "") -> int:
+    """Write the report of a lake; returns the size. Raises OSError, NoDuckDB, UnusableLake.
+
+    Its tables `inferences` and `inference_operators` are needed for more than problems.
+    """
+    page = fleet_page(lake, title).encode("utf-8", "replace")
+    with replacing(path) as file:
+        file.write(page)
+    return len(page)
+
+
+def fleet_page(lake: Lake, title: str = "") -> str:
+    """Return the report as HTML. Raises NoDuckDB, UnusableLake."""
+    contents = with_connection(lake, lambda connection: _contents(lake, connection))
+    shown = title or f"Fleet {contents.name}"
+    style = "".join(
+        resource("report", name).read_text(encoding="utf-8") for name in ("report.css", "fleet.css")
+    )
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    sections = [
+        _summary(contents),
+        _changes(contents.groups),
+        _trends(contents.trends),
+        _noise(contents.noise),
+        _problems(contents),
+    ]
+    links = "".join(
+        f'<li><a href="#{name}">{heading}</a></li>'
+        for name, heading, content in zip(
+            ("summary", "changes", "trends", "noise", "problems"),
+            ("Summary", "Changes", "Trends", "Noise", "Problems"),
+            sections,
+            strict=True,
+        )
+        if content
+    )
+    body = "\n".join(one for one in sections if one)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="generator" content="Opscope {html.escape(__version__)}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{text(shown)} · Opscope</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>{text(shown)}</h1>
+<nav aria-label="Sections"><ul>{links}</ul></nav>
+</header>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
+    profiles, trends = lake_profiles(connection), trends_of(connection)
+    problems = connection.execute(
+        """
+        SELECT kind, sum("count")::BIGINT, count(DISTINCT key), min(file) FROM problems
+        GROUP BY kind ORDER BY 3 DESC, 2 DESC, 1
+        """
+    ).fetchall()
+    units = lake.manifest.units.values()
+    return _Contents(
+        os.path.basename(lake.path),
+        len(profiles),
+        {
+            name: len({one.values[name] for one in profiles if name in one.values})
+            for name in ("model", "device", "build")
+        },
+        compare_groups(connection, last_builds(profiles)),
+        trends,
+        device_noise(trends),
+        problems,
+        sorted((one.source, one.reason) for one in units if one.state in (FAILED, REFUSED)),
+    )
+
+
+def _summary(contents: _Contents) -> str:
+    known = [
+        (group_digits(count), name if count == 1 else f"{name}s")
+        for name, count in contents.counts.items()
+        if count
+    ]
+    failed = len(contents.failures)
+    return section(
+        "summary",
+        "Summary",
+        figures(
+            [
+                (group_digits(contents.profiles), "profiles"),
+                *known,
+                *([(group_digits(failed), "files that failed")] if failed else []),
+            ]
+        ),
+    )  # fmt: skip
+
+
+_TITLES = ("Δ", "Change", "95 % interval", "Before", "Last", "Verdict", "Model", "Device", "Build",
+           "What")  # fmt: skip
+
+
+def _changes(groups: Sequence[GroupComparison]) -> str:
+    if not groups:
+        return section(
+            "changes",
+            "Changes in the last build",
+            paragraph("No model has profiles of two builds on one device.", "note"),
+        )
+    rows: list[tuple[float, Row]] = []
+    for one in groups:
+        listed = [(row.label, own) for row, own in one.proven]
+        if one.inference.verdict in PROVEN:
+            listed.append((WHOLE, one.inference))
+        rows += [(abs(own.change_ns), _change_row(one, label, own)) for label, own in listed]
+    rows.sort(key=lambda each: -each[0])
+    shown = [row for _, row in rows[:_MOST_CHANGES]]
+    return section(
+        "changes",
+        "Changes in the last build",
+        f'<p class="answer">{text(_answer(groups))}</p>',
+        table("Proven changes, largest first", _TITLES, shown, left=5, sortable=False),
+        rest_note(len(rows) - len(shown), "more row"),
+        paragraph(
+            "The last build of each model on each device against the one before. A profile is a "
+            "session. A change is proven if it is above 5 % and the test over sessions is "
+            "significant, with 5 % false discoveries over all rows.",
+            "note",
+        ),
+    )
+
+
+def _answer(groups: Sequence[GroupComparison]) -> str:
+    """How many models changed, each counted once for each of its devices."""
+    changed = sum(bool(one.largest_ns) for one in groups)
+    of = counted(len(groups), _noun(groups))
+    return f"{changed} of {of} changed." if changed else f"No change is proven in {of}."
+
+
+def _noun(groups: Sequence[GroupComparison]) -> str:
+    has_devices = any(dict(one.group.values)["device"] for one in groups)
+    return "combination of model and device" if has_devices else "model"
+
+
+def _change_row(one: GroupComparison, label: str, own: Compared) -> Row:
+    values = dict(one.group.values)
+    return Row(
+        [
+            Cell(difference_text(own.change_ns), own.change_ns),
+            Cell(change_text(own), own.change),
+            Cell(interval_text(own)),
+            Cell(median_text(own.a_ns), own.a_ns),
+            Cell(median_text(own.b_ns), own.b_ns),
+            Cell(WORDS[own.verdict]),
+            Cell(values["model"] or UNKNOWN),
+            Cell(values["device"] or UNKNOWN),
+            Cell(values["build"]),
+            Cell(label),
+        ],
+        {"verdict": own.verdict.value},
+    )
+
+
+def _trends(trends: Sequence[Trend]) -> str:
+    parts: list[str] = []
+    names: list[tuple[str, list[Trend]]] = [
+        (" · ".join(part for part in (model or UNKNOWN, method) if part), list(own))
+        for (model, method), own in groupby(trends, key=lambda one: (one.model, one.method))
+    ]
+    for number, (name, own) in enumerate(names[:_MOST_MODELS]):
+        content = chart(f"Median inference of {name} by build", own, UNKNOWN) + _builds(name, own)
+        with_builds = sum(len(trend.points) > 1 for trend in own)
+        if with_builds > MOST_LINES:
+            content += paragraph(f"The chart has the first {MOST_LINES} devices.", "note")
+        parts.append(details(name, content, is_open=number < _OPEN_MODELS))
+    parts.append(rest_note(len(names) - _MOST_MODELS, "more model"))
+    if parts and names:
+        parts.append(
+            paragraph(
+                "Medians of the session medians, without inferences that warm up; lines from the "
+                "fastest to the slowest session. Builds in the order of their names.",
+                "note",
+            )
+        )
+    return section("trends", "Trends", *parts)
+
+
+def _builds(name: str, trends: Sequence[Trend]) -> str:
+    """The table of a model: a row for each device, a column for each of the last builds."""
+    every = {point.build for trend in trends for point in trend.points}
+    builds = sorted(every, key=natural)[-_MOST_BUILDS:]
+    rows = []
+    for trend in trends:
+        of_build = {point.build: point for point in trend.points}
+        cells = [
+            Cell(format_time(round(of_build[b].ns)), of_build[b].ns) if b in of_build else Cell("")
+            for b in builds
+        ]
+        sessions = sum(len(point.sessions) for point in trend.points)
+        rows.append(
+            Row([*cells, Cell(group_digits(sessions), sessions), Cell(trend.device or UNKNOWN)])
+        )
+    titles = [*(_build_text(build) for build in builds), "Sessions", "Device"]
+    return table(f"Median inference of {name}", titles, rows, left=1, sortable=False)
+
+
+def _build_text(build: str) -> str:
+    return f"Build {build}" if build.isdecimal() else build or UNKNOWN
+
+
+def _noise(noise: Sequence[DeviceNoise]) -> str:
+    rows = [
+        Row(
+            [
+                Cell(f"{100 * expm1(one.deviation):.1f} %", one.deviation),
+                Cell(group_digits(one.sessions), one.sessions),
+                Cell(one.device or UNKNOWN),
+            ]
+        )
+        for one in sorted(noise, key=lambda one: -one.deviation)
+    ]
+    return section(
+        "noise",
+        "Noise of devices",
+        table(
+            "How much the median inference varies between sessions of one build",
+            ("Standard deviation", "Sessions", "Device"),
+            rows,
+            left=1,
+            sortable=False,
+        ),
+    )
+
+
+def _problems(contents: _Contents) -> str:
+    shown = contents.problems[:_MOST_PROBLEMS]
+    rows = [
+        Row([Cell(group_digits(count), count), Cell(group_digits(profiles), profiles), Cell(kind),
+             Cell(os.path.basename(file or ""))])
+        for kind, count, profiles, file in shown
+    ]  # fmt: skip
+    reasons = Counter(_without_path(reason, source) for source, reason in contents.failures)
+    failures = [
+        Row([Cell(group_digits(count), count), Cell(reason)])
+        for reason, count in reasons.most_common(_MOST_FAILURES)
+    ]
+    return section(
+        "problems",
+        "Problems",
+        table("Files that failed", ("Files", "Why"), failures, left=1, sortable=False),
+        rest_note(len(reasons) - _MOST_FAILURES, "more reason"),
+        table(
+            "Unexpected data in profiles and ETRecords",
+            ("Count", "Profiles", "What", "Such as"),
+            rows,
+            left=2,
+            sortable=False,
+        ),
+        rest_note(len(contents.problems) - len(shown), "more kind"),
+    )
+
+
+def _without_path(reason: str, source: str) -> str:
+    """A reason without the path of its file, so that equal ones are counted together."""
+    return reason.removeprefix(source).removeprefix(": ")

@@ -1,0 +1,203 @@
+"""The times of the profiles of a lake, per session: what DuckDB makes of the tables.
+
+A session counts once, with the median over its inferences, as in `opscope compare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viewer.arrays import Floats, Ints
+from viewer.fleet.answers.arms import Group
+
+if TYPE_CHECKING:
+    import duckdb
+
+# A session: the key of its profile, and its number there.
+SessionId = tuple[str, int]
+# A group and an arm of it (0 for A, 1 for B), by number.
+Side = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LakePart:
+    """A set of operators, a call or a name of an arm, as in the table `inference_operators`.
+
+    method: "" if the profiles have no inferences. grain_ns: by how much its times differ at least.
+    measured: whether all of its times are.
+    """
+
+    method: str
+    level: str
+    id: str
+    label: str
+    type: str
+    module: str
+    source: str
+    backend: str
+    grain_ns: float
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOperator:
+    """An operator of an ETRecord: its debug handle, and what it is."""
+
+    debug_handle: int
+    identity: tuple[str, ...]
+
+
+class LakeTimes:
+    """The times of the profiles of some groups, on a connection to a lake.
+
+    Makes temporary tables in the memory of the connection.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, groups: Sequence[Group]) -> None:
+        self._connection = connection
+        chosen = [
+            (key, number, arm)
+            for number, group in enumerate(groups)
+            for arm, keys in enumerate(group.keys)
+            for key in keys
+        ]
+        connection.execute("CREATE OR REPLACE TABLE chosen (key VARCHAR, grp INTEGER, arm INTEGER)")
+        connection.execute(
+            "INSERT INTO chosen SELECT unnest(?), unnest(?), unnest(?)",
+            [list(column) for column in zip(*chosen, strict=True)],
+        )
+
+    def parts(self) -> dict[Side, list[LakePart]]:
+        """Return the parts of every arm."""
+        rows = self._connection.execute(
+            """
+            SELECT grp, arm, coalesce(method, ''), level, id, min(label), coalesce(min(type), ''),
+                coalesce(min(module), ''), coalesce(min(source), ''),
+                CASE WHEN count(DISTINCT coalesce(backend, '')) = 1
+                    THEN coalesce(min(backend), '') ELSE '' END,
+                max(grain_ns), bool_and(measured)
+            FROM inference_operators JOIN chosen USING (key)
+            GROUP BY grp, arm, coalesce(method, ''), level, id ORDER BY ALL
+            """
+        ).fetchall()
+        found: dict[Side, list[LakePart]] = {}
+        for group, arm, *rest in rows:
+            found.setdefault((group, arm), []).append(LakePart(*rest))
+        return found
+
+    def operators(self) -> dict[Side, dict[str, list[ListedOperator]]]:
+        """Return the operators of the ETRecords of every arm, by method, in their order.
+
+        Empty without the table `operators`.
+        """
+        rows = self._connection.execute(
+            """
+            SELECT grp, arm, coalesce(method, ''), debug_handle, min(coalesce(operator, '')),
+                min(coalesce(module, '')), min(coalesce(outputs, ''))
+            FROM operators JOIN chosen USING (key) WHERE debug_handle IS NOT NULL
+            GROUP BY grp, arm, coalesce(method, ''), debug_handle ORDER BY ALL
+            """
+        ).fetchall()
+        found: dict[Side, dict[str, list[ListedOperator]]] = {}
+        for group, arm, method, handle, *identity in rows:
+            of_side = found.setdefault((group, arm), {})
+            of_side.setdefault(method, []).append(ListedOperator(handle, tuple(identity)))
+        return found
+
+    def clocks(self) -> dict[int, set[str]]:
+        """Return the units of the clocks of every group: "ns", or "cycle" of an assumed rate."""
+        rows = self._connection.execute(
+            "SELECT DISTINCT grp, coalesce(clock, 'ns') FROM files JOIN chosen USING (key)"
+        ).fetchall()
+        found: dict[int, set[str]] = {}
+        for group, clock in rows:
+            found.setdefault(group, set()).add(clock)
+        return found
+
+    def sessions(self) -> dict[Side, list[SessionId]]:
+        """Return the sessions of every arm, by key and number."""
+        rows = self._connection.execute(
+            """
+            SELECT DISTINCT grp, arm, key, session
+            FROM inference_operators JOIN chosen USING (key) ORDER BY ALL
+            """
+        ).fetchall()
+        found: dict[Side, list[SessionId]] = {}
+        for group, arm, key, session in rows:
+            found.setdefault((group, arm), []).append((key, session))
+        return found
+
+    def inferences(self) -> dict[Side, dict[SessionId, dict[str, float]]]:
+        """Return the median inference of every session in ns, by method.
+
+        Only those that finished and do not warm up.
+        """
+        rows = self._connection.execute(
+            """
+            SELECT grp, arm, key, session, coalesce(method, ''), median(dur_ns)
+            FROM inferences JOIN chosen USING (key)
+            WHERE finished AND NOT warm_up AND session IS NOT NULL GROUP BY ALL ORDER BY ALL
+            """
+        ).fetchall()
+        found: dict[Side, dict[SessionId, dict[str, float]]] = {}
+        for group, arm, key, session, method, ns in rows:
+            of_side = found.setdefault((group, arm), {})
+            of_side.setdefault((key, session), {})[method] = float(ns)
+        return found
+
+    def medians(
+        self,
+        rows: Sequence[tuple[Side, LakePart, int]],
+        sessions: dict[Side, list[SessionId]],
+        counts: dict[Side, int],
+    ) -> dict[Side, Floats]:
+        """Return the median of every row in every session, of shape (sessions, rows) in ns.
+
+        rows: the row of each part of each arm. counts: the number of rows of each arm. NaN where a
+        session does not have a row.
+        """
+        connection = self._connection
+        connection.execute(
+            "CREATE OR REPLACE TABLE row_of (grp INTEGER, arm INTEGER, method VARCHAR, "
+            "level VARCHAR, id VARCHAR, row_number INTEGER)"
+        )
+        found = {side: np.full((len(own), counts[side]), np.nan) for side, own in sessions.items()}
+        if not rows:
+            return found
+        columns = [(*side, part.method, part.level, part.id, number) for side, part, number in rows]
+        connection.execute(
+            "INSERT INTO row_of SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?), "
+            "unnest(?)",
+            [list(column) for column in zip(*columns, strict=True)],
+        )
+        made = connection.execute(
+            """
+            SELECT grp, arm, key, session, row_number, median(ns) AS ns FROM (
+                SELECT grp, arm, key, session, t.method, inference, row_number,
+                    sum(own_ns + shared_ns) AS ns
+                FROM inference_operators t JOIN chosen USING (key)
+                    JOIN row_of r USING (grp, arm, level, id)
+                WHERE r.method = coalesce(t.method, '')
+                GROUP BY grp, arm, key, session, t.method, inference, row_number
+            ) GROUP BY grp, arm, key, session, row_number
+            """
+        ).fetchnumpy()
+        place = {
+            (*side, *session): i for side, own in sessions.items() for i, session in enumerate(own)
+        }
+        sides = list(zip(made["grp"].tolist(), made["arm"].tolist(), strict=True))
+        own_session = zip(made["key"].tolist(), made["session"].tolist(), strict=True)
+        at: Ints = np.array(
+            [place[(*side, *own)] for side, own in zip(sides, own_session, strict=True)], np.int64
+        )
+        number, ns = np.asarray(made["row_number"]), np.asarray(made["ns"], np.float64)
+        of_side: dict[Side, list[int]] = {}
+        for i, side in enumerate(sides):
+            of_side.setdefault(side, []).append(i)
+        for side, some in of_side.items():
+            found[side][at[some], number[some]] = ns[some]
+        return found
