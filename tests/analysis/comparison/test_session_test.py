@@ -2,6 +2,7 @@
 
 import csv
 import random
+from dataclasses import replace
 from functools import cache
 from math import lgamma, log
 
@@ -15,6 +16,7 @@ from viewer.analysis.comparison.session_test import (
     _digamma,
     _inverse_trigamma,
     _trigamma,
+    as_one_family,
     compared,
 )
 
@@ -146,6 +148,28 @@ def test_q_values_of_benjamini_and_hochberg():
     assert (_corrected(p) < 0.05).sum() == 4
     with_gaps = _corrected(np.array([0.01, np.nan, 0.04]))
     np.testing.assert_allclose(with_gaps, [0.02, np.nan, 0.04])
+
+
+def test_several_comparisons_are_corrected_as_one_family():
+    random_numbers = np.random.default_rng(3)
+    times = 1e6 * np.exp(0.05 * random_numbers.standard_normal((8, 40)))
+    times[4:, 7] *= 1.5
+    tested = np.ones(40, np.bool_)
+    whole = compared(times[:4], times[4:], tested)
+    parts = [replace(whole, p=whole.p[own]) for own in (slice(0, 15), slice(15, 40))]
+    together = as_one_family(parts)
+    np.testing.assert_allclose(np.concatenate([one.q for one in together]), whole.q)
+    assert as_one_family([]) == []
+
+
+def test_more_tests_need_a_larger_change():
+    times, above = recorded("portable")
+    few, many = (compared(times[:7], times[7:14], above, more) for more in (0, 1000))
+    tested = few.is_tested
+    assert (few.detectable[tested] <= many.detectable[tested]).all()
+    # The others would have to exceed the threshold anyway.
+    assert (few.detectable[tested] < many.detectable[tested]).mean() > 0.8
+    np.testing.assert_array_equal(few.p, many.p)
 
 
 @pytest.mark.parametrize("x", [0.5, 1.0, 2.5, 30.0])

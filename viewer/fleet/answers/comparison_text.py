@@ -31,10 +31,11 @@ def lake_comparison_text(
         (one for one in found if one.largest_ns), key=lambda one: (-one.largest_ns, one.group.label)
     )
     others = [one for one in found if not one.largest_ns]
+    verb = "has" if len(found) == 1 else "have"
     lines = [
         f"A: {a.text}",
         f"B: {b.text}",
-        f"{len(changed)} of {counted(len(found), 'group')} have a proven change.",
+        f"{len(changed)} of {counted(len(found), 'group')} {verb} a proven change.",
     ]
     shown = [*changed, *(others if everything else others[: 0 if changed else _MOST])]
     for one in shown:

@@ -220,7 +220,7 @@ def _answer(groups: Sequence[GroupComparison]) -> str:
 
 def _noun(groups: Sequence[GroupComparison]) -> str:
     has_devices = any(dict(one.group.values)["device"] for one in groups)
-    return "combination of model and device" if has_devices else "model"
+    return "model-device pair" if has_devices else "model"
 
 
 def _change_row(one: GroupComparison, label: str, own: Compared) -> Row:

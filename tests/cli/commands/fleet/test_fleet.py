@@ -3,13 +3,17 @@
 import csv
 import io
 import json
+import shutil
 import sys
 
 import pytest
 
 from tests.builders.fleet_dumps import PATTERN, write_fleet
+from tests.builders.stretched_dumps import write_arm
 from tests.paths import DATA
 from viewer.cli import main
+
+SOURCE = DATA / "compare/02_module_renamed"
 
 
 def opscope(capsys, *arguments):
@@ -137,3 +141,56 @@ def test_a_missing_package_names_the_extra(
     places = {"IN": fleet, "OUT": tmp_path / "o", "LAKE": lake}
     code, _, err = opscope(capsys, *(places.get(one, one) for one in arguments))
     assert (code, "opscope[fleet]" in err, err.count("\n")) == (2, True, 1)
+
+
+def test_compare_and_report(lake, tmp_path, capsys):
+    arms = ("--a", "device=device0", "--b", "device=device2")
+    code, out, _ = opscope(capsys, "compare", lake, *arms)
+    assert code == 0
+    assert out.startswith("A: device=device0\nB: device=device2\n0 of 2 groups")
+    code, out, _ = opscope(capsys, "compare", lake, *arms, "--json", "--by", "inference")
+    assert [one["model"] for one in json.loads(out)["groups"]] == ["model0", "model1"]
+    rule = ("--fail-if", "slower > 5%")
+    assert opscope(capsys, "compare", lake, *arms, *rule)[0] == 0
+    code, _, err = opscope(capsys, "compare", lake, *arms, *rule, "--fail-if-unknown")
+    assert (code, "cannot be excluded" in err) == (4, True)
+    page = tmp_path / "fleet.html"
+    assert opscope(capsys, "report", lake, "-o", page, "--title", "Lab") == (0, "", "")
+    assert "<h1>Lab</h1>" in page.read_text()
+
+
+@pytest.mark.parametrize(("arguments", "error"), [
+    (("--a", "build=9", "--b", "build=8"), "no profile of the lake is in A (build=9)"),
+    (("--a", "color=red", "--b", "build=8"), "'color=red' is no arm"),
+    (("--a", "build=build0", "--b", "device=device1"), "share profiles"),
+    (("--a", "build=9", "--b", "build=8", "--fail-if", "red"), "is not a rule"),
+    (("--a", "build=9", "--b", "build=8", "--fail-if-unknown"), "needs --fail-if"),
+])  # fmt: skip
+def test_arms_that_cannot_be_compared_are_named(lake, capsys, arguments, error):
+    code, out, err = opscope(capsys, "compare", lake, *arguments)
+    assert (code, out, error in err) == (2, "", True)
+
+
+def test_a_slower_build_fails_the_rule(tmp_path, capsys):
+    for build, factor in (("1", 1.0), ("2", 2.0)):
+        arm = write_arm(tmp_path, f"b{build}-", SOURCE, {"blocks.1.dw": factor})
+        for number, path in enumerate(arm):
+            place = tmp_path / "fleet" / build / f"{number}.etdp"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(place)
+        shutil.copy(SOURCE / "a.etrecord", place.parent)
+    lake = tmp_path / "lake"
+    build = ("build", tmp_path / "fleet", "-o", lake, "--jobs", 1)
+    assert opscope(capsys, *build, "--from-path", "{build}/{name}.etdp")[0] == 0
+    code, out, err = opscope(capsys, "compare", lake, "--a", "build=1", "--b", "build=2",
+                             "--fail-if", "slower > 5%")  # fmt: skip
+    assert code == 3
+    assert "1 of 1 group has a proven change." in out
+    assert "slower > 5%: all profiles: blocks.1.dw · convolution" in err
+
+
+def test_a_report_is_html(lake, tmp_path, capsys):
+    code, _, err = opscope(capsys, "report", lake, "-o", tmp_path / "report.pdf")
+    assert (code, "must end in one of .html, .htm" in err) == (2, True)
+    code, _, err = opscope(capsys, "report", tmp_path, "-o", tmp_path / "report.html")
+    assert (code, "this is no lake" in err) == (2, True)

@@ -1,0 +1,101 @@
+"""Comparisons of a lake: the figures are those of `opscope compare`."""
+
+import shutil
+
+import pytest
+
+from tests.builders.lakes import built
+from tests.builders.stretched_dumps import write_stretched
+from tests.fleet.answers.conftest import SOURCE
+from viewer.analysis.comparison.comparison import Comparison, Verdict
+from viewer.fleet.answers.arms import parse_arm
+from viewer.fleet.answers.comparison import compare_lake
+from viewer.fleet.lake import Lake
+from viewer.workspace.comparison_arms import arm_of
+from viewer.workspace.workspace import Workspace
+
+A, B = parse_arm("build=9"), parse_arm("build=10")
+
+
+@pytest.fixture(scope="module")
+def found(lake_of_builds):
+    groups, notes = compare_lake(Lake(str(lake_of_builds)), A, B)
+    assert notes == []
+    return {one.group.label: one for one in groups}
+
+
+def arm(folder):
+    space = Workspace()
+    for path in sorted(folder.iterdir()):
+        space.open(str(path))
+    return arm_of(space)
+
+
+def sides(one):
+    """The session medians of A and of B, whatever the order of the sessions."""
+    return [*sorted(one.sessions_a), *sorted(one.sessions_b)]
+
+
+def test_each_device_is_compared_with_itself(found):
+    assert list(found) == ["model=net, device=phone1", "model=net, device=phone2"]
+    assert {one.sessions for one in found.values()} == {(3, 3)}
+    slower, same = found.values()
+    assert [(row.label, one.verdict) for row, one in slower.proven] == [
+        ("blocks.1.dw · convolution", Verdict.SLOWER)
+    ]
+    assert same.proven == []
+    assert same.largest_ns == 0 < slower.largest_ns
+
+
+def test_rows_have_the_figures_of_opscope_compare(found, builds):
+    expected = Comparison(*(arm(builds / build / "phone1" / "net") for build in ("9", "10")))
+    own = found["model=net, device=phone1"]
+    # In the order of their first times: labels of operators name the call, too.
+    ours, theirs = (
+        sorted(sides(one) for one in compared) for compared in (own.compared, expected.compared)
+    )
+    assert len(ours) == len(theirs) > 3
+    for one, other in zip(ours, theirs, strict=True):
+        assert one == pytest.approx(other, abs=1)
+    assert sides(own.inference) == pytest.approx(sides(expected.inference), abs=1)
+    assert own.inference.verdict is expected.inference.verdict
+
+
+def test_all_groups_are_one_family_of_tests(tmp_path):
+    for build, factors in (("1", (1.0, 1.03, 1.07)), ("2", (1.09, 1.13, 1.16))):
+        for device in ("phone1", "phone2"):
+            place = tmp_path / "fleet" / build / device / "net"
+            place.mkdir(parents=True)
+            shutil.copy(SOURCE / "a.etrecord", place)
+            for factor in factors if device == "phone1" else (1.0, 1.03, 1.07):
+                path = write_stretched(place / f"{factor}.etdp", SOURCE, {"": factor})
+                path.write_bytes(path.read_bytes() + f"{build}{device}".encode())
+    assert built(tmp_path / "lake", tmp_path / "fleet").states["done"] == 12
+
+    def q_and_p(more=""):
+        arms = parse_arm(f"build=1{more}"), parse_arm(f"build=2{more}")
+        groups, _ = compare_lake(Lake(str(tmp_path / "lake")), *arms)
+        (one,) = [each for each in groups if "phone2" not in each.group.label]
+        tested = [each for each in (*one.compared, one.inference) if each.p is not None]
+        return [each.q for each in tested], [each.p for each in tested]
+
+    (q_alone, p_alone), (q, p) = q_and_p(",device=phone1"), q_and_p()
+    assert p == pytest.approx(p_alone)
+    # As many tests of a device on which nothing changed weaken the evidence.
+    assert min(q) > 1.5 * min(q_alone)
+    assert len(p) > 3
+
+
+@pytest.mark.parametrize("level", ["type", "module", "line", "inference"])
+def test_rows_of_other_levels_add_up_the_same_times(found, lake_of_builds, level):
+    groups, _ = compare_lake(Lake(str(lake_of_builds)), A, B, level)
+    own, expected = groups[0], found["model=net, device=phone1"]
+    assert own.inference.a_ns == expected.inference.a_ns
+    if level == "inference":
+        assert own.rows == ()
+        return
+    first = [
+        sum(one.sessions_a[0] for one in each.compared if one.sessions_a)
+        for each in (own, expected)
+    ]
+    assert first[0] == pytest.approx(first[1], rel=0.02)

@@ -1,0 +1,38 @@
+"""What `opscope fleet compare` prints."""
+
+import pytest
+
+from viewer.fleet.answers.arms import parse_arm
+from viewer.fleet.answers.comparison import compare_lake
+from viewer.fleet.answers.comparison_text import lake_comparison_facts, lake_comparison_text
+from viewer.fleet.lake import Lake
+
+A, B = parse_arm("build=9"), parse_arm("build=10")
+
+
+def test_groups_with_proven_changes_are_shown_first_and_the_others_counted(lake_of_builds):
+    found, notes = compare_lake(Lake(str(lake_of_builds)), A, B)
+    lines = lake_comparison_text(A, B, found, notes).splitlines()
+    assert lines[:5] == [
+        "A: build=9", "B: build=10", "1 of 2 groups have a proven change.", "",
+        "model=net, device=phone1: 3 + 3 sessions",
+    ]  # fmt: skip
+    assert any("blocks.1.dw" in line and "slower" in line for line in lines)
+    assert lines[-1] == "1 more group without a proven change. --all shows them."
+    everything = lake_comparison_text(A, B, found, ["note"], everything=True)
+    assert "model=net, device=phone2" in everything
+    assert everything.endswith("note: note")
+
+
+def test_json_has_every_group_and_row(lake_of_builds):
+    found, notes = compare_lake(Lake(str(lake_of_builds)), A, B)
+    facts = lake_comparison_facts(A, B, found, notes)
+    assert facts["schema"] == "opscope-fleet-compare/1"
+    assert (facts["a"], facts["b"]) == ({"build": "9"}, {"build": "10"})
+    first, second = facts["groups"]
+    assert (first["device"], first["changed"], second["changed"]) == ("phone1", True, False)
+    assert first["sessions"] == first["profiles"] == [3, 3]
+    (slow,) = [row for row in first["rows"] if row["verdict"] == "slower"]
+    assert slow["label"].startswith("blocks.1.dw")
+    assert slow["change_ns"] == pytest.approx(slow["b_ns"] - slow["a_ns"], abs=1)
+    assert slow["change"] == pytest.approx(1, abs=0.01)
