@@ -8,7 +8,7 @@ does not mean that nothing changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -28,17 +28,11 @@ from viewer.analysis.comparison.arms import (
 )
 from viewer.analysis.comparison.hand_pairs import NO_PAIRS, HandPairs
 from viewer.analysis.comparison.joined import Row
-from viewer.analysis.comparison.noise import Noise, type_of_parts
+from viewer.analysis.comparison.noise import Noise, type_of_parts, with_noise
 from viewer.analysis.comparison.operator_pairs import OperatorPairs
 from viewer.analysis.comparison.rollups import IDENTITIES, NAME, UNIT
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
-from viewer.analysis.comparison.session_test import (
-    LEAST_SESSIONS,
-    THRESHOLD,
-    Changes,
-    as_one_family,
-    compared,
-)
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.times import counted
 
@@ -457,31 +451,8 @@ def figures_of(
     """
     changes = compared(a, b, _is_above(a, b, grain) & measured & is_of_time, more_tests)
     if noise is not None:
-        changes = _with_noise(*noise, changes, a, b)
+        changes = with_noise(*noise, changes, a, b)
     return Figures(a, b, changes, grain, measured, is_of_time)
-
-
-def figures_of_family(figures: Sequence[Figures]) -> list[Figures]:
-    """Return the figures of several comparisons as one family of tests.
-
-    Each was made with the number of tests of all others as `more_tests`.
-    """
-    changes = as_one_family([one.changes for one in figures])
-    return [replace(one, changes=own) for one, own in zip(figures, changes, strict=True)]
-
-
-def _with_noise(
-    noise: Noise, deviations: Floats, changes: Changes, a: Floats, b: Floats
-) -> Changes:
-    """The changes, with intervals from known noise where there are too few sessions."""
-    count_a, count_b = (np.isfinite(times).sum(axis=0).astype(np.float64) for times in (a, b))
-    half = noise.half_widths(deviations, count_a, count_b)
-    few = np.minimum(count_a, count_b) < LEAST_SESSIONS
-    return replace(
-        changes,
-        low=np.where(few, changes.log_ratio - half, changes.low),
-        high=np.where(few, changes.log_ratio + half, changes.high),
-    )
 
 
 def _is_above(a: Floats, b: Floats, grain: Floats) -> Bools:

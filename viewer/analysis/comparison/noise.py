@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS, Changes
 from viewer.analysis.comparison.student_t import two_sided_quantile
 from viewer.arrays import Floats
 
@@ -79,3 +80,18 @@ def type_of_parts(arm: Arm, parts: Sequence[int]) -> str:
     else:
         kinds = {_NUMBERED.sub("", part.name) for part in own}
     return " + ".join(sorted(kinds))
+
+
+def with_noise(noise: Noise, deviations: Floats, changes: Changes, a: Floats, b: Floats) -> Changes:
+    """Return changes with intervals from known noise where there are too few sessions.
+
+    deviations: of each row. a, b: the session medians, of shape (sessions, rows).
+    """
+    count_a, count_b = (np.isfinite(times).sum(axis=0).astype(np.float64) for times in (a, b))
+    half = noise.half_widths(deviations, count_a, count_b)
+    few = np.minimum(count_a, count_b) < LEAST_SESSIONS
+    return replace(
+        changes,
+        low=np.where(few, changes.log_ratio - half, changes.low),
+        high=np.where(few, changes.log_ratio + half, changes.high),
+    )

@@ -7,7 +7,7 @@ group in twenty would have a false alarm: ten of those of 20 models on 10 device
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,9 +17,9 @@ from viewer.analysis.comparison.comparison import (
     Figures,
     Verdict,
     figures_of,
-    figures_of_family,
 )
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.session_test import as_one_family
 from viewer.arrays import Bools, Floats
 from viewer.fleet.answers.arms import ArmChoice, Group, groups_of, lake_profiles
 from viewer.fleet.answers.paired_rows import OPERATOR, paired_methods, paired_rows
@@ -116,9 +116,9 @@ def compare_groups(
         is_of_time = len(clocks.get(number, set())) == 1
         given.append(_Given(both[0], both[1], *quality, is_of_time))
     tests = [int(one.figures().changes.is_tested.sum()) for one in given]
-    family = figures_of_family(
-        [one.figures(sum(tests) - own) for one, own in zip(given, tests, strict=True)]
-    )
+    alone = [one.figures(sum(tests) - own) for one, own in zip(given, tests, strict=True)]
+    changes = as_one_family([figures.changes for figures in alone])
+    family = [replace(one, changes=own) for one, own in zip(alone, changes, strict=True)]
     found = []
     for number, (group, rows, figures) in enumerate(
         zip(groups, rows_of_groups, family, strict=True)
