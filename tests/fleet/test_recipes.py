@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from tests.builders.fleet_dumps import PATTERN
 from tests.paths import ROOT
 from viewer.cli import main
 from viewer.gui.window.help.pages import text_of
@@ -25,11 +26,24 @@ def traces(fleet, tmp_path, monkeypatch):
 def test_the_commands_of_the_readme(traces, capsys):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = re.findall(r"`opscope (fleet [^`]+)`", readme)
-    assert [command.split()[1] for command in commands] == ["build", "query"]
+    assert [command.split()[1] for command in commands] == ["build", "report"]
     assert [main(shlex.split(command)) for command in commands] == [0, 0]
+    assert "24 of 24 profiles added" in capsys.readouterr().out
+    with open("lake.html", encoding="utf-8") as page:
+        assert "24" in page.read()
+
+
+def test_the_comparisons_of_the_help_page(traces, capsys):
+    assert main(["fleet", "build", "traces", "-o", "lake", "--from-path", PATTERN]) == 0
+    known = {"1203": "build0", "1204": "build1", "phone-6": "device0", "phone-7": "device2"}
+    commands = [line for line in code("sh")[1].splitlines() if line.startswith("opscope ")]
+    assert len(commands) == 3
+    for command in commands:
+        for name, own in known.items():
+            command = command.replace(name, own)
+        assert main(shlex.split(command)[1:]) == 0
     out = capsys.readouterr().out
-    assert "24 of 24 profiles added" in out
-    assert out.count("ETDump") == 24
+    assert out.count("groups have a proven change.") == 3
 
 
 def test_the_help_page(traces, capsys):
