@@ -1,24 +1,35 @@
 """Fleets of small dumps: profiles per second, and cost per profile by the size of the fleet.
 
-`OPSCOPE_BENCH_FLEET=20000` for the full size. `OPSCOPE_BENCH_FAULTS=1` also kills a worker of a
-cluster every 10 seconds. It prints what it measures, and checks that no profile is lost or doubled.
+`OPSCOPE_BENCH_FLEET=20000` for the full size. `OPSCOPE_BENCH_FAULTS=1` also kills processes of a
+cluster. It prints what it measures, and checks that no profile is lost or doubled.
 """
 
+import contextlib
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 
 import pytest
 
+from tests.builders.dask_cluster import Cluster, worker_ids
 from tests.builders.fleet_dumps import PATTERN, write_fleet
-from tests.builders.lakes import built, check_whole, environment
-from viewer.fleet.engines.dask import DaskCluster
+from tests.builders.lakes import (
+    POISON,
+    built,
+    check_whole,
+    environment,
+    rows,
+    work_with_poison,
+)
+from viewer.fleet.engines.engine import EngineLost
 from viewer.fleet.engines.local import LocalProcesses
-from viewer.fleet.unit_outcome import DONE, KEPT
+from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED
 
 SIZE = int(os.environ.get("OPSCOPE_BENCH_FLEET", "400"))
 _TABLES = "operators,inference_operators"
@@ -72,27 +83,53 @@ def test_a_pool_in_this_process_keeps_all(tmp_path):
 
 
 @pytest.mark.skipif("OPSCOPE_BENCH_FAULTS" not in os.environ, reason="OPSCOPE_BENCH_FAULTS=1")
-def test_a_worker_is_killed_every_10_seconds(tmp_path):
+def test_killed_workers_a_killed_scheduler_and_a_poison_file(tmp_path, monkeypatch):
+    """A worker is killed every 10 seconds, the scheduler after half of the profiles.
+
+    One file kills its workers. All rows are compared with those of one process without faults.
+    """
     write_fleet(tmp_path / "in", SIZE)
-    engine = DaskCluster(None, 2)
-    ended, kills = threading.Event(), []
+    built(tmp_path / "expected", tmp_path / "in", engine=lambda _: LocalProcesses(2))
+    first = next((tmp_path / "in").rglob("*.etdp"))
+    shutil.copy(first, first.with_name(f"{POISON}.etdp"))
+    monkeypatch.setattr("viewer.fleet.build.work", work_with_poison)
+    lake = tmp_path / "lake"
+    print("\n   until  added   kept  refused  killed workers  seconds")
+    for is_last in (False, True):
+        (folder := tmp_path / f"dask{is_last}").mkdir()
+        cluster = Cluster(folder)
+        engine = cluster.engine(patience=20 if is_last else 5)
+        ended, kills = threading.Event(), []
+        killer = threading.Thread(target=_kill_workers, args=(engine, ended, kills))
+        states = Counter()
 
-    def kill():
-        while not ended.wait(_EVERY_S):
-            pids = list(engine._client.run(os.getpid).values())
-            if pids:
-                os.kill(pids[len(kills) % len(pids)], signal.SIGKILL)
-                kills.append(pids)
+        def told(progress, outcome, cluster=cluster, is_last=is_last, states=states):
+            states.clear()
+            states.update(progress.states)
+            if not is_last and progress.ended >= SIZE // 2:
+                cluster.scheduler.kill()
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    started = time.perf_counter()
-    try:
-        progress = built(tmp_path / "lake", tmp_path / "in", engine=lambda _: engine)
-    finally:
-        ended.set()
-        killer.join()
-    seconds = time.perf_counter() - started
-    print(f"\n{SIZE} profiles, {len(kills)} killed workers, {seconds:.0f} s: {progress.states}")
-    assert progress.states == {DONE: SIZE}
-    check_whole(tmp_path / "lake", SIZE)
+        killer.start()
+        started = time.perf_counter()
+        try:
+            with contextlib.nullcontext() if is_last else pytest.raises(EngineLost):
+                built(lake, tmp_path / "in", engine=lambda _, e=engine: e, told=told, resume=True)
+        finally:
+            ended.set()
+            killer.join()
+            cluster.end()
+        print(
+            f"{'the end' if is_last else 'half':>8} {states[DONE]:>6} {states[KEPT]:>6} "
+            f"{states[REFUSED]:>8} {len(kills):>15} {time.perf_counter() - started:>8.0f}"
+        )
+    assert rows(lake) == rows(tmp_path / "expected")
+    check_whole(lake, SIZE)
+
+
+def _kill_workers(engine, ended, kills):
+    """Kill one of the workers every 10 seconds."""
+    while not ended.wait(_EVERY_S):
+        with contextlib.suppress(OSError, TimeoutError):
+            pids = worker_ids(engine)
+            os.kill(pids[len(kills) % len(pids)], signal.SIGKILL)
+            kills.append(pids)

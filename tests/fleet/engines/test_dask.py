@@ -1,66 +1,16 @@
 """A real scheduler with two workers over TCP, whose processes are killed."""
 
-import contextlib
 import os
 import shutil
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
-from tests.builders.lakes import POISON, built, check_whole, environment, rows, work_with_poison
+from tests.builders.dask_cluster import Cluster, worker_ids
+from tests.builders.lakes import POISON, built, check_whole, rows, work_with_poison
 from viewer.fleet.engines.dask import DaskCluster
 from viewer.fleet.engines.engine import EngineLost
 from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED
-
-_DEADLINE_S = 40
-
-
-class Cluster:
-    """A scheduler and a process that keeps two workers alive, as `dask` starts them."""
-
-    def __init__(self, folder):
-        self.file = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
-        self.workers = self._start("worker", "--nthreads", "1", "--nworkers", "2", "--no-dashboard")
-
-    def _start(self, *arguments):
-        command = [sys.executable, "-m", "dask", *arguments, "--scheduler-file", str(self.file)]
-        return subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=self.file.parent,
-            start_new_session=True,
-            env=environment(
-                DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0",
-                DASK_DISTRIBUTED__WORKER__DAEMON="True",
-            ),
-        )
-
-    def engine(self, patience=20.0):
-        """Connect when the scheduler and both workers are there."""
-        deadline = time.monotonic() + _DEADLINE_S
-        address = ""
-        while not address:
-            assert time.monotonic() < deadline
-            try:
-                text = self.file.read_text()
-                address = text.partition('"address": "')[2].partition('"')[0]
-            except OSError:
-                assert self.scheduler.poll() is None
-        engine = DaskCluster(address, patience=patience)
-        engine._client.wait_for_workers(2, timeout=_DEADLINE_S)
-        return engine
-
-    def end(self):
-        """Kill both, and the workers."""
-        for process in (self.workers, self.scheduler):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait(20)
 
 
 @pytest.fixture
@@ -73,7 +23,7 @@ def cluster(tmp_path):
 
 def test_a_worker_that_is_killed_costs_nothing(cluster, fleet, expected, tmp_path, small_batches):
     engine = cluster.engine()
-    pids = list(engine._client.run(os.getpid).values())
+    pids = worker_ids(engine)
 
     def told(progress, outcome):
         if outcome is not None and progress.ended == 3:
