@@ -87,15 +87,16 @@ def test_all_groups_are_one_family_of_tests(tmp_path):
 
 
 @pytest.mark.parametrize("level", ["type", "module", "line", "inference"])
-def test_rows_of_other_levels_add_up_the_same_times(found, lake_of_builds, level):
+def test_other_levels_have_the_figures_of_opscope_compare(builds, lake_of_builds, level):
+    """But for sums of medians: a lake has times of operators, and profiles those of graph nodes."""
     groups, _ = compare_lake(Lake(str(lake_of_builds)), A, B, level)
-    own, expected = groups[0], found["model=net, device=phone1"]
-    assert own.inference.a_ns == expected.inference.a_ns
-    if level == "inference":
-        assert own.rows == ()
-        return
-    first = [
-        sum(one.sessions_a[0] for one in each.compared if one.sessions_a)
+    arms = (arm(builds / build / "phone1" / "net") for build in ("9", "10"))
+    expected, own = Comparison(*arms, level), groups[0]
+    ours, theirs = (
+        {row.label: sides(c) for row, c in zip(each.rows, each.compared, strict=True)}
         for each in (own, expected)
-    ]
-    assert first[0] == pytest.approx(first[1], rel=0.02)
+    )
+    assert ours.keys() == theirs.keys()
+    for label, figures in ours.items():
+        assert figures == pytest.approx(theirs[label], rel=0.025), label
+    assert sides(own.inference) == pytest.approx(sides(expected.inference), abs=1)

@@ -16,7 +16,7 @@ def part(id, label="", method="forward", level="operators", **more):
 
 def listed(*names, first=1):
     """The operators of a record, by method: each of another call."""
-    found = [ListedOperator(i, (name, "m", "")) for i, name in enumerate(names, first)]
+    found = [ListedOperator(i, name, "m", "", "") for i, name in enumerate(names, first)]
     return {"forward": found}
 
 
@@ -73,6 +73,23 @@ def test_a_plus_in_a_name_is_no_set_of_operators():
 def test_rows_may_be_types_modules_or_lines(level, labels):
     a = [part("1", type="conv", source=""), part("2", type="relu")]
     assert [row.label for row in paired_rows(a, a, NONE, level)] == labels
+
+
+def test_time_that_modules_or_lines_share_is_a_row_of_its_own():
+    a = [part("1+2", module="v", source="net.py:3"), part("2", module="v")]
+    operators = {
+        "forward": [
+            ListedOperator(1, "softmax", "", "", ""),
+            ListedOperator(2, "linear", "v", "", "/home/net.py:3"),
+        ]
+    }
+    both = operators, operators
+    labels = [row.label for row in paired_rows(a, a, both, MODULE)]
+    assert labels == ["(outermost module) + v", "v"]
+    assert [row.label for row in paired_rows(a, a, both, LINE)] == [
+        "(no line) + net.py:3", "net.py:3",
+    ]  # fmt: skip
+    assert [row.label for row in paired_rows(a, a, both, TYPE)] == ["linear + softmax", "linear"]
 
 
 def test_methods_are_paired_by_name_or_if_they_are_the_only_ones():

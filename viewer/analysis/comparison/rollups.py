@@ -44,7 +44,7 @@ IDENTITIES = (LOCATION, ACTION, JOB, TASK, UNIT)
 # Not a row of a unit, as the whole inference has its time.
 _WHOLE = ("overall",)
 OUTERMOST = "(outermost module)"
-_NO_LINE = "(no line)"
+NO_LINE = "(no line)"
 # Between the groups that share their time.
 AND = " + "
 
@@ -186,7 +186,7 @@ def module_key(part: Operator | GraphNode) -> str:
 
 def _line(part: Operator | GraphNode) -> str:
     place = place_of(part)
-    return f"{display_name(place[0])}:{place[1]}" if place else _NO_LINE
+    return f"{display_name(place[0])}:{place[1]}" if place else NO_LINE
 
 
 def _node(part: Operator | GraphNode) -> str:

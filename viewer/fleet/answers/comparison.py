@@ -92,21 +92,12 @@ def compare_groups(
     inferences = times.inferences()
     sessions = _all_sessions(len(groups), times.sessions(), inferences)
     rows_of_groups: list[tuple[Row, ...]] = []
-    of_parts: list[tuple[Side, LakePart, int]] = []
     for number in range(len(groups)):
         sides = (number, 0), (number, 1)
-        own = [parts.get(side, []) for side in sides]
         listed = operators.get(sides[0], {}), operators.get(sides[1], {})
-        rows = tuple(paired_rows(own[0], own[1], listed, level))
-        rows_of_groups.append(rows)
-        for side, all_parts, arm in zip(sides, own, (0, 1), strict=True):
-            of_parts += [
-                (side, all_parts[part], i)
-                for i, row in enumerate(rows)
-                for part in (row.b if arm else row.a)
-            ]
-    counts = {(n, arm): len(rows) for n, rows in enumerate(rows_of_groups) for arm in (0, 1)}
-    medians = times.medians(of_parts, sessions, counts)
+        own = [parts.get(side, []) for side in sides]
+        rows_of_groups.append(tuple(paired_rows(own[0], own[1], listed, level)))
+    medians = _medians(times, parts, sessions, rows_of_groups, of_sums=level == OPERATOR)
     given: list[_Given] = []
     for number, rows in enumerate(rows_of_groups):
         sides = (number, 0), (number, 1)
@@ -126,6 +117,51 @@ def compare_groups(
         every = tuple(map(figures.of, range(len(figures))))
         counts_of = len(sessions[number, 0]), len(sessions[number, 1])
         found.append(GroupComparison(group, counts_of, rows, every[:-1], every[-1]))
+    return found
+
+
+def _medians(
+    times: LakeTimes,
+    parts: Mapping[Side, Sequence[LakePart]],
+    sessions: dict[Side, list[SessionId]],
+    rows_of_groups: Sequence[Sequence[Row]],
+    *,
+    of_sums: bool,
+) -> dict[Side, Floats]:
+    """The times of all rows of every arm, of shape (sessions, rows).
+
+    of_sums: a row is the median of the sums of its parts, which are one piece of work. Otherwise it
+    is the sum of their medians: in each inference, another one may be interrupted.
+    """
+    of_parts: list[tuple[Side, LakePart, int]] = []
+    pieces: dict[Side, list[list[int]]] = {}
+    counts: dict[Side, int] = {}
+    for number, rows in enumerate(rows_of_groups):
+        for arm in (0, 1):
+            side = number, arm
+            own = parts.get(side, [])
+            count = 0
+            pieces[side] = []
+            for row in rows:
+                here = row.b if arm else row.a
+                first, count = count, count + (1 if of_sums else len(here))
+                numbers = list(range(first, count))
+                of_parts += [
+                    (side, own[part], numbers[0 if of_sums else i]) for i, part in enumerate(here)
+                ]
+                pieces[side].append(numbers)
+            counts[side] = count
+    found = times.medians(of_parts, sessions, counts)
+    return {side: _sums(medians, pieces[side]) for side, medians in found.items()}
+
+
+def _sums(medians: Floats, rows: Sequence[Sequence[int]]) -> Floats:
+    """The sums over the pieces of rows; NaN in a session that has none of them."""
+    found = np.full((len(medians), len(rows)), np.nan)
+    for number, pieces in enumerate(rows):
+        own = medians[:, pieces]
+        has = np.isfinite(own).any(axis=1)
+        found[has, number] = np.nansum(own[has], axis=1)
     return found
 
 

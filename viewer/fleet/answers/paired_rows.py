@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from viewer.analysis.comparison.alignment import aligned
 from viewer.analysis.comparison.joined import Joined, Row
 from viewer.analysis.comparison.operator_pairs import Grade
+from viewer.analysis.comparison.rollups import AND, NO_LINE, OUTERMOST
 from viewer.fleet.answers.natural_order import natural
 from viewer.fleet.answers.times import LakePart, ListedOperator
+from viewer.model.text import display_name
 
 OPERATOR, TYPE, MODULE, LINE, INFERENCE = "operator", "type", "module", "line", "inference"
 LEVELS = (OPERATOR, TYPE, MODULE, LINE, INFERENCE)
@@ -35,7 +37,7 @@ def paired_rows(
     if level == INFERENCE:
         return []
     if level != OPERATOR:
-        return _grouped(a, b, level)
+        return _grouped(a, b, operators, level)
     methods = paired_methods([part.method for part in a], [part.method for part in b])
     joined = Joined[_Thing]()
     known = [{m: _handles_of(own[m]) for m in own} for own in operators]
@@ -158,17 +160,28 @@ def _label(
     return label if own == "kernels" else f"{label} ({own})"
 
 
-def _grouped(a: Sequence[LakePart], b: Sequence[LakePart], level: str) -> list[Row]:
-    """One row for all parts of a method that have an equal type, module or line."""
+def _grouped(
+    a: Sequence[LakePart], b: Sequence[LakePart], operators: tuple[_Listed, _Listed], level: str
+) -> list[Row]:
+    """One row for all parts of a method that have an equal type, module or line.
+
+    Parts that several of these share are rows of their own, as in `opscope compare`.
+    """
     names = [[part.method for part in parts] for parts in (a, b)]
     other = {y: x for x, y in paired_methods(*names)}
     several = len(set(names[0])) > 1 or len(set(names[1])) > 1
     found: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
     for side, parts in enumerate((a, b)):
+        known = {
+            (method, one.debug_handle): one
+            for method, listed in operators[side].items()
+            for one in listed
+        }
         for number, part in enumerate(parts):
-            text = {TYPE: part.type, MODULE: part.module, LINE: part.source}[level]
+            own = [known.get((part.method, handle)) for handle in _handles(part)]
+            text = _text_of(part, own, level)
             method = other.get(part.method, part.method) if side else part.method
-            found.setdefault((method, text or NOT_KNOWN), ([], []))[side].append(number)
+            found.setdefault((method, text), ([], []))[side].append(number)
     rows = []
     for (method, text), (of_a, of_b) in found.items():
         grade = Grade.SAME if of_a and of_b else Grade.ONLY_A if of_a else Grade.ONLY_B
@@ -176,3 +189,20 @@ def _grouped(a: Sequence[LakePart], b: Sequence[LakePart], level: str) -> list[R
         label = f"{method}: {text}" if several else text
         rows.append(Row(level, label, grade, why, tuple(of_a), tuple(of_b)))
     return rows
+
+
+def _text_of(part: LakePart, operators: Sequence[ListedOperator | None], level: str) -> str:
+    """What a part is at a level; of several, such as two modules, all of them."""
+    listed = [one for one in operators if one is not None]
+    if not listed or len(listed) < len(operators):
+        return {TYPE: part.type, MODULE: part.module, LINE: part.source}[level] or NOT_KNOWN
+    texts = {
+        {TYPE: one.type, MODULE: one.module or OUTERMOST, LINE: _line(one.source)}[level]
+        for one in listed
+    }
+    return AND.join(sorted(texts))
+
+
+def _line(source: str) -> str:
+    path, _, line = source.rpartition(":")
+    return f"{display_name(path)}:{line}" if path else NO_LINE

@@ -45,10 +45,18 @@ class LakePart:
 
 @dataclass(frozen=True, slots=True)
 class ListedOperator:
-    """An operator of an ETRecord: its debug handle, and what it is."""
+    """An operator of an ETRecord: its debug handle, and what it is. Unknown texts are ""."""
 
     debug_handle: int
-    identity: tuple[str, ...]
+    type: str
+    module: str
+    outputs: str
+    source: str
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What it shares with an operator of another arm that is the same."""
+        return self.type, self.module, self.outputs
 
 
 class LakeTimes:
@@ -97,15 +105,15 @@ class LakeTimes:
         rows = self._connection.execute(
             """
             SELECT grp, arm, coalesce(method, ''), debug_handle, min(coalesce(operator, '')),
-                min(coalesce(module, '')), min(coalesce(outputs, ''))
+                min(coalesce(module, '')), min(coalesce(outputs, '')), min(coalesce(source, ''))
             FROM operators JOIN chosen USING (key) WHERE debug_handle IS NOT NULL
             GROUP BY grp, arm, coalesce(method, ''), debug_handle ORDER BY ALL
             """
         ).fetchall()
         found: dict[Side, dict[str, list[ListedOperator]]] = {}
-        for group, arm, method, handle, *identity in rows:
+        for group, arm, method, *what in rows:
             of_side = found.setdefault((group, arm), {})
-            of_side.setdefault(method, []).append(ListedOperator(handle, tuple(identity)))
+            of_side.setdefault(method, []).append(ListedOperator(*what))
         return found
 
     def clocks(self) -> dict[int, set[str]]:

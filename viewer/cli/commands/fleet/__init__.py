@@ -42,6 +42,6 @@ def run(arguments: list[str]) -> int:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in _OF_EXTRA:
             raise
-        complain(f'opscope fleet needs {error.name}: pip install "opscope[fleet]"')
+        complain(f'a lake needs {error.name}: pip install "opscope[fleet]"')
         return 2
     return code
