@@ -94,7 +94,13 @@ _FORMATS = {
     "torq.host_csv": ("Torq host profile", (".csv",), "trace"),
     "torq.annotated_csv": ("Torq annotated profile", (".csv",), "trace"),
     "torq.compile_csv": ("Torq compile profile", (".csv",), "trace"),
+    "runtimes.qnn_csv": ("QNN profile", (".csv",), "trace"),
+    "runtimes.snpe_diagview": ("SNPE profile", (".csv", ".txt"), "trace"),
+    "runtimes.tflite_benchmark": ("LiteRT benchmark", (".txt", ".csv"), "trace"),
+    "runtimes.vela_layers": ("Vela per-layer CSV", (".csv",), "trace"),
+    "runtimes.nsys_stats": ("Nsight Systems report", (".csv",), "trace"),
     "executorch.debug_handle_map": ("Debug handle map", (".json",), "program"),
+    "runtimes.qnn_optrace": ("QNN optrace", (".json",), "trace"),
     "chrome.reader": ("Chrome trace", (".json", ".json.gz"), "trace"),
     "executorch.inspector_tsv": ("Inspector table", (".tsv",), "trace"),
     "table.reader": ("Profile CSV", (".csv", ".tsv"), "trace"),
@@ -105,7 +111,9 @@ _FORMATS = {
 # Those that are read in order, so that their first part can be opened alone.
 _IN_ORDER = frozenset(
     ("perfetto.reader", "torq.runtime_csv", "torq.host_csv", "torq.annotated_csv",
-     "torq.compile_csv", "chrome.reader", "executorch.inspector_tsv", "table.reader")
+     "torq.compile_csv", "chrome.reader", "executorch.inspector_tsv", "table.reader",
+     "runtimes.qnn_csv", "runtimes.snpe_diagview", "runtimes.tflite_benchmark",
+     "runtimes.vela_layers", "runtimes.nsys_stats", "runtimes.qnn_optrace")
 )  # fmt: skip
 WHOLE = Fraction(1)
 

@@ -17,6 +17,7 @@ from tests.reliability.fuzz import (
     line_changes,
     own_files,
     protobuf_changes,
+    runtimes,
     texts,
     traces,
     zip_changes,
@@ -107,6 +108,10 @@ KINDS = {
         Kind("torq_annotated", ".csv", ("torq/annotated_*.csv",), texts.torq_annotated, _lines),
         Kind("torq_compile", ".csv", ("torq/compile_*.csv", "torq/demo_*_c?.csv"),
              texts.torq_compile, _lines),
+        *(
+            Kind(name, suffix, (f"regress/{name}/*",), made, _json if suffix == ".json" else _lines)
+            for name, suffix, made in runtimes.KINDS
+        ),
         Kind("table", ".csv", ("table_csv/*",), texts.table, _lines, _RECORD),
         Kind("mlir", ".mlir", ("torq/tiny_cnn.mlir",), texts.mlir, _lines,
              "torq/compile_c3_taskid_mtu.csv"),

@@ -1,0 +1,197 @@
+"""Reads CSV reports of Nsight Systems: `nsys stats --format csv --report NAME`.
+
+The reports are scripts that come with Nsight Systems (`host-linux-x64/reports/*.py`); their queries
+name the columns:
+
+* `cuda_gpu_trace` (before 2023 `gputrace`): `Start (ns)`, `Duration (ns)`, `CorrId`, sizes,
+  `Device`, `Ctx`, `Strm`, `Name`; `cuda_api_trace` has `Pid` and `Tid`; `nvtx_pushpop_trace` has
+  `PID`, `TID`, `RangeId`. These have measured starts. Tracks are streams of a
+  device, or threads of a process.
+* `cuda_gpu_kern_sum` (`gpukernsum`), `cuda_gpu_mem_time_sum`, `cuda_api_sum` and other summaries:
+  `Time (%)`, `Total Time (ns)`, `Instances` (`Count`, `Num Calls`), `Avg (ns)` ..., `Name`
+  (`Operation`, `Range`). They have totals: one bar each, placed in order.
+
+Times are in the unit that the header states: `Start (ns)`, `Start(nsec)`, `Duration (us)`. Lines
+before a header are those that `nsys stats` prints about its work. A file can contain several
+reports.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.formats import format_of
+from viewer.formats.runtimes.placed import PlacedBars
+from viewer.formats.runtimes.rows import (
+    NO_TIME,
+    columns_of,
+    header_row,
+    lines_of_head,
+    rows_of,
+    ticks_of,
+)
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import Clock, KeyKind, Trace
+
+_HEADING = re.compile(r"(.*?) ?\((ns|nsec|us|usec|ms|msec|s|sec)\)")
+_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+_TRACE_MARKS = frozenset(("CorrId", "CorrID", "RangeId"))
+_COUNTS = ("Instances", "Count", "Num Calls", "Operations")
+_NAMES = ("Name", "Operation", "Range")
+_DEVICE, _STREAM = "Device", "Strm"
+_PROCESSES, _THREADS = ("Pid", "PID"), ("Tid", "TID")
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """The columns of one report: their names, places and units of time."""
+
+    names: Sequence[str]  # without units
+    units: Sequence[int]  # ns, 0 for what is no time
+    headings: Sequence[str]
+    is_trace: bool
+
+    def at(self, *names: str) -> int:
+        """The place of the first of some columns, -1 if there is none."""
+        return next((self.names.index(name) for name in names if name in self.names), -1)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether one of the first lines is the header of a report."""
+    return any(_report(header_row(line)) is not None for line in lines_of_head(head)[:40])
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """A slice per row. Raises UnreadableFile, ReadCancelled."""
+    builder = TraceBuilder(path, FORMAT.name, "", Clock())
+    reading = _Reading(path, builder)
+    for line, row in rows_of(path, builder, progress, cancelled):
+        reading.add(line, row)
+    if not reading.reports:
+        raise UnreadableFile(
+            path,
+            "it has no header of a report",
+            where="line 1",
+            remedy="Write one with nsys stats --report cuda_gpu_trace --format csv",
+        )
+    reading.finish()
+    return builder.build()
+
+
+def _report(cells: Sequence[str]) -> _Report | None:
+    """The report that a row is the header of, None if it is none."""
+    if len(cells) < 4:
+        return None
+    names, units = [], []
+    for cell in cells:
+        found = _HEADING.fullmatch(cell)
+        names.append(found[1] if found else cell)
+        units.append(_NS[found[2].removesuffix("ec")] if found else 0)
+    timed = {name for name, unit in zip(names, units, strict=True) if unit}
+    if not set(names).intersection(_NAMES):
+        return None
+    if timed >= {"Start", "Duration"} and _TRACE_MARKS.intersection(names):
+        return _Report(names, units, cells, True)
+    if "Total Time" in timed and set(names).intersection(_COUNTS):
+        return _Report(names, units, cells, False)
+    return None
+
+
+class _Reading:
+    """The rows of all reports of a file."""
+
+    def __init__(self, path: str, builder: TraceBuilder) -> None:
+        self.reports = 0
+        self._builder = builder
+        self._file = os.path.basename(path)
+        self._report: _Report | None = None
+        self._bars = PlacedBars(builder)
+        self._slices: list[tuple[int, int, int, int, int, int]] = []
+        self._arguments: dict[str, dict[int, str]] = {}
+
+    def add(self, line: int, row: list[str]) -> None:
+        """Add one row."""
+        if (report := _report(row)) is not None:
+            self._report, self.reports = report, self.reports + 1
+            return
+        report = self._report
+        if report is None:
+            return
+        if len(row) != len(report.names):
+            self._builder.problem("row that does not fit the header: left out", 1, f"line {line}")
+            return
+        name = row[report.at(*_NAMES)] or "(no name)"
+        if report.is_trace:
+            self._add_slice(report, line, row, name)
+            return
+        at = report.at("Total Time")
+        length = ticks_of(row[at], report.units[at])
+        if length is None:
+            self._builder.problem(NO_TIME, 1, f"line {line}")
+            return
+        count = next(name for name in _COUNTS if name in report.names)
+        thread = f"totals of report {self.reports} by {count} (placed in order)"
+        if self.reports == 1:
+            thread = "totals (placed in order)"
+        track = self._builder.track(self._file, thread, flat=True)
+        self._bars.add(track, name, length, line, _others(report, row, (at, report.at(*_NAMES))))
+
+    def _add_slice(self, report: _Report, line: int, row: list[str], name: str) -> None:
+        begin, length = report.at("Start"), report.at("Duration")
+        start = ticks_of(row[begin], report.units[begin])
+        duration = ticks_of(row[length], report.units[length])
+        if start is None or duration is None:
+            self._builder.problem(NO_TIME, 1, f"line {line}")
+            return
+        builder = self._builder
+        key = builder.key(KeyKind.PLAIN, name)
+        track = self._track(report, row)
+        left_out = (begin, length, report.at(*_NAMES))
+        for argument, text in _others(report, row, left_out).items():
+            self._arguments.setdefault(argument, {})[len(self._slices)] = text
+        self._slices.append((track, start, start + duration, builder.intern(name), key, line - 1))
+
+    def _track(self, report: _Report, row: list[str]) -> int:
+        device, stream = report.at(_DEVICE), report.at(_STREAM)
+        if device >= 0:
+            context = report.at("Ctx")
+            thread = f"stream {row[stream]}" if stream >= 0 and row[stream] else "no stream"
+            if context >= 0 and row[context] not in ("", "1"):
+                thread += f", context {row[context]}"
+            return self._builder.track(row[device] or self._file, thread, flat=True)
+        process, thread_at = report.at(*_PROCESSES), report.at(*_THREADS)
+        return self._builder.track(
+            f"process {row[process]}" if process >= 0 else self._file,
+            f"thread {row[thread_at]}" if thread_at >= 0 else "events",
+        )
+
+    def finish(self) -> None:
+        """Add all slices to the builder."""
+        self._bars.finish()
+        if not self._slices:
+            return
+        count = len(self._slices)
+        track, start, end, name, key, row = np.array(self._slices, np.int64).T
+        self._builder.add(
+            track=track.astype(np.uint32),
+            start=start,
+            end=end,
+            name=name.astype(np.uint32),
+            key=key.astype(np.uint32),
+            source_row=row.astype(np.uint32),
+            columns=columns_of(self._arguments, count),
+        )
+
+
+def _others(report: _Report, row: Sequence[str], used: tuple[int, ...]) -> dict[str, str]:
+    """The cells that are arguments, by their headings."""
+    return {report.headings[at]: cell for at, cell in enumerate(row) if cell and at not in used}
+
+
+FORMAT = format_of("runtimes.nsys_stats")

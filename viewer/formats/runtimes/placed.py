@@ -1,0 +1,77 @@
+"""Bars for durations that have no start: one after another on their track, in file order.
+
+Their slices have `Timing.PLACED`, so that the legend, Details and tables show that the start is not
+measured. Nothing is known of gaps between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from viewer.formats.runtimes.rows import columns_of
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.timing import Timing
+from viewer.model.trace import Column, KeyKind
+
+# Places that need 64 bits are not drawn: a table with such durations is no profile.
+_LAST_TICK = 1 << 62
+NO_ROOM = "row whose place would not fit 64 bits: left out"
+
+
+class PlacedBars:
+    """Collects the bars of one file; `finish` adds them to its builder."""
+
+    def __init__(self, builder: TraceBuilder, timing: Timing = Timing.PLACED) -> None:
+        """timing: what applies to all bars."""
+        self.builder = builder
+        self._timing = timing
+        self._ends: dict[int, int] = {}
+        self._bars: list[tuple[int, int, int, int, int, int]] = []
+        self._arguments: dict[str, dict[int, str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._bars)
+
+    def end_of(self, track: int) -> int:
+        """Where the next bar of a track starts, in ticks."""
+        return self._ends.get(track, 0)
+
+    def add(
+        self,
+        track: int,
+        name: str,
+        length: int,
+        line: int,
+        arguments: Mapping[str, str],
+        start: int | None = None,
+    ) -> None:
+        """Add a bar after the last one of its track, or at a start. length, start: in ticks."""
+        at = self.end_of(track) if start is None else start
+        if at + length > _LAST_TICK:
+            self.builder.problem(NO_ROOM, 1, f"line {line}")
+            return
+        self._ends[track] = max(at + length, self.end_of(track))
+        key = self.builder.key(KeyKind.PLAIN, name)
+        for argument, text in arguments.items():
+            if text:
+                self._arguments.setdefault(argument, {})[len(self._bars)] = text
+        self._bars.append((track, at, at + length, self.builder.intern(name), key, line - 1))
+
+    def finish(self, columns: Mapping[str, Column] | None = None) -> None:
+        """Add all bars to the builder, with their arguments and further columns."""
+        if not self._bars:
+            return
+        track, start, end, name, key, row = np.array(self._bars, np.int64).T
+        count = len(self._bars)
+        self.builder.add(
+            track=track.astype(np.uint32),
+            start=start,
+            end=end,
+            name=name.astype(np.uint32),
+            key=key.astype(np.uint32),
+            source_row=row.astype(np.uint32),
+            columns={**columns_of(self._arguments, count), **(columns or {})},
+            timing=np.full(count, self._timing, np.uint8),
+        )

@@ -1,0 +1,135 @@
+"""Reads QNN's profiling events as CSV: of ONNX Runtime's QNN provider, and of the SDK's viewer.
+
+ONNX Runtime writes the file of `profiling_file_path`: `QnnBackendManager::ExtractProfilingEvent` in
+`onnxruntime/core/providers/qnn/builder/qnn_backend_manager.cc`, later `Serializer::InitCsvFile` and
+`ProcessEvent` in `qnn_profile_serializer.cc`. `qnn-profile-viewer` of Qualcomm's SDK writes the
+same columns:
+
+    Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,Event Identifier
+
+Later versions have further columns ("ONNX Source Ops"). `Message` is the type (INIT, EXECUTE, NODE,
+BACKEND ...), the unit US, CYCLES, BYTES, COUNT ... `Event Level` is ROOT, or SUB-EVENT for what
+belongs to the root above it. ONNX Runtime quotes nothing, so an identifier may contain commas: it
+is joined again where it is the last column. A timestamp is "UNKNOWN", or one of the event's
+report and not of its start: it is a column.
+
+Executions have no number: one ends where a root repeats, or another stage begins. `event_groups`
+describes where bars are placed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.formats import format_of
+from viewer.formats.runtimes.event_groups import CYCLES, NS_CLOCK, US, Group, Value, trace_of
+from viewer.formats.runtimes.rows import NO_TIME, header_row, lines_of_head, rows_of, ticks_of
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import Trace
+
+_MESSAGE, _TIME, _UNIT = "Message", "Time", "Unit of Measurement"
+_LEVEL, _NAME = "Event Level", "Event Identifier"
+_REQUIRED = frozenset((_MESSAGE, _TIME, _UNIT, _LEVEL, _NAME))
+_TIMESTAMP = "Msg Timestamp"
+_KNOWN = _REQUIRED | {_TIMESTAMP}
+_STAGE = re.compile(r"\(([a-z][a-z -]{0,30})\)", re.IGNORECASE)
+_UNITS = {"US": US, "CYCLES": CYCLES}
+_NOT_TIMES = "value that is no time, such as a count or bytes: not drawn"
+_NO_NAME = ("", "NULL")
+_EXECUTE = "execute"
+_UNKNOWN = ("UNKNOWN", "0", "")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether one of the first lines is the header."""
+    return any(set(header_row(line)) >= _REQUIRED for line in lines_of_head(head)[:10])
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """A bar per event with a time. Raises UnreadableFile, ReadCancelled."""
+    builder = TraceBuilder(path, FORMAT.name, "", NS_CLOCK)
+    events = _Events(builder)
+    for line, row in rows_of(path, builder, progress, cancelled, keeps_spaces=True):
+        events.add(line, row)
+    if not events.has_header:
+        raise UnreadableFile(
+            path, "it has no row with the columns Message, Time and Event Identifier",
+            where="line 1",
+        )  # fmt: skip
+    return trace_of(path, builder, events.groups)
+
+
+class _Events:
+    """The rows so far, as groups."""
+
+    def __init__(self, builder: TraceBuilder) -> None:
+        self.groups: list[Group] = []
+        self._builder = builder
+        self._header: Sequence[str] = ()
+        self._seen: set[tuple[str, str]] = set()
+
+    @property
+    def has_header(self) -> bool:
+        """Whether a header was read."""
+        return bool(self._header)
+
+    def add(self, line: int, row: list[str]) -> None:
+        """Add one row; rows before the header are ignored, since the viewer writes about itself."""
+        cells_of_row = [cell.strip() for cell in row]
+        if set(cells_of_row) >= _REQUIRED:
+            self._header = cells_of_row
+            return
+        if not self._header:
+            return
+        if len(row) > len(self._header) and self._header[-1] == _NAME:
+            last = len(self._header) - 1
+            row = [*row[:last], ",".join(row[last:])]
+        cells = {key: cell.strip() for key, cell in zip(self._header, row, strict=False)}
+        if len(row) < len(self._header):
+            self._builder.problem("row with fewer cells than the header: left out", 1, _at(line))
+            return
+        unit = _UNITS.get(cells[_UNIT].upper())
+        if unit is None:
+            self._builder.problem(_NOT_TIMES, 1, _at(line))
+            return
+        amount = ticks_of(cells[_TIME], 1)
+        if amount is None:
+            self._builder.problem(NO_TIME, 1, _at(line))
+            return
+        name, message = cells[_NAME], cells[_MESSAGE]
+        stated = "" if name in _NO_NAME else name
+        arguments = {
+            "type": message,
+            "timestamp": "" if (at := cells.get(_TIMESTAMP, "")) in _UNKNOWN else at,
+            **{key: text for key, text in cells.items() if key not in _KNOWN},
+        }
+        value = Value(stated or message or "event", amount, unit, line, arguments)
+        self._place(value, message, stated, is_root=cells[_LEVEL].upper() == "ROOT")
+
+    def _place(self, value: Value, message: str, name: str, *, is_root: bool) -> None:
+        found = _STAGE.search(name.replace("(cycles)", ""))
+        stage = (found[1] if found else message).lower()
+        is_node = message.upper() == "NODE" or not (is_root or found)
+        if not is_node:
+            key = value.name, value.unit
+            is_new = not self.groups or self.groups[-1].stage != stage or key in self._seen
+            if is_new and not (is_root or not self.groups):
+                is_new = False  # a total below its root, which may state another stage
+            if is_new:
+                self.groups.append(Group(stage, is_execution=_EXECUTE in stage))
+                self._seen = set()
+            self._seen.add(key)
+            self.groups[-1].totals.append(value)
+            return
+        if not self.groups:
+            self.groups.append(Group(_EXECUTE, is_execution=True))
+        self.groups[-1].nodes.append(value)
+
+
+def _at(line: int) -> str:
+    return f"line {line}"
+
+
+FORMAT = format_of("runtimes.qnn_csv")

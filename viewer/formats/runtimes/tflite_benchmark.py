@@ -1,0 +1,136 @@
+"""Reads the operator tables of LiteRT's (TensorFlow Lite's) `benchmark_model`.
+
+`benchmark_model --enable_op_profiling=true` prints them, and writes them to the file of
+`--profiling_output_csv_file` (`op_profiling_output_file` in later versions). The writer is
+`StatsCalculator::GetOutputString` of TensorFlow (`tensorflow/core/util/stats_calculator.cc`, later
+`xla/tsl/util/stats_calculator.cc`), and `tensorflow/lite/profiling/profile_summary_formatter.cc`
+around it. A table has a title between `=` signs ("Run Order", "Top by Computation Time" ...), a
+header, and a row for each node:
+
+    [node type] [start] [first] [avg ms] [%] [cdf%] [mem KB] [times called] [Name]    with tabs
+    node type, start, first, avg_ms, %, cdf%, mem KB, times called, name              as CSV
+
+Later versions have no start. Before a table there can be lines that name its part: initialization
+or regular runs, the subgraph, "Delegate internal". TensorFlow's own `benchmark_model` writes a
+time and a source position before each line.
+
+Only the tables "Run Order" are read, since the others repeat their rows. A row has the mean of all
+runs; its bar has the length `avg`. Bars are placed in order, also where a mean start is stated: it
+is a column.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.formats import format_of
+from viewer.formats.runtimes.placed import PlacedBars
+from viewer.formats.runtimes.rows import NO_TIME, NS_PER_UNIT, lines_of, ticks_of
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.trace import Clock, Trace
+
+_LOG = r"(?:[0-9:. -]+: )?(?:I|INFO):? (?:\S+\.cc:[0-9]+\] )?"
+_PREFIX = re.compile(rf"^\s*(?:{_LOG})?")
+_TITLE = re.compile(r"=====+ (.{1,80}?) =====+")
+_RUN_ORDER = "Run Order"
+_SECTION = re.compile(
+    r"(?:Operator-wise )?Profiling Info for (.{1,80}?):?$"
+    r"|(Primary graph|Subgraph) \((.{1,200}?)\).*$|(Delegate internal):?$"
+)
+_TABBED, _CSV = "[node type]", "node type"
+_OTHER_TABLES = {"[Node type]", "node type, count"}
+_KNOWN = {
+    "avg ms": "avg", "avg_ms": "avg", "node type": "type", "Name": "name", "start": "start ms",
+    "first": "first ms",
+}  # fmt: skip
+_PARTS = {"Benchmark Initialization": "initialization", "Regular Benchmark Runs": "regular runs"}
+_STARTED = re.compile(rb"\A\s*(?:INFO: )?STARTING!\s")
+_MS = NS_PER_UNIT["ms"]
+_MOST_CELL = 4096
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is a log of the program, or has a table of nodes near its start."""
+    is_table = b"[node type]" in head and b"[avg ms]" in head
+    is_csv = b"node type, " in head and b"avg_ms" in head
+    return is_table or is_csv or _STARTED.match(head) is not None
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """A bar per node of each table. Raises UnreadableFile, ReadCancelled."""
+    builder = TraceBuilder(path, FORMAT.name, "", Clock())
+    tables = _Tables(path, builder)
+    for first, lines in lines_of(path, builder, progress, cancelled):
+        for number, line in enumerate(lines, first):
+            tables.add(number, _PREFIX.sub("", line, count=1))
+    if not tables.headers:
+        raise UnreadableFile(
+            path,
+            "this output of benchmark_model has no table of operators",
+            remedy="Run it with --enable_op_profiling=true",
+        )
+    tables.bars.finish()
+    return builder.build()
+
+
+class _Tables:
+    """The tables of a file, line by line."""
+
+    def __init__(self, path: str, builder: TraceBuilder) -> None:
+        self.bars = PlacedBars(builder)
+        self.headers = 0
+        self._builder = builder
+        self._process = os.path.basename(path)
+        self._title = ""
+        self._part = self._graph = ""
+        self._header: Sequence[str] = ()
+        self._separator = ""
+        self._track = 0
+
+    def add(self, number: int, line: str) -> None:
+        """Add one line, without what a log writes before it."""
+        text = line.strip()
+        if title := _TITLE.match(text):
+            self._title, self._header = title[1], ()
+        elif section := _SECTION.match(text):
+            self._header = ()
+            if section[1]:
+                self._part, self._graph = _PARTS.get(section[1], section[1]), ""
+            else:
+                self._graph = section[3] or section[4]
+        elif any(text.startswith(other) for other in _OTHER_TABLES):
+            self._header = ()
+        elif text.startswith((_TABBED, f"{_CSV},")) and self._title in ("", _RUN_ORDER):
+            self._start(text)
+        elif not text:
+            self._header = ()
+        elif self._header:
+            self._row(number, line)
+
+    def _start(self, text: str) -> None:
+        self.headers += 1
+        self._separator = "\t" if text.startswith(_TABBED) else ","
+        names = [cell.strip().strip("[]") for cell in text.split(self._separator)]
+        self._header = [_KNOWN.get(name, name) for name in names]
+        where = ", ".join(filter(None, (self._part, self._graph))) or "operators"
+        self._track = self._builder.track(
+            self._process, f"{where} (means, placed in order)", flat=True
+        )
+
+    def _row(self, number: int, line: str) -> None:
+        count = len(self._header)
+        # A name is the last cell and may contain the separator.
+        cells = [cell.strip() for cell in line.strip().split(self._separator, count - 1)]
+        found = dict(zip(self._header, cells, strict=False))
+        length = ticks_of(found.pop("avg", ""), _MS)
+        if len(cells) != count or length is None:
+            self._builder.problem(NO_TIME, 1, f"line {number}")
+            return
+        name = found.pop("name", "") or found.get("type", "")
+        self.bars.add(self._track, name[:_MOST_CELL], length, number, found)
+
+
+FORMAT = format_of("runtimes.tflite_benchmark")
