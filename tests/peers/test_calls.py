@@ -42,7 +42,7 @@ SLICES = """
     left join thread_track on thread_track.id = track.id
     left join thread using (utid) left join process using (upid) where dur >= 0
 """
-MARKS = ("Opscope export", "Inferences")
+MARKS = ("Inferences",)
 
 
 # Process, thread and name of slices.

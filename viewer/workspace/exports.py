@@ -58,6 +58,7 @@ def export(
     ns_range: tuple[int, int] | None = None,
     raw: bool = False,
     shifts: Mapping[int, tuple[int, str]] = _NOT_ALIGNED,
+    own_names: bool = False,
     progress: Progress = no_progress,
     cancelled: Cancelled = never_cancelled,
 ) -> int:
@@ -67,11 +68,12 @@ def export(
     statistics, one of `viewer.analysis.statistics.group_keys.KEYS`. ns_range: only slices in this
     part of the axis of every clock, in ns from its start; slices that cross its edges are exported
     in full. raw: write texts to .csv and .tsv as they are, also those that a spreadsheet takes for
-    formulas. shifts: of aligned traces in a Perfetto file, as in `PerfettoOptions`. The file is
+    formulas. shifts, own_names: of a Perfetto file, as in `PerfettoOptions`. The file is
     written completely or not at all. Raises NothingToExport, OSError, WriteCancelled, and
     ValueError for a suffix that is not in EXPORT_SUFFIXES.
     """
-    return prepare(workspace, path, table, by, ns_range, raw, shifts)(progress, cancelled)
+    job = prepare(workspace, path, table, by, ns_range, raw, shifts, own_names=own_names)
+    return job(progress, cancelled)
 
 
 def prepare(
@@ -82,6 +84,8 @@ def prepare(
     ns_range: tuple[int, int] | None = None,
     raw: bool = False,
     shifts: Mapping[int, tuple[int, str]] = _NOT_ALIGNED,
+    *,
+    own_names: bool = False,
 ) -> ExportJob:
     """Collect everything that an export needs as frozen data; the job may run on another thread.
 
@@ -93,7 +97,7 @@ def prepare(
         from viewer.workspace.perfetto_export import RANGE, WHOLE, PerfettoJob, PerfettoOptions
 
         what = WHOLE if ns_range is None else RANGE
-        options = PerfettoOptions(what, ns_range, shifts=shifts)
+        options = PerfettoOptions(what, ns_range, shifts=shifts, own_names=own_names)
         job = PerfettoJob(Snapshot.of(workspace), options)
         return lambda progress, cancelled: job.write(path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):

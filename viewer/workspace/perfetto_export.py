@@ -54,7 +54,8 @@ class PerfettoOptions:
     bookmarks. only: for a selection, the ascending slices of each trace; a trace without an entry
     has none. shifts: what to add to the ns of a trace so that clocks are aligned, and at what, such
     as "start of run 2"; missing for a clock that is not aligned. order: (trace, track) pairs in
-    display order. marks: in ns of the axis of their trace's clock.
+    display order. marks: in ns of the axis of their trace's clock. own_names: slices keep the names
+    of their file, and operators are an argument.
     """
 
     what: str = WHOLE
@@ -67,6 +68,7 @@ class PerfettoOptions:
     flows: bool = True
     counters: bool = True
     annotations: bool = True
+    own_names: bool = False
 
 
 class ExportFlows:
@@ -190,6 +192,7 @@ class PerfettoJob:
                 self._placed(number),
                 counters=user_options.counters,
                 annotations=user_options.annotations,
+                own_names=user_options.own_names,
                 only=None if user_options.only is None else user_options.only[number],
                 flows=self._flows.of(opened.traces[number].table) if user_options.flows else None,
             )

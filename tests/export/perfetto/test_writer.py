@@ -25,7 +25,6 @@ from viewer.export.perfetto.source import (
     TimesTooFarApart,
     TraceExtras,
 )
-from viewer.export.perfetto.tracks import ABOUT_TRACK
 from viewer.export.perfetto.writer import export_perfetto, size_of_perfetto, write_perfetto
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import RateOrigin
@@ -256,9 +255,7 @@ def test_every_slice_comes_back_with_its_place_time_and_depth(name, peers, reque
     sources = request.getfixturevalue(name)
     found = Counter(peers[name].rows(SLICES))
     assert found == meant(sources)
-    about = peers[name].rows(f"select count(*) from slice where name = '{ABOUT_TRACK}'")[0][0]
-    assert about == len(sources)
-    assert peers[name].rows("select count(*) from slice") == [(found.total() + about,)]
+    assert peers[name].rows("select count(*) from slice") == [(found.total(),)]
 
 
 @pytest.mark.parametrize("name", ["difficult", "annotated"])
@@ -340,18 +337,15 @@ def test_identifiers_nulls_and_derived_slices_come_back(peers):
     ]
 
 
-def test_clock_and_origin_stand_on_the_first_instant(peers):
-    rows = peers["annotated"].rows(
-        "select extract_arg(arg_set_id, 'debug.file'), extract_arg(arg_set_id, 'debug.origin_ns'),"
-        "extract_arg(arg_set_id, 'debug.offset_ns'), extract_arg(arg_set_id, 'debug.clock_unit'),"
-        "extract_arg(arg_set_id, 'debug.ns_per_tick'), extract_arg(arg_set_id, 'debug.clock_rate'),"
-        "extract_arg(arg_set_id, 'debug.unit_of_bytes') "
-        f"from slice where name = '{ABOUT_TRACK}' order by 1"
-    )
-    assert rows == [
-        ("in.csv", 1499, 1498, "cycle", "1/2", "assumed", None),
-        ("model.etdp", 1499, 500, "ns", "1", "stated", "B"),
-    ]
+def test_clock_and_origin_are_metadata_that_the_engine_shows(peers):
+    rows = peers["annotated"].rows("select name, coalesce(str_value, int_value) from metadata")
+    found = {name.removeprefix("cr-org.opscope."): value for name, value in rows}
+    assert found["origin_ns"] == 1499
+    facts = ("file", "offset_ns", "clock_unit", "ns_per_tick", "clock_rate", "unit_of_bytes")
+    assert {tuple(found.get(f"source{n}.{fact}") for fact in facts) for n in (1, 2)} == {
+        ("in.csv", 1498, "cycle", "1/2", "assumed", None),
+        ("model.etdp", 500, "ns", "1", "stated", "B"),
+    }
 
 
 # -- the file itself -----------------------------------------------------------------------------
@@ -648,7 +642,7 @@ def test_units_of_an_npu_are_plain_tracks_in_order_and_their_lanes_are_one(tmp_p
         ("CSS", 0), ("SLICE", 1), ("SLICE", 1), ("DMA_IN", 2),
     ]  # fmt: skip
     assert [d.sibling_merge_key_int for d in tracks] == [0, tracks[1].uuid, tracks[1].uuid, 0]
-    assert [c for _, c, *_ in named_slices(data)[1:3]] == [["LOCATION", "SLICE"]] * 2
+    assert [c for _, c, *_ in named_slices(data)[0:2]] == [["LOCATION", "SLICE"]] * 2
 
 
 def test_tracks_stand_in_the_order_that_is_given(annotated):
@@ -680,7 +674,7 @@ def test_marks_are_a_track_of_their_own(tmp_path):
     ]  # fmt: skip
     shown = {n for n, *_ in named_slices(written([source], ns_range=(160, 170),
              beside=TraceExtras(marks=marks)))}  # fmt: skip
-    assert shown == {ABOUT_TRACK, "a", "overlapping"}
+    assert shown == {"a", "overlapping"}
 
 
 def test_chosen_slices_stand_at_the_depth_that_they_have_among_themselves(tmp_path):
@@ -716,7 +710,7 @@ def test_without_annotations_names_kinds_and_colors_stay(annotated):
     bare = [replace(source, annotations=False) for source in annotated]
     data = written(bare)
     assert replayed(data) == meant(bare)
-    slices = [row for row in named_slices(data) if row[0] != ABOUT_TRACK]
+    slices = named_slices(data)
     assert not any(arguments for _, _, arguments, *_ in slices)
     assert slices[0][1] == ["OPERATOR_CALL"]
     assert b"forward/10" in data
@@ -790,3 +784,15 @@ def test_slices_over_an_edge_are_counted():
     )
     size = size_of_perfetto([source], ns_range=(30, 80))
     assert (size.slices, size.over_edge, size.tracks) == (3, 2, 1)
+
+
+def test_slices_keep_the_names_of_their_file_and_have_the_label_as_an_argument(annotated):
+    kept = [replace(source, own_names=True) for source in annotated]
+    names = {name for source in annotated for name in source.trace.strings}
+    found = named_slices(written(kept))
+    assert {name for name, *_ in found} <= names | {"(unnamed)"}
+    labels = {label for source in annotated for label in source.label_strings if label}
+    assert any("label" in arguments for _, _, arguments, *_ in found)
+    assert not any("event" in arguments for _, _, arguments, *_ in found)
+    data = written(kept)
+    assert all(label.encode() in data for label in labels)

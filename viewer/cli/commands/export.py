@@ -77,6 +77,13 @@ def run(arguments: list[str]) -> int:
         "1.5ms:2ms; slices that cross the range boundary are exported in full",
     )
     parser.add_argument(
+        "--names",
+        choices=("operators", "file"),
+        default="operators",
+        help="slice names in a Perfetto trace: of linked operators, with the file's name as the "
+        "argument `event` (default); or of the file, with operators as the argument `label`",
+    )
+    parser.add_argument(
         "--raw",
         action="store_true",
         help="write texts to .csv and .tsv unchanged; by default, a text that a spreadsheet would "
@@ -100,6 +107,8 @@ def run(arguments: list[str]) -> int:
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
     if chosen.raw and not chosen.output.lower().endswith(_TEXT_SUFFIXES):
         parser.error(_ONLY_TEXT)
+    if chosen.names != "operators" and not chosen.output.lower().endswith(PERFETTO_SUFFIXES):
+        parser.error("--names applies only to Perfetto traces: tables have both names")
     if any(is_same_file(path, chosen.output) for path in chosen.files):
         parser.error(f"{chosen.output}: this is an input file and would be overwritten")
     workspace, failed = open_all(parser, chosen)
@@ -119,6 +128,7 @@ def run(arguments: list[str]) -> int:
         ns_range=span,
         raw=chosen.raw,
         shifts=shifts,
+        own_names=chosen.names == "file",
     )
     return 1 if not written(chosen.output, write) or failed else 0
 
@@ -128,7 +138,12 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
         parser.error(f"--jobs {chosen.jobs}: it must be at least 1")
     if len(chosen.files) != 1 or not os.path.isdir(chosen.files[0]):
         parser.error("--jobs requires one folder with profiles")
-    if choices_of(parser, chosen) or chosen.debug_info or chosen.range:
+    if (
+        choices_of(parser, chosen)
+        or chosen.debug_info
+        or chosen.range
+        or chosen.names != "operators"
+    ):
         parser.error("options for single files cannot be used with --jobs")
     suffix = chosen.to or (".pftrace" if chosen.table == TABLES[0] else ".csv")
     if chosen.table != TABLES[0] and not suffix.endswith(TABLE_SUFFIXES):

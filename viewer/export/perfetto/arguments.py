@@ -41,6 +41,9 @@ RESERVED = frozenset(
     )
 )  # fmt: skip
 
+# The operators of a slice that is written under its own name. Only then is it reserved.
+LABEL = "label"
+
 # Field numbers of TrackEvent and DebugAnnotation.
 _ANNOTATION = 4
 _ARG_NAME_IID, _ARG_BOOL, _ARG_UINT, _ARG_INT, _ARG_DOUBLE, _ARG_TEXT_IID = 1, 2, 3, 4, 5, 17
@@ -118,6 +121,8 @@ class SliceArguments:
         self._add_run()
         self._add_timing()
         taken = set(RESERVED)
+        if self._source.own_names and self._add_label():
+            taken.add(LABEL)
         for name, column in slices.columns.items():
             if name in self._stated.names or not len(present := with_value(self._own, column)):
                 continue
@@ -163,6 +168,35 @@ class SliceArguments:
             return Where(at, Varints(event_iid[slices.name[part[at]]], event_arg))
 
         self._arguments.append(event)
+
+    def _add_label(self) -> bool:
+        """Add the labels of slices that are written under their own names, if there are any."""
+        source, slices = self._source, self._slices
+        names, labels, of = source.trace.strings, source.label_strings, source.labels
+        is_again = bool(source.trace.provenance) and LABEL in slices.columns
+        if of is None or is_again:
+            return False
+        numbers = {name: number for number, name in enumerate(names)}
+        # The number of the name that a label equals, -1 if none, -2 for no label.
+        equal = np.array([numbers.get(label, -1) if label else -2 for label in labels], np.int64)
+
+        def differs(part: Codes) -> Bools:
+            found = equal[of[part]]
+            is_other: Bools = (found != -2) & (found != slices.name[part])
+            return is_other
+
+        used = in_order_of_use(self._own, len(labels), lambda part: of[part[differs(part)]])
+        if not used:
+            return False
+        iid = _table(used, len(labels), lambda i: self._strings.value(labels[i]))
+        argument = self._text_arg(LABEL)
+
+        def label(part: Codes) -> Piece:
+            at = differs(part)
+            return Where(at, Varints(iid[of[part[at]]], argument))
+
+        self._arguments.append(label)
+        return True
 
     def _add_run(self) -> None:
         """Add the number of the inference in which a slice starts."""

@@ -1,8 +1,9 @@
 """The metadata of a Perfetto file: the tool, the clocks, the input files.
 
 Every fact is a trace attribute, `org.opscope.<name>` for the file or `org.opscope.source<n>.<name>`
-for its n-th trace. Engines before v58 ignore trace attributes, so an instant per trace on a
-separate track has them as arguments too.
+for its n-th trace. Engines before v58 ignore trace attributes. So the facts are also metadata as
+Chrome writes them, which all engines show: `select * from metadata`, and "Info and stats" of the
+Perfetto UI, have them with the prefix "cr-". No slice and no track is needed.
 
 A trace that is itself an Opscope export of one file keeps that file's metadata: which file it was
 made from, its format, its hash. Only its clock may have been chosen again.
@@ -19,11 +20,10 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 import viewer
 from viewer.export.perfetto.packets import SEQUENCE, clean, framed
 from viewer.export.perfetto.source import Facts, FlowEdges, PerfettoSource
-from viewer.export.perfetto.tracks import ABOUT_TRACK, ABOUT_UUID
 from viewer.model.provenance import FIRST, PREFIX, first_ns, is_of_one_file, of_source
 from viewer.model.trace import Trace
 
-LEFT_OUT = "flows_left_out"
+LEFT_OUT, _FLOWS = "flows_left_out", "flows"
 _INPUT = re.compile(r"input\d+\.file")
 
 
@@ -66,7 +66,8 @@ def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
     }
     if is_of_one_file(trace.provenance):
         carried = of_source(trace.provenance)
-        carried.pop(LEFT_OUT, None)  # `flow_facts` adds it together with the flows
+        for name in (LEFT_OUT, _FLOWS):  # `flow_facts` adds them
+            carried.pop(name, None)
         if source.ns_per_tick == trace.clock.ns_per_tick:
             clock.pop("clock_rate")
         return _storable({**carried, **clock, **source.placement})
@@ -88,7 +89,7 @@ def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
 
 def flow_facts(source: PerfettoSource, edges: FlowEdges, written: int) -> dict[str, int | str]:
     """Return the number of flows of a source, and a text on those that are not in the file."""
-    facts: dict[str, int | str] = {"flows": written}
+    facts: dict[str, int | str] = {_FLOWS: written}
     left_out = []
     if earlier := source.trace.provenance.get(f"{FIRST}{LEFT_OUT}"):
         left_out.append(str(earlier))
@@ -115,30 +116,18 @@ def _storable(facts: Mapping[str, int | str]) -> dict[str, int | str]:
     }
 
 
-def attributes(facts: Facts, of_sources: Sequence[Facts]) -> bytes:
-    """Return one packet with the metadata of the file and of its sources, numbered from 1."""
-    packet = pb.TracePacket(trusted_packet_sequence_id=SEQUENCE)
-    for place, some in (
-        (PREFIX, facts),
-        *((f"{PREFIX}source{n}.", some) for n, some in enumerate(of_sources, 1)),
-    ):
-        for name, value in some.items():
-            attribute = packet.trace_attributes.attribute.add(key=f"{place}{name}")
-            if isinstance(value, int):
-                attribute.long_value = value
-            else:
-                attribute.string_value = value
-    return framed(packet)
-
-
-def about(facts: Facts, time: int) -> bytes:
-    """Return the instant with the metadata of the file and of one source, at its first slice."""
-    event = pb.TrackEvent(type=pb.TrackEvent.TYPE_INSTANT, track_uuid=ABOUT_UUID, name=ABOUT_TRACK)
-    for name, value in facts.items():
+def metadata_packets(facts: Facts, of_sources: Mapping[int, Facts]) -> bytes:
+    """Return packets with facts about the file, and about sources by their numbers from 1."""
+    named = {f"{PREFIX}{name}": value for name, value in facts.items()}
+    for number, some in of_sources.items():
+        named |= {f"{PREFIX}source{number}.{name}": value for name, value in some.items()}
+    ours = pb.TracePacket(trusted_packet_sequence_id=SEQUENCE)
+    older = pb.TracePacket(trusted_packet_sequence_id=SEQUENCE)
+    for name, value in named.items():
+        attribute = ours.trace_attributes.attribute.add(key=name)
+        entry = older.chrome_events.metadata.add(name=name)
         if isinstance(value, int):
-            event.debug_annotations.add(name=name, int_value=value)
+            attribute.long_value = entry.int_value = value
         else:
-            event.debug_annotations.add(name=name, string_value=value)
-    return framed(
-        pb.TracePacket(timestamp=time, trusted_packet_sequence_id=SEQUENCE, track_event=event)
-    )
+            attribute.string_value = entry.string_value = value
+    return framed(ours) + framed(older)

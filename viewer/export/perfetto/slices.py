@@ -195,7 +195,8 @@ class SlicePackets:
     def _intern_names(self) -> None:
         """Intern the names of slices: their labels, or else their own names."""
         source, slices, strings, own = self._source, self._slices, self._strings, self._preorder
-        names, labels, of = source.trace.strings, source.label_strings, source.labels
+        names, labels = source.trace.strings, source.label_strings
+        of = None if source.own_names else source.labels
         count = len(names)
         if of is None:
             used = in_order_of_use(own, count, lambda part: slices.name[part])

@@ -77,7 +77,8 @@ class PerfettoSource:
 
     A time is floor(tick * ns_per_tick) + offset_ns. `tracks` is parallel to `trace.tracks`.
     `labels` (one per slice) indexes `label_strings`: the name to write instead of the file's own,
-    which then becomes the argument `event`. `rate_origin`: the origin of the tick's length.
+    which then becomes the argument `event`; with `own_names` slices keep the file's names, and the
+    labels become the argument `label`. `rate_origin`: the origin of the tick's length.
     `counters`: whether to add the counters of NPU units and of planned memory, computed while
     writing. `ran`: as in `planned_counters`. `only`: the
     numbers of the slices to write, ascending, regardless of the range; None for all. `flows`:
@@ -94,6 +95,7 @@ class PerfettoSource:
     rate_origin: RateOrigin = RateOrigin.STATED
     labels: Codes | None = None
     label_strings: Sequence[str] = ()
+    own_names: bool = False
     facts: KeyFacts | None = None
     counters: bool = False
     ran: Sequence[ExecutableMethod | None] = ()

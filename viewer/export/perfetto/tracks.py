@@ -22,8 +22,9 @@ from viewer.model.counter import Counter
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Unit
 
-ABOUT_TRACK, MARKS_TRACK, RUNS_TRACK = "Opscope export", "Marks", "Inferences"
-ABOUT_UUID = 1
+MARKS_TRACK, RUNS_TRACK = "Marks", "Inferences"
+# Earlier exports have a track 1 of their own facts, which the reader leaves out by its name.
+_FIRST_UUID = 2
 
 _NO_UNITS = {Unit.NONE, Unit.HOST, Unit.HAL}
 _EXPLICIT = pb.TrackDescriptor.EXPLICIT
@@ -52,14 +53,13 @@ class TrackDescriptors:
                 process_ordering=pb.TrackDescriptor.PROCESS_ORDERING_EXPLICIT,
                 thread_ordering=pb.TrackDescriptor.THREAD_ORDERING_EXPLICIT,
                 child_ordering=_EXPLICIT,
-            ),
-            pb.TrackDescriptor(uuid=ABOUT_UUID, name=ABOUT_TRACK),
+            )
         ]
         self.uuids: list[dict[tuple[int, int], int]] = [{} for _ in sources]
         self.counters: list[list[tuple[Counter, int]]] = [[] for _ in sources]
         self.runs: list[list[int]] = [[] for _ in sources]
         self._sources = sources
-        self._next = ABOUT_UUID + 1
+        self._next = _FIRST_UUID
         self._tid = 0
         self._groups = 0
         self._parents: dict[tuple[int, int], int] = {}  # (source, track) -> uuid of its process
@@ -78,7 +78,6 @@ class TrackDescriptors:
                 parent = self._parents[number, run.track]
                 self.runs[number] = self._plain(RUNS_TRACK, count, parent, 0)
         self.marks = self._plain(MARKS_TRACK, mark_lanes, 0, self._groups)
-        self.descriptors[1].sibling_order_rank = self._groups + 1
 
     def _uuid(self) -> int:
         self._next += 1

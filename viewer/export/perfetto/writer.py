@@ -27,8 +27,7 @@ The mapping:
 * The user's bookmarks are slices and instants on the track "Marks", category MARK, argument `note`.
   Inferences that no slice of the file spans are slices on the track "Inferences", category
   INFERENCE, arguments `run` and `ticks`.
-* Origin, clocks, hashes and file names are trace attributes and, for engines without support for
-  those, arguments of one instant per source on a separate track (`metadata.py`).
+* Origin, clocks, hashes and file names are metadata of the file (`metadata.py`).
 
 Categories of a slice: the name of its `KeyKind` (OPERATOR_CALL, KERNEL, DELEGATE_EVENT, JOB ...),
 none if the file gives it no identity; on tracks of an NPU's units or of its host also the name of
@@ -38,6 +37,7 @@ the `Unit`. Arguments of a slice, each only if known:
                             start_ticks is ts + origin_ns - offset_ns, dur_ticks is dur; and
                             for an event on a clock of its own, whose extent is for drawing
     event                   the name in the input, if the slice is shown under another
+    label                   that other name, if slices are to keep the names of the input
     operator                array of strings: the edge dialect operators, in graph order
     debug_handles           array of ints (strings beyond 64 bits)
     module                  module path
@@ -79,7 +79,7 @@ from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.export.perfetto.bookmarks import BookmarkSpan, SpanPackets
 from viewer.export.perfetto.counters import CounterPackets
-from viewer.export.perfetto.metadata import LEFT_OUT, about, attributes, facts_of, flow_facts
+from viewer.export.perfetto.metadata import LEFT_OUT, facts_of, flow_facts, metadata_packets
 from viewer.export.perfetto.packets import SEQUENCE, InternedStrings, framed
 from viewer.export.perfetto.slices import SlicePackets
 from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart, TraceExtras
@@ -92,8 +92,8 @@ CHANGES_AT_ONCE = 25_000  # per counter
 # To estimate the size of a file, encode this many slices, from this many places of a source.
 SAMPLED, PLACES = 40_000, 16
 
-# A separate sequence: on the events' sequence, trace_processor would assign the instants of
-# ABOUT_TRACK to the thread of the last descriptor.
+# A separate sequence: on the events' sequence, trace_processor would assign events of plain tracks
+# to the thread of the last descriptor.
 _DESCRIPTORS = SEQUENCE + 1
 _NOTHING = TraceExtras()
 
@@ -305,7 +305,7 @@ class _File:
         )
         out = [framed(first)]
         if self._sources:
-            out.append(attributes(self._facts, self._source_facts))
+            out.append(metadata_packets(self._facts, dict(enumerate(self._source_facts, 1))))
         for descriptor in self._layout.descriptors:
             packet = pb.TracePacket(
                 trusted_packet_sequence_id=_DESCRIPTORS, track_descriptor=descriptor
@@ -326,8 +326,8 @@ class _File:
                 if source.flows is None
                 else flow_facts(source, slices.flows, slices.flows_written)
             )
-            facts = {**self._facts, **self._source_facts[number], **flows}
-            head = about(facts, slices.first_ns) + self._strings.packets()
+            head = metadata_packets({}, {number + 1: flows}) if flows else b""
+            head += self._strings.packets()
             head += self._runs[number].encoded(layout.runs[number])
 
             def counters(

@@ -23,6 +23,8 @@ name of the contract is written as "column <name>". A table opens again as a pla
     derived                 whether Opscope computed the slice
     native_start ...        native_dur, native_unit: of an event with a clock of its own
     metadata                of a delegate, as logged
+
+Files whose ticks are no whole ns also have the columns of `fractions`.
 """
 
 from __future__ import annotations
@@ -49,6 +51,13 @@ from viewer.export.tables.columns import (
     nulls,
     numbers_of,
     texts_of,
+)
+from viewer.export.tables.fractions import (
+    DUR_FRACTION,
+    START_FRACTION,
+    dur_fractions,
+    has_fractions,
+    start_fractions,
 )
 from viewer.model.queries import (
     NATIVE_DURATION,
@@ -152,6 +161,9 @@ class SliceTable:
                 self._made[_free(name, self._made)] = partial(_of_file, column)
         if (rated := native_ns(source.table)) is not None:
             self._made[_free(NATIVE_NS, self._made)] = partial(_per_slice, rated)
+        if has_fractions(source.ns_per_tick):
+            self._made[_free(START_FRACTION, self._made)] = self._start_fraction
+            self._made[_free(DUR_FRACTION, self._made)] = self._dur_fraction
 
     def __len__(self) -> int:
         return len(self._slices)
@@ -228,6 +240,14 @@ class SliceTable:
 
     def _dur_ticks(self) -> tuple[Per, Column]:
         return Per.SLICE, Column(self._durations, self._has_ticks)
+
+    def _start_fraction(self) -> tuple[Per, Column]:
+        rate = self.source.ns_per_tick
+        return Per.SLICE, start_fractions(self._slices.start, rate, self._has_ticks)
+
+    def _dur_fraction(self) -> tuple[Per, Column]:
+        slices, rate = self._slices, self.source.ns_per_tick
+        return Per.SLICE, dur_fractions(slices.start, slices.end, rate, self._has_ticks)
 
     @cached_property
     def _durations(self) -> Ints:

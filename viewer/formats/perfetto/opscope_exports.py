@@ -183,7 +183,7 @@ def stated_runs(
 
 
 def about_flows(event: bytes) -> dict[str, int | str]:
-    """The facts about flows from the event that describes a source; no attribute has them."""
+    """The facts about flows from the event that describes a source in earlier exports."""
     try:
         found = pb.TrackEvent.FromString(event)
     except Exception:  # DecodeError of whichever protobuf runtime

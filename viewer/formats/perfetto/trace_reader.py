@@ -21,7 +21,7 @@ from viewer.model.trace import Trace
 # Field numbers of TracePacket.
 (_PROCESS_TREE, _SNAPSHOT, _TIME, _SEQUENCE, _EVENT, _INTERNED, _FLAGS) = (2, 6, 8, 10, 11, 12, 13)
 (_CLEARED, _DROPPED, _PROCESS, _THREAD, _CLOCK, _DEFAULTS, _TRACK) = (41, 42, 43, 44, 58, 59, 60)
-_ATTRIBUTES = 126
+_CHROME_EVENTS, _ATTRIBUTES = 5, 126
 # Packets about the file, the recording or other supported data: not counted as skipped.
 _SILENT = frozenset(
     (_PROCESS_TREE, _SNAPSHOT, _EVENT, _INTERNED, _PROCESS, _THREAD, _DEFAULTS, _TRACK,
@@ -263,6 +263,8 @@ class _Reading:
                 remedy="Opscope reads track events (slices, counters and flows of applications). "
                 "Record with the data source track_event, or open the file in ui.perfetto.dev",
             )
+        if self._recording.is_own:
+            names.pop(_CHROME_EVENTS, None)  # metadata that repeats the attributes
         for number, name in names.items():
             count, first = self._skipped[number]
             self._recording.problem(f"packets of {name}: only track events are shown", count, first)

@@ -405,7 +405,7 @@ class TrackEvents:
             self.arguments.keep(name, TEXT, event[known], codes[known])
 
     def _about(self, uuid: Any) -> Ints:
-        """The events of an Opscope export that repeat its attributes."""
+        """The events of an earlier Opscope export that repeat its attributes."""
         found: Ints = np.empty(0, np.int64)
         described = self._tracks.by_uuid.get(_ABOUT_UUID)
         if described is not None and described.name == _ABOUT and self._recording.is_own:

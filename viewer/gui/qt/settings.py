@@ -68,6 +68,7 @@ EDITOR = Setting("source/editor", str, "", "Command that opens a source line in 
 HEADER_WIDTH = Setting("timeline/header_width", int, 196, "Width of the column of track names")
 EXPORT_FLOWS = Setting("export/flows", bool, True, "Perfetto exports have flows")
 EXPORT_COUNTERS = Setting("export/counters", bool, True, "Perfetto exports have counters")
+EXPORT_OWN_NAMES = Setting("export/own_names", bool, False, "Perfetto exports keep file names")
 EXPORT_ANNOTATIONS = Setting("export/annotations", bool, True, "Perfetto exports have annotations")
 EXPORT_MARKS = Setting("export/marks", bool, True, "Perfetto exports have bookmarks")
 EXPORT_GZIP = Setting("export/gzip", bool, False, "Perfetto exports are gzipped")

@@ -29,6 +29,7 @@ from viewer.gui.qt.settings import (
     EXPORT_FLOWS,
     EXPORT_GZIP,
     EXPORT_MARKS,
+    EXPORT_OWN_NAMES,
     Setting,
     Settings,
 )
@@ -170,6 +171,12 @@ class ExportDialog(FramedDialog):
                 "",
             ),
             (
+                "own_names",
+                EXPORT_OWN_NAMES,
+                "Slice names of the file; operators as the argument “label”",
+                "",
+            ),
+            (
                 "marks",
                 EXPORT_MARKS,
                 "Bookmarks and their notes",
@@ -219,6 +226,7 @@ class ExportDialog(FramedDialog):
             flows=self.contents["flows"].isChecked(),
             counters=self.contents["counters"].isChecked(),
             annotations=self.contents["annotations"].isChecked(),
+            own_names=self.contents["own_names"].isChecked(),
         )
 
     @property
