@@ -39,7 +39,9 @@ def test_another_archive_is_no_record(tmp_path):
     path = tmp_path / "files.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("notes.txt", "pt2")
-    assert refusal(path).startswith("this is a ZIP archive without the member ETRECORD_V0")
+    assert refusal(path).startswith(
+        "this is a ZIP archive with notes.txt: not an ETRecord, and no profile is in it"
+    )
 
 
 def test_a_debug_buffer_has_no_header_so_its_suffix_leads_to_the_dump(tmp_path):

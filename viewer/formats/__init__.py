@@ -104,6 +104,7 @@ _FORMATS = {
     "chrome.reader": ("Chrome trace", (".json", ".json.gz"), "trace"),
     "executorch.inspector_tsv": ("Inspector table", (".tsv",), "trace"),
     "table.reader": ("Profile CSV", (".csv", ".tsv"), "trace"),
+    "zipped": ("ZIP archive", (".zip",), "trace"),
     "source.mlir": ("MLIR text", (".mlir",), "program"),
     "source.python": ("Python source", (".py",), "program"),
 }
@@ -132,8 +133,6 @@ _PT2_MEMBERS = (b"archive_format", b"serialized_exported_program.json")
 # Files that users open by mistake, recognized by their first bytes: what it is, and what to open
 # instead.
 _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
-    (0, b"PK\x03\x04", "a ZIP archive without the member ETRECORD_V0, so not an ETRecord",
-     "Open the file that generate_etrecord or ETRecord.save wrote"),
     (0, b"\x1f\x8b", "a gzip file", "Unpack it first"),
     (4, b"FT01", "a file of external weights of an ExecuTorch program (.ptd)", _NO_PROFILE),
     (0, b"\x80\x02", "a Python pickle", "Pickles are never loaded, since they can run code"),

@@ -22,6 +22,7 @@ MOST_FOUND = 200
 LONGEST_LOOK = 5.0  # seconds; a network folder may take forever
 TEXT, BYTECODE = ".mlir", ".mlirb"  # of Torq debug info
 _PYTHON, _MLIR, _CHROME = "Python source", "MLIR text", "Chrome trace"
+_ZIP = "ZIP archive"
 _BYTECODE = b"ML\xefR"
 # In the first 4 kB of a Chrome trace; other JSON files start the same way.
 _OF_TRACE = (b'"traceEvents"', b'"ph"', b'"displayTimeUnit"', b'"schemaVersion"')
@@ -150,10 +151,18 @@ def _file(path: str, folder: str) -> FoundFile | None:
     other_text = kind == _PYTHON and not path.endswith(".py")
     if not kind or other_text or path.endswith(".opscope") or head.startswith(_BYTECODE):
         return None
-    content = inflated_head(head) or head
-    is_meant = kind != _PYTHON and (kind != _CHROME or any(word in content for word in _OF_TRACE))
     name = os.path.relpath(path, folder).replace(os.sep, "/")
-    return FoundFile(path, name, kind, size, is_meant)
+    return FoundFile(path, name, kind, size, is_meant(kind, head))
+
+
+def is_meant(kind: str, head: bytes) -> bool:
+    """Whether a file of a format is one that people want to see, by its first bytes.
+
+    Not Python, JSON without trace events, and archives, which are looked into when they are opened.
+    """
+    content = inflated_head(head) or head
+    is_trace = kind != _CHROME or any(word in content for word in _OF_TRACE)
+    return kind not in (_PYTHON, _ZIP) and is_trace
 
 
 def files_in(paths: Sequence[str]) -> list[str]:

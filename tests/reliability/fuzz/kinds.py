@@ -112,6 +112,7 @@ KINDS = {
             Kind(name, suffix, (f"regress/{name}/*",), made, _json if suffix == ".json" else _lines)
             for name, suffix, made in runtimes.KINDS
         ),
+        Kind("zipped", ".zip", ("regress/zipped/*",), runtimes.zipped, _zip),
         Kind("table", ".csv", ("table_csv/*",), texts.table, _lines, _RECORD),
         Kind("mlir", ".mlir", ("torq/tiny_cnn.mlir",), texts.mlir, _lines,
              "torq/compile_c3_taskid_mtu.csv"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from collections.abc import Callable
 
 from tests.builders import runtime_files
@@ -39,6 +41,18 @@ def _optrace(dice: Dice) -> bytes:
     return _NUMBER.sub(lambda at: number_text(dice) if dice.random() < 0.1 else at[0], text).encode(
         "utf-8", "surrogatepass"
     )
+
+
+def zipped(dice: Dice) -> bytes:
+    """Return an archive with one of these profiles, or with several files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", dice.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as made:
+        for number in range(dice.choice((1, 1, 1, 1, 0, 2))):
+            _, suffix, grammar = dice.choice(KINDS)
+            made.writestr(f"{dice.choice(('run', 'a/../b', 'c'))}{number}{suffix}", grammar(dice))
+        if dice.random() < 0.5:
+            made.writestr("README.txt", name(dice))
+    return out.getvalue()
 
 
 # name, suffix, grammar

@@ -164,5 +164,5 @@ def test_other_zips_are_no_records(tmp_path):
         archive.writestr("word/document.xml", "x")
     assert not sniff(buffer.getvalue())
     (tmp_path / "x.etrecord").write_bytes(buffer.getvalue())
-    with pytest.raises(UnreadableFile, match="without the member ETRECORD_V0"):
+    with pytest.raises(UnreadableFile, match="not an ETRecord"):
         read(tmp_path / "x.etrecord")

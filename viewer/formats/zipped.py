@@ -1,0 +1,143 @@
+"""Opens the one profile in a ZIP archive; of any other archive, it says what is in it.
+
+Bug trackers and mail programs want profiles zipped. The member is recognized by its content, as any
+file is, and unpacked into a temporary folder while it is read. Its limits are those of a file of
+its unpacked size. An archive in an archive is not opened.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import zipfile
+from contextlib import closing
+from dataclasses import replace
+from typing import cast
+
+from viewer.codecs.memory_budget import BUDGET
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import HEAD_SIZE, Format, choose, format_of
+from viewer.formats.executorch.etrecord.archive import DAMAGED
+from viewer.formats.folders import is_meant
+from viewer.model.trace import Trace
+
+_MAGIC, _EMPTY = b"PK\x03\x04", b"PK\x05\x06"
+_OTHERS = (b".npy", b"archive_format", b"serialized_exported_program.json")
+_MOST_MEMBERS = 10_000
+_MOST_LOOKED_AT = 200
+_MOST_NAMED = 4
+_LONGEST_NAME = 60
+_MOST_RATIO, _ALWAYS = 300, 16 << 20
+_CHUNK = 1 << 20
+_ODD = re.compile(r"[^\w.+ -]")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is a ZIP archive that no other message is about."""
+    return head.startswith((_MAGIC, _EMPTY)) and not any(other in head for other in _OTHERS)
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """The trace of the one profile in it. Raises UnreadableFile, ReadCancelled."""
+    try:
+        with closing(zipfile.ZipFile(path)) as archive:
+            return _read(path, archive, progress, cancelled)
+    except DAMAGED as error:
+        raise UnreadableFile(
+            path,
+            f"this ZIP archive is damaged or cut off ({error})",
+            remedy="Copy or download it again",
+        ) from error
+
+
+def _read(path: str, archive: zipfile.ZipFile, progress: Progress, cancelled: Cancelled) -> Trace:
+    members = [info for info in archive.infolist() if not info.filename.endswith("/")]
+    if len(members) > _MOST_MEMBERS:
+        raise UnreadableFile(path, f"this is a ZIP archive of {len(members):,} files")
+    found = _profiles(archive, members, cancelled)
+    if not found:
+        raise UnreadableFile(
+            path,
+            f"this is a ZIP archive with {_named(members)}: not an ETRecord, "
+            "and no profile is in it",
+            remedy="Open the file that generate_etrecord or ETRecord.save wrote, or zip a profile",
+        )
+    if len(found) > 1:
+        raise UnreadableFile(
+            path,
+            f"{len(found)} profiles are in this ZIP archive: {_named([m for m, _ in found])}",
+            remedy="Unpack it, and open the folder",
+        )
+    member, chosen = found[0]
+    if member.file_size > member.compress_size * _MOST_RATIO + _ALWAYS:
+        raise UnreadableFile(
+            path,
+            f"{_short(member.filename)} in it grows {_MOST_RATIO} times or more when unpacked, "
+            "which no usual profile does",
+            remedy="Unpack it, and open the file, if you trust it",
+        )
+    with tempfile.TemporaryDirectory(prefix="opscope-") as folder:
+        name = _ODD.sub("_", os.path.basename(member.filename))[-_LONGEST_NAME:].lstrip(".")
+        inner = os.path.join(folder, name or "member")
+        _unpack(archive, member, inner, cancelled)
+        try:
+            with BUDGET.reading(size=os.path.getsize(inner)):
+                trace = cast(Trace, chosen.read(inner, progress, cancelled))
+        except UnreadableFile as error:
+            where = _short(member.filename)
+            raise UnreadableFile(
+                path,
+                f"{where} in it: {error.reason}",
+                where=error.where,
+                remedy=error.remedy,
+            ) from error
+    return replace(trace, path=path)
+
+
+def _profiles(
+    archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], cancelled: Cancelled
+) -> list[tuple[zipfile.ZipInfo, Format]]:
+    """The members that a reader of profiles accepts by their first bytes."""
+    found = []
+    for info in members[:_MOST_LOOKED_AT]:
+        if cancelled():
+            raise ReadCancelled
+        with archive.open(info) as file:
+            head = file.read(HEAD_SIZE)
+        if not head or head.startswith((_MAGIC, _EMPTY)):
+            continue
+        try:
+            chosen = choose(head, info.filename)
+        except UnreadableFile:
+            continue
+        if chosen.kind == "trace" and is_meant(chosen.name, head):
+            found.append((info, chosen))
+    return found
+
+
+def _unpack(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, to: str, cancelled: Cancelled
+) -> None:
+    """Write a member to a file; never more than it states."""
+    with archive.open(member) as source, open(to, "wb") as target:
+        while chunk := source.read(_CHUNK):
+            if cancelled():
+                raise ReadCancelled
+            target.write(chunk)
+
+
+def _named(members: list[zipfile.ZipInfo]) -> str:
+    """The names of a few members: "a.txt, b.txt and 3 more files"."""
+    if not members:
+        return "no files"
+    names = ", ".join(_short(info.filename) for info in members[:_MOST_NAMED])
+    more = len(members) - _MOST_NAMED
+    return f"{names} and {more:,} more files" if more > 0 else names
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"…{name[-_LONGEST_NAME:]}"
+
+
+FORMAT = format_of("zipped")
