@@ -60,7 +60,7 @@ def test_what_is_not_read_is_counted_with_its_first_place(tmp_path):
     w.event(70, BEGIN, 11, "b").legacy_event.bind_id = 4
     w.event(80, END, 11).thread_time_delta_us = 4
     w.event(90, COUNTER, 11, counter_value=3)
-    w.packet(timestamp=95).ftrace_events.cpu = 1
+    w.packet(timestamp=95).sys_stats.meminfo.add()
     assert problems(open_file(str(w.save(tmp_path)))) == {
         "field source_location of TrackEvent: not shown": (1, "event 0"),
         "field log_message of TrackEvent: not shown": (1, "event 1"),
@@ -72,7 +72,7 @@ def test_what_is_not_read_is_counted_with_its_first_place(tmp_path):
         "bind_id without a direction: not shown as a flow": (1, "event 7"),
         "thread times and instruction counts as differences: not shown": (1, "event 8"),
         "counter values on a track that is not a counter: left out": (1, "event 9"),
-        "packets of ftrace_events: only track events are shown": (1, "packet 12"),
+        "packets of sys_stats: not shown": (1, "packet 12"),
     }
 
 
@@ -90,12 +90,14 @@ def test_flows_that_lead_nowhere_are_counted_together(tmp_path):
 def test_a_system_trace_without_track_events_says_what_it_is(tmp_path):
     w = Writer()
     for ts in (1, 2, 3):
-        w.packet(timestamp=ts).ftrace_events.cpu = 1
+        w.packet(timestamp=ts).sys_stats.meminfo.add()
     w.packet(timestamp=4).process_stats.processes.add(pid=1)
     with pytest.raises(UnreadableFile) as refused:
         open_file(str(w.save(tmp_path)))
-    assert "a Perfetto system trace without track events" in str(refused.value)
-    assert "ftrace_events, process_stats" in str(refused.value)
+    assert "a Perfetto trace without events that Opscope shows" in str(refused.value)
+    assert "sys_stats, process_stats" in str(refused.value) or "process_stats, sys_stats" in str(
+        refused.value
+    )
     assert "track_event" in refused.value.remedy
 
 

@@ -270,11 +270,10 @@ def test_what_is_no_track_event_is_counted(tmp_path):
     w = Writer()
     w.event(10, BEGIN, 3, "open")
     for ts in (1, 2, 3):
-        bundle = w.packet(timestamp=ts).ftrace_events
-        bundle.cpu = 1
+        w.packet(timestamp=ts).sys_stats.meminfo.add()
     trace = open_file(str(w.save(tmp_path)))
     assert {p.kind: p.count for p in trace.problems} == {
-        "packets of ftrace_events: only track events are shown": 3,
+        "packets of sys_stats: not shown": 3,
         "begin event without an end event: drawn as an instant, because its duration is unknown": 1,
     }
     assert arguments(trace, "open")["unpaired"] == "begin event without an end event"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from tests.builders.android_traces import APP, OTHER, AndroidTrace
 from tests.paths import DATA
 from tests.reliability.fuzz import (
     byte_changes,
@@ -139,7 +140,7 @@ def _exports() -> list[bytes]:
     from viewer.formats import open_file
     from viewer.model.trace import Trace
 
-    made = []
+    made = [_android()]
     for name in ("etdump/SYN_qnn_like.etdp", "torq/demo_str_c1.csv", "table_csv/two_threads.csv"):
         item = open_file(str(DATA / name))
         assert isinstance(item, Trace)
@@ -147,6 +148,18 @@ def _exports() -> list[bytes]:
         write_perfetto([PerfettoSource.of(item)], out)
         made.append(out.getvalue())
     return made
+
+
+def _android() -> bytes:
+    made = AndroidTrace()
+    made.prints((10, APP, f"B|{APP}|a"), (12, APP, f"S|{APP}|b|1"), (20, APP, "E"))
+    made.prints((21, APP, f"F|{APP}|b|1"), (22, APP, f"C|{APP}|c|3"), (23, APP, f"G|{APP}|t|g|1"))
+    made.switches((10, 0, 0, APP), (30, APP, 1, OTHER), (40, OTHER, 0, 0))
+    made.compact((11, 0, OTHER), (31, 1, APP), (41, 0, 0))
+    made.wakes((35, APP))
+    made.gpu((12, 5, 1, 3), (20, 4, 2, 4))
+    data: bytes = made.trace.SerializeToString()
+    return data
 
 
 def input_of(kind: Kind, corpus: Sequence[bytes], dice: Dice) -> bytes:

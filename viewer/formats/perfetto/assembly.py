@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.perfetto.annotations import INT
 from viewer.formats.perfetto.begin_end import Places, paired, slices_of, taken
+from viewer.formats.perfetto.ftrace import SystemSlices
 from viewer.formats.perfetto.opscope_exports import (
     clipped,
     in_stated_order,
@@ -39,7 +40,15 @@ _NO_END = "begin event without an end event"
 class Assembly:
     """Converts a file that was read completely to a trace."""
 
-    def __init__(self, recording: Recording, events: TrackEvents) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        events: TrackEvents,
+        system: Sequence[SystemSlices] = (),
+        counters: Sequence[Counter] = (),
+    ) -> None:
+        """system, counters: what the file implies besides its track events, in ns of its clock."""
+        self._system, self._more_counters = system, counters
         self._recording = recording
         self._events = events
         self._problem = recording.problem
@@ -146,10 +155,18 @@ class Assembly:
             derived,
             timing,
         )
+        if self._system:
+            # Track events of the same thread state their levels, which those of others have not.
+            taken_places = {(t.process, t.thread) for t in builder.tracks()}
+            row = events.count
+            for slices in self._system:
+                self._add_system(builder, slices, taken_places, row)
+                row += len(slices)
         # The builder has these arrays now; release them to save memory while it works.
         is_own_clock = in_ticks is not None
         del name, names, keys, on_track, begins, level, starts, ends, in_ticks, is_open, columns
         counters = self._stated_counters(uuids, clock if is_own_clock else None, provenance)
+        counters += tuple(self._more_counters)
         for process in dict.fromkeys(counter.process for counter in counters):
             if not builder.tracks_of(process):
                 builder.track(process, "counters")
@@ -172,6 +189,36 @@ class Assembly:
             trace, counters=counters, provenance=provenance, runs=placed, flows=both,
             problems=tuple(problems),
         )  # fmt: skip
+
+    def _add_system(
+        self, builder: TraceBuilder, slices: SystemSlices, known: set[tuple[str, str]], row: int
+    ) -> None:
+        """Add slices of the system, on tracks that no track events are on; row: of the first."""
+        texts = self._texts.all()
+        distinct, which = np.unique(slices.name, return_inverse=True)
+        names = [texts[code] for code in distinct.tolist()]
+        keys = np.array([builder.key(KeyKind.PLAIN, name) for name in names], np.uint32)
+        number = np.array(
+            [
+                builder.track(process, self._free(process, thread, known), flat=slices.flat)
+                for process, thread in slices.places
+            ],
+            np.uint32,
+        )
+        builder.add(
+            track=number[slices.track],
+            start=slices.start,
+            end=slices.end,
+            name=builder.intern_all(names)[which],
+            key=keys[which],
+            source_row=np.arange(row, row + len(slices), dtype=np.uint32),
+            levels=slices.levels,
+            columns=slices.columns,
+        )
+
+    @staticmethod
+    def _free(process: str, thread: str, known: set[tuple[str, str]]) -> str:
+        return f"{thread} · atrace" if (process, thread) in known else thread
 
     def _argument_names(self) -> list[str]:
         """The argument names in order of their ids; from one sequence, as in Opscope exports."""

@@ -15,6 +15,8 @@ protos/perfetto/trace/track_event/*.proto:
   outermost track; overlapping slices of one track go to lanes;
 * state of packet sequences: interned data, defaults, lost packets;
 * clocks: times are converted if a snapshot relates their clock to that of the trace;
+* Android and Linux: slices, async slices and counters of atrace (`atrace`), threads on CPUs and
+  their states (`sched`), stages of GPUs (`gpu_stages`), names of processes and packages;
 * flows: from each event of an id to the next one in time, until an event ends it; from `bind_id`
   with a direction, and from legacy events of phases s, t and f.
 
@@ -26,9 +28,9 @@ operator information is in columns, and the user's bookmarks are slices of a tra
 several files keeps the common axis, in ns.
 
 A begin without an end is counted and becomes a slice without duration, because its duration is
-unknown. Packets of other data sources (ftrace, samples, logs), fields and types of events that are
-not read, and times relative to others are skipped and counted. A system trace without any track
-events is refused.
+unknown. Packets of other data sources (samples, logs), other ftrace events, fields and types of
+events that are not read, and times relative to others are skipped and counted. A trace without
+anything that is shown is refused.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from viewer.codecs.protobuf.wire import Words
 
 Problem = Callable[[str, int, str], None]
 
+GPU_NAMES = "gpu_specifications"
 TABLES = (
     "event_names",
     "event_categories",
@@ -120,7 +121,7 @@ class Sequences:
         self._current: dict[int, int] = {}
 
     def _cleared(self, sequence: int, is_valid: bool) -> int:
-        tables = {name: InternedTable() for name in TABLES}
+        tables = {name: InternedTable() for name in (*TABLES, GPU_NAMES)}
         return self._new(SequenceState(sequence, is_valid, tables, len(self.states)))
 
     def _new(self, state: SequenceState) -> int:
@@ -163,6 +164,10 @@ class Sequences:
         if found is None:
             return
         tables = self.states[state].tables
+        for specification in found.gpu_specifications:
+            if specification.iid:
+                code = self._texts.code(specification.name)
+                tables[GPU_NAMES].add(specification.iid, code)
         for name in TABLES:
             table = tables[name]
             is_name = name in ("event_names", "event_categories", "debug_annotation_names")
@@ -184,6 +189,10 @@ def parsed(message: Any, data: bytes, problem: Problem) -> Any:
 # -- clocks --------------------------------------------------------------------------------------
 
 
+# What processes of Android are called before they become an app.
+_BEFORE_APPS = frozenset(
+    ("zygote", "zygote64", "<pre-initialized>", "usap32", "usap64", "app_process64", "app_process")
+)
 # The latest time of a clock in ns, 146 years. Adding a shift of 2**62 to it fits int64, even if
 # rounding floats made it look smaller by 512 ns for each of 2**31 steps.
 LATEST = 2**62 - 2**40
@@ -298,6 +307,12 @@ class Tracks:
         self._made_processes: dict[int, int] = {}
         self._made = 0
         self._problem = problem
+        self._labels: dict[str, int] = {}
+        # Of threads that are known by their number alone: the process, -1 if unknown, and a name.
+        self.of_thread: dict[int, int] = {}
+        self.names_of_threads: dict[int, str] = {}
+        self._uids: dict[int, int] = {}
+        self._packages: dict[int, str] = {}
 
     def describe(self, sequence: int, data: bytes) -> None:
         """Add one TrackDescriptor; the first name of a track stays."""
@@ -353,11 +368,39 @@ class Tracks:
         if found is None:
             return
         for process in found.processes:
+            self.of_thread[process.pid] = process.pid
+            if process.uid:
+                self._uids.setdefault(process.pid, process.uid)
             if process.cmdline:
                 self.processes.setdefault(process.pid, as_text(process.cmdline[0]))
         for thread in found.threads:
+            self.of_thread[thread.tid] = thread.tgid
             if thread.name:
                 self.threads.setdefault((thread.tgid, thread.tid), as_text(thread.name))
+
+    def packages_list(self, data: bytes) -> None:
+        """Add the names of Android's packages by their users."""
+        found = parsed(pb.PackagesList, data, self._problem)
+        for package in found.packages if found is not None else ():
+            self._packages.setdefault(package.uid, as_text(package.name))
+
+    def place_of_thread(self, tid: int) -> tuple[str, str]:
+        """The process and the name of a thread that is known by its number alone."""
+        pid = self.of_thread.get(tid, -1)
+        process = "Threads without a process" if pid < 0 else self.label_of_process(pid)
+        return process, self.label_of_thread(tid)
+
+    def label_of_thread(self, tid: int) -> str:
+        """The name and the number of a thread."""
+        pid = self.of_thread.get(tid, -1)
+        name = self.threads.get((pid, tid)) or self.names_of_threads.get(tid)
+        if not name and pid == tid:
+            name = self.processes.get(pid)
+        return f"{name} {tid}" if name else f"thread {tid}"
+
+    def label_of_process(self, pid: int) -> str:
+        """The name of a process; see `process_label`."""
+        return self.process_label(pid, self._labels)
 
     def made(self, name: str, pid: int | None, tid: int | None = None, *, parent: int = 0) -> int:
         """Describe a track that the file implies and return its uuid.
@@ -393,7 +436,7 @@ class Tracks:
     def names(self, uuids: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Process and thread names of some tracks. Different threads never share a name."""
         owners: dict[tuple[str, str], Any] = {}
-        labels: dict[str, int] = {}
+        labels = self._labels
         found = {}
         for uuid in uuids:
             process, thread, identity = self._place(uuid, labels)
@@ -412,8 +455,14 @@ class Tracks:
         return process, path
 
     def process_label(self, pid: int, labels: dict[str, int]) -> str:
-        """The name of a process, with its id appended if another process has that name."""
-        name = self.processes.get(pid) or f"process {pid}"
+        """The name of a process, with its id appended if another process has that name.
+
+        An app that Android has just started has the name of the process that it came from: then it
+        is that of its package.
+        """
+        name = self.processes.get(pid, "")
+        if not name or name in _BEFORE_APPS:
+            name = self._packages.get(self._uids.get(pid, 0)) or name or f"process {pid}"
         return name if labels.setdefault(name, pid) == pid else f"{name} {pid}"
 
     def _place(self, uuid: int, labels: dict[str, int]) -> tuple[str, str, Any]:

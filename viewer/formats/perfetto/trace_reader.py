@@ -12,20 +12,25 @@ from viewer.codecs.memory_budget import allowance
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.perfetto.assembly import Assembly
+from viewer.formats.perfetto.atrace import Atrace
+from viewer.formats.perfetto.ftrace import FtraceEvents
+from viewer.formats.perfetto.gpu_stages import GpuStages
 from viewer.formats.perfetto.packets import Packets, last, packets_of
 from viewer.formats.perfetto.recording import Recording
+from viewer.formats.perfetto.sched import sched_slices
 from viewer.formats.perfetto.sequences import LATEST, as_text, clock_name, parsed, sum_times
 from viewer.formats.perfetto.track_events import TrackEvents
 from viewer.model.trace import Trace
 
 # Field numbers of TracePacket.
+_FTRACE, _PACKAGES, _GPU_STAGE = 1, 47, 53
 (_PROCESS_TREE, _SNAPSHOT, _TIME, _SEQUENCE, _EVENT, _INTERNED, _FLAGS) = (2, 6, 8, 10, 11, 12, 13)
 (_CLEARED, _DROPPED, _PROCESS, _THREAD, _CLOCK, _DEFAULTS, _TRACK) = (41, 42, 43, 44, 58, 59, 60)
 _CHROME_EVENTS, _ATTRIBUTES = 5, 126
 # Packets about the file, the recording or other supported data: not counted as skipped.
 _SILENT = frozenset(
-    (_PROCESS_TREE, _SNAPSHOT, _EVENT, _INTERNED, _PROCESS, _THREAD, _DEFAULTS, _TRACK,
-     _ATTRIBUTES, 33, 35, 36, 45, 46, 48, 50, 51, 69, 72, 89, 90, 124)
+    (_FTRACE, _PACKAGES, _GPU_STAGE, _PROCESS_TREE, _SNAPSHOT, _EVENT, _INTERNED, _PROCESS, _THREAD,
+     _DEFAULTS, _TRACK, _ATTRIBUTES, 33, 35, 36, 45, 46, 48, 50, 51, 69, 72, 89, 90, 124)
 )  # fmt: skip
 
 
@@ -34,6 +39,8 @@ _MOST_NAMES = 5
 # bytes a slice, which has two events: 131 of 39 in the file without arguments, 199 of 67 with two
 # columns (1 M slices), 237 of 69 with the arguments of PyTorch (500,000 slices).
 _EVENT_MEMORY = 35
+# Of an ftrace event or a GPU stage. Not measured: up to 11 columns of 8 bytes, twice.
+_SYSTEM_MEMORY = 180
 
 
 def read_trace(path: str, format: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -51,6 +58,8 @@ class _Reading:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._events = TrackEvents(recording)
+        self._ftrace = FtraceEvents(recording)
+        self._gpu = GpuStages(recording)
         self._skipped: dict[int, tuple[int, str]] = {}
         self._packets = 0
 
@@ -59,7 +68,9 @@ class _Reading:
         self._add(packets)
         self._packets += len(packets)
         events = self._events
+        system = self._ftrace.count + self._gpu.count
         taken = events.count * _EVENT_MEMORY + events.bytes * 7 // 5
+        taken += system * _SYSTEM_MEMORY + (self._ftrace.bytes + self._gpu.bytes) * 2
         allowance().expect(taken, packets.share, packets.read, ratio=packets.ratio)
 
     def _add(self, packets: Packets) -> None:
@@ -76,9 +87,17 @@ class _Reading:
         flags = last(fields, _FLAGS, n)
         flags |= last(fields, _CLEARED, n)
         state = self._states(packets, sequence, (flags & np.uint64(1)) != 0)
+        times, clock, too_late = self._incremental_times(packets, sequence, state)
+        bundles = fields.get(_FTRACE, LENGTH_DELIMITED).sorted()
+        if len(bundles):
+            first = f"packet {self._packets + int(bundles.owner.min())}"
+            self._ftrace.add(block, bundles, first)
+        stages = fields.get(_GPU_STAGE, LENGTH_DELIMITED).sorted()
+        if len(stages):
+            at = stages.owner
+            self._gpu.add(block, stages, times[at], clock[at], state[at])
         spans = fields.get(_EVENT, LENGTH_DELIMITED).sorted()
         if not len(spans):
-            self._incremental_times(packets, sequence, state)
             return
         valid = np.array([s.is_valid for s in self._recording.sequences.states])[state]
         no_sequence = sequence[spans.owner] == 0
@@ -91,7 +110,6 @@ class _Reading:
             bad |= damaged
         if bad.any():
             spans = spans.taken(~bad)
-        times, clock, too_late = self._incremental_times(packets, sequence, state)
         if too_late.any():
             late = too_late[spans.owner]
             self._count("events whose times do not fit 64 bits: left out", spans.owner[late])
@@ -121,6 +139,7 @@ class _Reading:
             _THREAD,
             _PROCESS,
             _PROCESS_TREE,
+            _PACKAGES,
             _ATTRIBUTES,
         ):
             found = fields.get(number, LENGTH_DELIMITED)
@@ -165,6 +184,8 @@ class _Reading:
                 self._recording.tracks.process_of_sequence(data)
             elif what == _PROCESS_TREE:
                 self._recording.tracks.process_tree(data)
+            elif what == _PACKAGES:
+                self._recording.tracks.packages_list(data)
             else:
                 self._attribute(data)
         # Process the packets of each sequence together, so that many sequences cost no more than
@@ -253,22 +274,32 @@ class _Reading:
         step()
         names = {n: _packet_name(n) for n in sorted(self._skipped)}
         events = self._events
-        is_empty = not events.count and not len(events.counters) and not self._recording.is_own
+        atrace = Atrace(self._recording, self._ftrace)
+        counters = atrace.counters()
+        system = [
+            *sched_slices(self._recording, self._ftrace),
+            *atrace.slices(),
+            *self._gpu.slices(),
+        ]
+        step()
+        has_events = events.count or len(events.counters) or system or counters
+        is_empty = not has_events and not self._recording.is_own
         if is_empty and names:
             shown = ", ".join(list(names.values())[:_MOST_NAMES])
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             raise UnreadableFile(
                 self._recording.path,
-                f"it is a Perfetto system trace without track events: it has {shown}{more}",
-                remedy="Opscope reads track events (slices, counters and flows of applications). "
-                "Record with the data source track_event, or open the file in ui.perfetto.dev",
+                f"it is a Perfetto trace without events that Opscope shows: it has {shown}{more}",
+                remedy="Opscope reads track events, atrace, the scheduler and stages of GPUs. "
+                "Record with the data source track_event or linux.ftrace, or open the file in "
+                "ui.perfetto.dev",
             )
         if self._recording.is_own:
             names.pop(_CHROME_EVENTS, None)  # metadata that repeats the attributes
         for number, name in names.items():
             count, first = self._skipped[number]
-            self._recording.problem(f"packets of {name}: only track events are shown", count, first)
-        return Assembly(self._recording, self._events).trace(step)
+            self._recording.problem(f"packets of {name}: not shown", count, first)
+        return Assembly(self._recording, self._events, system, counters).trace(step)
 
 
 def _packet_name(number: int) -> str:

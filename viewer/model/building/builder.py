@@ -108,6 +108,12 @@ class TraceBuilder:
             self._flat.add(number)
         return number
 
+    def tracks(self) -> tuple[Track, ...]:
+        """All tracks so far."""
+        return tuple(
+            Track(*names, unit) for names, unit in zip(self._tracks, self._units, strict=True)
+        )
+
     def tracks_of(self, process: str) -> list[int]:
         """The numbers of all tracks of a process so far."""
         return [number for (name, _), number in self._tracks.items() if name == process]
@@ -296,9 +302,7 @@ class TraceBuilder:
         long = too_long(start, end, self.clock.ns_per_tick)
         if len(long):
             end = self._instants(TOO_LONG, start, end, long)
-        tracks = tuple(
-            Track(*names, unit) for names, unit in zip(self._tracks, self._units, strict=True)
-        )
+        tracks = self.tracks()
         level = joined([c.level for c in chunks], np.int32)
         track = joined([c.track for c in chunks], np.uint32)
         given = {

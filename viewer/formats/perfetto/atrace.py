@@ -1,0 +1,198 @@
+r"""Slices and counters of Android's atrace: texts that programs write to ftrace's trace_marker.
+
+The first letter of a print is its kind (system/core/libcutils trace-*.inc of Android):
+
+    B|pid|name           begin of a slice on the thread       E|pid, E      its end
+    S|pid|name|cookie    begin of an asynchronous slice       F|pid|name|cookie    its end
+    G|pid|track|name|cookie, H|pid|track|cookie               the same on a track with a name
+    I|pid|name           an instant                           N|pid|track|name     on a track
+    C|pid|name|value     a counter of the process
+
+Slices of a thread nest. Asynchronous slices are paired by process, name (or track) and cookie. Each
+name is a track of its process, where overlapping slices go to separate lanes. A begin without an
+end is an instant, because its duration is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Ints
+from viewer.formats.perfetto.begin_end import BEGIN, END, POINT, PairedSlices, paired
+from viewer.formats.perfetto.ftrace import FtraceEvents, SystemSlices
+from viewer.formats.perfetto.recording import Recording
+from viewer.model.counter import Counter, stated_counter
+
+_SLICE = re.compile(r"([BI])\|(\d{1,10})\|(.*)", re.DOTALL)
+_ASYNC = re.compile(r"([SF])\|(\d{1,10})\|(.*)\|(-?\d{1,19})", re.DOTALL)
+_ON_TRACK = re.compile(r"([GHN])\|(\d{1,10})\|([^|]*)\|(.*)", re.DOTALL)
+_COUNTER = re.compile(r"C\|(\d{1,10})\|(.*)\|(-?\d{1,18})(?:\|.*)?", re.DOTALL)
+_END = re.compile(r"E(?:\|(\d{0,10}))?")
+_SYNC_MARK = "trace_event_clock_sync:"
+_NO_NAME = "(unnamed)"
+_NO_END = (
+    "atrace begin event without an end event: drawn as an instant, because its duration is unknown"
+)
+_THREAD, _GROUP, _VALUE, _IGNORED, _OTHER = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What one text means. group: of asynchronous slices, (pid, track, cookie)."""
+
+    sort: int
+    kind: int = 0
+    pid: int = -1
+    name: str = ""
+    group: tuple[int, str, str] = (0, "", "")
+    value: int = 0
+
+
+def mark_of(text: str) -> _Mark:
+    """The meaning of a print."""
+    text = text.rstrip("\n\0 ")
+    if found := _END.fullmatch(text):
+        return _Mark(_THREAD, END, int(found[1] or -1))
+    if found := _SLICE.fullmatch(text):
+        kind = BEGIN if found[1] == "B" else POINT
+        return _Mark(_THREAD, kind, int(found[2]), found[3] or _NO_NAME)
+    if found := _ASYNC.fullmatch(text):
+        pid, name = int(found[2]), found[3] or _NO_NAME
+        kind = BEGIN if found[1] == "S" else END
+        return _Mark(_GROUP, kind, pid, name, (pid, name, found[4]))
+    if found := _ON_TRACK.fullmatch(text):
+        letter, pid, track, rest = found[1], int(found[2]), found[3] or _NO_NAME, found[4]
+        name, _, cookie = rest.rpartition("|")
+        if letter == "N":
+            return _Mark(_GROUP, POINT, pid, rest or _NO_NAME, (pid, track, "instants"))
+        kind = BEGIN if letter == "G" else END
+        return _Mark(_GROUP, kind, pid, name or _NO_NAME, (pid, track, cookie))
+    if found := _COUNTER.fullmatch(text):
+        return _Mark(_VALUE, 0, int(found[1]), found[2] or _NO_NAME, value=int(found[3]))
+    return _Mark(_IGNORED if text.startswith(_SYNC_MARK) else _OTHER)
+
+
+class Atrace:
+    """The slices and counters of all prints of a file."""
+
+    def __init__(self, recording: Recording, events: FtraceEvents) -> None:
+        self._recording = recording
+        self._time, self._tid = events.prints["time"], events.prints["tid"]
+        texts = recording.texts.all()
+        self._distinct, self._which = np.unique(events.prints["text"], return_inverse=True)
+        self._marks = [mark_of(texts[code]) for code in self._distinct.tolist()]
+        sorts = self._column(lambda mark: mark.sort)
+        self._of = {sort: np.flatnonzero(sorts == sort) for sort in range(5)}
+        recording.problem(
+            "ftrace prints that are not atrace's: not shown", len(self._of[_OTHER]), ""
+        )
+
+    def _column(self, value: Callable[[_Mark], int]) -> Ints:
+        """A property of every print."""
+        return np.array([value(mark) for mark in self._marks], np.int64)[self._which]
+
+    def _names(self) -> Ints:
+        code = self._recording.texts.code
+        return np.array([code(mark.name) for mark in self._marks], np.int64)[self._which]
+
+    def slices(self) -> list[SystemSlices]:
+        """The slices of threads, and those of tracks of processes."""
+        if not len(self._time):
+            return []
+        kind, name = self._column(lambda mark: mark.kind), self._names()
+        tracks = self._recording.tracks
+        found = []
+        rows = self._of[_THREAD]
+        if len(rows):
+            pid = self._column(lambda mark: mark.pid)[rows]
+            tids, track = np.unique(self._tid[rows], return_inverse=True)
+            for tid, own in zip(tids.tolist(), _first_stated(pid, track, len(tids)), strict=True):
+                tracks.of_thread.setdefault(tid, own)
+            places = [tracks.place_of_thread(tid) for tid in tids.tolist()]
+            found.append(self._paired(rows, track, kind, name, places, flat=False))
+        rows = self._of[_GROUP]
+        if len(rows):
+            groups: dict[tuple[int, str, str], int] = {}
+            numbers = [groups.setdefault(mark.group, len(groups)) for mark in self._marks]
+            group = np.array(numbers, np.int64)[self._which][rows]
+            found.append(self._grouped(rows, group, list(groups), kind, name))
+        return [one for one in found if len(one)]
+
+    def _grouped(
+        self,
+        rows: Ints,
+        group: Ints,
+        groups: Sequence[tuple[int, str, str]],
+        kind: Ints,
+        name: Ints,
+    ) -> SystemSlices:
+        """Slices that are paired by group, on a track for each process and name."""
+        tracks: dict[tuple[int, str], int] = {}
+        of_group = np.array(
+            [tracks.setdefault((pid, track), len(tracks)) for pid, track, _ in groups], np.uint32
+        )
+        places = [
+            (self._recording.tracks.label_of_process(pid), track or _NO_NAME)
+            for pid, track in tracks
+        ]
+        found = self._paired(rows, group, kind, name, [], flat=True)
+        return SystemSlices(
+            places, of_group[found.track], found.start, found.end, found.name, flat=True
+        )
+
+    def _paired(
+        self,
+        rows: Ints,
+        track: Ints,
+        kind: Ints,
+        name: Ints,
+        places: list[tuple[str, str]],
+        *,
+        flat: bool,
+    ) -> SystemSlices:
+        time = self._time[rows]
+        pairs: PairedSlices = paired(track.astype(np.uint32), time, kind[rows].astype(np.uint8))
+        problem = self._recording.problem
+        problem("atrace end event without a begin event: left out", pairs.lone_ends, "")
+        is_open = pairs.end < 0
+        problem(_NO_END, int(is_open.sum()), "")
+        start = time[pairs.begin]
+        end = np.where(is_open, start, time[pairs.end])
+        levels: NDArray[np.int32] | None = None if flat else pairs.level
+        return SystemSlices(
+            places, track[pairs.begin].astype(np.uint32), start, end, name[rows][pairs.begin],
+            levels, flat,
+        )  # fmt: skip
+
+    def counters(self) -> list[Counter]:
+        """The counters of processes."""
+        rows = self._of[_VALUE] if len(self._time) else np.empty(0, np.int64)
+        if not len(rows):
+            return []
+        known: dict[tuple[int, str], int] = {}
+        numbers = np.array(
+            [known.setdefault((mark.pid, mark.name), len(known)) if mark.sort == _VALUE else -1
+             for mark in self._marks]
+        )[self._which][rows]  # fmt: skip
+        value = self._column(lambda mark: mark.value)[rows]
+        order = np.argsort(numbers, kind="stable")
+        bounds = np.searchsorted(numbers[order], np.arange(len(known) + 1)).tolist()
+        label = self._recording.tracks.label_of_process
+        return [
+            stated_counter(label(pid), name, self._time[rows][order[a:b]], value[order[a:b]])
+            for (pid, name), a, b in zip(known, bounds, bounds[1:], strict=False)
+        ]
+
+
+def _first_stated(pid: Ints, track: Ints, count: int) -> list[int]:
+    """The first process that each thread states, -1 for none."""
+    found = np.full(count, -1)
+    rows = np.flatnonzero(pid >= 0)[::-1]
+    found[track[rows]] = pid[rows]
+    numbers: list[int] = found.tolist()
+    return numbers

@@ -1,0 +1,250 @@
+"""Reads ftrace events of Android and Linux traces: prints, switches and wakeups of the scheduler.
+
+A packet has a bundle of events of one CPU (`FtraceEventBundle`): each with a time and a thread, or
+packed lists of them (`compact_sched`). Times are on the clock of the trace unless the bundle names
+another. `atrace` and `sched` make slices of them. Other kinds of events are counted.
+
+Layouts: protos/perfetto/trace/ftrace/ftrace_event_bundle.proto, ftrace_event.proto, sched.proto.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Codes, Ints
+from viewer.codecs.protobuf.layouts import MessageLayouts
+from viewer.codecs.protobuf.reader import Field, Fields, PaddedBytes, signed
+from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
+from viewer.formats.perfetto.annotations import codes_of
+from viewer.formats.perfetto.packets import last
+from viewer.formats.perfetto.recording import Recording
+from viewer.model.trace import Column
+
+# Field numbers of FtraceEventBundle, FtraceEvent and its events.
+_CPU, _EVENT, _COMPACT, _CLOCK = 1, 2, 4, 5
+_TIME, _TID, _PRINT, _SWITCH = 1, 2, 3, 4
+_WAKEUPS = (20, 17, 114)  # sched_waking, sched_wakeup, sched_wakeup_new
+_TEXT = 2
+_PREV_STATE, _NEXT_COMM, _NEXT_TID = 4, 5, 6
+_PREV_TID, _WOKEN = 2, 2
+_SWITCH_TIMES, _SWITCH_STATES, _SWITCH_TIDS, _SWITCH_NAMES, _NAMES = 1, 2, 3, 6, 5
+_WAKING_TIMES, _WAKING_TIDS = 7, 8
+_BUNDLE_TAGS = frozenset(
+    (_CPU << 3, _EVENT << 3 | LENGTH_DELIMITED, _COMPACT << 3 | LENGTH_DELIMITED, _CLOCK << 3)
+)
+_EVENT_TAGS = frozenset(
+    (_TIME << 3, _TID << 3,
+     *(number << 3 | LENGTH_DELIMITED for number in (_PRINT, _SWITCH, *_WAKEUPS)))
+)  # fmt: skip
+_ALL = range(8, 128)
+_MONO_RAW, _BUILTIN_RAW = 4, 5
+_NOT_SHOWN = "ftrace events other than prints, switches and wakeups: not shown"
+_OTHER_CLOCKS = {1: "an unknown clock", 2: "the global clock", 3: "the local clock"}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSlices:
+    """Slices that a file implies: (process, thread) of each track, and parallel arrays.
+
+    name: codes of texts. levels: None if the times determine the depth. flat: see TraceBuilder.
+    """
+
+    places: list[tuple[str, str]]
+    track: Codes
+    start: Ints
+    end: Ints
+    name: Ints
+    levels: NDArray[np.int32] | None = None
+    flat: bool = False
+    columns: dict[str, Column] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+class _Rows:
+    """Columns that grow block by block."""
+
+    def __init__(self, *names: str) -> None:
+        self._parts: dict[str, list[Ints]] = {name: [] for name in names}
+        self.count = 0
+
+    def add(self, **columns: Any) -> None:
+        """Add rows; all columns have the same length."""
+        for name, values in columns.items():
+            self._parts[name].append(np.asarray(values, np.int64))
+        self.count += len(self._parts[next(iter(columns))][-1])
+
+    def __getitem__(self, name: str) -> Ints:
+        parts = self._parts[name]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+class FtraceEvents:
+    """The events of all bundles so far.
+
+    prints: time, tid, text. switches: time, cpu, tid and name (a text code, -1 for none) of the
+    thread that runs from then on, tid and state of the one that stops (tid -1: the last one on that
+    CPU). wakeups: time, tid.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._texts = recording.texts
+        self._layouts = MessageLayouts()
+        self.prints = _Rows("time", "tid", "text")
+        self.switches = _Rows("time", "cpu", "tid", "name", "prev_tid", "prev_state")
+        self.wakeups = _Rows("time", "tid")
+        self.bytes = 0
+
+    @property
+    def count(self) -> int:
+        """The number of events that are used."""
+        return self.prints.count + self.switches.count + self.wakeups.count
+
+    def add(self, block: PaddedBytes, spans: Field, first: str) -> None:
+        """Add the bundles at some positions of a block. first: the place of the first one."""
+        n = len(spans)
+        self.bytes += int((spans.end - spans.at).sum())
+        bundles = block.fields(spans.at, spans.end, _BUNDLE_TAGS)
+        cpu = last(bundles, _CPU, n).view(np.int64)
+        shift_of = self._clocks(bundles, n, first)
+        compact = bundles.get(_COMPACT, LENGTH_DELIMITED)
+        for owner, at, end in zip(
+            compact.owner.tolist(), compact.at.tolist(), compact.end.tolist(), strict=True
+        ):
+            self._add_compact(block, int(at), int(end), int(cpu[owner]), int(shift_of[owner]))
+        events = bundles.get(_EVENT, LENGTH_DELIMITED)
+        m = len(events)
+        if not m:
+            return
+        found = block.fields(events.at, events.end, _EVENT_TAGS, self._layouts)
+        time = self._converted(last(found, _TIME, m).view(np.int64), shift_of[events.owner])
+        tid = last(found, _TID, m).view(np.int64)
+        used = self._add_prints(block, found, time, tid)
+        used += self._add_switches(block, found, time, cpu[events.owner])
+        used += self._add_wakeups(block, found, time)
+        self._recording.problem(_NOT_SHOWN, max(m - used, 0), first)
+
+    def _clocks(self, bundles: Fields, n: int, first: str) -> Ints:
+        """The clock of each bundle's times: 0 for that of the trace, else an id of a clock."""
+        stated = last(bundles, _CLOCK, n).view(np.int64)
+        for number, name in _OTHER_CLOCKS.items():
+            count = int((stated == number).sum())
+            self._recording.problem(
+                f"ftrace events on {name}: times are not converted", count, first
+            )
+        return np.where(stated == _MONO_RAW, _BUILTIN_RAW, 0)
+
+    def _converted(self, time: Ints, clock: Ints) -> Ints:
+        rows = np.flatnonzero(clock)
+        if len(rows):
+            found = self._recording.clocks.converted((0, _BUILTIN_RAW), time[rows])
+            if found is None:
+                self._recording.problem(
+                    "ftrace events on a clock that no snapshot relates: times are not converted",
+                    len(rows),
+                    "",
+                )
+            else:
+                time = time.copy()
+                time[rows] = found
+        return time
+
+    def _add_prints(self, block: PaddedBytes, found: Fields, time: Ints, tid: Ints) -> int:
+        prints = found.get(_PRINT, LENGTH_DELIMITED)
+        if not len(prints):
+            return 0
+        texts = block.fields(prints.at, prints.end, _ALL).get(_TEXT, LENGTH_DELIMITED)
+        at = prints.owner[texts.owner]
+        self.prints.add(time=time[at], tid=tid[at], text=codes_of(block, texts, self._texts))
+        return len(prints)
+
+    def _add_switches(self, block: PaddedBytes, found: Fields, time: Ints, cpu: Ints) -> int:
+        switches = found.get(_SWITCH, LENGTH_DELIMITED)
+        n = len(switches)
+        if not n:
+            return 0
+        inner = block.fields(switches.at, switches.end, _ALL)
+        name = np.full(n, -1)
+        comm = inner.get(_NEXT_COMM, LENGTH_DELIMITED)
+        name[comm.owner] = codes_of(block, comm, self._texts)
+        self.switches.add(
+            time=time[switches.owner],
+            cpu=cpu[switches.owner],
+            tid=last(inner, _NEXT_TID, n).view(np.int64),
+            name=name,
+            prev_tid=last(inner, _PREV_TID, n).view(np.int64),
+            prev_state=last(inner, _PREV_STATE, n).view(np.int64),
+        )
+        return n
+
+    def _add_wakeups(self, block: PaddedBytes, found: Fields, time: Ints) -> int:
+        used = 0
+        for number in _WAKEUPS:
+            wakeups = found.get(number, LENGTH_DELIMITED)
+            n = len(wakeups)
+            if n:
+                inner = block.fields(wakeups.at, wakeups.end, _ALL)
+                tid = last(inner, _WOKEN, n).view(np.int64)
+                self.wakeups.add(time=time[wakeups.owner], tid=tid)
+                used += n
+        return used
+
+    def _add_compact(self, block: PaddedBytes, at: int, end: int, cpu: int, clock: int) -> None:
+        """Add the packed lists of one bundle. Times are differences."""
+        one = np.array([at]), np.array([end])
+        inner = block.fields(*one, _ALL)
+        names = codes_of(block, inner.get(_NAMES, LENGTH_DELIMITED), self._texts)
+        times, states, tids, index, waking, woken = (
+            self._packed(block, inner, number)
+            for number in (_SWITCH_TIMES, _SWITCH_STATES, _SWITCH_TIDS, _SWITCH_NAMES,
+                           _WAKING_TIMES, _WAKING_TIDS)
+        )  # fmt: skip
+        n = min(map(len, (times, states, tids, index)))
+        m = min(map(len, (waking, woken)))
+        lost = max(map(len, (times, states, tids, index))) - n + max(map(len, (waking, woken))) - m
+        self._recording.problem("packed ftrace lists of unequal length: cut", lost, "")
+        if n:
+            known = (index[:n] >= 0) & (index[:n] < len(names))
+            name = np.where(known, np.append(names, -1)[np.where(known, index[:n], -1)], -1)
+            clocks = np.full(n, clock)
+            self.switches.add(
+                time=self._converted(np.cumsum(times[:n]), clocks),
+                cpu=np.full(n, cpu),
+                tid=tids[:n],
+                name=name,
+                prev_tid=np.full(n, -1),
+                prev_state=states[:n],
+            )
+        if m:
+            clocks = np.full(m, clock)
+            self.wakeups.add(time=self._converted(np.cumsum(waking[:m]), clocks), tid=woken[:m])
+
+    @staticmethod
+    def _packed(block: PaddedBytes, inner: Fields, number: int) -> Ints:
+        """The numbers of a list, packed or not."""
+        plain = signed(inner.get(number, VARINT).value)
+        spans = inner.get(number, LENGTH_DELIMITED)
+        lists = [
+            packed_varints(block.data[a:b])
+            for a, b in zip(spans.at.tolist(), spans.end.tolist(), strict=True)
+        ]
+        return np.concatenate([plain, *lists]) if lists else plain
+
+
+def packed_varints(data: NDArray[np.uint8]) -> Ints:
+    """The varints of a packed list; one that is not finished at the end is left out."""
+    ends = np.flatnonzero(data < 0x80)
+    if not len(ends):
+        return np.empty(0, np.int64)
+    starts = np.append(0, ends[:-1] + 1)
+    whole = data[: int(ends[-1]) + 1]
+    place = np.arange(len(whole)) - np.repeat(starts, ends - starts + 1)
+    bits = np.where(place < 10, whole & 0x7F, 0).astype(np.uint64)
+    shifted = bits << (np.minimum(place, 9) * 7).astype(np.uint64)
+    return signed(np.add.reduceat(shifted, starts))
