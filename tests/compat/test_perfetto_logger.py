@@ -55,7 +55,12 @@ def original(form: str, name: str) -> list[dict[str, str]]:
 
 
 def without_times(name: str) -> str:
-    return re.sub(r"(dur=|: )[\d.]+(ns|µs)?(?= \(|$)", r"\1", name)
+    return re.sub(r"(dur=|: )[\d.]+(?:ns|µs)?(?: (?:cycles|ns|µs))?(?= \(|$)", r"\1", name)
+
+
+def without_unit(name: str) -> str:
+    """A name as the original wrote it, whose numbers had no unit."""
+    return re.sub(r"(dur=|: )(\d+) (?:cycles|ns|µs)", r"\1\2", name)
 
 
 def is_chart(event) -> bool:
@@ -95,7 +100,7 @@ def test_c1_is_what_36d5652_wrote_but_for_its_faults(capsys):
         if not e["name"].startswith(" callsite") and "OVERVIEW SLICE " not in e["thread"]
     }
     ours = replayed("out.pb")
-    assert right <= {e[:5] for e in ours}
+    assert right <= {(*e[:2], without_unit(e[2]), *e[3:5]) for e in ours}
     assert len(ours) == len(theirs)
     golden = (DATA / "reference_36d5652/small_c1_mixed.stdout.txt").read_text(encoding="utf-8")
     assert capsys.readouterr().out == golden.replace("36d5652/small_c1_mixed.pb", "out.pb")
@@ -119,7 +124,7 @@ def test_c2_is_what_183cae4_wrote_but_for_its_faults():
 def test_c3_has_tasks_and_needs_no_source():
     assert converted("--compile_profile", C3) == 0
     names = [event[2] for event in replayed("out.pb")]
-    assert "DMA In | Task 0 | dur=160 (0.10%) | bytes=1024" in names
+    assert "DMA In | Task 0 | dur=160 ns (0.10%) | bytes=1024" in names
 
 
 def test_an_operator_is_named_for_every_member_of_a_fused_location():
@@ -154,8 +159,8 @@ def test_default_differs_type_and_bytes_stand_where_they_belong():
     """36d5652 takes the second half of a fused location for the type, and the type for bytes."""
     assert converted("--compile_profile", C1) == 0
     names = [event[2] for event in replayed("out.pb") if is_chart(event)]
-    assert "DMA_OUT, DO4, MLIR - tiny_cnn.mlir:13:10, dur=1960 (1.19%), bytes=12544" in names
-    assert "conv2d, S0_0, MLIR - tiny_cnn.mlir:13:10, dur=11760 (7.12%)" in names
+    assert "DMA_OUT, DO4, MLIR - tiny_cnn.mlir:13:10, dur=1960 ns (1.19%), bytes=12544" in names
+    assert "conv2d, S0_0, MLIR - tiny_cnn.mlir:13:10, dur=11760 ns (7.12%)" in names
 
 
 def test_default_differs_files_of_one_base_name_keep_a_process_each(capsys):
@@ -213,7 +218,11 @@ def test_the_summary_of_a_compile_profile_is_the_originals(capsys, data):
 def test_the_names_of_a_compile_profile_are_the_originals():
     assert converted("--compile_profile", C0, "--runtime_profile", R0) == 0
     theirs = [e for e in original("f63e303", "small") if e["process"].startswith("01 ")]
-    ours = Counter(event[:3] for event in replayed("out.pb") if event[0].startswith("01 "))
+    ours = Counter(
+        (*event[:2], without_unit(event[2]))
+        for event in replayed("out.pb")
+        if event[0].startswith("01 ")
+    )
     assert ours == Counter((e["process"], e["thread"], e["name"]) for e in theirs)
 
 
@@ -245,7 +254,7 @@ def test_default_differs_rows_of_one_action_with_the_same_times_all_count():
 
 def test_default_differs_jobs_without_a_location_are_called_by_their_number():
     assert converted("--runtime_profile", R1) == 0
-    assert "job 0, dur=52 (4.66%)" in [event[2] for event in replayed("out.pb")]
+    assert "job 0, dur=52 µs (4.66%)" in [event[2] for event in replayed("out.pb")]
 
 
 def test_default_differs_overlapping_slices_go_below_their_thread():
@@ -411,3 +420,14 @@ def test_what_cannot_be_read_leaves_an_old_trace_as_it_was():
     with pytest.raises(UnreadableFile):
         convert_to_perfetto({"model": C0, "gone": "gone.csv"}, {}, "out.pb")
     assert Path("out.pb").read_bytes() == b"old"
+
+
+def test_names_state_what_their_numbers_count():
+    """In the original, 1470 can be cycles, µs or ns."""
+    assert converted("--compile_profile", C0, C1, C2, "--runtime_profile", R0) == 0
+    units = {"cycles": 0, "µs": 0, "ns": 0}
+    for _, _, name, *_ in replayed("out.pb"):
+        found = re.search(r"(?:dur=|: )[\d.]+ ?(cycles|µs|ns|ms|s)\b", name)
+        assert found, name
+        units[found[1]] = units.get(found[1], 0) + 1
+    assert all(units.values())

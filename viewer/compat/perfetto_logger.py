@@ -11,7 +11,8 @@ Differences from the original without `--compat`: no row is lost; files with one
 process each; NSS jobs are where they ran, at [time_since_open - time_since_start, time_since_open];
 slices are drawn in ns (cycles at 800 MHz: 5/4 ns each, ends rounded down), and Perfetto shows every
 duration unchanged; slice units 0 and 1 have their numbers. Names and printed numbers use the
-original's units: cycles for C0, µs for NSS jobs, ns from C1 on.
+original's units, cycles for C0, µs for NSS jobs, ns from C1 on, and names state them ("dur=128
+cycles").
 
 Exit code 0 for success; 1 if a file cannot be read (one line each; the others are still converted)
 or nothing can be written; 2 for wrong usage. In Python, as in the original's README:
@@ -67,6 +68,7 @@ __all__ = [
 
 Logs = Mapping[str, str | os.PathLike[str]] | Sequence[str | os.PathLike[str]]
 
+_OF_ITS_TIME = "of its time"  # each file as the revision of its time
 _COMPILE, _RUNTIME = torq_compile_csv.FORMAT.name, torq_runtime_csv.FORMAT.name
 
 
@@ -257,9 +259,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--compat",
-        action="store_true",
+        nargs="?",
+        const=_OF_ITS_TIME,
+        choices=(_OF_ITS_TIME, *original_logger.FORMS),
+        metavar="REVISION",
         help="write exactly what the original wrote, faults included: C0 and R0 as f63e303, "
-        "C1 as 36d5652, C2 as 183cae4",
+        "C1 as 36d5652, with R0 as 8e135dc, C2 as 183cae4; or as the given revision, such as "
+        "8e135dc for C1 alone",
     )
     return parser
 
@@ -307,6 +313,9 @@ def _original(chosen: argparse.Namespace, wrong_usage: Callable[[str], object]) 
         compiled = [_read(path, _COMPILE).generation for path in chosen.compile_profile]
         measured = [_read(path, _RUNTIME).generation for path in chosen.runtime_profile]
         form = original_logger.form_of(compiled, measured)
+        if chosen.compat not in (_OF_ITS_TIME, form):
+            is_readable = original_logger.can_read(chosen.compat, compiled, measured)
+            form = chosen.compat if is_readable else None
         if form is None:
             kinds = ", ".join(sorted({*compiled, *measured}))
             wrong_usage(f"--compat: no original reads these files together: {kinds}")

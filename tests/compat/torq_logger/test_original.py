@@ -76,13 +76,41 @@ def test_events_packets_and_summary_are_those_of_the_original(controller, capsys
     assert err == ""
 
 
+def test_8e135dc_reads_compile_and_runtime_files_together(controller, capsys):
+    """Its golden files are what the converter of that revision wrote for these two files."""
+    files = (
+        "--compile_profile",
+        "compile_c1_css_cdma.csv",
+        "--runtime_profile",
+        "runtime_r0_nss.csv",
+    )
+    golden = DATA / "reference_8e135dc" / "small_c1_r0"
+    assert converted(*files) == 0
+    assert Path("out.pb").read_bytes() == golden.with_suffix(".pb").read_bytes()
+    assert capsys.readouterr().out == golden.with_suffix(".stdout.txt").read_text(
+        encoding="utf-8"
+    ).replace("small.pb", "out.pb")
+
+
+def test_a_revision_can_be_named(controller, capsys):
+    alone = ("--compile_profile", "compile_c1_css_cdma.csv", "--pb", "out.pb")
+    assert main(("--compat", "8e135dc", *alone)) == 0
+    ours = {thread for _, thread, *_ in events("out.pb") if "OVERVIEW" in thread}
+    assert "05 OVERVIEW CSS" in ours
+    assert main(("--compat", "36d5652", *alone)) == 0
+    assert "07 OVERVIEW CSS" in {thread for _, thread, *_ in events("out.pb")}
+    with pytest.raises(SystemExit):
+        main(("--compat", "183cae4", *alone))
+    assert "no original reads these files together" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("compiled", "measured", "form"),
     [
         (["C0"], ["R0"], "f63e303"), (["C0", "C0"], [], "f63e303"), ([], ["R0"], "f63e303"),
         ([], [], "f63e303"), (["C1"], [], "36d5652"), (["C0", "C1"], [], "36d5652"),
         (["C2", "C2"], [], "183cae4"), (["C3"], [], None), ([], ["R1"], None),
-        (["C1"], ["R0"], None), (["C0", "C2"], [], None), (["C2"], ["R0"], None),
+        (["C1"], ["R0"], "8e135dc"), (["C0", "C2"], [], None), (["C2"], ["R0"], None),
     ],
 )  # fmt: skip
 def test_each_revision_reads_the_files_of_its_time(compiled, measured, form):
@@ -94,7 +122,12 @@ def test_each_revision_reads_the_files_of_its_time(compiled, measured, form):
     [
         ("--compile_profile", "compile_c3_taskid.csv"),
         ("--runtime_profile", "runtime_r1_nss_noloc.csv"),
-        ("--compile_profile", "compile_c1_css_cdma.csv", "--runtime_profile", "runtime_r0_nss.csv"),
+        (
+            "--compile_profile",
+            "compile_c2_actionindex_callsite.csv",
+            "--runtime_profile",
+            "runtime_r0_nss.csv",
+        ),
         ("--compile_profile", "compile_c0_callsite.csv", "compile_c2_actionindex_callsite.csv"),
     ],
 )

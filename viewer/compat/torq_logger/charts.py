@@ -4,7 +4,8 @@ A trace from our own readers becomes columns for a `TimeChartView` and a `TorqOv
 the original are fixed: every row is present, whatever its location contains; slices are drawn in
 ns, at 800 MHz for the cycles of compile profiles; NSS jobs are where they ran; slice units 0 and 1
 have numbers. `dur=` and the overview use the original's units: cycles for C0 and µs for NSS jobs,
-as in their files; from C1 on ns, the floor of the end minus that of the start.
+as in their files; from C1 on ns, the floor of the end minus that of the start. Unlike the original,
+names state this unit.
 
 Threads and names are those of the revision at the time of a generation: C0 and R0 (and R1) as
 f63e303, C1 as 36d5652, C2 (and C3, whose first number is a task) as 183cae4.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -61,6 +62,7 @@ _C2_UNITS = {
     Unit.DMA_IN: C2_THREADS[3], Unit.DMA_OUT: C2_THREADS[4], Unit.CDMA: C2_THREADS[5],
     Unit.CSS: C2_THREADS[8],
 }  # fmt: skip
+_CYCLES, _MICROSECONDS, _NANOSECONDS = "cycles", "µs", "ns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ def runtime_chart(trace: Trace, process: str) -> TorqChart:
         [f"{text}, ".encode() for text in (*places, *(job_name(i) for i in ids.tolist()))]
     )
     head = np.where(named, place, len(places) + thread)
-    duration = _Durations(slices.start, slices.end)
+    duration = _Durations(slices.start, slices.end, _MICROSECONDS)
     threads = tuple(map(str, ids.tolist()))
     columns = ChartColumns(
         process,
@@ -123,7 +125,7 @@ def runtime_chart(trace: Trace, process: str) -> TorqChart:
         lambda own: Joined(Picked(heads, head[own]), duration.piece(own)),
     )
     in_order = tuple(threads[i] for i in np.argsort(slices.source_row[first]).tolist())
-    figures = runtime_overview((slices.start, slices.end))
+    figures = replace(runtime_overview((slices.start, slices.end)), unit=_MICROSECONDS)
     return TorqChart((columns,), in_order, figures, trace.clock.ns_per_tick)
 
 
@@ -148,14 +150,15 @@ def _places(location: Column | None) -> list[str]:
 
 
 class _Durations:
-    """The end of a name, "dur=1470 (0.89%)", encoded once per distinct duration."""
+    """The end of a name, "dur=1470 ns (0.89%)", encoded once per distinct duration."""
 
-    def __init__(self, start: Ints, end: Ints) -> None:
+    def __init__(self, start: Ints, end: Ints, unit: str) -> None:
+        """unit: what the times count."""
         whole = int(end.max()) - int(start.min()) if len(start) else 0
         lasted = end - start
         lengths, self._code = distinct_codes(lasted, int(lasted.max(initial=0)) + 1)
         self._texts = Blobs(
-            [f"dur={time} ({percent(time, whole)})".encode() for time in lengths.tolist()]
+            [f"dur={time} {unit} ({percent(time, whole)})".encode() for time in lengths.tolist()]
         )
 
     def piece(self, own: Ints) -> Piece:
@@ -179,13 +182,14 @@ class _CompileRows:
         if generation == "C0":
             # Names and overview use cycles; drawing always uses ns.
             cycles = self._trace.slices.start, self._trace.slices.end
-            names = self._typed_names(_Durations(*cycles))
+            names = self._typed_names(_Durations(*cycles, _CYCLES))
             columns = self._columns(process, self._c0_thread, names)
             threads = self._in_file_order(columns)
             rate = self._trace.clock.ns_per_tick
-            return TorqChart((columns,), threads, self._two_units(*cycles), rate)
+            figures = replace(self._two_units(*cycles), unit=_CYCLES)
+            return TorqChart((columns,), threads, figures, rate)
         if generation == "C1":
-            names = self._typed_names(_Durations(self._start, self._end))
+            names = self._typed_names(_Durations(self._start, self._end, _NANOSECONDS))
             columns = self._columns(process, self._c1_thread, names)
             return TorqChart((columns,), C1_THREADS, self._all_units())
         operators = self._operators(source)
@@ -306,7 +310,8 @@ class _CompileRows:
         ids = _number_text(columns[first].values)
         word = f" | {first.partition('_')[0].title()} ".encode()
         kind = _codes(events)
-        duration, size = _Durations(self._start, self._end), self._sizes(" | bytes=")
+        duration = _Durations(self._start, self._end, _NANOSECONDS)
+        size = self._sizes(" | bytes=")
         return lambda own: Joined(
             Picked(kind_text, kind[own]),
             Picked(inputs, places[own]),
@@ -364,7 +369,7 @@ class _CompileRows:
         for i, one in enumerate(operator[first].tolist()):
             time = int(end[i] - start[i])
             head = layer_name(texts[one], shown[bounds[i] : bounds[i + 1]])
-            names.append(f"{head}dur={time} ({percent(time, whole)})".encode())
+            names.append(f"{head}dur={time} {_NANOSECONDS} ({percent(time, whole)})".encode())
         blobs = Blobs(names)
         return ChartColumns(
             process,

@@ -1,12 +1,14 @@
 """The output of Torq's own perfetto_logger, event by event, for `--compat`.
 
-For migrating a script and verifying the result. Three revisions are reproduced, each for the files
+For migrating a script and verifying the result. Four revisions are reproduced, each for the files
 of its time; `form_of` returns the one that reads a set of files, if any:
 
     f63e303  C0 and R0   times as written, taken for ns; a row with a comma in its location is lost;
                          NSS jobs are drawn one duration late; of several files with one base name
                          the last one wins; compile and runtime files of one base name share an
                          overview
+    8e135dc  C1 (and C0) as 36d5652, with runtime files of R0: their µs are taken for cycles at 800
+             MHz. Only if files of both kinds are given, or if it is named
     36d5652  C1 (and C0) ns at 800 MHz; a location is cut off at a comma, and the rest takes the
                          place of type and bytes; slice units 0 and 1 have no number
     183cae4  C2          ns at 800 MHz, times 1000 in slices but not in the overview; operators from
@@ -21,7 +23,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -39,7 +41,14 @@ from viewer.compat.torq_logger.names import (
     short_location,
 )
 from viewer.compat.torq_logger.original_packets import OriginalPackets
-from viewer.compat.torq_logger.overview import TorqOverview, all_units, runtime_overview, two_units
+from viewer.compat.torq_logger.overview import (
+    TorqOverview,
+    all_units,
+    as_8e135dc,
+    runtime_overview,
+    runtime_overview_8e135dc,
+    two_units,
+)
 from viewer.model.intervals import Intervals
 
 _OPERATOR = re.compile(r'"?(tosa\.\w+)"?|torch\.operator "([^"]*)"')
@@ -69,14 +78,29 @@ class _Row:
     operator: str = ""
 
 
+FORMS = ("f63e303", "8e135dc", "36d5652", "183cae4")
+
+
 def form_of(compile_generations: Sequence[str], runtime_generations: Sequence[str]) -> str | None:
     """Return the revision that reads these files together; None if there is none."""
     compiled, measured = set(compile_generations), set(runtime_generations)
     if compiled <= {"C0"} and measured <= {"R0"}:
         return "f63e303"
+    if compiled <= {"C0", "C1"} and measured == {"R0"}:
+        return "8e135dc"
     if compiled <= {"C0", "C1"} and not measured:
         return "36d5652"
     return "183cae4" if compiled == {"C2"} and not measured else None
+
+
+def can_read(
+    form: str, compile_generations: Sequence[str], runtime_generations: Sequence[str]
+) -> bool:
+    """Whether a revision reads these files."""
+    compiled, measured = set(compile_generations), set(runtime_generations)
+    of_compiler = {"f63e303": {"C0"}, "183cae4": {"C2"}}.get(form, {"C0", "C1"})
+    of_runtime = {"R0"} if form in ("f63e303", "8e135dc") else set()
+    return compiled <= of_compiler and measured <= of_runtime
 
 
 def write(
@@ -94,6 +118,8 @@ def write(
     packets = OriginalPackets(out)
     if form == "f63e303":
         return _write_f63e303(compile_paths, runtime_paths, packets)
+    if form == "8e135dc":
+        return _write_8e135dc(compile_paths, runtime_paths, packets)
     printed = []
     threads: tuple[str, ...]
     for number, path in enumerate(compile_paths, 1):
@@ -131,8 +157,34 @@ def _write_f63e303(
     }
     jobs = [(name, list(_r0_rows(path))) for name, path in measured.items()]
     overviews |= {name: runtime_overview(_intervals(own)) for name, own in jobs}
-    for number, (name, own) in enumerate([*rows, *jobs], 1):
+    return _write_numbered(packets, rows, jobs, overviews, ())
+
+
+def _write_8e135dc(
+    compile_paths: Sequence[str], runtime_paths: Sequence[str], packets: OriginalPackets
+) -> str:
+    compiled = {os.path.basename(path): path for path in compile_paths}
+    measured = {os.path.basename(path): path for path in runtime_paths}
+    rows = [(name, list(_c1_rows(path))) for name, path in compiled.items()]
+    overviews = {name: as_8e135dc(_overview(own)) for name, own in rows}
+    jobs = [(name, list(_r0_rows(path, at_800_mhz=True))) for name, path in measured.items()]
+    overviews |= {name: runtime_overview_8e135dc(_intervals(own)) for name, own in jobs}
+    return _write_numbered(packets, rows, jobs, overviews, C1_THREADS)
+
+
+def _write_numbered(
+    packets: OriginalPackets,
+    compiled: Sequence[tuple[str, Sequence[_Row]]],
+    measured: Sequence[tuple[str, Sequence[_Row]]],
+    overviews: Mapping[str, TorqOverview],
+    threads: Sequence[str],
+) -> str:
+    """Write files with numbers in front; threads: of compile profiles, shown even without rows."""
+    for number, (name, own) in enumerate([*compiled, *measured], 1):
         process, overview = f"{number:02d} {name}", overviews[name]
+        if number <= len(compiled):
+            for thread in threads:
+                packets.thread(process, thread)
         _write_rows(packets, process, own, _length(own), 1)
         _write_overview(packets, process, overview)
     return "".join(overview.printed(name) for name, overview in overviews.items())
@@ -226,11 +278,13 @@ def _c0_rows(path: str) -> Iterator[_Row]:
         )
 
 
-def _r0_rows(path: str) -> Iterator[_Row]:
+def _r0_rows(path: str, *, at_800_mhz: bool = False) -> Iterator[_Row]:
     for cells in _cells(path, ";"):
-        if len(cells) < 4 or "id" in cells:
+        if len(cells) < 4 or "id" in cells or (at_800_mhz and len(cells) > 4):
             continue
         times = _timed(path, cells[:3], _as_written)
+        if times is not None and at_800_mhz:
+            times = [times[0], *map(_at_800_mhz, times[1:])]
         if times is not None:
             job, opened, lasted = times
             name = f"{short_location(cells[3])}, "

@@ -1,8 +1,9 @@
 """The overview of Torq's perfetto_logger: how long each unit was busy, alone and with others.
 
-Two generations of it are known, and each file gets the one of its time:
+Three generations of it are known, and each file gets the one of its time:
 
 * `TWO_UNITS` (f63e303): DMA and SLICE, DMA alone, both at once, idle, overall.
+* `EIGHT_UNITS` (8e135dc): as `ALL_UNITS`, without the slice units by number.
 * `ALL_UNITS` (36d5652, 183cae4): DMA and CDMA together are "DMA", slice units and CSS together are
   "compute"; each part is also listed by itself.
 
@@ -13,7 +14,7 @@ and the cost is one sort: DMA = DMA_ONLY + overlap, and busy + IDLE = OVERALL.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +50,25 @@ TWO_UNITS = OverviewForm(
     ("DMA", "SLICE", "DMA_ONLY", "DMA_SLICE_OVERLAP", "IDLE", "OVERALL"),
     str,
 )
+EIGHT_UNITS = OverviewForm(
+    (
+        ("DMA_COMBINED", "00 OVERVIEW DMA COMBINED", "DMA+CDMA total"),
+        ("COMPUTE_COMBINED", "01 OVERVIEW COMPUTE COMBINED", "SLICE+CSS total"),
+        ("DMA", "02 OVERVIEW DMA", "DMA total"),
+        ("CDMA", "03 OVERVIEW CDMA", "CDMA total"),
+        ("SLICE", "04 OVERVIEW SLICE", "SLICE total"),
+        ("CSS", "05 OVERVIEW CSS", "CSS total"),
+        ("DMA_ONLY", "06 OVERVIEW DMA ONLY", "DMA ONLY (exclusive)"),
+        ("COMPUTE_ONLY", "07 OVERVIEW COMPUTE ONLY", "COMPUTE ONLY (exclusive)"),
+        ("IDLE", "08 OVERVIEW IDLE", "IDLE"),
+        ("OVERALL", "09 OVERALL", "OVERALL"),
+    ),
+    (
+        "DMA_COMBINED", "COMPUTE_COMBINED", "DMA_ONLY", "COMPUTE_ONLY", "IDLE", "OVERALL", "DMA",
+        "SLICE", "CDMA", "CSS", "DMA_COMPUTE_OVERLAP",
+    ),
+    str,
+)  # fmt: skip
 ALL_UNITS = OverviewForm(
     (
         ("DMA_COMBINED", "00 OVERVIEW DMA COMBINED", "DMA+CDMA union"),
@@ -81,12 +101,14 @@ ALL_UNITS = OverviewForm(
 class TorqOverview:
     """The times of one file in ns, and the start of its first slice.
 
-    A key that is not in `times` is drawn with zero length and without a share.
+    A key that is not in `times` is drawn with zero length and without a share, and is not printed.
+    unit: what numbers in names count, where the form does not state it; the originals had none.
     """
 
     form: OverviewForm
     start: int
     times: Mapping[str, int]
+    unit: str = ""
 
     def slices(self) -> list[tuple[str, str, int, bool]]:
         """Return (thread, name, length, whether its category is "overview") for each slice.
@@ -97,6 +119,8 @@ class TorqOverview:
         for figure, thread, label in self.form.rows:
             time = self.times.get(figure, 0)
             name = f"{label}: {self.form.text(time)}"
+            if self.unit and self.form.text is str:
+                name += f" {self.unit}"
             if figure != "OVERALL" and figure in self.times:
                 name += f" ({percent(time, self.times['OVERALL'])})"
             found.append((thread, name, time, "OVERVIEW" in thread))
@@ -106,6 +130,8 @@ class TorqOverview:
         """Return the summary as it is printed: an empty line, a heading, a line per key."""
         lines = ["", f"=== Overview ({title}) ==="]
         for figure in self.form.printed:
+            if figure not in self.times:
+                continue
             share = percent(self.times[figure], self.times["OVERALL"])
             tail = "" if figure == "OVERALL" else f" ({share})"
             lines.append(f"{figure} time: {self.times[figure]}{tail}")
@@ -132,6 +158,22 @@ def runtime_overview(jobs: Intervals) -> TorqOverview:
     return TorqOverview(
         TWO_UNITS, found.start, {**found.times, "IDLE": found.times["OVERALL"] - length(*jobs)}
     )
+
+
+def as_8e135dc(overview: TorqOverview) -> TorqOverview:
+    """Return the overview of 8e135dc from that of 36d5652."""
+    return replace(overview, form=EIGHT_UNITS)
+
+
+def runtime_overview_8e135dc(jobs: Intervals) -> TorqOverview:
+    """Return the overview of 8e135dc for NSS jobs."""
+    found = runtime_overview(jobs)
+    nothing = dict.fromkeys(
+        ("DMA", "SLICE", "DMA_ONLY", "COMPUTE_ONLY", "DMA_COMBINED", "COMPUTE_COMBINED",
+         "DMA_COMPUTE_OVERLAP"), 0
+    )  # fmt: skip
+    times = {**nothing, **{name: found.times[name] for name in ("IDLE", "OVERALL")}}
+    return TorqOverview(EIGHT_UNITS, found.start, times)
 
 
 def all_units(
