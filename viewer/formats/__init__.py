@@ -93,6 +93,7 @@ _FORMATS = {
     "torq.runtime_csv": ("Torq runtime profile", (".csv",), "trace"),
     "torq.host_csv": ("Torq host profile", (".csv",), "trace"),
     "torq.annotated_csv": ("Torq annotated profile", (".csv",), "trace"),
+    "torq.annotated_xlsx": ("Torq annotated workbook", (".xlsx",), "trace"),
     "torq.compile_csv": ("Torq compile profile", (".csv",), "trace"),
     "runtimes.qnn_csv": ("QNN profile", (".csv",), "trace"),
     "runtimes.snpe_diagview": ("SNPE profile", (".csv", ".txt"), "trace"),

@@ -113,6 +113,7 @@ KINDS = {
             Kind(name, suffix, (f"regress/{name}/*",), made, _json if suffix == ".json" else _lines)
             for name, suffix, made in runtimes.KINDS
         ),
+        Kind("workbook", ".xlsx", ("regress/workbook/*",), runtimes.annotated_workbook, _zip),
         Kind("zipped", ".zip", ("regress/zipped/*",), runtimes.zipped, _zip),
         Kind("table", ".csv", ("table_csv/*",), texts.table, _lines, _RECORD),
         Kind("mlir", ".mlir", ("torq/tiny_cnn.mlir",), texts.mlir, _lines,

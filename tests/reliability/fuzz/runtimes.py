@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 
 from tests.builders import runtime_files
+from tests.builders.workbooks import workbook
 from tests.reliability.fuzz.values import Dice, name, number_text
 
 _NUMBER = re.compile(r"(?<![A-Za-z_\[(#])\b[0-9]+(?:\.[0-9]+)?\b")
@@ -53,6 +54,20 @@ def zipped(dice: Dice) -> bytes:
         if dice.random() < 0.5:
             made.writestr("README.txt", name(dice))
     return out.getvalue()
+
+
+def annotated_workbook(dice: Dice) -> bytes:
+    """Return an annotated profile of Torq as a workbook, with other cells."""
+    titles = ("Action ID", "Job ID", "Action in program", "Slice Invocation Names (if applicable)",
+              "Timestamp Start [us]", "Timestamp End [us]", "Location")  # fmt: skip
+    rows: list[list[str | int | float | bool | None]] = [list(titles)]
+    for number in range(dice.randrange(8)):
+        start = dice.randrange(10**6)
+        row = [number, number // 2, dice.choice(("torq_hl.wait_program", name(dice))), "a",
+               start, dice.choice((start + 5.25, number_text(dice))), "@L2C3"]  # fmt: skip
+        rows.append([cell if dice.random() < 0.9 else None for cell in row])
+    title = "Detailed Performance Data" if dice.random() < 0.9 else name(dice)
+    return workbook(rows, title, inline=dice.random() < 0.3)
 
 
 # name, suffix, grammar

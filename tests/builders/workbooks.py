@@ -1,0 +1,70 @@
+"""Workbooks (.xlsx) as xlsxwriter writes them: shared texts, numbers, truth values."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from xml.sax.saxutils import escape
+
+_NS = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+_RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+Cell = str | int | float | bool | None
+
+
+def column(number: int) -> str:
+    """The letters of a column."""
+    letters = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def workbook(
+    rows: Sequence[Sequence[Cell]],
+    title: str = "Detailed Performance Data",
+    *,
+    doctype: str = "",
+    inline: bool = False,
+) -> bytes:
+    """A workbook with one sheet; inline: texts are in the cells."""
+    texts: dict[str, int] = {}
+    lines = []
+    for y, row in enumerate(rows, 1):
+        cells = []
+        for x, value in enumerate(row):
+            place = f'r="{column(x)}{y}"'
+            if value is None:
+                continue
+            if isinstance(value, bool):
+                cells.append(f'<c {place} t="b"><v>{int(value)}</v></c>')
+            elif isinstance(value, str) and inline:
+                cells.append(f'<c {place} t="inlineStr"><is><t>{escape(value)}</t></is></c>')
+            elif isinstance(value, str):
+                number = texts.setdefault(value, len(texts))
+                cells.append(f'<c {place} s="1" t="s"><v>{number}</v></c>')
+            else:
+                cells.append(f"<c {place}><v>{value:.16G}</v></c>")
+        lines.append(f'<row r="{y}">{"".join(cells)}</row>')
+    shared = "".join(f"<si><t>{escape(text)}</t></si>" for text in texts)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr(
+            "xl/workbook.xml",
+            f'<workbook {_NS} xmlns:r="{_RELATIONS}"><sheets>'
+            f'<sheet name="{escape(title)}" sheetId="1" r:id="rId1"/></sheets></workbook>',
+        )
+        archive.writestr(
+            "xl/_rels/workbook.xml.rels",
+            '<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml"/>'
+            "</Relationships>",
+        )
+        archive.writestr("xl/sharedStrings.xml", f"<sst {_NS}>{shared}</sst>")
+        archive.writestr(
+            "xl/worksheets/sheet1.xml",
+            f"{doctype}<worksheet {_NS}><sheetData>{''.join(lines)}</sheetData></worksheet>",
+        )
+    return out.getvalue()
