@@ -29,7 +29,7 @@ def test_starts_are_placed_unless_the_file_states_them(tmp_path, name):
     trace = open_file(str(path))
     is_placed = (timings(trace.slices) & Timing.PLACED) > 0
     assert (is_placed == (name not in MEASURED)).all()
-    assert name in MEASURED or all("placed in order" in track.thread for track in trace.tracks)
+    assert name in MEASURED or all(track.thread.startswith("placed · ") for track in trace.tracks)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -55,8 +55,8 @@ def test_calls_of_the_api_are_on_threads(tmp_path):
 def test_a_summary_has_a_placed_bar_for_each_kernel(tmp_path):
     trace = opened(tmp_path, KERNEL_SUM)
     assert slices(trace) == [
-        (0, 41_280_000, "gemm<float, 4>", "totals (placed in order)"),
-        (41_280_000, 7_072_000, "add(float *, int)", "totals (placed in order)"),
+        (0, 41_280_000, "gemm<float, 4>", "placed · totals"),
+        (41_280_000, 7_072_000, "add(float *, int)", "placed · totals"),
     ]
     assert trace.slices.columns["Instances"].value(0) == 1000
 
@@ -64,9 +64,7 @@ def test_a_summary_has_a_placed_bar_for_each_kernel(tmp_path):
 def test_several_reports_in_one_file(tmp_path):
     trace = opened(tmp_path, gpu_trace() + "\n ** CUDA GPU Kernel Summary:\n" + KERNEL_SUM)
     assert len(trace.slices) == 5
-    assert [t.thread for t in trace.tracks][
-        2
-    ] == "totals of report 2 by Instances (placed in order)"
+    assert [t.thread for t in trace.tracks][2] == "placed · totals of report 2 by Instances"
 
 
 def test_rows_that_do_not_fit_are_counted_with_the_first_line(tmp_path):

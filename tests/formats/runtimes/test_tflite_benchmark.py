@@ -21,7 +21,7 @@ def opened(tmp_path, text):
 
 def bars(trace, part):
     s = trace.slices
-    track = next(i for i, t in enumerate(trace.tracks) if t.thread.startswith(part))
+    track = next(i for i, t in enumerate(trace.tracks) if t.thread.startswith(f"placed · {part}"))
     return sorted(
         ((trace.name(i), int(s.start[i]), int(s.end[i]))
          for i in range(len(s)) if s.row_track[s.rows()[i]] == track),
@@ -53,8 +53,8 @@ def test_subgraphs_and_delegates_are_tracks(tmp_path):
         + "Delegate internal: \n" + TFLITE_CSV
     )  # fmt: skip
     assert [t.thread for t in opened(tmp_path, text).tracks] == [
-        "regular runs, index: 1, name: while_body (means, placed in order)",
-        "regular runs, Delegate internal (means, placed in order)",
+        "placed · regular runs, index: 1, name: while_body (means)",
+        "placed · regular runs, Delegate internal (means)",
     ]
 
 

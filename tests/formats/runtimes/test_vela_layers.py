@@ -33,7 +33,7 @@ def test_both_shares_of_the_network_are_arguments(tmp_path):
 def test_another_header_starts_another_part(tmp_path):
     trace = opened(tmp_path, vela_csv() + vela_csv())
     assert [t.thread for t in trace.tracks] == [
-        "layers (placed in order)", "layers of part 2 (placed in order)"
+        "placed · layers", "placed · layers of part 2"
     ]  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def trace_of(path: str, builder: TraceBuilder, groups: Sequence[Group]) -> Trace
     builder.clock = NS_CLOCK if is_timed else CYCLE_CLOCK
     bars = PlacedBars(builder)
     native: dict[int, tuple[int, str]] = {}
-    track = builder.track(os.path.basename(path), "events (placed in order)")
+    track = builder.track(os.path.basename(path), "placed · events")
     for group in groups:
         start = bars.end_of(track)
         totals = [v for v in group.totals if v.unit == US or not is_timed]

@@ -136,9 +136,9 @@ class _Reading:
             self._builder.problem(NO_TIME, 1, f"line {line}")
             return
         count = next(name for name in _COUNTS if name in report.names)
-        thread = f"totals of report {self.reports} by {count} (placed in order)"
+        thread = f"placed · totals of report {self.reports} by {count}"
         if self.reports == 1:
-            thread = "totals (placed in order)"
+            thread = "placed · totals"
         track = self._builder.track(self._file, thread, flat=True)
         self._bars.add(track, name, length, line, _others(report, row, (at, report.at(*_NAMES))))
 

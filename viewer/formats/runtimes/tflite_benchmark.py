@@ -116,9 +116,7 @@ class _Tables:
         names = [cell.strip().strip("[]") for cell in text.split(self._separator)]
         self._header = [_KNOWN.get(name, name) for name in names]
         where = ", ".join(filter(None, (self._part, self._graph))) or "operators"
-        self._track = self._builder.track(
-            self._process, f"{where} (means, placed in order)", flat=True
-        )
+        self._track = self._builder.track(self._process, f"placed · {where} (means)", flat=True)
 
     def _row(self, number: int, line: str) -> None:
         count = len(self._header)

@@ -46,7 +46,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         if set(row) >= _REQUIRED:
             header, graphs = row, graphs + 1
             thread = title or ("layers" if graphs == 1 else f"layers of part {graphs}")
-            track = builder.track(os.path.basename(path), f"{thread} (placed in order)", flat=True)
+            track = builder.track(os.path.basename(path), f"placed · {thread}", flat=True)
         elif row[0].startswith(_TITLE):
             title = row[0].removeprefix(_TITLE)
         elif header and len(row) == len(header):
