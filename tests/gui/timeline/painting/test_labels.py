@@ -2,8 +2,10 @@
 
 import pytest
 
+from tests.builders.runtime_files import qnn_csv
 from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.gui.timeline.painting.labels import UNATTRIBUTED_ROOM
+from viewer.model.times import format_time
 from viewer.model.trace import KeyKind
 from viewer.view.state import SliceRef
 
@@ -82,3 +84,28 @@ def test_zero_length_slices_are_named_only_in_focus(attention, written):
     written.clear()
     paint(attention)
     assert shown.label(zero) in [label for label, _ in written]
+
+
+def test_the_time_of_another_clock_is_shown_and_not_the_drawn_length(
+    harness, tmp_path, monkeypatch
+):
+    path = tmp_path / "qnn.csv"
+    path.write_text(qnn_csv())
+    measured, width = [], LabelCache.width
+
+    def note(cache, text):
+        measured.append(text)
+        return width(cache, text)
+
+    monkeypatch.setattr(LabelCache, "width", note)
+    harness.open(path)
+    shown = harness.session.traces[0]
+    native = [i for i in range(len(shown.trace.slices)) if shown.native(i) is not None]
+    longest = max(native, key=lambda i: shown.trace.slices.end[i] - shown.trace.slices.start[i])
+    start, end = shown.span_ns(longest)
+    harness.session.set_range(start - 10, end + 10)
+    measured.clear()
+    paint(harness)
+    assert "cycles" in shown.length_text(longest)
+    assert shown.length_text(longest) in measured
+    assert format_time(end - start) not in measured

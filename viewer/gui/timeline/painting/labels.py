@@ -160,8 +160,11 @@ class LabelPainter:
         painter.drawStaticText(QPointF(x, y - (4 if shared else 0)), text)
         taken = labels.width(text.text()) + 2 * inset
         if kind in _TIMED and wide > taken + LABEL_INSET:
-            length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
-            time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
+            if NATIVE_DURATION in shown.trace.slices.columns and shown.native(i) is not None:
+                time = shown.length_text(i)  # its extent on the canvas is no time
+            else:
+                length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
+                time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
             used = labels.width(time) + LABEL_INSET
             if taken + used + 2 * LABEL_INSET < wide:
                 self.taken.append(QRectF(room.right() - used, room.top(), used, tall))
