@@ -1,4 +1,4 @@
-"""Parses decimal microseconds into whole ns and ps exactly, without rounding through float.
+"""Parses decimal times into whole ns and ps exactly, without rounding through float.
 
 A float64 has 53 bits. For microseconds since 1970 its resolution is 0.25 µs, but files store three
 decimals. This module parses the digits of many texts at a time instead.
@@ -17,10 +17,11 @@ from viewer.arrays import Bools, Ints
 
 # Beyond this limit, the sum of two times could overflow int64 ns.
 TIME_LIMIT = (1 << 62) - 1
-# Whole microseconds since 1970 have 16 digits. With three decimals, any value that overflows int64
-# is beyond the limit.
+# Whole microseconds since 1970 have 16 digits. With as many digits as this for whole ns, any value
+# that overflows int64 is beyond the limit.
 _DIGITS, _DIGITS_OF_NS = 18, 19
-_WHOLE_DIGITS = 16
+# Powers of ten of a unit in ns: from ps to s.
+PICOSECONDS, MICROSECONDS, SECONDS = -3, 3, 9
 _POWERS = np.array([10**i for i in range(19)], np.int64)
 _ZERO, _NINE, _POINT, _MINUS, _COMMA = b"09.-,"
 _LARGEST_EXPONENT = 40
@@ -35,18 +36,18 @@ class Times:
     usable: Bools
 
 
-def times_of(texts: Sequence[bytes | memoryview]) -> Times:
-    """Parse JSON numbers of microseconds, or JSON strings of such numbers.
+def times_of(texts: Sequence[bytes | memoryview], exponent: int = MICROSECONDS) -> Times:
+    """Parse JSON numbers of a unit of 10**exponent ns, or JSON strings of such numbers.
 
-    Decimals finer than ps are rounded to ps. An empty text, a text that is not a number, and a
-    number beyond `TIME_LIMIT` ns are not usable.
+    The exponent is from `PICOSECONDS` to `SECONDS`. Decimals finer than ps are rounded to ps. An
+    empty text, a text that is not a number, and a number beyond `TIME_LIMIT` ns are not usable.
     """
     count = len(texts)
     joined = b",".join(texts) + b","
     letters = np.frombuffer(joined, np.uint8)
     ends = np.flatnonzero(letters == _COMMA)
     if len(ends) != count:  # a comma inside a text: not a number
-        return _one_by_one([bytes(text) for text in texts])
+        return _one_by_one([bytes(text) for text in texts], exponent)
     starts = np.append(0, ends[:-1] + 1)
     points = np.flatnonzero(letters == _POINT)
     of_point = np.searchsorted(ends, points)
@@ -59,9 +60,9 @@ def times_of(texts: Sequence[bytes | memoryview]) -> Times:
     non_digits = np.add.reduceat((letters < _ZERO) | (letters > _NINE), starts)
     has_point = np.zeros(count, np.bool_)
     has_point[of_point] = True
-    most = np.where(decimals <= 3, _DIGITS_OF_NS, _DIGITS)
+    most = np.where(decimals <= exponent, _DIGITS_OF_NS, _DIGITS)
     plain = (non_digits == 1 + minus + has_point) & (digits > 0) & (digits <= most)
-    plain &= digits - decimals <= _WHOLE_DIGITS
+    plain &= digits - decimals <= _DIGITS_OF_NS - max(exponent, 0)
     if not plain.all():
         split = joined.split(b",")[:count]
         plain_digits = b",".join(
@@ -69,17 +70,21 @@ def times_of(texts: Sequence[bytes | memoryview]) -> Times:
         )
         minus, decimals = minus & plain, decimals * plain
         irregular = np.flatnonzero(~plain)
-        rest = _one_by_one([split[i] for i in irregular.tolist()])
+        rest = _one_by_one([split[i] for i in irregular.tolist()], exponent)
     else:
         plain_digits, irregular, rest = joined[:-1], None, None
     value = np.abs(np.fromstring(plain_digits.translate(None, b"."), np.int64, sep=","))
     if count and len(value) != count:
-        return _one_by_one([bytes(text) for text in texts])
+        return _one_by_one([bytes(text) for text in texts], exponent)
     whole, part = np.divmod(value, _POWERS[decimals])
-    step = _POWERS[np.maximum(decimals - 6, 0)]
-    part = (part + step // 2) // step * _POWERS[np.maximum(6 - decimals, 0)]
+    kept = exponent - PICOSECONDS  # decimals down to 1 ps
+    step = _POWERS[np.maximum(decimals - kept, 0)]
+    part = (part + step // 2) // step * _POWERS[np.maximum(kept - decimals, 0)]
     # Magnitude in ns and ps. Negative values are floored, so that ps are never negative.
-    ns, ps = whole * 1000 + part // 1000, part % 1000
+    if exponent >= 0:
+        ns, ps = whole * 10**exponent + part // 1000, part % 1000
+    else:
+        ns, ps = np.divmod(whole * 10**kept + part, 1000)
     ns = np.where(minus, -ns - (ps > 0), ns)
     ps = np.where(minus, -ps % 1000, ps).astype(np.int16)
     plain &= np.abs(ns) <= TIME_LIMIT
@@ -88,8 +93,8 @@ def times_of(texts: Sequence[bytes | memoryview]) -> Times:
     return Times(ns, ps, plain)
 
 
-def _one_by_one(cells: Sequence[bytes]) -> Times:
-    found = [_one(cell) for cell in cells]
+def _one_by_one(cells: Sequence[bytes], unit: int) -> Times:
+    found = [_one(cell, unit) for cell in cells]
     return Times(
         np.array([0 if one is None else one[0] for one in found], np.int64),
         np.array([0 if one is None else one[1] for one in found], np.int16),
@@ -97,7 +102,7 @@ def _one_by_one(cells: Sequence[bytes]) -> Times:
     )
 
 
-def _one(cell: bytes) -> tuple[int, int] | None:
+def _one(cell: bytes, unit: int) -> tuple[int, int] | None:
     """Parse one text as (ns, ps): exponents, many digits or a quoted string. None if unusable."""
     if not cell:
         return None
@@ -109,7 +114,7 @@ def _one(cell: bytes) -> tuple[int, int] | None:
         return None
     scaled = value.as_tuple()
     number = int("".join(map(str, scaled.digits)))
-    exponent = int(scaled.exponent) + 6
+    exponent = int(scaled.exponent) + unit - PICOSECONDS
     if exponent >= 0:
         ps = number * 10**exponent
     else:

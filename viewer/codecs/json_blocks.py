@@ -116,6 +116,10 @@ class PackedFile:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 

@@ -16,6 +16,7 @@ import importlib
 import os
 import stat
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -108,6 +109,8 @@ _FORMATS = {
     "zipped": ("ZIP archive", (".zip",), "trace"),
     "source.mlir": ("MLIR text", (".mlir",), "program"),
     "source.python": ("Python source", (".py",), "program"),
+    # Last: any table of numbers can be one.
+    "table.plain_csv": ("Plain CSV", (".csv", ".tsv", ".txt", ".csv.gz", ".zip"), "trace"),
 }
 
 # Those that are read in order, so that their first part can be opened alone.
@@ -115,7 +118,7 @@ _IN_ORDER = frozenset(
     ("perfetto.reader", "torq.runtime_csv", "torq.host_csv", "torq.annotated_csv",
      "torq.compile_csv", "chrome.reader", "executorch.inspector_tsv", "table.reader",
      "runtimes.qnn_csv", "runtimes.snpe_diagview", "runtimes.tflite_benchmark",
-     "runtimes.vela_layers", "runtimes.nsys_stats", "runtimes.qnn_optrace")
+     "runtimes.vela_layers", "runtimes.nsys_stats", "runtimes.qnn_optrace", "table.plain_csv")
 )  # fmt: skip
 WHOLE = Fraction(1)
 
@@ -184,10 +187,6 @@ def choose(head: bytes, path: str) -> Format:
     for offset, magic, what, remedy in _STRANGERS:
         if head[offset : offset + len(magic)] == magic:
             raise UnreadableFile(path, f"this is {what}", remedy=remedy)
-    near_miss = importlib.import_module(f"{__name__}.table.reader").why_not(head)
-    if near_miss is not None:
-        reason, remedy = near_miss
-        raise UnreadableFile(path, reason, remedy=remedy)
     names = ", ".join(f.name for f in formats())
     if path.endswith(_BUFFER_SUFFIX):
         buffer = (
@@ -198,8 +197,8 @@ def choose(head: bytes, path: str) -> Format:
     raise UnreadableFile(
         path,
         "Opscope does not recognize the format",
-        remedy=f"{buffer}Opscope reads {names}; a profile of another tool opens as a CSV with the "
-        "columns process, thread, name, start_ns, dur_ns",
+        remedy=f"{buffer}Opscope reads {names}; a profile of another tool opens as a CSV with "
+        "columns for name, start and duration",
     )
 
 
@@ -209,11 +208,15 @@ def open_file(
     cancelled: Cancelled = never_cancelled,
     *,
     part: Fraction = WHOLE,
+    columns: str = "",
     may_be_empty: bool = False,
 ) -> Trace | Program | Executable:
     """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled.
 
+    With `columns`, also ValueError, if they are not written as the option is.
+
     part: the share of the file to read, from its start; the trace then has a problem that says so.
+    columns: what the columns of a plain CSV are, as the option --columns states it.
     may_be_empty: without it, a profile without slices, counters and events without a time is
     unreadable too.
     """
@@ -228,7 +231,7 @@ def open_file(
             remedy="Open the whole file, and name the file that --part is for: FILE=20%",
         )
     try:
-        with BUDGET.reading(part, size_of(path)):
+        with BUDGET.reading(part, size_of(path)), _stated(columns):
             item = chosen.read(path, progress, cancelled)
     except NotEnoughMemory as error:
         raise too_large(path, error, part if chosen.in_order else None) from error
@@ -243,6 +246,15 @@ def open_file(
 
         require_contents(cast("Trace", item))
     return item if part >= WHOLE else _as_part(item, part)
+
+
+def _stated(columns: str) -> AbstractContextManager[None]:
+    """State the columns of the file that this thread reads."""
+    if not columns:
+        return nullcontext()
+    from viewer.formats.table.stated_columns import parse_columns, with_columns
+
+    return with_columns(parse_columns(columns))
 
 
 def too_large(path: str, error: NotEnoughMemory, part: Fraction | None = None) -> FileTooLarge:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,19 @@ LONGEST_LINE = 16 << 20
 # What a row of a Torq profile takes at the peak, at least. Measured in bytes a row, with RSS:
 # compile profiles 272 and 355 (600,000 rows of the benches), host profiles 210 (600,000 rows).
 ROW_MEMORY = 150
+
+
+class LineFile(Protocol):
+    """A file of bytes that is read in order."""
+
+    def read(self, most: int, /) -> bytes:
+        """Up to `most` more bytes; b"" only at the end."""
+
+    def readline(self, most: int, /) -> bytes:
+        """The next line, or its first `most` bytes."""
+
+    def tell(self) -> int:
+        """The position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +220,12 @@ def chunks_of_lines(
         raise UnreadableFile(path, error.strerror or str(error)) from error
 
 
-def whole_lines(file: BinaryIO, size: int, path: str) -> bytes:
+def whole_lines(file: LineFile, size: int, path: str) -> bytes:
     """About `size` bytes of whole lines; b"" at the end. Raises UnreadableFile, OSError."""
     return file.read(size) + rest_of_line(file, path)
 
 
-def rest_of_line(file: BinaryIO, path: str) -> bytes:
+def rest_of_line(file: LineFile, path: str) -> bytes:
     """The bytes up to the next line end, and it. Raises UnreadableFile if they are too many."""
     rest = file.readline(LONGEST_LINE)
     if len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):

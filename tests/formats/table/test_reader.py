@@ -183,26 +183,6 @@ def test_the_first_time_that_is_none_is_quoted(trace_of, row, where):
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
-    [
-        ("process,thread,name,start_ns", "lacks: dur_ns. It needs"),
-        (
-            "process,thread,name,start_us,dur_us",
-            "lacks: start_ns, dur_ns (found: start_us, dur_us). It needs",
-        ),
-        ("process;thread;name;start_ns;duration", "lacks: dur_ns (found: duration). It needs"),
-        ("Process,Thread,name,start_ns,dur_ns", "lacks: process, thread (found: Process, Thread"),
-        (f"{HEADER},name", "two columns name. Rename one of them"),
-    ],
-)
-def test_a_file_that_is_nearly_one_is_told_what_it_lacks(header, said):
-    with pytest.raises(UnreadableFile) as refused:
-        choose(f"{header}\np,t,a,1,2\n".encode(), "mine.csv")
-    assert said in str(refused.value)
-    assert "profile CSV" in refused.value.reason
-
-
-@pytest.mark.parametrize(
     "text",
     ["name,price\nbolt,3\n", "process;owner\n1;2\n", "", "a" * 9000, f"{HEADER[:-3]}".ljust(4096)],
 )
@@ -273,16 +253,6 @@ def test_a_file_without_the_columns_is_not_taken(trace_of, head):
     assert not FORMAT.sniff(head)
     with pytest.raises(UnreadableFile, match="does not name the columns"):
         trace_of(head)
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf16_is_recognized_and_refused_with_a_remedy(trace_of, encoding):
-    marks = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
-    text = marks.get(encoding, b"") + f"{HEADER}\np,t,a,0,1\n".encode(encoding)
-    assert FORMAT.sniff(text)
-    assert not FORMAT.sniff("\ufeffsomething,else\n".encode("utf-16-le"))
-    with pytest.raises(UnreadableFile, match="Save it as UTF-8"):
-        trace_of(text)
 
 
 def test_bytes_that_are_no_utf8_are_replaced_and_counted(trace_of):

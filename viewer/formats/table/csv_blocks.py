@@ -24,7 +24,7 @@ import numpy as np
 from viewer.arrays import Bools, Ints
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats.text_rows import TextColumn, distinct_texts, rest_of_line, whole_lines
+from viewer.formats.text_rows import LineFile, TextColumn, distinct_texts, rest_of_line, whole_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,13 +113,24 @@ def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[CsvBlock,
                 future.cancel()
     if quoted is not None:
         file.seek(quoted)
-        stream = Stream(file, shape, path)
-        counted = 0
-        for frame in _frames(path, stream, shape, rows):
-            now = stream.replaced
-            yield _taken(frame, shape, now - counted, stream.size), file.tell()
-            stream.release()
-            counted = now
+        yield from blocks_in_order(file, path, shape, rows)
+
+
+def blocks_in_order(
+    file: LineFile, path: str, shape: Shape, before: int = 0
+) -> Iterator[tuple[CsvBlock, int]]:
+    """All rows from the current position of a file that is only read in order.
+
+    before: number of rows before this position. Each block comes with the file position after it.
+    Raises UnreadableFile.
+    """
+    stream = Stream(file, shape, path)
+    counted = 0
+    for frame in _frames(path, stream, shape, before):
+        now = stream.replaced
+        yield _taken(frame, shape, now - counted, stream.size), file.tell()
+        stream.release()
+        counted = now
 
 
 def _distinct_columns(data: bytes, shape: Shape) -> list[int]:
@@ -300,7 +311,7 @@ class Stream:
     and can be counted.
     """
 
-    def __init__(self, file: BinaryIO, shape: Shape, path: str) -> None:
+    def __init__(self, file: LineFile, shape: Shape, path: str) -> None:
         self.replaced = 0
         self._path = path
         self._held = 0  # bytes read since the parser returned rows

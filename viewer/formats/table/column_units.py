@@ -1,0 +1,45 @@
+"""Units of time in the names of columns: `start_us`, `dur (ms)`, `Start (ns)`, `durationNs`."""
+
+from __future__ import annotations
+
+import re
+
+UNITS = ("s", "ms", "us", "ns", "ps")
+# Powers of ten of the units in ns.
+EXPONENTS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "ps": -3}
+_WORDS = {
+    "s": "s sec secs second seconds",
+    "ms": "ms msec msecs millisecond milliseconds millis",
+    "us": "us µs μs usec usecs µsec μsec microsecond microseconds micros",
+    "ns": "ns nsec nsecs nanosecond nanoseconds nanos",
+    "ps": "ps psec psecs picosecond picoseconds",
+}
+_UNIT_OF = {word: unit for unit, words in _WORDS.items() for word in words.split()}
+_BRACKETS = re.compile(r"(.*?)\s*[(\[{<]\s*([^()\[\]{}<>]*?)\s*[)\]}>]")
+_LAST_WORD = re.compile(r"(.+?)(?:[\s_\-./,:]+(?:in[\s_]+)?)(\w+)")
+_CAMEL = re.compile(r"(.*[a-z])(Ns|Us|Ms|Ps|Sec|Secs|Seconds|Micros|Millis|Nanos|NS|US|MS)")
+
+
+def parse_unit(text: str) -> str:
+    """One of `UNITS`, "" if the text is none."""
+    return _UNIT_OF.get(text.strip().casefold(), "")
+
+
+def split_unit(name: str) -> tuple[str, str]:
+    """The name of a column without its unit, and the unit; "" if it states none."""
+    name = name.strip()
+    for pattern in (_BRACKETS, _CAMEL, _LAST_WORD):
+        match = pattern.fullmatch(name)
+        if match is not None and (unit := parse_unit(match[2])):
+            return match[1], unit
+    return name, ""
+
+
+def unit_of(name: str, *, alone: bool = False) -> str:
+    """The unit that the name of a column states, "" if none.
+
+    alone: the text is only a unit, as in a row of units; it may be in brackets.
+    """
+    if not alone:
+        return split_unit(name)[1]
+    return parse_unit(name.strip().strip("()[]{}<>"))

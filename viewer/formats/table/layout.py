@@ -1,0 +1,222 @@
+"""Finds the layout of a table at the start of a text: separator, header, units, first rows.
+
+Before the header may be empty lines, comments (`#`) and a line `sep=;`, as spreadsheets write it.
+A comment that has as many cells as the rows below it is their header, as numpy writes it. A row of
+units may follow the header. A table without a header has the columns "column 1" and so on.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from viewer.formats.table.column_units import unit_of
+
+SEPARATORS = ",\t;|"
+SAMPLE_ROWS = 200
+COMMENT = "#"
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+# Any way to write a number: a sign, digits with separators of thousands and decimals, an exponent.
+_NUMBER = re.compile(r"\s*[+-]?[0-9][0-9.,'_ \u00a0\u202f]*(?:[eE][+-]?[0-9]{1,3})?\s*")
+_NO_NUMBERS = frozenset(
+    ("", "[null]", "null", "none", "nan", "nat", "n/a", "na", "-", "nil", "<na>")
+)
+# The share of rows that are as wide as the header, or less: other texts have separators, too.
+_FIT = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a table is written.
+
+    names: of its columns, "" for one without a name. units: stated for each column, "" for none.
+    lines: before the first row. header: the line with the names, "" for none. rows: the cells of
+    the first rows, and the numbers of their lines from 1. quoted: whether all names are in quotes.
+    """
+
+    separator: str
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    lines: int
+    header: str
+    rows: tuple[tuple[str, ...], ...]
+    row_lines: tuple[int, ...]
+    quoted: bool = False
+
+    @property
+    def number_columns(self) -> list[int]:
+        """The columns that have only numbers in the first rows, at least one."""
+        return [
+            column
+            for column in range(len(self.names))
+            if is_numbers([row[column] for row in self.rows if column < len(row)])
+        ]
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell looks like a number, in any way to write one."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def is_no_value(cell: str) -> bool:
+    """Whether a cell states that it has no value."""
+    return cell.strip().casefold() in _NO_NUMBERS
+
+
+def is_numbers(cells: Sequence[str]) -> bool:
+    """Whether cells are numbers, apart from those without a value; at least one is."""
+    return any(map(is_number, cells)) and all(is_number(c) or is_no_value(c) for c in cells)
+
+
+def layout_of(text: str, *, whole: bool) -> Layout | None:
+    """The layout of a table; None if the text is no table.
+
+    whole: whether the text is complete; otherwise its last line is not used.
+    """
+    lines = _LINE.findall(text)
+    if lines and not whole and not lines[-1].endswith("\n"):
+        lines.pop()
+    at, stated, comment = 0, "", -1
+    while at < len(lines):
+        line = lines[at].strip("\r\n\ufeff")
+        if match := _SEPARATOR_LINE.fullmatch(line):
+            stated = match[1]
+        elif line.lstrip().startswith(COMMENT):
+            comment = at
+        elif line.strip(" "):
+            break
+        at += 1
+    if comment >= 0 and at < len(lines):
+        above = lines[comment].lstrip("\ufeff \t").removeprefix(COMMENT)
+        found = _best([above, *lines[at:]], at - 1, stated)
+        if found is not None and found.lines == at and _is_headed(found):
+            own = _best(lines[at:], at, stated)
+            if own is None or not _is_headed(own):
+                return found
+    return _best(lines[at:], at, stated)
+
+
+def _is_headed(layout: Layout) -> bool:
+    """Whether a table has a header of its own."""
+    return bool(layout.header) and bool(layout.number_columns)
+
+
+def _best(lines: Sequence[str], before: int, stated: str) -> Layout | None:
+    """The layout whose rows fit its header best. before: number of lines above these."""
+    found = [
+        (fit, len(layout.names), layout)
+        for separator in (stated or SEPARATORS)
+        if (one := _with(separator, lines, before)) is not None
+        for fit, layout in [one]
+        if sum(fit) >= _FIT
+    ]
+    return max(found, key=lambda each: each[:2])[2] if found else None
+
+
+def _with(
+    separator: str, lines: Sequence[str], before: int
+) -> tuple[tuple[float, float], Layout] | None:
+    """The layout with a separator.
+
+    Also the shares of rows that have as many cells as the header, and that have fewer.
+    """
+    if separator in "\"'\r\n# ":
+        return None
+    records = list(_records(lines, separator))
+    if not records or len(records[0][0]) < 2:
+        return None
+    names, first_line, last_line = records[0]
+    header = "".join(lines[first_line:last_line]).strip("\r\n")
+    rows = [record for record in records[1:] if not record[0][0].lstrip().startswith(COMMENT)]
+    quoted = all(cell.strip()[:1] == '"' for cell in _raw_cells(header, separator))
+    if sum(map(is_number, names)) >= 2:
+        rows, last_line, header, quoted = [records[0], *rows], first_line, "", False
+        names = [f"column {i + 1}" for i in range(len(names))]
+    names = [_clean(name) for name in names]
+    # The last line of a file may be cut.
+    widths = [len(row[0]) for row in rows]
+    # R writes no name for the numbers of rows, and pandas can leave it out.
+    if widths and names[0] and all(width == len(names) + 1 for width in widths):
+        names = ["", *names]
+    while not names[-1]:
+        names.pop()
+        if len(names) < 2:
+            return None
+    units = [unit_of(name) for name in names]
+    if rows and (below := _units_row(rows, len(names))):
+        units = [unit or own for unit, own in zip(units, below, strict=True)]
+        last_line = rows[0][2]
+        rows = rows[1:]
+    same = sum(len(names) <= width <= len(names) + 1 for width in widths)
+    fewer = sum(2 <= width < len(names) for width in widths)
+    count = max(len(widths), 1)
+    fit = (same / count, fewer / count) if widths else (1.0, 0.0)
+    rows = rows[:SAMPLE_ROWS]
+    layout = Layout(
+        separator,
+        tuple(_distinct(names)),
+        tuple(units),
+        before + last_line,
+        header,
+        tuple(tuple(row[0]) for row in rows),
+        tuple(before + row[1] + 1 for row in rows),
+        quoted,
+    )
+    return fit, layout
+
+
+def _records(lines: Sequence[str], separator: str) -> Iterator[tuple[list[str], int, int]]:
+    """The cells of each row that is not empty, with the numbers of its lines, from and up to."""
+    reader = csv.reader(iter(lines), delimiter=separator)
+    before = 0
+    for _ in range(SAMPLE_ROWS + 2):
+        try:
+            cells = next(reader, None)
+        except csv.Error:
+            return
+        if cells is None:
+            return
+        if any(cell.strip() for cell in cells):
+            yield cells, before, reader.line_num
+        before = reader.line_num
+
+
+def _raw_cells(header: str, separator: str) -> list[str]:
+    return header.split(separator)
+
+
+def _clean(name: str) -> str:
+    return " ".join(name.strip("\ufeff").split())
+
+
+def _distinct(names: Sequence[str]) -> Iterator[str]:
+    """The names, numbered where they repeat: "dur", "dur (2)"."""
+    seen: dict[str, int] = {}
+    taken = set(names)
+    for name in names:
+        count = seen[name] = seen.get(name, 0) + 1
+        shown = name
+        while name and count > 1 and (shown := f"{name} ({count})") in taken:
+            count += 1
+        taken.add(shown)
+        yield shown
+
+
+def _units_row(rows: Sequence[tuple[list[str], int, int]], width: int) -> list[str] | None:
+    """The units that the first row states for columns of numbers; None if it is no such row."""
+    cells = [cell.strip() for cell in rows[0][0][:width]]
+    cells += [""] * (width - len(cells))
+    if any(map(is_number, cells)):
+        return None
+    units = [unit_of(cell, alone=True) for cell in cells]
+    below = [row[0] for row in rows[1:]]
+    is_unit = [
+        bool(unit) and (not below or is_numbers([row[i] for row in below if i < len(row)]))
+        for i, unit in enumerate(units)
+    ]
+    if not any(is_unit):
+        return None
+    return [unit if ok else "" for unit, ok in zip(units, is_unit, strict=True)]

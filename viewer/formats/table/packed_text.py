@@ -1,0 +1,271 @@
+"""Reads a text as UTF-8 lines, however it is packed and encoded.
+
+It may be plain, compressed with gzip, or the only file in a ZIP archive; UTF-8 or UTF-16, with or
+without a byte order mark; its lines may end with CR alone. It is read in order and never held
+whole, so a small file that unpacks to a huge one takes no memory.
+"""
+
+from __future__ import annotations
+
+import codecs
+import struct
+import zipfile
+import zlib
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO
+
+from viewer.codecs.gzip_head import MAGIC, inflated_head
+from viewer.codecs.json_blocks import PackedFile
+from viewer.codecs.memory_budget import allowance
+from viewer.codecs.partial_file import is_partial, part_size
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats.text_rows import LONGEST_LINE
+
+_ZIP = b"PK\x03\x04"
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+_STORED, _DEFLATED = 0, 8
+_HEAD = 4096
+_BLOCK = 1 << 18
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# A text in UTF-16 has a zero in every second byte, except for letters beyond U+00FF.
+_MANY_ZEROS = 0.4
+# Of a file in an archive: what macOS adds.
+_NO_FILES = ("__MACOSX/", ".")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a text is encoded. mark: the size of its byte order mark. lines_end_with_cr: with CR
+    alone."""
+
+    name: str
+    mark: int
+    lines_end_with_cr: bool
+
+
+def encoding_of(head: bytes) -> Encoding:
+    """The encoding of a text that starts with `head`."""
+    name, mark = next(
+        ((name, len(mark)) for mark, name in _MARKS if head.startswith(mark)), ("utf-8", 0)
+    )
+    if not mark and len(head) >= 2:
+        even, odd = head[::2], head[1::2]
+        if odd.count(0) > _MANY_ZEROS * len(odd) and not even.count(0):
+            name = "utf-16-le"
+        elif even.count(0) > _MANY_ZEROS * len(even) and not odd.count(0):
+            name = "utf-16-be"
+    text = head[mark:].decode(name, "replace")
+    # A CR at the end of the head may be the half of a CR LF.
+    return Encoding(name, mark, "\r" in text[:-1] and "\n" not in text)
+
+
+def head_text(head: bytes) -> str:
+    """The text at the start of a file, unpacked and decoded; "" if it is no text.
+
+    head: its first bytes, packed and encoded.
+    """
+    if head.startswith(MAGIC):
+        head = inflated_head(head)
+    elif head.startswith(_ZIP):
+        head = _first_member(head)
+    encoding = encoding_of(head)
+    text = head[encoding.mark :].decode(encoding.name, "ignore")
+    if "\0" in text:
+        return ""
+    return text.replace("\r", "\n") if encoding.lines_end_with_cr else text
+
+
+def _first_member(head: bytes) -> bytes:
+    """The first bytes of the first file in a ZIP archive."""
+    if len(head) < _LOCAL_HEADER.size:
+        return b""
+    *_, method, _, _, _, size, _, name, extra = _LOCAL_HEADER.unpack_from(head)
+    at = _LOCAL_HEADER.size + name + extra
+    # A size of 0 follows the data, in archives that were written in order.
+    data = head[at : at + size] if size else head[at:]
+    if method == _STORED:
+        return data
+    if method != _DEFLATED:
+        return b""
+    try:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, _HEAD)
+    except zlib.error:
+        return b""
+
+
+def is_direct(head: bytes) -> bool:
+    """Whether the bytes of a file are UTF-8 lines already, apart from a byte order mark."""
+    if head.startswith((MAGIC, _ZIP)):
+        return False
+    encoding = encoding_of(head)
+    return encoding.name == "utf-8" and not encoding.lines_end_with_cr
+
+
+class TextLines:
+    """A text as UTF-8 bytes with LF at line ends (or CR LF), read in order like a binary file."""
+
+    def __init__(self, path: str) -> None:
+        """Open it. Raises UnreadableFile, OSError."""
+        self._source: _Member | PackedFile
+        with open(path, "rb") as file:
+            is_zip = file.read(len(_ZIP)) == _ZIP
+        self._source = _Member(path) if is_zip else PackedFile(path)
+        first = self._source.read(_HEAD)
+        encoding = encoding_of(first)
+        self._cr = encoding.lines_end_with_cr
+        self._decoder = (
+            None
+            if encoding.name == "utf-8"
+            else codecs.getincrementaldecoder(encoding.name)("replace")
+        )
+        self._ended = not first
+        self._at = 0  # in `_waiting`
+        self._held = b""  # a line whose end is not read yet
+        self._waiting = self._whole(self._text(first[encoding.mark :]))
+
+    @property
+    def share(self) -> float:
+        """How much of the file was read, 0 to 1."""
+        return self._source.share
+
+    @property
+    def ratio(self) -> float:
+        """Unpacked bytes per byte of the file, so far."""
+        return self._source.ratio
+
+    @property
+    def unpacked(self) -> int:
+        """Bytes that were unpacked."""
+        return self._source.unpacked
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return self._source.size
+
+    @property
+    def fault(self) -> str:
+        """Why it could not be unpacked to its end; "" if it could."""
+        return self._source.fault
+
+    def read(self, most: int) -> bytes:
+        """Up to `most` more bytes; b"" only at the end."""
+        while self._at == len(self._waiting) and self._fill():
+            pass
+        found = self._waiting[self._at : self._at + most]
+        self._at += len(found)
+        return found
+
+    def readline(self, most: int = -1) -> bytes:
+        """The next line, or its first `most` bytes."""
+        parts: list[bytes] = []
+        size = 0
+        while most < 0 or size < most:
+            end = self._waiting.find(b"\n", self._at) + 1 or len(self._waiting)
+            part = self._waiting[self._at : end if most < 0 else min(end, self._at + most - size)]
+            self._at += len(part)
+            size += len(part)
+            parts.append(part)
+            if part.endswith(b"\n") or (self._at == len(self._waiting) and not self._fill()):
+                break
+        return b"".join(parts)
+
+    def tell(self) -> int:
+        """The number of bytes unpacked so far, for messages."""
+        return self._source.unpacked
+
+    def _fill(self) -> bool:
+        """Read the next block; returns whether there is one. Only when all before it was read."""
+        if self._ended:
+            return False
+        raw = self._source.read(_BLOCK)
+        self._ended = not raw
+        self._waiting, self._at = self._whole(self._text(raw)), 0
+        return not self._ended or bool(self._waiting)
+
+    def _whole(self, text: bytes) -> bytes:
+        """The whole lines so far. The last one counts without its end only if the file ends there.
+
+        If only a part of the file is read, or the rest is damaged, it may be cut inside a number.
+        """
+        text = self._held + text
+        if self._ended:
+            self._held = b""
+            return text[: text.rfind(b"\n") + 1] if self.fault or is_partial() else text
+        end = text.rfind(b"\n") + 1
+        if not end and len(text) > LONGEST_LINE:
+            end = len(text)  # `rest_of_line` refuses it
+        self._held = text[end:]
+        return text[:end]
+
+    def _text(self, raw: bytes) -> bytes:
+        if self._decoder is not None:
+            raw = self._decoder.decode(raw, final=not raw).encode("utf-8", "replace")
+        return raw.replace(b"\r", b"\n") if self._cr else raw
+
+    def __enter__(self) -> TextLines:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self._source.close()
+
+
+class _Member:
+    """The only file in a ZIP archive, unpacked in order."""
+
+    def __init__(self, path: str) -> None:
+        self.unpacked, self.fault = 0, ""
+        try:
+            self._archive = zipfile.ZipFile(path)
+            names = [
+                info
+                for info in self._archive.infolist()
+                if not info.is_dir() and not info.filename.startswith(_NO_FILES)
+            ]
+            if len(names) != 1:
+                self._archive.close()
+                raise UnreadableFile(
+                    path,
+                    f"it is a ZIP archive with {len(names)} files",
+                    remedy="Unpack it, and open its files together",
+                )
+            self._info = names[0]
+            self._file: IO[bytes] = self._archive.open(self._info)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
+            raise UnreadableFile(
+                path, f"the ZIP archive cannot be read ({error})", remedy="Unpack it first"
+            ) from error
+        self.size = max(self._info.compress_size, 1)
+        self._left = part_size(self._info.file_size, allowance().part)
+
+    @property
+    def share(self) -> float:
+        return min(self.unpacked / max(self._info.file_size, 1), 1.0)
+
+    @property
+    def ratio(self) -> float:
+        return self.unpacked / max(self.size * self.share, 1)
+
+    def read(self, most: int) -> bytes:
+        try:
+            found = self._file.read(min(most, self._left))
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            self.fault = f"the ZIP archive is damaged ({error})"
+            return b""
+        self._left -= len(found)
+        self.unpacked += len(found)
+        return found
+
+    def close(self) -> None:
+        self._file.close()
+        self._archive.close()

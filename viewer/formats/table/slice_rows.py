@@ -1,0 +1,312 @@
+"""Converts the rows of a table to slices: tracks, names, identities, arguments and inferences.
+
+The readers of this package decide which rows are slices, and when they start and end. Everything
+else is in columns of texts, by these names:
+
+    process,thread,name                    of the slice
+    depth                                  level of the slice on its track, 0 outermost
+    method,instruction_id,identifier       identity: instruction of a method, or the debug
+                                           identifier of an event that a delegate logged
+    derived                                "true": computed by Opscope, not stated by any file
+    anything else                          an argument of the slice: numbers if all cells are
+                                           numbers, else text
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from viewer.arrays import Codes, Ints
+from viewer.codecs.memory_budget import allowance
+from viewer.codecs.reading import Cancelled, ReadCancelled
+from viewer.formats.table import own_tables
+from viewer.formats.table.stated_levels import levels_of, preorder
+from viewer.formats.text_rows import DistinctTexts, GrowingColumn, TextColumn, numbers_of
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.building.chunks import distinct_codes
+from viewer.model.names.executorch import (
+    CONTROL,
+    DELEGATE_CALL,
+    EXECUTE,
+    KERNEL_PREFIX,
+    LOAD,
+    SCOPES,
+    is_library_kernel,
+)
+from viewer.model.names.profilers import PROFILER_STEP
+from viewer.model.trace import UNATTRIBUTED, Column, KeyKind, RunKind, Trace
+
+# Columns that are no arguments.
+PLACE = ("process", "thread", "name", "start_ns", "dur_ns")
+IDENTITY = ("method", "instruction_id", "identifier")
+DERIVED = "derived"
+# Bytes at the peak of a row, of a text in it, and of a distinct text. Measured with RSS, in bytes a
+# row: 145 with three texts (2 M rows of 18 bytes), 146 (2 and 10 M rows of 115 bytes), 200 with
+# five texts in quotes, 371 with 13 texts; 818 with four texts, two of which every row has of its
+# own (1 M rows each).
+_ROW_MEMORY, _CELL_MEMORY, _TEXT_MEMORY = 70, 22, 250
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+# 15 digits are exact in float64; longer numbers and leading zeros are identifiers, not amounts.
+_DECIMAL = re.compile(
+    r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+)
+RUN_SCOPES = {LOAD: RunKind.LOAD, EXECUTE: RunKind.INFERENCE}
+_CALLS = {
+    DELEGATE_CALL: KeyKind.DELEGATE_CALL,
+    **dict.fromkeys(CONTROL, KeyKind.CONTROL),
+}
+
+
+class SliceRows:
+    """The texts of the rows read so far, as columns; `trace` converts the rows to slices."""
+
+    def __init__(
+        self,
+        builder: TraceBuilder,
+        columns: Sequence[str],
+        size: int,
+        *,
+        is_own: bool = False,
+        is_changed: bool = False,
+    ) -> None:
+        """Start with no rows.
+
+        columns: the names of the text columns. size: of the file in bytes. is_own, is_changed: see
+        `own_tables`.
+        """
+        self.builder = builder
+        self.rows = 0  # read so far
+        self._size = size
+        self._is_own, self._is_changed = is_own, is_changed
+        self._tables: dict[str, DistinctTexts] = {name: DistinctTexts({"": 0}) for name in columns}
+        self._codes = {name: GrowingColumn(np.uint32) for name in columns}
+        self._rows = GrowingColumn(np.uint32)
+
+    def expected(self, count: int, at: int) -> int:
+        """Estimate how many rows the file has, from the `count` after those before position `at`.
+
+        Two percent more than the rows so far suggest, because rows with later times are longer.
+        """
+        return (self.rows + count) * self._size * 51 // (50 * max(at, 1))
+
+    def add(
+        self, texts: Mapping[str, TextColumn], keep: Ints | slice, count: int, expected: int
+    ) -> None:
+        """Add the rows `keep` of the next `count` rows."""
+        read = self.rows + count
+        self._rows.add(np.arange(self.rows, read, dtype=np.uint32)[keep], expected)
+        for name, table in self._tables.items():
+            self._codes[name].add(table.codes_of(texts[name])[keep], expected)
+        self.rows = read
+
+    def reserve(self, share: float, at: int, ratio: float = 1.0) -> None:
+        """Reserve the memory for all rows, by the share of the file that was read.
+
+        at: bytes read, unpacked. ratio: unpacked bytes per byte of the file. Raises
+        NotEnoughMemory.
+        """
+        rows = self.rows * (_ROW_MEMORY + _CELL_MEMORY * len(self._tables))
+        texts = sum(map(len, self._tables.values())) * _TEXT_MEMORY
+        allowance().expect(rows, share, at, fixed=texts, ratio=ratio)
+
+    def trace(self, times: Callable[[], tuple[Ints, Ints]], cancelled: Cancelled) -> Trace:
+        """Return the slices of all rows added. Raises ReadCancelled.
+
+        times: returns their starts and ends, in ticks, and releases them.
+        """
+
+        def step() -> None:
+            if cancelled():
+                raise ReadCancelled
+
+        builder = self.builder
+        start, end = times()
+        row = self._rows.take()
+        if not len(start):
+            return builder.build()
+        step()
+        codes = {name: column.values for name, column in self._codes.items()}
+        self._codes.clear()
+        strings = {name: tuple(table) for name, table in self._tables.items()}
+        if self._is_changed:
+            strings = {name: own_tables.originals(texts) for name, texts in strings.items()}
+        track = self._tracks(codes, strings)
+        names = strings["name"] if self._is_changed else self._tables["name"]
+        name = self._names_of(codes["name"], names)
+        key = self._keys(codes, strings, name)
+        self._runs(track, start, end, codes, strings)
+        own = {own_tables.INFERENCE, own_tables.TIMING} if self._is_own else set()
+        columns = {
+            column: _argument(codes[column], strings[column])
+            for column in strings
+            if column not in (*PLACE, *IDENTITY, "depth", DERIVED, *own)
+            and (len(strings[column]) > 1 or not self._is_own)
+        }
+
+        derived = None
+        if DERIVED in codes:
+            derived = np.array([text == "true" for text in strings[DERIVED]])[codes[DERIVED]]
+
+        timing = None
+        if self._is_own:
+            of_timing = codes[own_tables.TIMING], strings[own_tables.TIMING]
+            timing = own_tables.stated_timing(builder, *of_timing)
+
+        def add(at: Ints | slice, levels: Ints | None) -> None:
+            if len(start[at]):
+                builder.add(
+                    track=track[at],
+                    start=start[at],
+                    end=end[at],
+                    name=name[at],
+                    key=key[at],
+                    source_row=row[at],
+                    levels=None if levels is None else levels[at].astype(np.int32),
+                    derived=None if derived is None else derived[at],
+                    columns={n: column.taken(at) for n, column in columns.items()},
+                    timing=None if timing is None else timing[at],
+                )
+
+        if "depth" not in codes:
+            add(slice(None), None)
+            # The builder has them now: two copies of a large file's columns would fill memory.
+            del start, end, row, codes, track, name, key, columns, derived, timing
+            return builder.build(step)
+        level = levels_of(codes["depth"], strings["depth"])
+        is_partial = np.bincount(track, level < 0) > 0
+        is_mixed = is_partial & (np.bincount(track, level >= 0) > 0)
+        builder.problem("track with a depth on some rows only: nested by time", int(is_mixed.sum()))
+        add(np.flatnonzero(is_partial[track]), None)
+        add(preorder(np.flatnonzero(~is_partial[track]), track, start, end, level), level)
+        return builder.build(step)
+
+    def _runs(
+        self,
+        track: Codes,
+        start: Ints,
+        end: Ints,
+        codes: dict[str, Codes],
+        strings: dict[str, tuple[str, ...]],
+    ) -> None:
+        """Add the loads and inferences of an exported ETDump.
+
+        By name, if methods are stated; inferences by their numbers in a table of ours.
+        """
+        methods = strings.get("method", ())
+        if self._is_own:
+            own_tables.add_inferences(self.builder, track, start, end, codes, strings)
+        for name, kind in RUN_SCOPES.items():
+            if self._is_own and kind is RunKind.INFERENCE:
+                continue
+            if name not in strings["name"] or not any(methods):
+                continue
+            found = np.flatnonzero(codes["name"] == strings["name"].index(name))
+            for i in found[np.lexsort((start[found], track[found]))].tolist():
+                method = methods[codes["method"][i]]
+                self.builder.run(
+                    kind,
+                    name,
+                    int(track[i]),
+                    self.builder.scope(method or "file", method or None),
+                    int(start[i]),
+                    int(end[i]),
+                )
+
+    def _tracks(self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]]) -> Codes:
+        """The track of every row; tracks are numbered by first appearance."""
+        process, thread = codes["process"], codes["thread"]
+
+        def number(row: int) -> int:
+            return self.builder.track(
+                strings["process"][process[row]], strings["thread"][thread[row]]
+            )
+
+        return numbers_of([process, thread], number)
+
+    def _names_of(self, codes: Codes, texts: tuple[str, ...] | dict[str, int]) -> Codes:
+        """The name number of every row; a new builder numbers the names like the texts."""
+        names = self.builder.intern_all(texts)
+        return codes if np.array_equal(names, np.arange(len(names))) else names[codes]
+
+    def _keys(
+        self, codes: dict[str, Codes], strings: dict[str, tuple[str, ...]], name: Codes
+    ) -> Codes:
+        """The key of every row, created once per identity; `name` is the number of its name."""
+        parts = ["name"] + [name for name in (*IDENTITY, DERIVED) if len(strings.get(name, ())) > 1]
+        if parts == ["name"] and not self._is_own:
+            return self._keys_by_name(name, len(strings["name"]))
+
+        def number(row: int) -> int:
+            cell = {name: strings[name][codes[name][row]] for name in parts}
+            text = cell.get("name", "")
+            if self._is_own and own_tables.is_step(text):
+                return self.builder.key(KeyKind.FRAMEWORK, PROFILER_STEP)  # one for all steps
+            return self._key(
+                text,
+                cell.get("method", ""),
+                cell.get("instruction_id", "").strip(),
+                cell.get("identifier", ""),
+                cell.get(DERIVED) == "true",
+            )
+
+        return numbers_of([codes[name] for name in parts], number)
+
+    def _keys_by_name(self, name: Codes, names: int) -> Codes:
+        """The key of every row if its name is its identity: there can be as many as rows.
+
+        names: the number of names.
+        """
+        used, key = distinct_codes(name.astype(np.int64), names)
+        scopes = [self.builder.intern(scope) for scope in sorted(SCOPES)]
+        kind = np.where(np.isin(used, scopes), KeyKind.FRAMEWORK, KeyKind.PLAIN).astype(np.uint8)
+        numbers = self.builder.distinct_keys(
+            kind,
+            used.astype(np.uint32),
+            np.full(len(used), self.builder.scope("file"), np.uint32),
+            np.full(len(used), -1, np.int64),
+            np.full(len(used), None, object),
+        )
+        return numbers[key]
+
+    def _key(
+        self, name: str, method: str, instruction_id: str, identifier: str, derived: bool
+    ) -> int:
+        instruction = -1
+        if _WHOLE.fullmatch(instruction_id):
+            instruction = max(-1, int(instruction_id))
+        elif instruction_id:
+            self.builder.problem("instruction_id that is not a number", 1, repr(instruction_id))
+        if derived and name == UNATTRIBUTED:
+            kind = KeyKind.UNATTRIBUTED
+        elif identifier:
+            kind = KeyKind.DELEGATE_EVENT
+        elif instruction < 0:
+            kind = KeyKind.FRAMEWORK if name in SCOPES else KeyKind.PLAIN
+        elif name.startswith(KERNEL_PREFIX) or is_library_kernel(name):
+            kind = KeyKind.KERNEL
+        else:
+            kind = _CALLS.get(name, KeyKind.OPERATOR_CALL)
+        return self.builder.key(
+            kind,
+            name,
+            scope=self.builder.scope(method or "file", method or None),
+            instruction=instruction,
+            identifier=identifier or None,
+        )
+
+
+def _argument(codes: Codes, strings: Sequence[str]) -> Column:
+    """An argument column: int64 or float64 if all texts are numbers, else text; "" is null."""
+    present = codes != 0
+    valid = None if present.all() else present
+    texts = strings[1:]
+    if texts and all(map(_WHOLE.fullmatch, texts)):
+        return Column(np.array([0, *map(int, texts)], np.int64)[codes], valid)
+    if texts and all(map(_DECIMAL.fullmatch, texts)):
+        numbers = np.array([0.0, *map(float, texts)])
+        if np.isfinite(numbers).all():
+            return Column(numbers[codes], valid)
+    return Column.of_codes(codes, strings, valid)

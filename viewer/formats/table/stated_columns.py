@@ -1,0 +1,118 @@
+"""Which columns of a table are what, as a user states it, and the question that asks for it.
+
+The text form is that of the option `--columns`: "start=Start (ns),dur=Duration,unit=us". A name
+that contains a comma or a quote is in double quotes, as in a CSV. A column that is stated as "" is
+none. The columns of a thread's file are in a context variable, so that readers keep their
+signatures.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats.table.column_units import UNITS, parse_unit
+from viewer.formats.table.layout import Layout
+
+# What a column can be, in the order that it is asked.
+ROLES = ("name", "start", "dur", "end", "process", "thread", "identifier")
+UNIT, DECIMAL = "unit", "decimal"
+DECIMALS = ("point", "comma")
+OPTION = "--columns"
+_WAYS = ", ".join((*ROLES, UNIT, DECIMAL))
+
+
+@dataclass(frozen=True, slots=True)
+class StatedColumns:
+    """The columns that a user stated: (what, the name of the column), each once.
+
+    The pairs also have the unit of times without one in their names, and the decimal separator.
+    """
+
+    given: tuple[tuple[str, str], ...] = ()
+
+    def get(self, what: str) -> str | None:
+        """What is stated for a role, the unit or the decimal separator; None if nothing."""
+        return dict(self.given).get(what)
+
+    def text(self) -> str:
+        """The text form, which `parse_columns` reads."""
+        out = io.StringIO()
+        cells = [f"{what}={value}" for what, value in self.given]
+        csv.writer(out, lineterminator="").writerow(cells)
+        return out.getvalue()
+
+
+NOTHING_STATED = StatedColumns()
+
+
+def parse_columns(text: str) -> StatedColumns:
+    """The columns that a text states. Raises ValueError with what is wrong."""
+    try:
+        cells = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+    given: dict[str, str] = {}
+    for cell in cells:
+        what, equals, value = cell.partition("=")
+        what, value = what.strip().casefold(), value.strip()
+        if not equals or what not in (*ROLES, UNIT, DECIMAL):
+            raise ValueError(f"{cell!r}: write it as WHAT=COLUMN; WHAT is one of {_WAYS}")
+        if what in given:
+            raise ValueError(f"{what} is stated twice")
+        if what == UNIT and not (value := parse_unit(value)):
+            raise ValueError(f"{cell!r}: the unit is one of {', '.join(UNITS)}")
+        if what == DECIMAL and value not in DECIMALS:
+            raise ValueError(f"{cell!r}: it is one of {', '.join(DECIMALS)}")
+        given[what] = value
+    if not given:
+        raise ValueError(f"write it as WHAT=COLUMN,...; WHAT is one of {_WAYS}")
+    if given.get("dur") and given.get("end"):
+        raise ValueError("state dur or end, not both")
+    return StatedColumns(tuple(given.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What must be known to read a table.
+
+    layout: of the table. known: the columns that were stated or recognized. missing: what is not
+    known: roles, "unit" or "decimal"; "dur" stands for the duration or the end.
+    """
+
+    layout: Layout
+    known: StatedColumns
+    missing: tuple[str, ...]
+
+
+class ColumnsNeeded(UnreadableFile):
+    """A table that can only be read when the user has answered a question."""
+
+    def __init__(
+        self, path: str, reason: str, question: Question, *, where: str = "", remedy: str = ""
+    ) -> None:
+        self.question = question
+        super().__init__(path, reason, where=where, remedy=remedy)
+
+
+_STATED: ContextVar[StatedColumns] = ContextVar("columns", default=NOTHING_STATED)
+
+
+def stated_columns() -> StatedColumns:
+    """The columns that are stated for the file that this thread reads."""
+    return _STATED.get()
+
+
+@contextmanager
+def with_columns(stated: StatedColumns) -> Iterator[None]:
+    """State the columns of the file that this thread reads inside."""
+    token = _STATED.set(stated)
+    try:
+        yield
+    finally:
+        _STATED.reset(token)
