@@ -114,6 +114,7 @@ def compare(
     method: Option = (),
     identifier_column: Option = (),
     source_path: Option = (),
+    columns: Option = (),
 ) -> ComparedProfiles:
     """Compare two arms: is B faster, where, and is it sure?
 
@@ -130,7 +131,7 @@ def compare(
     from viewer.reports.noise_files import read_noise
 
     files_a, files_b = (files_in(paths_of(files)) for files in (a, b))
-    options = option_texts(pair, clock, method, identifier_column, source_path)
+    options = option_texts(pair, clock, method, identifier_column, source_path, columns=columns)
     known_noise = read_noise(os.fspath(noise)) if noise is not None else None
     of_a = opened_workspace(files_a, options.of_arm(files_a, files_b))
     of_b = opened_workspace(files_b, options.of_arm(files_b, files_a))

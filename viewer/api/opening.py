@@ -28,6 +28,7 @@ def open(
     identifier_column: Option = (),
     source_path: Option = (),
     part: Option = (),
+    columns: Option = (),
 ) -> Profile:
     """Open profiles, ETRecords, program files, sources and session files together.
 
@@ -38,7 +39,8 @@ def open(
     "800MHz"}`. method: methods of inferences, `{"Execute 1": "forward"}`. metadata: a function that
     gets the bytes that a delegate logged with an event and returns their values by name, or None.
     identifier_column: columns of delegate identifiers. source_path: `{"/recorded": "/local"}`.
-    part: only the first part of files, `"20%"`.
+    part: only the first part of files, `"20%"`. columns: what the columns of a CSV are, `{"start":
+    "Start (ns)", "dur": "Duration", "unit": "us"}`.
 
     Raises UnreadableFile for a file that cannot be read, and ValueError for an option that does not
     fit the files.
@@ -46,7 +48,7 @@ def open(
     paths = paths_of(files)
     if not paths:
         raise ValueError("nothing to open: give at least one file")
-    options = option_texts(pair, clock, method, identifier_column, source_path, part)
+    options = option_texts(pair, clock, method, identifier_column, source_path, part, columns)
     return Profile(opened_workspace(paths, options, metadata), options.arguments)
 
 
@@ -64,6 +66,7 @@ def option_texts(
     identifier_column: Option,
     source_path: Option,
     part: Option = (),
+    columns: Option = (),
 ) -> OptionTexts:
     """Return options as the texts of a command line."""
     return OptionTexts(
@@ -73,6 +76,7 @@ def option_texts(
         clock=_texts(clock),
         source_path=_texts(source_path),
         part=_texts(part),
+        columns=_columns(columns),
     )
 
 
@@ -103,6 +107,18 @@ def as_in_python() -> Iterator[None]:
         yield
     except ValueError as error:
         raise type(error)(str(error).removeprefix("--")) from error
+
+
+def _columns(option: Option) -> list[str]:
+    """Return what columns are as texts: one text for a dict by what they are, not by file."""
+    if not isinstance(option, Mapping):
+        return _texts(option)
+    from viewer.formats.table.stated_columns import DECIMAL, ROLES, UNIT, StatedColumns
+
+    if not option or not set(option) <= {*ROLES, UNIT, DECIMAL}:
+        return _texts(option)
+    given = [(os.fspath(what), os.fspath(column)) for what, column in option.items()]
+    return [StatedColumns(tuple(given)).text()]
 
 
 def _texts(option: Option) -> list[str]:

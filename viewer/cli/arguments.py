@@ -80,6 +80,15 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         help="open only the first part of a profile that is too large: 20%% or big.csv=20%%; for "
         "CSV, TSV, Chrome and Perfetto files",
     )
+    parser.add_argument(
+        "--columns",
+        action="append",
+        default=[],
+        metavar="[FILE=]WHAT=COLUMN,...",
+        help='what the columns of a CSV are, if its header does not show it: "start=Start (ns),'
+        'dur=Duration,unit=us". WHAT is name, start, dur, end, process, thread or identifier; unit '
+        "is s, ms, us, ns or ps; decimal is point or comma",
+    )
     add_max_memory(parser)
 
 
@@ -163,6 +172,7 @@ def option_texts(chosen: argparse.Namespace) -> OptionTexts:
         clock=chosen.clock,
         source_path=chosen.source_path,
         part=chosen.part,
+        columns=chosen.columns,
     )
 
 

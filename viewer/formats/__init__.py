@@ -84,6 +84,7 @@ class Format:
     in_order: bool = False
 
 
+PLAIN_CSV = "Plain CSV"
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
 _FORMATS = {
     "executorch.etrecord.reader": ("ETRecord", (".etrecord", ".bin"), "program"),
@@ -110,7 +111,7 @@ _FORMATS = {
     "source.mlir": ("MLIR text", (".mlir",), "program"),
     "source.python": ("Python source", (".py",), "program"),
     # Last: any table of numbers can be one.
-    "table.plain_csv": ("Plain CSV", (".csv", ".tsv", ".txt", ".csv.gz", ".zip"), "trace"),
+    "table.plain_csv": (PLAIN_CSV, (".csv", ".tsv", ".txt", ".csv.gz", ".zip"), "trace"),
 }
 
 # Those that are read in order, so that their first part can be opened alone.

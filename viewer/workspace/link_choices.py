@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from viewer.analysis.links.delegate_clocks import clock_names
 from viewer.analysis.links.identifier_columns import column_names, said, takes_column
-from viewer.formats import WHOLE
+from viewer.formats import PLAIN_CSV, WHOLE
 from viewer.model.times import RateOrigin, format_rate
 from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import DEBUG_INFO
@@ -31,7 +31,8 @@ class Choices:
     delegate_clocks: (profile, name of a delegate's clock, ns per cycle or tick); "" as the profile
     applies to all files with such a clock. source_paths: recorded folders and their locations on
     this machine. parts: (file, the share of it to open, from its start); "" as the file applies to
-    all. A session file has none: it opens whole files.
+    all. A session file has none: it opens whole files. table_columns: (file, what the columns of
+    this plain CSV are, as --columns states it); "" as the file applies to all.
     """
 
     pairs: tuple[tuple[str, str | None], ...] = ()
@@ -44,11 +45,17 @@ class Choices:
     inferences_of: tuple[tuple[str, str, tuple[int, ...], str], ...] = ()
     delegate_clocks: tuple[tuple[str, str, Fraction], ...] = ()
     parts: tuple[tuple[str, Fraction], ...] = ()
+    table_columns: tuple[tuple[str, str], ...] = ()
 
     def part_of(self, path: str) -> Fraction:
         """The share of a file to open: the one stated for it, else for all files, else 1."""
         stated = {os.path.abspath(file) if file else "": part for file, part in self.parts}
         return stated.get(os.path.abspath(path), stated.get("", WHOLE))
+
+    def columns_of(self, path: str) -> str:
+        """What is stated of the columns of a plain CSV: for it, else for all files, else ""."""
+        stated = {os.path.abspath(of) if of else "": text for of, text in self.table_columns}
+        return stated.get(os.path.abspath(path), stated.get("", ""))
 
 
 NO_CHOICES = Choices()
@@ -61,6 +68,7 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
     them.
     """
     complaints = _apply_clocks(choices.clocks, workspace)
+    complaints += _keep_table_columns(choices, workspace)
     if choices.cycles is not None and workspace.clocks.cycle_rate is not None:
         workspace.set_clock(DEBUG_INFO, choices.cycles)
     for profile_or_none, column in choices.columns:
@@ -113,7 +121,24 @@ def chosen(workspace: Workspace) -> Choices:
         ),
         cycles=cycles.ns_per_tick if cycles is not None and is_chosen else None,
         source_paths=choices.source_paths,
+        table_columns=tuple(
+            (path, text) for path, text in choices.table_columns.items() if path in open_now
+        ),
     )
+
+
+def _keep_table_columns(choices: Choices, workspace: Workspace) -> list[str]:
+    """Keep the columns that were stated for the open tables, which a session saves."""
+    tables = [t.path for t in workspace.traces if t.format == PLAIN_CSV]
+    for path in tables:
+        if text := choices.columns_of(path):
+            workspace.choose(workspace.choices.with_table_columns(path, text))
+    used = {os.path.abspath(path) for path in tables}
+    return [
+        f"--columns {text}: {of or 'no open file'} is {'no' if of else 'a'} plain CSV"
+        for of, text in choices.table_columns
+        if (os.path.abspath(of) not in used if of else not used)
+    ]
 
 
 def _apply_column(of: str | None, column: str, workspace: Workspace) -> list[str]:

@@ -32,7 +32,7 @@ class UserChoices:
     None for none. clocks: profile -> ns per tick. delegate_clocks: (profile, name of a delegate's
     clock) -> ns per cycle or tick. source_paths: recorded folders and their locations on this
     machine, in the order given. remembered: `form_of` a profile -> the column chosen for that form,
-    "" for none.
+    "" for none. table_columns: plain CSV -> what its columns are, as --columns states it.
     """
 
     pairs: Mapping[str, str | None] = field(default_factory=dict)
@@ -45,6 +45,7 @@ class UserChoices:
     delegate_clocks: DelegateRates = field(default_factory=dict)
     source_paths: tuple[Substitution, ...] = ()
     remembered: Mapping[str, str] = field(default_factory=dict)
+    table_columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lasting(self) -> UserChoices:
@@ -96,6 +97,10 @@ class UserChoices:
     def with_remembered(self, columns: Mapping[str, str]) -> UserChoices:
         """Return a copy that also remembers columns for profiles of these forms."""
         return replace(self, remembered={**self.remembered, **columns})
+
+    def with_table_columns(self, path: str, columns: str) -> UserChoices:
+        """Return a copy with what the columns of a plain CSV are."""
+        return replace(self, table_columns={**self.table_columns, path: columns})
 
     def with_clock(self, profile: str, ns_per_tick: Fraction | None) -> UserChoices:
         """Return a copy with a profile's tick length; None: as stated in the file or assumed."""

@@ -77,6 +77,15 @@ def parse_columns(text: str) -> StatedColumns:
     return StatedColumns(tuple(given.items()))
 
 
+def is_columns(text: str) -> bool:
+    """Whether a text states columns."""
+    try:
+        parse_columns(text)
+    except ValueError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What must be known to read a table.

@@ -189,6 +189,9 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
             [substitution.recorded, substitution.local] for substitution in choices.source_paths
         ],
         "parts": [[path and os.path.abspath(path), str(part)] for path, part in choices.parts],
+        "table_columns": [
+            [path and os.path.abspath(path), text] for path, text in choices.table_columns
+        ],
     }
 
 
@@ -249,6 +252,9 @@ def _read(found: dict[str, Any]) -> Choices:
         clocks=tuple(clocks),
         delegate_clocks=tuple(delegate_clocks),
         parts=tuple(((path and _path(path)) or "", _share(part)) for path, part in rows("parts")),
+        table_columns=tuple(
+            ((path and _path(path)) or "", _columns(text)) for path, text in rows("table_columns")
+        ),
         source_paths=tuple(
             # Those of the command line of this user.
             Substitution(_text(recorded), _path(local), any_kind=True)
@@ -265,6 +271,14 @@ def _share(value: object) -> Fraction:
     if not 0 < share <= 1:
         raise ValueError("no share")
     return share
+
+
+def _columns(value: object) -> str:
+    """What the columns of a plain CSV are."""
+    from viewer.formats.table.stated_columns import parse_columns
+
+    parse_columns(_text(value))
+    return _text(value)
 
 
 def _list(value: object) -> Sequence[Any]:

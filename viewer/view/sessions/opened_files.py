@@ -52,7 +52,9 @@ def opened_files(
     for path in files:
         try:
             read = known.get(os.path.abspath(path))
-            workspace.add(read or open_file(path, part=choices.part_of(path)))
+            columns = _columns_of(path, (choices, *of_sessions))
+            part = choices.part_of(path)
+            workspace.add(read or open_file(path, part=part, columns=columns))
         except Exception as error:  # a bug with one file must not affect the others
             failures.append((path, error))
     # Before the other choices, because companion files are found through these paths.
@@ -101,3 +103,8 @@ def with_inputs(paths: Sequence[str]) -> tuple[list[str], list[Choices], list[st
         files += (f.path for f in found if f.path is not None)
         choices.append(choices_of(saved.choices, [f.path for f in found]))
     return list(dict.fromkeys(files)), choices, complaints
+
+
+def _columns_of(path: str, stated: Sequence[Choices]) -> str:
+    """Return what is stated of the columns of a file; the first counts."""
+    return next((text for choices in stated if (text := choices.columns_of(path))), "")

@@ -27,6 +27,7 @@ class OptionTexts:
     clock: Sequence[str] = ()
     source_path: Sequence[str] = ()
     part: Sequence[str] = ()
+    columns: Sequence[str] = ()
 
     def choices(self, files: Sequence[str]) -> Choices | None:
         """Return the choices for some files, None without any option.
@@ -34,7 +35,7 @@ class OptionTexts:
         Raises ValueError with the option as the command line names it, if one is wrong.
         """
         given = (self.pair, self.method, self.identifier_column, self.clock, self.source_path)
-        if not any((*given, self.part)):
+        if not any((*given, self.part, self.columns)):
             return None
         from viewer.workspace.link_choices import Choices
 
@@ -54,6 +55,7 @@ class OptionTexts:
             _source_paths(self.source_path),
             delegate_clocks=tuple(clock for clock in clocks if clock[1]),
             parts=_parts(self.part, files),
+            table_columns=_table_columns(self.columns, files),
         )
 
     @property
@@ -79,7 +81,7 @@ class OptionTexts:
 
             return named(files) or not named(others)
 
-        lists = ("pair", "method", "identifier_column", "clock", "part")
+        lists = ("pair", "method", "identifier_column", "clock", "part", "columns")
         return replace(self, **{name: list(filter(is_own, getattr(self, name))) for name in lists})
 
 
@@ -142,6 +144,25 @@ def _parts(given: Sequence[str], files: Sequence[str]) -> tuple[tuple[str, Fract
         except ValueError as error:
             raise ValueError(f"--part {error}") from error
     return tuple(parts)
+
+
+def _table_columns(given: Sequence[str], files: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return (file or "", columns) for each [FILE=]WHAT=COLUMN,...; FILE as in `_column`."""
+    if not given:
+        return ()
+    from viewer.formats.table.stated_columns import parse_columns
+
+    found = []
+    for text in given:
+        file, columns = _column(text, files)
+        try:
+            parse_columns(columns)
+        except ValueError as error:
+            raise ValueError(f"--columns {text}: {error}") from error
+        named = [path for path in files if file and _is_same(path, file)]
+        named = named or [path for path in files if file == os.path.basename(path)]
+        found += [(path, columns) for path in (named if file else [""])]
+    return tuple(found)
 
 
 def _is_same(one: str, other: str) -> bool:

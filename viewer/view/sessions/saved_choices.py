@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import msgspec
 
+from viewer.formats.table.stated_columns import is_columns
 from viewer.model.times import parse_ratio
 from viewer.program.sources.files import Substitution
 from viewer.workspace.link_choices import Choices, chosen
@@ -59,6 +60,13 @@ class ClockChoice(msgspec.Struct, frozen=True, omit_defaults=True):
     delegate: str = ""
 
 
+class TableColumns(msgspec.Struct, frozen=True):
+    """What the columns of a plain CSV are, as the option --columns states it."""
+
+    profile: int
+    columns: str
+
+
 class SourcePath(msgspec.Struct, frozen=True):
     """A path prefix in recorded source paths, and its replacement on this machine."""
 
@@ -76,6 +84,7 @@ class SavedChoices(msgspec.Struct, frozen=True, omit_defaults=True):
     source_paths: tuple[SourcePath, ...] = ()
     # Not part of `methods`: an older Opscope skips it, instead of taking it for the whole scope.
     inferences: tuple[InferencesChoice, ...] = ()
+    table_columns: tuple[TableColumns, ...] = ()
 
 
 def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
@@ -110,6 +119,11 @@ def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
             *([] if choices.cycles is None else [ClockChoice(None, str(choices.cycles))]),
         ),
         source_paths=tuple(SourcePath(s.recorded, s.local) for s in choices.source_paths),
+        table_columns=tuple(
+            TableColumns(number[profile], columns)
+            for profile, columns in choices.table_columns
+            if profile in number
+        ),
     )
 
 
@@ -155,6 +169,11 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
             (profile, one.scope, one.numbers, one.method)
             for one in saved.inferences
             if one.numbers and (profile := path(one.profile))
+        ),
+        table_columns=tuple(
+            (profile, one.columns)
+            for one in saved.table_columns
+            if is_columns(one.columns) and (profile := path(one.profile))
         ),
     )
 
