@@ -113,9 +113,9 @@ def _columns(option: Option) -> list[str]:
     """Return what columns are as texts: one text for a dict by what they are, not by file."""
     if not isinstance(option, Mapping):
         return _texts(option)
-    from viewer.formats.table.stated_columns import DECIMAL, ROLES, UNIT, StatedColumns
+    from viewer.formats.table.stated_columns import EVERYTHING, StatedColumns
 
-    if not option or not set(option) <= {*ROLES, UNIT, DECIMAL}:
+    if not option or not set(option) <= set(EVERYTHING):
         return _texts(option)
     given = [(os.fspath(what), os.fspath(column)) for what, column in option.items()]
     return [StatedColumns(tuple(given)).text()]

@@ -16,6 +16,8 @@ from viewer.formats.table.column_units import split_unit
 from viewer.formats.table.layout import Layout
 from viewer.formats.table.stated_columns import (
     DECIMAL,
+    EVERYTHING,
+    NOTHING_STATED,
     OPTION,
     ROLES,
     UNIT,
@@ -178,6 +180,13 @@ def needed(
     found = recognized(layout)
     known = _known(layout, found, stated)
     said = " and ".join(", ".join(_SAID[one] for one in missing).rsplit(", ", 1))
+    without = [
+        _short(layout.names[found[role][0]])
+        for role in TIMES
+        if len(found.get(role, ())) == 1 and not layout.units[found[role][0]]
+    ]
+    if missing == (UNIT,) and without:
+        said = f"the unit of {' and '.join(without)}"
     several = [
         f"{' and '.join(_short(layout.names[i]) for i in found[role])} could be the {word}"
         for role, word in (("start", "start"), ("dur", "duration"), ("end", "end"))
@@ -194,6 +203,11 @@ def needed(
         where=where or _where(layout),
         remedy=f"State it: {OPTION} {_example(known, missing)}",
     )
+
+
+def known_columns(layout: Layout, stated: StatedColumns | None) -> StatedColumns:
+    """What is stated, and what else the names show."""
+    return _known(layout, recognized(layout), stated or NOTHING_STATED)
 
 
 def is_query_output(layout: Layout) -> bool:
@@ -237,7 +251,7 @@ def _known(layout: Layout, found: dict[str, list[int]], stated: StatedColumns) -
     return StatedColumns(
         tuple(
             (what, given[what])
-            for what in (*ROLES, UNIT, DECIMAL)
+            for what in EVERYTHING
             if given.get(what) and (what in stated_names(stated) or given[what] in layout.names)
         )
     )
@@ -259,7 +273,7 @@ def _example(known: StatedColumns, missing: Sequence[str]) -> str:
             given[what] = "COLUMN"
     if "dur" in missing:
         given.pop("end", None)
-    shown = [(what, given[what]) for what in (*ROLES, UNIT, DECIMAL) if what in given]
+    shown = [(what, given[what]) for what in EVERYTHING if what in given]
     text = StatedColumns(tuple(shown)).text()
     return f"'{text}'" if '"' in text else f'"{text}"'
 

@@ -22,9 +22,10 @@ from viewer.formats.table.layout import Layout
 # What a column can be, in the order that it is asked.
 ROLES = ("name", "start", "dur", "end", "process", "thread", "identifier")
 UNIT, DECIMAL = "unit", "decimal"
+EVERYTHING = (*ROLES, UNIT, DECIMAL)
 DECIMALS = ("point", "comma")
 OPTION = "--columns"
-_WAYS = ", ".join((*ROLES, UNIT, DECIMAL))
+_WAYS = ", ".join(EVERYTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def parse_columns(text: str) -> StatedColumns:
     for cell in cells:
         what, equals, value = cell.partition("=")
         what, value = what.strip().casefold(), value.strip()
-        if not equals or what not in (*ROLES, UNIT, DECIMAL):
+        if not equals or what not in EVERYTHING:
             raise ValueError(f"{cell!r}: write it as WHAT=COLUMN; WHAT is one of {_WAYS}")
         if what in given:
             raise ValueError(f"{what} is stated twice")

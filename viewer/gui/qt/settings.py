@@ -27,6 +27,7 @@ LARGEST_SET = 100  # files; larger sets are rarely worth reopening
 # Limits: profile forms whose identifier column is remembered, and characters in a column name.
 REMEMBERED_COLUMNS = 50
 LONGEST_COLUMN = 200
+LONGEST_HEADER = 10_000  # characters; a longer one is not remembered
 RECENT_COUNT = 20  # commands
 # Increase when docks or toolbars are renamed; states stored by other versions are not restored.
 WINDOW_STATE_VERSION = 3
@@ -76,6 +77,9 @@ RECENT = Setting[list[str]]("recent_files", list, [], "Recent files")
 LAST_FOLDER = Setting("last_folder", str, "", "Folder of the last opened file")
 COLUMNS = Setting[list[str]](
     "identifier_columns", list, [], "Columns of identifiers by profile form"
+)
+TABLE_COLUMNS = Setting[list[str]](
+    "table_columns", list, [], "What the columns of CSVs are, by their headers"
 )
 KEYS = Setting("keys", str, "", "Changed shortcuts")
 RECENT_COMMANDS = Setting[list[str]]("recent_commands", list, [], "Recently used commands")
@@ -164,6 +168,26 @@ class Settings:
         """Store the last 50 choices; skips column names longer than `LONGEST_COLUMN`."""
         entries = [f"{form}={name}" for form, name in chosen.items() if len(name) <= LONGEST_COLUMN]
         self.set(COLUMNS, entries[-REMEMBERED_COLUMNS:])
+
+    def table_columns(self, names: Sequence[str]) -> str:
+        """What the columns of a CSV with this header are, as was chosen before; "" if never."""
+        for text in reversed(self.get(TABLE_COLUMNS)):
+            try:
+                header, columns = json.loads(text)
+            except (ValueError, TypeError, RecursionError):
+                continue
+            if header == list(names) and isinstance(columns, str):
+                return columns
+        return ""
+
+    def set_table_columns(self, names: Sequence[str], columns: str) -> None:
+        """Remember what the columns of CSVs with this header are: the last 50 of them."""
+        new = json.dumps([list(names), columns])
+        if len(new) > LONGEST_HEADER:
+            return
+        start = json.dumps([list(names)]).removesuffix("]")
+        others = [text for text in self.get(TABLE_COLUMNS) if not text.startswith(start)]
+        self.set(TABLE_COLUMNS, [*others, new][-REMEMBERED_COLUMNS:])
 
     def source_paths(self) -> list[tuple[str, str]]:
         """Pairs (recorded path, path on this machine) of folders or files, in the order added."""

@@ -25,6 +25,7 @@ from viewer.codecs.reading import (
 )
 from viewer.formats import open_file
 from viewer.formats.memory import release_freed, retain_freed
+from viewer.formats.table.stated_columns import ColumnsNeeded, Question
 from viewer.gui.qt.crash_report import report
 from viewer.gui.qt.gui_thread import GuiOwner
 
@@ -54,6 +55,8 @@ class Loader(QObject):
     failed = Signal(object, str)  # path: str, message
     # Before `failed`: the largest share of the file that fits into the memory.
     part_fits = Signal(object, object)  # path: str, share: Fraction
+    # Before `failed`: what must be known to read a table.
+    columns_needed = Signal(object, object)  # path: str, Question
     cancelled = Signal(object)  # path: str
     all_done = Signal()
 
@@ -125,6 +128,8 @@ class Loader(QObject):
         elif message:
             if job.part_that_fits:
                 self.part_fits.emit(job.path, job.part_that_fits)
+            if job.question is not None:
+                self.columns_needed.emit(job.path, job.question)
             self.failed.emit(job.path, message)
         else:
             self.loaded.emit(job.path, item)
@@ -148,6 +153,7 @@ class _Job:
         # from exiting.
         self.thread = threading.Thread(target=self._run, name=f"read {path}", daemon=True)
         self.part_that_fits = Fraction(0)
+        self.question: Question | None = None
         self._reader = reader
         self._owner = owner
         self._next_report = 0.0
@@ -165,6 +171,9 @@ class _Job:
             if isinstance(error, FileTooLarge) and error.part:
                 # The window has a button for it; the remedy is an option of the command line.
                 self.part_that_fits, message = error.part, f"{error.path}: {error.reason}"
+            elif isinstance(error, ColumnsNeeded):
+                # So does this, and a dialog.
+                self.question, message = error.question, f"{error.path}: {error.reason}"
         except Exception as error:
             report(error, f"reading a file ({os.path.splitext(self.path)[1]})")
             message = (

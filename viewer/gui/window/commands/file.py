@@ -12,6 +12,7 @@ def file_commands(context: CommandContext) -> list[Command]:
     """The commands of the File menu, except the Perfetto UI."""
     files, shell = context.session_files, context.shell
     something = Precondition("an open file", lambda: not context.session.is_empty)
+    table = Precondition("an open plain CSV", lambda: context.opener.can_choose_columns)
     last = Precondition("an earlier session", lambda: files.has_last)
     return [
         Command(
@@ -28,6 +29,9 @@ def file_commands(context: CommandContext) -> list[Command]:
             something,
         ),
         Command("file.reload", "Re&load files", "File", files.reload, ("F5",), something),
+        Command(
+            "file.columns", "Columns of a CSV…", "File", context.opener.choose_columns, (), table
+        ),
         Command("file.last_session", "Reopen last session", "File", files.open_last, (), last),
         *export_commands(context),
         Command(

@@ -21,6 +21,7 @@ MENUS = (
             "file.open",
             "file.last_session",
             "file.reload",
+            "file.columns",
             SEPARATOR,
             "compare.with",
             SEPARATOR,

@@ -7,16 +7,18 @@ last one is ready, so that an ETRecord and its profile are linked in one step.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog
 
-from viewer.formats import WHOLE, formats, open_file, share_text
+from viewer.formats import PLAIN_CSV, WHOLE, formats, open_file, share_text
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
 from viewer.formats.npz import is_npz
+from viewer.formats.table.stated_columns import Question
 from viewer.gui.panels.problems.panel import ProblemsPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
@@ -24,6 +26,7 @@ from viewer.gui.session.files.loader import Loader
 from viewer.gui.session.files.reading_progress import ReadingProgress
 from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution
+from viewer.gui.window.files.table_columns import TableColumns
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.status_text import added_text, replaced_text
 from viewer.model.text import display_name
@@ -73,6 +76,11 @@ class FileOpener(QObject):
         self._told_added: list[str] = []  # paths added to those already open
         self._choices = NO_CHOICES
         self._parts: dict[str, Fraction] = {}  # shares of files that are too large, which fit
+        self._questions: dict[str, Question] = {}  # on tables that cannot be read without answers
+        self.columns = TableColumns(shell)
+        self.columns.answered.connect(self._open_with_columns)
+        self.columns.refused.connect(self._columns_refused)
+        self.loader.columns_needed.connect(self._columns_needed)
         self._errors: dict[str, str] = {}  # shown for files that could not be read
         self.loader.part_fits.connect(self._part_fits)
         self.loader.progressed.connect(self._loading)
@@ -130,19 +138,29 @@ class FileOpener(QObject):
         for path in dict.fromkeys(os.path.abspath(p) for p in paths):
             self._asked.append(path)
             self._found.pop(path, None)
-            part = self._choices.part_of(path)
-            self.loader.load(path, partial(open_file, part=part) if part < WHOLE else None)
+            self._load(path)
         if paths:
             self._status.start()
             if self._session.is_empty:
                 self._shell.pages.setCurrentWidget(self._shell.reading)
+
+    def _load(self, path: str) -> None:
+        """Read a file as it is chosen for it; what its columns are also stays for a reload."""
+        part = self._choices.part_of(path)
+        columns = self._choices.columns_of(path)
+        columns = columns or self._session.workspace.choices.table_columns.get(path, "")
+        chosen = part < WHOLE or columns
+        self.loader.load(path, partial(open_file, part=part, columns=columns) if chosen else None)
 
     def reload(self) -> None:
         """Read all open files again; each replaces its old contents once it was read."""
         for path, file in self._session.workspace.files.items():
             self._reloading[path] = file.found_for
             self._asked.append(path)
-            self.loader.load(path, None if file.found_for is None else read_companion)
+            if file.found_for is None:
+                self._load(path)
+            else:
+                self.loader.load(path, read_companion)
         if self._reloading:
             self._status.start()
 
@@ -200,24 +218,69 @@ class FileOpener(QObject):
         """Open the first parts of files that are too large."""
         self.read(list(parts), Choices(parts=tuple(parts.items())))
 
+    @property
+    def can_choose_columns(self) -> bool:
+        """Whether a plain CSV is open."""
+        return self._plain_csv() is not None
+
+    def choose_columns(self) -> None:
+        """Ask what the columns of a plain CSV are: that with the selection, else the first."""
+        path = self._plain_csv()
+        if path is not None:
+            self.columns.look_at(path, self._session.workspace.choices.table_columns.get(path, ""))
+
+    def _plain_csv(self) -> str | None:
+        traces = self._session.traces
+        found = [number for number, shown in enumerate(traces) if shown.file.format == PLAIN_CSV]
+        chosen = self._session.state.slice
+        if chosen is not None and chosen.trace in found:
+            found = [chosen.trace]
+        return traces[found[0]].file.path if found else None
+
+    @Slot(object, object)
+    def _columns_needed(self, path: str, question: Question) -> None:
+        self._questions[path] = question
+
+    @Slot(object, str)
+    def _open_with_columns(self, path: str, columns: str) -> None:
+        """Open a table whose columns were chosen, with what else was chosen for it."""
+        others = (own for own in self._choices.table_columns if own[0] != path)
+        self.read([path], replace(self._choices, table_columns=(*others, (path, columns))))
+
+    @Slot(object, object, str)
+    def _columns_refused(self, path: str, question: Question, message: str) -> None:
+        """Show why a table was not opened, with a button that asks again."""
+        self._show_failure(
+            path, message, "Choose columns…", partial(self.columns.ask, path, question, message)
+        )
+
     @Slot(object, str)
     def _load_failed(self, path: str, message: str) -> None:
+        question = self._questions.pop(path, None)
+        if question is not None:
+            self.columns.answer(path, question, message)
+            return
         if path in self._found:
             message = companion_complaint(self._found[path], message)
         if path in self._session.workspace.paths:
             message += ". The version that was open stays open"
+        part = self._parts.pop(path, None)
+        if part is None:
+            self._show_failure(path, message)
+        else:
+            text = f"Open first {share_text(part)}"
+            self._show_failure(path, message, text, partial(self._open_parts, {path: part}))
+
+    def _show_failure(
+        self, path: str, message: str, action: str = "", answer: Callable[[], None] | None = None
+    ) -> None:
+        """Show why a file was not opened, optionally with a button."""
         self._problems.add_failure(path, message)
         # Only its name: the Problems panel shows the path, and long paths are hard to read here.
         shown = message.replace(path, display_name(path), 1)
         self._shell.message.remove(self._errors.get(path, ""))
         self._errors[path] = shown
-        part = self._parts.pop(path, None)
-        if part is None:
-            self._shell.message.show_error(shown)
-        else:
-            self._shell.message.show_error(
-                shown, f"Open first {share_text(part)}", partial(self._open_parts, {path: part})
-            )
+        self._shell.message.show_error(shown, action, answer)
 
     @Slot(object)
     def _load_cancelled(self, path: str) -> None:

@@ -1,0 +1,284 @@
+"""A dialog that asks what the columns of a table are, and shows what its first rows become."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QGridLayout,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from viewer.formats.table.column_units import UNITS
+from viewer.formats.table.preview import Preview, preview_of
+from viewer.formats.table.stated_columns import (
+    DECIMAL,
+    DECIMALS,
+    EVERYTHING,
+    UNIT,
+    Question,
+    StatedColumns,
+)
+from viewer.gui.qt.focus_frame import FramedDialog
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.labels import label, tip
+from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable
+from viewer.model.text import display_name, visible_controls
+from viewer.model.times import counted, format_time
+
+_SIZE = 940, 640
+_ROWS = 50
+_WIDEST, _NARROWEST = 200, 70
+_LONGEST = 60  # characters of a cell
+_TITLES = {"name": "Name", "start": "Start", "process": "Process", "thread": "Thread",
+           "identifier": "Identifier"}  # fmt: skip
+_LENGTHS = {"dur": "Duration", "end": "End"}
+_NEEDED = {"name": "the name", "start": "the start", "dur": "the duration or end",
+           UNIT: "the unit of times", DECIMAL: "the decimal separator"}  # fmt: skip
+_UNIT_NAMES = {"s": "s", "ms": "ms", "us": "µs", "ns": "ns", "ps": "ps"}
+_DECIMAL_NAMES = {"point": "Point: 1.5", "comma": "Comma: 1,5"}
+_CHOOSE, _NONE, _IN_HEADER = "Choose…", "None", "As in the header"
+
+
+class ColumnsDialog(FramedDialog):
+    """Maps the columns of a table; emits `columns_chosen` with the text of the option --columns.
+
+    The same text is remembered for tables with this header.
+    """
+
+    columns_chosen = Signal(str)
+
+    def __init__(
+        self, path: str, question: Question, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(theme, parent)
+        self._theme, self._layout = theme, question.layout
+        self.setWindowTitle(f"Columns of {visible_controls(display_name(path))}")
+        self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))
+        known = dict(question.known.given)
+        self.boxes: dict[str, ComboBox] = {}
+        form = QGridLayout()
+        form.setHorizontalSpacing(theme.px(12))
+        form.setVerticalSpacing(theme.px(8))
+        form.setColumnStretch(1, 1)
+        form.setColumnStretch(3, 1)
+        # What is the length: the duration or the end.
+        self.length = ComboBox(theme)
+        for what, title in _LENGTHS.items():
+            self.length.addItem(title, what)
+        self.length.setAccessibleName("Duration or end")
+        self.length.setCurrentIndex(1 if "end" in known and "dur" not in known else 0)
+        left = ["name", "start", "length", UNIT]
+        right = ["process", "thread", "identifier"]
+        if DECIMAL in question.missing or known.get(DECIMAL):
+            right.append(DECIMAL)
+        for side, whats in enumerate((left, right)):
+            for line, what in enumerate(whats):
+                self._add_row(form, line, 2 * side, what, known)
+        self.model = QStandardItemModel(self)
+        self.table = QuietTable("First rows")
+        self.table.setModel(self.model)
+        self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.table.verticalHeader().setDefaultSectionSize(theme.px(ROW_HEIGHT))
+        self.summary = label("", theme, "body", wrap=True)
+        self.open_button, cancel = QPushButton("Open"), QPushButton("Cancel")
+        self.open_button.setProperty("primary", True)
+        self.open_button.setDefault(True)
+        self.open_button.clicked.connect(self._open)
+        cancel.clicked.connect(self.reject)
+        foot = QHBoxLayout()
+        foot.addWidget(
+            label("Remembered for files with the same columns.", theme, "caption", "text2")
+        )
+        foot.addStretch(1)
+        foot.addWidget(cancel)
+        foot.addWidget(self.open_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(theme.px(12))
+        column.addWidget(label(_asked(path, question), theme, "body", wrap=True))
+        column.addLayout(form)
+        column.addWidget(self.table, 1)
+        column.addWidget(self.summary)
+        column.addLayout(foot)
+        self._fill()
+        for box in (*self.boxes.values(), self.length):
+            box.currentIndexChanged.connect(self._follow)
+        first = next((w for w in question.missing if w in self.boxes), "name")
+        (self.boxes["length"] if "dur" in question.missing[:1] else self.boxes[first]).setFocus()
+        self._follow()
+
+    @property
+    def stated(self) -> StatedColumns:
+        """What is chosen."""
+        given = {
+            self.length.currentData() if what == "length" else what: box.currentData()
+            for what, box in self.boxes.items()
+            if box.isEnabled() and box.currentData() is not None
+        }
+        return StatedColumns(tuple((what, given[what]) for what in EVERYTHING if what in given))
+
+    @property
+    def preview(self) -> Preview:
+        """What the first rows are with the columns that are chosen."""
+        return preview_of(self._layout, self.stated)
+
+    # -- the form ------------------------------------------------------------------------------
+
+    def _add_row(
+        self, form: QGridLayout, line: int, side: int, what: str, known: dict[str, str]
+    ) -> None:
+        theme = self._theme
+        box = self.boxes[what] = ComboBox(theme)
+        box.setMinimumWidth(theme.px(220))
+        box.setSizeAdjustPolicy(box.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        if what in (UNIT, DECIMAL):
+            names = _UNIT_NAMES if what == UNIT else _DECIMAL_NAMES
+            box.addItem(_CHOOSE, None)
+            for value in UNITS if what == UNIT else DECIMALS:
+                box.addItem(names[value], value)
+            current = known.get(what)
+        else:
+            optional = what in ("process", "thread", "identifier")
+            box.addItem(_NONE if optional else _CHOOSE, "" if optional else None)
+            for name in self._layout.names:
+                if name:
+                    box.addItem(_short(name), name)
+            current = known.get("dur") or known.get("end") if what == "length" else known.get(what)
+        found = box.findData(current) if current is not None else 0
+        box.setCurrentIndex(max(found, 0))
+        if what == "length":
+            form.addWidget(self.length, line, side)
+            box.setAccessibleName("Column of the duration or end")
+        else:
+            title = {UNIT: "Unit of times", DECIMAL: "Decimal separator"}.get(what) or _TITLES[what]
+            caption = label(title, theme, "body", "text2")
+            caption.setBuddy(box)
+            form.addWidget(caption, line, side)
+            box.setAccessibleName(title)
+        form.addWidget(box, line, side + 1)
+
+    @Slot()
+    def _follow(self) -> None:
+        """Show what the first rows are now."""
+        self._follow_unit()
+        preview = self.preview
+        self.open_button.setEnabled(not (preview.missing or preview.fault) and bool(preview.slices))
+        self.summary.setText(self._said(preview))
+        self._mark(preview)
+
+    def _follow_unit(self) -> None:
+        """The unit is only asked for times whose columns state none."""
+        stated = dict(self.stated.given)
+        chosen = [stated.get("start"), stated.get("dur", stated.get("end"))]
+        units = [
+            self._layout.units[self._layout.names.index(name)] if name else "" for name in chosen
+        ]
+        box = self.boxes[UNIT]
+        is_stated = all(units)
+        with QSignalBlocker(box):
+            box.setEnabled(not is_stated)
+            box.setItemText(0, _IN_HEADER if is_stated else _CHOOSE)
+            if is_stated:
+                box.setCurrentIndex(0)
+
+    def _said(self, preview: Preview) -> str:
+        if preview.missing:
+            if preview.fault:
+                return f"Choose the decimal separator: {preview.fault}."
+            wanted = [_NEEDED[one] for one in preview.missing if one in _NEEDED]
+            return f"Choose {_listed(wanted)}."
+        if preview.fault:
+            return f"This does not fit the table: {preview.fault}."
+        slices, rows = preview.slices, len(preview.times)
+        if not slices:
+            why = f", first: {visible_controls(preview.bad)}" if preview.bad else ""
+            return f"No row of the first {rows} has usable times{why}."
+        first = min(start for start, _ in slices)
+        last = max(start + took for start, took in slices)
+        longest = max(took for _, took in slices)
+        left = rows - len(slices)
+        parts = [
+            f"First {counted(rows, 'row')}: {counted(len(slices), 'slice')} in "
+            f"{format_time((last - first) / 1000)}, the longest {format_time(longest / 1000)}."
+        ]
+        if left:
+            parts.append(
+                f"{counted(left, 'row')} without usable times"
+                + (f", first: {visible_controls(preview.bad)}." if preview.bad else ".")
+            )
+        return " ".join(parts)
+
+    # -- the rows ------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        """Show the cells of the first rows, after two columns for what they become."""
+        layout = self._layout
+        self._shown = [i for i, name in enumerate(layout.names) if name]
+        for row in layout.rows[:_ROWS]:
+            cells = [QStandardItem(), QStandardItem()]
+            for column in self._shown:
+                text = row[column] if column < len(row) else ""
+                item = QStandardItem(_short(visible_controls(text.strip())))
+                item.setToolTip(tip(text))
+                cells.append(item)
+            for item in cells:
+                item.setEditable(False)
+            self.model.appendRow(cells)
+        if not layout.rows:
+            self.model.setColumnCount(2 + len(self._shown))
+
+    def _mark(self, preview: Preview) -> None:
+        """Show the times of the rows, and above each column what it is."""
+        roles = {name: _LENGTHS.get(what) or _TITLES.get(what, "")
+                 for what, name in self.stated.given if what not in (UNIT, DECIMAL)}  # fmt: skip
+        names = [self._layout.names[i] for i in self._shown]
+        marks = [f"= {roles[name]}" if roles.get(name) else "" for name in names]
+        heads = [f"{_short(name)}\n{mark}" for name, mark in zip(names, marks, strict=True)]
+        self.model.setHorizontalHeaderLabels(
+            ["Start\nof the slice", "Duration\nof the slice", *heads]
+        )
+        for row in range(self.model.rowCount()):
+            time = preview.times[row] if row < len(preview.times) else None
+            texts = ("–", "–") if time is None else [format_time(ps / 1000) for ps in time]
+            for column, text in enumerate(texts):
+                item = self.model.item(row, column)
+                item.setText(text)
+                item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.table.resizeColumnsToContents()
+        for column in range(self.model.columnCount()):
+            width = self.table.columnWidth(column)
+            least, most = self._theme.px(_NARROWEST), self._theme.px(_WIDEST)
+            self.table.setColumnWidth(column, max(least, min(width, most)))
+
+    @Slot()
+    def _open(self) -> None:
+        text = self.stated.text()
+        self.accept()
+        self.columns_chosen.emit(text)
+
+
+def _asked(path: str, question: Question) -> str:
+    """Why the dialog is shown."""
+    name = visible_controls(display_name(path))
+    wanted = [_NEEDED[one] for one in question.missing if one in _NEEDED]
+    if not wanted:
+        return f"Choose what the columns of {name} are."
+    return f"{name} does not show {_listed(wanted)}. Choose what its columns are."
+
+
+def _listed(wanted: list[str]) -> str:
+    return " and ".join(", ".join(wanted).rsplit(", ", 1))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
