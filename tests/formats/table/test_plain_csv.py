@@ -166,6 +166,14 @@ def test_a_slice_of_a_query_that_did_not_end_is_an_instant(opened):
     ]
 
 
+def test_a_slice_that_ends_before_it_starts_is_an_instant(opened):
+    trace = opened("name,method,start_us,end_us\nMethod::execute,m,10,1\nMethod::execute,m,20,21\n")
+    s = trace.slices
+    assert [(int(s.start[i]), int(s.end[i])) for i in range(2)] == [(10_000,) * 2, (20_000, 21_000)]
+    assert [(run.start, run.end) for run in trace.runs] == [(10_000,) * 2, (20_000, 21_000)]
+    assert [p.kind for p in trace.problems] == ["slice ends before it starts: drawn as an instant"]
+
+
 def test_other_columns_are_arguments(opened):
     trace = opened(
         "index,op,start_us,end_us,dur_us,start_ns,layer,core,note\n"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import zipfile
 
 from tests.reliability.fuzz.values import EDGES, Dice, count, name, number, number_text, some, tick
 
@@ -132,8 +134,65 @@ def torq_compile(dice: Dice) -> bytes:
     return _encoded(lines, dice)
 
 
+_TIME_COLUMNS = (
+    ("start_us", "dur_us"), ("Start (ns)", "End (ns)"), ("begin [ms]", "Took"), ("ts", "dur"),
+    ("Start", "Stop"), ("startUs", "durationMs"), ("time", "x"), ("start_s", "latency_s"),
+    ("start_ps", "dur_ps"),
+)  # fmt: skip
+_WAYS = (
+    "{:d}", "{:,}", "{:_}", "{:.3f}", "{:e}", " {:d} ", "{:+d}", "{:d},5", "{:d}.{:d}", "{:d} us",
+)  # fmt: skip
+
+
+def plain_table(dice: Dice) -> bytes:
+    """Return a table as people write it: any names, numbers, encoding and packing."""
+    start, last = dice.choice(_TIME_COLUMNS)
+    columns = [
+        start,
+        last,
+        *some(dice, ("name", "op", "pid", "thread", "core", "identifier", "depth", "method", "",
+                     "note", "dur_us", name(dice)), 0.4),
+    ]  # fmt: skip
+    if dice.random() < 0.5:
+        dice.shuffle(columns)
+    separator = dice.choice(",,;\t|")
+    lines = some(dice, ("# by hand", "sep=;", "", "#" + separator.join(columns)), 0.15)
+    lines.append(separator.join(columns))
+    if dice.random() < 0.1:
+        lines.append(separator.join(dice.choice(("us", "", "[ms]", "text")) for _ in columns))
+    way = dice.choice(_WAYS)
+    for row in range(count(dice, 20)):
+        cells = []
+        for column in columns:
+            if column in (start, last) and dice.random() < 0.95:
+                value = row * 1000 + dice.randrange(900) if dice.random() < 0.9 else tick(dice)
+                cell = way.format(value, dice.randrange(10**6))
+            else:
+                cell = dice.choice((number_text(dice), _text(dice), "[NULL]", "nan"))
+            cells.append(f'"{cell}"' if separator in cell or dice.random() < 0.05 else cell)
+        lines.append(separator.join(cells[: len(cells) - dice.choice((0,) * 12 + (1,))]))
+        lines += some(dice, ("", "# note", " "), 0.03)
+    text = dice.choice(("\n", "\n", "\r\n", "\r")).join(lines) + dice.choice(("\n", ""))
+    encoding = dice.choice(("utf-8",) * 4 + ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"))
+    data = text.encode(encoding, "replace")
+    packing = dice.random()
+    if packing < 0.08:
+        return gzip.compress(data, 1, mtime=0)
+    if packing < 0.16:
+        out = io.BytesIO()
+        with zipfile.ZipFile(
+            out, "w", dice.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+        ) as z:
+            for number in range(dice.choice((1, 1, 1, 2, 0))):
+                z.writestr(zipfile.ZipInfo(f"{number}.csv"), data)
+        return out.getvalue()
+    return data
+
+
 def table(dice: Dice) -> bytes:
-    """Return a plain profile CSV, separated by commas, tabs or semicolons."""
+    """Return a profile CSV, separated by commas, tabs or semicolons, or another table."""
+    if dice.random() < 0.6:
+        return plain_table(dice)
     columns = [
         "process", "thread", "name", "start_ns", "dur_ns",
         *some(dice, ("depth", "method", "instruction_id", "identifier", "derived", "timing",

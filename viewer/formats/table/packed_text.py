@@ -32,8 +32,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# A text in UTF-16 has a zero in every second byte, except for letters beyond U+00FF.
-_MANY_ZEROS = 0.4
+# A text in UTF-16 has a zero in every second byte, except for letters beyond U+00FF. Of these, few
+# have a zero in the other byte.
+_MANY_ZEROS, _FEW_ZEROS = 0.4, 0.1
 # Of a file in an archive: what macOS adds.
 _NO_FILES = ("__MACOSX/", ".")
 
@@ -55,9 +56,9 @@ def encoding_of(head: bytes) -> Encoding:
     )
     if not mark and len(head) >= 2:
         even, odd = head[::2], head[1::2]
-        if odd.count(0) > _MANY_ZEROS * len(odd) and not even.count(0):
+        if odd.count(0) > _MANY_ZEROS * len(odd) and even.count(0) < _FEW_ZEROS * len(even):
             name = "utf-16-le"
-        elif even.count(0) > _MANY_ZEROS * len(even) and not odd.count(0):
+        elif even.count(0) > _MANY_ZEROS * len(even) and odd.count(0) < _FEW_ZEROS * len(odd):
             name = "utf-16-be"
     text = head[mark:].decode(name, "replace")
     # A CR at the end of the head may be the half of a CR LF.

@@ -32,7 +32,7 @@ from viewer.formats.table.slice_rows import PLACE, SliceRows
 from viewer.formats.table.stated_columns import DECIMAL, stated_columns
 from viewer.formats.table.time_cells import LIMIT, Cells, Numbers
 from viewer.formats.text_rows import GrowingColumn, LineFile, TextColumn
-from viewer.model.building.builder import TraceBuilder
+from viewer.model.building.builder import BACKWARDS, TraceBuilder
 from viewer.model.trace import Clock, Trace
 
 MAX_COLUMNS = 256
@@ -293,6 +293,10 @@ class _Rows:
             last_ps += start_ps
             last += last_ps >= 1000
             last_ps %= 1000
+        else:
+            backwards = (last < start) | ((last == start) & (last_ps < start_ps))
+            last[backwards], last_ps[backwards] = start[backwards], start_ps[backwards]
+            self.builder.problem(BACKWARDS, int(np.count_nonzero(backwards)))
         fine = int(((start_ps != 0) | (last_ps != 0)).sum())
         if not fine:
             return start, last

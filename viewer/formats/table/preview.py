@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.table.column_roles import Columns, columns_of
-from viewer.formats.table.layout import COMMENT, Layout
+from viewer.formats.table.layout import COMMENT, Layout, is_no_value
 from viewer.formats.table.stated_columns import DECIMAL, ColumnsNeeded, StatedColumns
 from viewer.formats.table.time_cells import Numbers
 
@@ -70,5 +70,6 @@ def preview_of(layout: Layout, stated: StatedColumns) -> Preview:
         if not is_usable and not bad and not row[0].lstrip().startswith(COMMENT):
             column = columns.start if start is None else length
             cell = row[column] if column < len(row) else ""
-            bad = f'line {line}: {layout.names[column]} is "{cell.strip()}"'
+            said = "has no value" if is_no_value(cell) else f'is "{cell.strip()}"'
+            bad = f"line {line}: {layout.names[column]} {said}"
     return Preview((), "", tuple(times), bad, columns)

@@ -43,6 +43,7 @@ _NEEDED = {"name": "the name", "start": "the start", "dur": "the duration or end
            UNIT: "the unit of times", DECIMAL: "the decimal separator"}  # fmt: skip
 _UNIT_NAMES = {"s": "s", "ms": "ms", "us": "µs", "ns": "ns", "ps": "ps"}
 _DECIMAL_NAMES = {"point": "Point: 1.5", "comma": "Comma: 1,5"}
+_OF_SLICE = "Start\nof the slice", "Duration\nof the slice"
 _CHOOSE, _NONE, _IN_HEADER = "Choose…", "None", "As in the header"
 
 
@@ -242,16 +243,20 @@ class ColumnsDialog(FramedDialog):
         names = [self._layout.names[i] for i in self._shown]
         marks = [f"= {roles[name]}" if roles.get(name) else "" for name in names]
         heads = [f"{_short(name)}\n{mark}" for name, mark in zip(names, marks, strict=True)]
-        self.model.setHorizontalHeaderLabels(
-            ["Start\nof the slice", "Duration\nof the slice", *heads]
-        )
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        for column, head in enumerate((*_OF_SLICE, *heads)):
+            title = QStandardItem(head)
+            title.setTextAlignment(right if column < len(_OF_SLICE) else left)
+            self.model.setHorizontalHeaderItem(column, title)
         for row in range(self.model.rowCount()):
             time = preview.times[row] if row < len(preview.times) else None
             texts = ("–", "–") if time is None else [format_time(ps / 1000) for ps in time]
             for column, text in enumerate(texts):
                 item = self.model.item(row, column)
                 item.setText(text)
-                item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                item.setTextAlignment(right)
+                item.setForeground(self._theme.color("text2" if time is None else "accent"))
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self.table.resizeColumnsToContents()

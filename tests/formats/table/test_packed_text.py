@@ -1,0 +1,80 @@
+"""Packed and encoded texts are read in order, whole lines only, in little memory."""
+
+import gzip
+import io
+import tracemalloc
+import zipfile
+
+import pytest
+
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats import open_file
+from viewer.formats.table.packed_text import TextLines, encoding_of, head_text, is_direct
+
+TEXT = "name,start_us,dur_us\nconv,1,2\nµ€😀,3,4\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("step", [1, 7, 1 << 20])
+def test_every_encoding_gives_the_same_lines(tmp_path, encoding, pack, step):
+    path = tmp_path / "a.csv"
+    data = TEXT.encode(encoding)
+    path.write_bytes(pack(data))
+    with TextLines(str(path)) as file:
+        assert file.readline() == b"name,start_us,dur_us\n"
+        assert b"".join(iter(lambda: file.read(step), b"")).decode() == TEXT.split("\n", 1)[1]
+        assert file.share == 1
+    assert head_text(pack(data)).lstrip("\ufeff") == TEXT
+    assert is_direct(data) == encoding.startswith("utf-8")
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"\0", b"\0" * 50, b"a", b"\xff\xfe", b"\x1f\x8b", b"PK\x03\x04"]
+)
+def test_any_bytes_have_an_encoding(head):
+    assert encoding_of(head).name in ("utf-8", "utf-16-le", "utf-16-be")
+    head_text(head)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zip"])
+def test_a_small_file_that_unpacks_to_a_huge_one_takes_little_memory(tmp_path, kind):
+    path = tmp_path / "bomb.csv"
+    head, line = b"name,start_us,dur_us\n", b"a,1,2\n"
+    data = head + line * 10 + b"x" * (64 << 20)
+    if kind == "gzip":
+        path.write_bytes(gzip.compress(data))
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.csv", data)
+    del data
+    tracemalloc.start()
+    try:
+        with pytest.raises(UnreadableFile, match="a line of more than 16 MB"):
+            open_file(str(path))
+        assert tracemalloc.get_traced_memory()[1] < 150 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("cut", [0.2, 0.5, 0.9, 0.99])
+def test_a_damaged_archive_is_one_clear_error(tmp_path, cut):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.csv", TEXT + "b,5,6\n" * 500)
+    path = tmp_path / "a.zip"
+    path.write_bytes(out.getvalue()[: int(len(out.getvalue()) * cut)])
+    with pytest.raises(UnreadableFile, match="ZIP archive"):
+        open_file(str(path))
+
+
+def test_an_archive_with_a_changed_byte_is_damaged(tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("a.csv", TEXT)
+    data = bytearray(out.getvalue())
+    data[data.index(b"conv")] ^= 1
+    path = tmp_path / "a.zip"
+    path.write_bytes(data)
+    with pytest.raises(UnreadableFile, match="the ZIP archive is damaged"):
+        open_file(str(path))
