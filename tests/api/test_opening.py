@@ -66,6 +66,26 @@ def test_an_option_that_does_not_fit_is_an_error(options, said):
         viewer.open(DUMP, RECORD, **options)
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"start": "Start, ns", "dur": "Took", "unit": "us"},
+        '"start=Start, ns",dur=Took,unit=us',
+        ['mine.csv="start=Start, ns",dur=Took,unit=us'],
+        {"mine.csv": '"start=Start, ns",dur=Took,unit=us'},
+    ],
+)
+def test_the_columns_of_a_table_can_be_stated(tmp_path, columns):
+    path = tmp_path / "mine.csv"
+    path.write_text('op,"Start, ns",Took\nconv,1,2\n')
+    profile = viewer.open(path, columns=columns)
+    assert profile.slices.dur_ns.tolist() == [2000]
+    with pytest.raises(viewer.UnreadableFile, match="does not show the unit of Took"):
+        viewer.open(path)
+    with pytest.raises(ValueError, match=r"^columns foo=x: 'foo=x': write it as WHAT"):
+        viewer.open(path, columns="foo=x")
+
+
 def test_the_metadata_parser_is_used_for_these_files_alone(tmp_path):
     from viewer.record import EventTracer
 

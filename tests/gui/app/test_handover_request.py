@@ -29,6 +29,7 @@ from viewer.workspace.link_choices import Choices
 def test_a_request_arrives_as_it_was_sent():
     choices = Choices(
         parts=(("", Fraction(1, 5)), (os.path.abspath("big.csv"), Fraction(1, 10))),
+        table_columns=(("", "unit=us"), ("/t.csv", "start=Start (ns),dur=Took")),
         pairs=(("/a/run.etdp", "/a/model.etrecord"), ("/b.etdp", None)),
         methods=(("Execute 1", "forward"),),
         columns=((None, "job_id"), ("/a/jobs.csv", "")),
@@ -59,7 +60,8 @@ GOOD = {
     "choices": None,
 }  # fmt: skip
 LISTS = (
-    "pairs", "methods", "columns", "clocks", "delegate_clocks", "source_paths", "parts"
+    "pairs", "methods", "columns", "clocks", "delegate_clocks", "source_paths", "parts",
+    "table_columns",
 )  # fmt: skip
 NOTHING = {name: [] for name in LISTS}
 HOSTILE = {
@@ -84,6 +86,7 @@ HOSTILE = {
     "a stopped delegate": {"choices": {**NOTHING, "delegate_clocks": [["/a", "cycles", "0"]]}},
     "half a delegate": {"choices": {**NOTHING, "delegate_clocks": [["/a", "2"]]}},
     "more than a file": {"choices": {**NOTHING, "parts": [["/a", "3/2"]]}},
+    "columns that are none": {"choices": {**NOTHING, "table_columns": [["/a", "foo=x"]]}},
     "too many choices": {"choices": {**NOTHING, "parts": [["/a", "1/2"]] * 10_001}},
     "no choices at all": {"choices": {}},
     **{f"choices without {name}": {"choices": {n: [] for n in LISTS if n != name}}

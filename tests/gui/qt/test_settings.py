@@ -172,6 +172,23 @@ def test_damaged_columns_are_left_out(file):
     assert store.identifier_columns() == {"f": "id"}
 
 
+def test_what_columns_are_comes_back_by_the_header_of_their_table(file):
+    store = opened(file)
+    header = ["Op", "Start, us", 'a "b"']
+    assert store.table_columns(header) == ""
+    store.set_table_columns(header, "unit=us")
+    store.set_table_columns(["Op"], "unit=ns")
+    store.set_table_columns(header, "unit=ms")
+    store.sync()
+    assert opened(file).table_columns(header) == "unit=ms"
+    assert opened(file).table_columns(["Op"]) == "unit=ns"
+    assert len(store.get(settings.TABLE_COLUMNS)) == 2
+    store.set_table_columns(["x" * 10_000], "unit=us")
+    assert store.table_columns(["x" * 10_000]) == ""
+    store.set(settings.TABLE_COLUMNS, ["nonsense", "[1]", '[["Op"], 7]', "[" * 9000])
+    assert store.table_columns(["Op"]) == ""
+
+
 def test_source_paths_come_back_and_damaged_ones_are_left_out(file):
     store = opened(file)
     assert store.source_paths() == []

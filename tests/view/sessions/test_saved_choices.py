@@ -7,8 +7,15 @@ from fractions import Fraction
 import msgspec
 
 from tests.paths import DATA
-from viewer.view.sessions.saved_choices import ClockChoice, SavedChoices, choices_of, kept_choices
-from viewer.workspace.link_choices import apply
+from viewer.view.sessions.opened_files import opened_files
+from viewer.view.sessions.saved_choices import (
+    ClockChoice,
+    SavedChoices,
+    TableColumns,
+    choices_of,
+    kept_choices,
+)
+from viewer.workspace.link_choices import Choices, apply
 from viewer.workspace.workspace import Workspace
 
 QNN = str(DATA / "etdump/SYN_qnn_like.etdp")
@@ -32,3 +39,24 @@ def test_the_rate_of_a_delegates_clock_comes_back_with_its_file():
 
 def test_a_clock_of_a_file_is_written_as_before():
     assert msgspec.json.encode(ClockChoice(0, "2")) == b'{"profile":0,"ns_per_tick":"2"}'
+
+
+def test_what_the_columns_of_a_table_are_comes_back_with_it(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("Op,Begin,Took\nconv,1,2\n")
+    columns = "dur=Took,unit=us"
+    space = opened_files([str(path)], Choices(table_columns=(("", columns),))).workspace
+    kept = kept_choices(space, space.paths)
+    again = msgspec.json.decode(msgspec.json.encode(kept), type=SavedChoices)
+    choices = choices_of(again, [str(path)])
+    assert choices.table_columns == ((str(path), columns),)
+    assert not opened_files([str(path)], choices).failures
+    damaged = SavedChoices(table_columns=(TableColumns(0, "foo"), TableColumns(7, columns)))
+    assert choices_of(damaged, [str(path)]).table_columns == ()
+
+
+def test_the_columns_of_no_table_are_refused():
+    opened = opened_files([QNN], Choices(table_columns=(("", "unit=us"),)))
+    assert opened.refused == ("--columns unit=us: no open file is a plain CSV",)
+    opened = opened_files([QNN], Choices(table_columns=((QNN, "unit=us"),)))
+    assert opened.refused == (f"--columns unit=us: {QNN} is no plain CSV",)

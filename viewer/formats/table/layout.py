@@ -107,13 +107,13 @@ def _is_headed(layout: Layout) -> bool:
 def _best(lines: Sequence[str], before: int, stated: str) -> Layout | None:
     """The layout whose rows fit its header best. before: number of lines above these."""
     found = [
-        (fit, len(layout.names), layout)
+        (fit, len(layout.number_columns), len(layout.names), layout)
         for separator in (stated or SEPARATORS)
         if (one := _with(separator, lines, before)) is not None
         for fit, layout in [one]
         if sum(fit) >= _FIT
     ]
-    return max(found, key=lambda each: each[:2])[2] if found else None
+    return max(found, key=lambda each: each[:3])[3] if found else None
 
 
 def _with(
