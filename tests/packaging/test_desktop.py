@@ -23,7 +23,9 @@ MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 
 # Suffixes that Opscope opens and that belong to others: never claimed. A new suffix of a format
 # is claimed in the MIME XML or named here.
-OF_OTHERS = {".csv", ".tsv", ".json", ".json.gz", ".gz", ".py", ".bin", ".html"}
+OF_OTHERS = {
+    ".csv", ".tsv", ".txt", ".csv.gz", ".zip", ".json", ".json.gz", ".gz", ".py", ".bin", ".html"
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ POINT, COMMA = "point", "comma"
 _ONE, _OF_POINT, _OF_COMMA = 0, 1, 2
 # Texts that mean one number only. 19 digits are the most that fit; others are parsed exactly, too.
 _PLAIN = re.compile(rb"[0-9+\-.eE\n]*")
-_TWO_POINTS = re.compile(r"\.[^\n]*\.")
+_TWICE = re.compile(r"\.[^\n]*\.|[+-][+-]")
 _UNDECIDED = re.compile(r"^ *[+-]?[1-9][0-9]{0,2}\.[0-9]{3} *$", re.MULTILINE)
 _SPACES = str.maketrans("", "", " \u00a0\u202f\u2009'’_")
 _GROUPS = r"[0-9]{1,3}(?:(?P<gap>[ \u00a0\u202f\u2009'’_])[0-9]{3})(?:(?P=gap)[0-9]{3})*"
@@ -79,25 +79,21 @@ class Numbers:
         if (
             _PLAIN.fullmatch(plain)
             and self.stated != COMMA
-            and _TWO_POINTS.search(joined) is None
+            and _TWICE.search(joined) is None
             and (self._point_is_decimal or _UNDECIDED.search(joined) is None)
         ):
             if "." in joined:
                 self.shown.setdefault(POINT, next(text for text in texts if "." in text))
-            cells = [text.encode() for text in texts]
-            return self._limited(cells, exponent, np.zeros(len(texts), np.int8))
+            # A plus sign is no part of a number in JSON.
+            cells = plain.removeprefix(b"+").replace(b"\n+", b"\n").split(b"\n")
+            if len(cells) == len(texts):  # no text has a line end
+                return _limited(cells, exponent, np.zeros(len(texts), np.int8))
         meaning = np.zeros(len(texts), np.int8)
-        cells = []
+        cells = list[bytes]()
         for i, text in enumerate(texts):
             cell, meaning[i] = self._one(text)
             cells.append(cell)
-        return self._limited(cells, exponent, meaning)
-
-    @staticmethod
-    def _limited(cells: Sequence[bytes], exponent: int, meaning: NDArray[np.int8]) -> Cells:
-        times = times_of([cell.removeprefix(b"+") for cell in cells], exponent)
-        usable = times.usable & (np.abs(times.ns) <= LIMIT)
-        return Cells(np.where(usable, times.ns, 0), times.ps, usable, meaning)
+        return _limited(cells, exponent, meaning)
 
     def _one(self, text: str) -> tuple[bytes, int]:
         """A text as a plain number, b"" if it is none, and its meaning."""
@@ -181,3 +177,10 @@ class Numbers:
         part = (rest * 1000 + ps[at] + 500) // 1000
         ns[at] = whole + (part == 1000)
         ps[at] = part % 1000
+
+
+def _limited(cells: Sequence[bytes], exponent: int, meaning: NDArray[np.int8]) -> Cells:
+    """The times of plain numbers, as far as they are within the limit."""
+    times = times_of(cells, exponent)
+    usable = times.usable & (np.abs(times.ns) <= LIMIT)
+    return Cells(np.where(usable, times.ns, 0), times.ps, usable, meaning)
