@@ -85,7 +85,7 @@ def test_there_are_at_least_60_variants():
             "does not show the start; its columns are name, start_us, begin_us, dur_us; start_us "
             "and begin_us could be the start",
         ),
-        ("name,start,dur\na,1,1\n", "does not show the unit of times"),
+        ("name,start,dur\na,1,1\n", "does not show the unit of start and dur;"),
         (
             "x,y\n1,2\n3,4\n",
             "does not show the name, the start, the duration or the end and the unit of times",

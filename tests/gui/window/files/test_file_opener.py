@@ -202,7 +202,7 @@ def bad_files(folder, data):
         "truncated.etdp": ((data / "etdump" / "BAD_truncated.etdp").read_bytes(), ""),
         "other.zip": ((data / "etdump" / "BAD_zip.etdp").read_bytes(), "ZIP archive"),
         "photo.etdp": (b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(range(256)) * 20, "JPEG"),
-        "tool.csv": (b"timestamp;value;unit\n1;2;mW\n3;4;mW\n", "does not recognize the format"),
+        "tool.csv": (b"sensor;value;unit\na;2;mW\nb;4;mW\n", "does not recognize the format"),
         "wide.csv": ("process,thread,name\n".encode("utf-16"), "UTF-16"),
     }
     for name, (content, _) in made.items():
