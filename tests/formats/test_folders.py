@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from viewer.formats import folders as folder_files
-from viewer.formats.folders import NoDebugInfo, debug_info_of, look_through
+from viewer.formats.folders import NoDebugInfo, debug_info_of, files_in, look_through
 
 DUMP, RECORD = "etdump/cnn_portable_x1.etdp", "etrecord/cnn_standalone_NOdeepcopy.etrecord"
 
@@ -105,3 +105,11 @@ def test_a_folder_without_any_says_so(tmp_path):
 def test_a_program_file_is_found_by_its_content(tmp_path, data):
     shutil.copy(data / "pte" / "cond.pte", tmp_path / "model.bin")
     assert names(look_through(str(tmp_path))) == [("model.bin", "ExecuTorch program", True)]
+
+
+def test_a_table_is_meant_if_it_shows_what_its_columns_are(tmp_path):
+    (tmp_path / "known.csv").write_text("op,start_us,dur_us\na,1,2\nb,3,1\n")
+    (tmp_path / "numbers.csv").write_text("epoch,loss\n1,2\n2,1\n")
+    found = {file.name: file.is_meant for file in look_through(str(tmp_path)).files}
+    assert found == {"known.csv": True, "numbers.csv": False}
+    assert files_in([str(tmp_path)]) == [str(tmp_path / "known.csv")]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from viewer.codecs.atomic_file import is_same_file
 from viewer.codecs.reading import UnreadableFile
 from viewer.fleet.remote import list_url, read_head
-from viewer.formats import HEAD_SIZE, choose
+from viewer.formats import HEAD_SIZE, PLAIN_CSV, choose
 
 # ETRecords of other names to try for a profile; each is read and compared with it.
 MOST_RECORDS = 8
@@ -158,6 +158,10 @@ def _kind(file: FoundFile) -> str:
         return str(error) if file.path.lower().endswith(SURELY) else ""
     except OSError as error:
         return f"{file.path}: it cannot be read ({error.strerror or error})"
+    if kind.name == PLAIN_CSV:
+        from viewer.formats.table.plain_csv import shows_columns
+
+        return "profile" if shows_columns(head) else ""  # else any table of numbers
     if kind.kind == "trace":
         return "profile"
     is_record = file.path.lower().endswith(kind.suffixes) and kind.name != "Python source"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from viewer.codecs.gzip_head import inflated_head
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats import choose, head_of
+from viewer.formats import PLAIN_CSV, choose, head_of
 
 DEEPEST = 4  # levels of subfolders
 MOST_LOOKED_AT = 5000
@@ -37,7 +37,8 @@ class FoundFile:
     """A file that can be opened. name: its path relative to the searched folder, with "/".
 
     is_meant: whether it is opened by default. False for Python, which is found when an ETRecord
-    names it, and for JSON that does not start like a trace.
+    names it, for JSON that does not start like a trace, and for a table that does not show what its
+    columns are.
     """
 
     path: str
@@ -140,6 +141,15 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+def _may_be_profile(kind: str, head: bytes) -> bool:
+    """Whether a file is not a table that does not show which of its columns are times."""
+    if kind != PLAIN_CSV:
+        return True
+    from viewer.formats.table.plain_csv import shows_columns
+
+    return shows_columns(head)
+
+
 def _file(path: str, folder: str) -> FoundFile | None:
     """A file that can be opened, else None. MLIR bytecode opens only as its printed text."""
     try:
@@ -158,11 +168,12 @@ def _file(path: str, folder: str) -> FoundFile | None:
 def is_meant(kind: str, head: bytes) -> bool:
     """Whether a file of a format is one that people want to see, by its first bytes.
 
-    Not Python, JSON without trace events, and archives, which are looked into when they are opened.
+    Not Python, JSON without trace events, a table that does not show what its columns are, and
+    archives, which are looked into when they are opened.
     """
     content = inflated_head(head) or head
     is_trace = kind != _CHROME or any(word in content for word in _OF_TRACE)
-    return kind not in (_PYTHON, _ZIP) and is_trace
+    return kind not in (_PYTHON, _ZIP) and is_trace and _may_be_profile(kind, head)
 
 
 def files_in(paths: Sequence[str]) -> list[str]:
