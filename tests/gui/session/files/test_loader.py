@@ -231,3 +231,19 @@ def test_few_of_many_progress_reports_reach_the_window(qtbot):
     reports = heard.events[:-1]
     assert reports[-1] == ("progressed", "/a", 10_000, 10_000)
     assert len(reports) < 100
+
+
+def test_a_table_that_needs_its_columns_says_what_before_it_fails(qtbot, tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("op,start,dur\na,1,2\n")
+    loader = Loader()
+    heard = Heard(loader)
+    asked = []
+    loader.columns_needed.connect(lambda *given: asked.append((given, len(heard.ends()))))
+    with qtbot.waitSignal(loader.failed):
+        loader.load(str(path))
+    (((name, question), before),) = asked
+    assert (name, question.missing, before) == (str(path), ("unit",), 0)
+    ((_, _, message),) = heard.ends()
+    assert message.startswith(f"{path}: this table does not show the unit of start and dur")
+    assert "--columns" not in message
