@@ -102,11 +102,11 @@ def _zip(*files: tuple[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 
 def _query(columns: str = '"ts","dur","name"') -> bytes:
-    """As trace_processor prints the result of a query."""
+    """As trace_processor prints the result of a query, except that it does not double quotes."""
     rows = [f'{start},{length},"{name.replace(chr(34), chr(34) * 2)}"'
             for *_, name, start, length in TRUTH]  # fmt: skip
     extra = columns.count(",") - 2
-    return "\n".join([columns, *(row + ",[NULL]" * extra for row in rows), ""]).encode()
+    return "\n".join([columns, *(row + ',"[NULL]"' * extra for row in rows), ""]).encode()
 
 
 PLACED = ("process", "thread", "name")
