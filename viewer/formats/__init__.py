@@ -111,7 +111,7 @@ _FORMATS = {
     "source.mlir": ("MLIR text", (".mlir",), "program"),
     "source.python": ("Python source", (".py",), "program"),
     # Last: any table of numbers can be one.
-    "table.plain_csv": (PLAIN_CSV, (".csv", ".tsv", ".txt", ".csv.gz", ".zip"), "trace"),
+    "table.plain_csv": (PLAIN_CSV, (".csv", ".tsv", ".txt", ".csv.gz"), "trace"),
 }
 
 # Those that are read in order, so that their first part can be opened alone.

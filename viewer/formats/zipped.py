@@ -17,9 +17,10 @@ from typing import cast
 
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
-from viewer.formats import HEAD_SIZE, Format, choose, format_of
+from viewer.formats import HEAD_SIZE, PLAIN_CSV, Format, choose, format_of
 from viewer.formats.executorch.etrecord.archive import DAMAGED
 from viewer.formats.folders import is_meant
+from viewer.formats.table.stated_columns import ColumnsNeeded
 from viewer.model.trace import Trace
 
 _MAGIC, _EMPTY = b"PK\x03\x04", b"PK\x05\x06"
@@ -84,6 +85,10 @@ def _read(path: str, archive: zipfile.ZipFile, progress: Progress, cancelled: Ca
         try:
             with BUDGET.reading(size=os.path.getsize(inner)):
                 trace = cast(Trace, chosen.read(inner, progress, cancelled))
+        except ColumnsNeeded as error:
+            raise ColumnsNeeded(
+                path, error.reason, error.question, where=error.where, remedy=error.remedy
+            ) from error
         except UnreadableFile as error:
             where = _short(member.filename)
             raise UnreadableFile(
@@ -111,7 +116,8 @@ def _profiles(
             chosen = choose(head, info.filename)
         except UnreadableFile:
             continue
-        if chosen.kind == "trace" and is_meant(chosen.name, head):
+        alone = chosen.name == PLAIN_CSV and len(members) == 1  # asks what its columns are
+        if chosen.kind == "trace" and (alone or is_meant(chosen.name, head)):
             found.append((info, chosen))
     return found
 

@@ -50,7 +50,9 @@ def test_a_small_file_that_unpacks_to_a_huge_one_takes_little_memory(tmp_path, k
     del data
     tracemalloc.start()
     try:
-        with pytest.raises(UnreadableFile, match="a line of more than 16 MB"):
+        with pytest.raises(
+            UnreadableFile, match=r"a line of more than 16 MB|grows 300 times or more"
+        ):
             open_file(str(path))
         assert tracemalloc.get_traced_memory()[1] < 150 << 20
     finally:
@@ -76,5 +78,5 @@ def test_an_archive_with_a_changed_byte_is_damaged(tmp_path):
     data[data.index(b"conv")] ^= 1
     path = tmp_path / "a.zip"
     path.write_bytes(data)
-    with pytest.raises(UnreadableFile, match="the ZIP archive is damaged"):
+    with pytest.raises(UnreadableFile, match="ZIP archive is damaged"):
         open_file(str(path))

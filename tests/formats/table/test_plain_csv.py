@@ -10,6 +10,7 @@ import pytest
 from tests.builders.csv_variants import TEXT, TRUTH, variants
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
+from viewer.formats.table.plain_csv import layout_in
 from viewer.formats.table.stated_columns import ColumnsNeeded
 from viewer.model.trace import Trace
 
@@ -219,8 +220,19 @@ def test_an_archive_of_several_files_says_so(opened):
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("a.csv", TEXT)
         archive.writestr("b.csv", TEXT)
-    with pytest.raises(UnreadableFile, match="it is a ZIP archive with 2 files"):
+    with pytest.raises(UnreadableFile, match="2 profiles are in this ZIP archive"):
         opened(out.getvalue(), suffix=".zip")
+
+
+def test_the_question_on_a_table_in_an_archive_is_that_of_the_table(opened):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.csv", "op,start,dur\nconv,1,2\nrelu,5,3\n")
+    with pytest.raises(ColumnsNeeded, match=r"mine.zip \(line 1\): this table does not") as asked:
+        opened(out.getvalue(), suffix=".zip")
+    assert asked.value.question.missing == ("unit",)
+    assert len(opened(out.getvalue(), "unit=us", ".zip").slices) == 2
+    assert layout_in(asked.value.path) == asked.value.question.layout
 
 
 def test_a_part_of_a_file_ends_with_a_whole_row(tmp_path):

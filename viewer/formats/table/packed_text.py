@@ -8,7 +8,6 @@ whole, so a small file that unpacks to a huge one takes no memory.
 from __future__ import annotations
 
 import codecs
-import struct
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -23,8 +22,6 @@ from viewer.codecs.reading import UnreadableFile
 from viewer.formats.text_rows import LONGEST_LINE
 
 _ZIP = b"PK\x03\x04"
-_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
-_STORED, _DEFLATED = 0, 8
 _HEAD = 4096
 _BLOCK = 1 << 18
 _MARKS = (
@@ -68,35 +65,15 @@ def encoding_of(head: bytes) -> Encoding:
 def head_text(head: bytes) -> str:
     """The text at the start of a file, unpacked and decoded; "" if it is no text.
 
-    head: its first bytes, packed and encoded.
+    head: its first bytes, plain or in gzip.
     """
     if head.startswith(MAGIC):
         head = inflated_head(head)
-    elif head.startswith(_ZIP):
-        head = _first_member(head)
     encoding = encoding_of(head)
     text = head[encoding.mark :].decode(encoding.name, "ignore")
     if "\0" in text:
         return ""
     return text.replace("\r", "\n") if encoding.lines_end_with_cr else text
-
-
-def _first_member(head: bytes) -> bytes:
-    """The first bytes of the first file in a ZIP archive."""
-    if len(head) < _LOCAL_HEADER.size:
-        return b""
-    *_, method, _, _, _, size, _, name, extra = _LOCAL_HEADER.unpack_from(head)
-    at = _LOCAL_HEADER.size + name + extra
-    # A size of 0 follows the data, in archives that were written in order.
-    data = head[at : at + size] if size else head[at:]
-    if method == _STORED:
-        return data
-    if method != _DEFLATED:
-        return b""
-    try:
-        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, _HEAD)
-    except zlib.error:
-        return b""
 
 
 def is_direct(head: bytes) -> bool:
