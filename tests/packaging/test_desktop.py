@@ -24,7 +24,8 @@ MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 # Suffixes that Opscope opens and that belong to others: never claimed. A new suffix of a format
 # is claimed in the MIME XML or named here.
 OF_OTHERS = {
-    ".csv", ".tsv", ".txt", ".csv.gz", ".zip", ".json", ".json.gz", ".gz", ".py", ".bin", ".html"
+    ".csv", ".tsv", ".txt", ".csv.gz", ".zip", ".json", ".json.gz", ".gz", ".py", ".bin", ".html",
+    ".xlsx",
 }  # fmt: skip
 
 
