@@ -44,8 +44,9 @@ def test_every_format_that_opens_is_told_how_to_get():
         "Torq compile profile": "--torq-dump-profiling", "Torq runtime profile": "--torq_profile=",
         "Torq host profile": "--torq_profile_host", "Torq annotated profile": "torq profiles",
         "Inspector table": "save_data_to_tsv", "Profile CSV": "a csv from any tool",
-        "Plain CSV": "plain csv", "QNN profile": "qnn-profile-viewer", "SNPE profile": "snpe-diagview",
-        "LiteRT benchmark": "--enable_op_profiling=true", "Vela per-layer CSV": "per-layer.csv",
+        "Plain CSV": "plain csv", "QNN profile": "qnn-profile-viewer",
+        "SNPE profile": "snpe-diagview", "LiteRT benchmark": "--enable_op_profiling=true",
+        "Vela per-layer CSV": "per-layer.csv",
         "Nsight Systems report": "nsys stats",
     }  # fmt: skip
     for form in formats():
