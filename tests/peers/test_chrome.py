@@ -1,9 +1,9 @@
 """Chrome traces as Perfetto's trace_processor reads them, and one that viztracer has written.
 
 trace_processor drops a slice that overlaps another one on its thread without nesting
-(`slice_drop_overlapping_complete_event`), cuts a slice of B and E to an X that begins with it,
-rounds µs since 1970 through float64, and leaves a begin without an end open (duration -1); there we
-differ, and say what we do.
+(`slice_drop_overlapping_complete_event`) and an X without a duration, sorts events of one time by
+their phase, rounds µs since 1970 through float64, and leaves a begin without an end open (duration
+-1); there we differ, and say what we do.
 """
 
 import itertools
@@ -136,6 +136,43 @@ def test_what_trace_processor_drops_or_rounds_stays_as_it_is_here(tmp_path):
         ("p", "t", "b", 5000, 10_000), ("p", "t", "open", 20_000, 0),
         ("p", "u", "late", 1629274832123456789, 1000),
     ]  # fmt: skip
+
+
+def both(tmp_path, *events):
+    """Name, start and duration in ns of each slice, as read and as trace_processor has them."""
+    trace = read(tmp_path, *events)
+    with TraceProcessor(tmp_path / "trace.json") as peer:
+        theirs = sorted(peer.rows("select name, ts, dur from slice"))
+    return sorted(key[2:] for key in ours(trace).elements()), theirs
+
+
+def test_an_x_at_the_begin_of_a_begun_slice_does_not_cut_it(tmp_path):
+    """There, the X comes first: `message` is inside of `overhead`, and ends with it."""
+    here, there = both(
+        tmp_path, event("B", "message", 0), slice_event("overhead", 0, 61),
+        event("E", "message", 305),
+    )  # fmt: skip
+    assert here == [("message", 0, 305_000), ("overhead", 0, 61_000)]
+    assert there == [("message", 0, 61_000), ("overhead", 0, 61_000)]
+
+
+def test_events_of_one_time_keep_the_order_of_the_file(tmp_path):
+    """There, ends come first: that of `paint` is lost, and its slice ends with `update`."""
+    here, there = both(
+        tmp_path, event("B", "layer", 0), slice_event("update", 10, 30), event("B", "paint", 10),
+        event("E", "paint", 10), event("E", "layer", 61),
+    )  # fmt: skip
+    assert here == [("layer", 0, 61_000), ("paint", 10_000, 0), ("update", 10_000, 30_000)]
+    assert there == [("layer", 0, 61_000), ("paint", 10_000, 30_000), ("update", 10_000, 30_000)]
+
+
+def test_an_x_without_a_duration_is_an_instant(tmp_path):
+    """Chrome writes its slices so when the recording stops before they end."""
+    running = {key: value for key, value in slice_event("task", 5, 0).items() if key != "dur"}
+    assert both(tmp_path, slice_event("before", 0, 2), running) == (
+        [("before", 0, 2000), ("task", 5000, 0)],
+        [("before", 0, 2000)],
+    )
 
 
 def fibonacci(n):

@@ -217,6 +217,16 @@ def test_async_slices_that_do_not_nest_keep_their_lengths(tmp_path):
     }
 
 
+def test_an_end_with_another_name_ends_the_innermost_slice(tmp_path):
+    """Perfetto documents that an end need not repeat the name. trace_processor leaves it open."""
+    w = Legacy()
+    for ts, kind, name in ((10, BEGIN, "a"), (20, BEGIN, "b"), (30, END, "c"), (40, END, "a")):
+        w.event(ts, kind, 11, name)
+    _, ours, theirs = both(tmp_path, w)
+    assert ours[1] == Counter([("a", 10, 30), ("b", 20, 10)])
+    assert theirs[1] == Counter([("a", 10, 30), ("b", 20, -1)])
+
+
 def test_events_of_another_process_and_thread(tmp_path):
     w = Legacy()
     d = w.packet(2, sequence_flags=CLEARED).track_descriptor
