@@ -10,8 +10,13 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.formats.perfetto.test_reader import BEGIN, CLEARED, COUNTER, END, INSTANT, NEEDS, Writer
 from tests.peers.events import events_of_both
+from tests.peers.trace_processor import TraceProcessor
 
 IN, OUT, INOUT = 1, 2, 3
+THREADS = """
+    select slice.name, tid from slice join thread_track on thread_track.id = slice.track_id
+    join thread using (utid)
+"""
 
 
 class Legacy(Writer):
@@ -242,6 +247,25 @@ def test_events_of_another_process_and_thread(tmp_path):
     trace, ours, theirs = both(tmp_path, w)
     assert ours[1] == theirs[1] == Counter([("on 41", 10, 20), ("on 0", 20, 30)])
     assert {(t.process, t.thread) for t in trace.tracks} >= {("app", "thread 41"), ("app", "own")}
+
+
+def test_events_with_a_phase_and_track_0_are_on_the_thread_of_their_sequence(tmp_path):
+    w = Legacy()
+    described = w.packet(sequence_flags=CLEARED).track_descriptor
+    described.uuid, described.thread.pid, described.thread.tid = 12, 5, 7
+    for ts, phase in ((10, "B"), (40, "E")):
+        w.legacy(phase, ts, "of gpu", track=0)
+    w.event(20, BEGIN, 0, "of the trace")
+    w.event(30, END, 0)
+    trace, ours, theirs = both(tmp_path, w)
+    assert ours[1] == theirs[1] == Counter([("of gpu", 10, 30), ("of the trace", 20, 10)])
+    with TraceProcessor(tmp_path / "made.pftrace") as peer:
+        assert peer.rows(THREADS) == [("of gpu", 7)]
+    s = trace.slices
+    found = {trace.name(i): trace.tracks[s.track(i)] for i in range(len(s))}
+    assert {name: (t.process, t.thread) for name, t in found.items()} == {
+        "of gpu": ("app", "gpu"), "of the trace": ("Trace", "events without a track"),
+    }  # fmt: skip
 
 
 # -- counters -------------------------------------------------------------------------------------

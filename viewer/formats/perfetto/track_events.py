@@ -114,6 +114,7 @@ class TrackEvents:
                 inner, _READ_LEGACY, pb.TrackEvent.LegacyEvent.DESCRIPTOR, order[legacy.owner]
             )
             kinds = self._legacy(inner, legacy, kind, phase, name, state)
+            self._of_threads(legacy.owner[phase[legacy.owner] > 0], uuid, sequence)
             self._override(inner, legacy, uuid, sequence)
         found = fields.get(_ABSOLUTE, VARINT)
         times[found.owner] = found.value.view(np.int64) * 1000
@@ -219,6 +220,13 @@ class TrackEvents:
             known = self.uuids.setdefault(uuid, len(self.uuids))
             self._thread_counters[track, type] = known
         return known
+
+    def _of_threads(self, phased: Ints, uuid: Any, sequence: Any) -> None:
+        """Set the tracks of events with a phase that state track 0: their sequence's threads."""
+        rows = phased[uuid[phased] == 0]
+        for own in np.unique(sequence[rows]).tolist():
+            place = self._tracks.of_sequence.get(own, 0)
+            uuid[rows[sequence[rows] == own]] = np.uint64(place)
 
     def _override(self, inner: Fields, legacy: Field, uuid: Any, sequence: Any) -> None:
         """Set the tracks of legacy events that name another process or thread."""
