@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
+from viewer.analysis.comparison.comparison import Compared, Doubt, Verdict
+from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.session_test import THRESHOLD
+from viewer.cli.arguments import complain
 from viewer.model.times import parse_time
+
+REGRESSION, UNKNOWN = 3, 4  # exit codes
 
 _RULE = re.compile(
     r"(slower|faster|changed)"
@@ -73,17 +79,87 @@ def parse_rule(text: str) -> Rule:
     return Rule(text, _VERDICTS[match[1]], ratio, ns)
 
 
-def failing(comparison: Comparison, rule: Rule) -> list[str]:
+class WithFigures(Protocol):
+    """A comparison: its rows with their figures, and those of the whole inference."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows."""
+        ...
+
+    @property
+    def compared(self) -> tuple[Compared, ...]:
+        """The figures of `rows`."""
+        ...
+
+    @property
+    def inference(self) -> Compared:
+        """The figures of the whole inference."""
+        ...
+
+
+def add_rule_options(parser: argparse.ArgumentParser) -> None:
+    """Add --fail-if and --fail-if-unknown."""
+    parser.add_argument(
+        "--fail-if",
+        metavar="RULE",
+        help='exit with 3 if a change is proven: "slower > 5%% and > 20us" (per inference)',
+    )
+    parser.add_argument(
+        "--fail-if-unknown",
+        action="store_true",
+        help="exit with 4 if the sessions cannot exclude such a change",
+    )
+
+
+def rule_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Rule | None:
+    """Return the rule of --fail-if, None without one; a wrong one is a usage error."""
+    if chosen.fail_if is None:
+        if chosen.fail_if_unknown:
+            parser.error("--fail-if-unknown needs --fail-if")
+        return None
+    try:
+        return parse_rule(chosen.fail_if)
+    except ValueError as error:
+        parser.error(f"--fail-if: {error}")
+
+
+def code_of(
+    rule: Rule | None, comparisons: Sequence[tuple[str, WithFigures]], *, unknown: bool
+) -> int:
+    """Say what fails on stderr; returns the exit code.
+
+    comparisons: each with what its labels begin with. unknown: whether changes that cannot be
+    excluded fail, too.
+    """
+    if rule is None:
+        return 0
+    failed = [f"{of}{label}" for of, one in comparisons for label in failing(one, rule)]
+    for label in failed:
+        complain(f"{rule.text}: {label}")
+    if failed:
+        return REGRESSION
+    doubtful = [
+        f"{of}{label}" for of, one in comparisons if unknown for label in undecided(one, rule)
+    ]
+    if doubtful:
+        more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
+        complain(f"{rule.text}: cannot be excluded for {doubtful[0]}{more}")
+        return UNKNOWN
+    return 0
+
+
+def failing(comparison: WithFigures, rule: Rule) -> list[str]:
     """Return the labels of what fails a rule."""
     return [label for label, one in _all(comparison) if rule.fails(one)]
 
 
-def undecided(comparison: Comparison, rule: Rule) -> list[str]:
+def undecided(comparison: WithFigures, rule: Rule) -> list[str]:
     """Return the labels of what may fail a rule, but for which the sessions do not suffice."""
     return [label for label, one in _all(comparison) if rule.may_fail(one)]
 
 
-def _all(comparison: Comparison) -> Iterable[tuple[str, Compared]]:
+def _all(comparison: WithFigures) -> Iterable[tuple[str, Compared]]:
     yield "the whole inference", comparison.inference
     yield from (
         (row.label, one) for row, one in zip(comparison.rows, comparison.compared, strict=True)

@@ -2,7 +2,7 @@
 
 import csv
 import random
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from math import lgamma, log
 
@@ -156,15 +156,22 @@ def test_several_comparisons_are_corrected_as_one_family():
     times[4:, 7] *= 1.5
     tested = np.ones(40, np.bool_)
     whole = compared(times[:4], times[4:], tested)
-    parts = [replace(whole, p=whole.p[own]) for own in (slice(0, 15), slice(15, 40))]
+    names = [field.name for field in fields(whole)]
+    parts = [
+        replace(whole, **{name: getattr(whole, name)[own] for name in names})
+        for own in (slice(0, 15), slice(15, 40))
+    ]
     together = as_one_family(parts)
-    np.testing.assert_allclose(np.concatenate([one.q for one in together]), whole.q)
+    for name in names:
+        joined = np.concatenate([getattr(one, name) for one in together])
+        np.testing.assert_allclose(joined, getattr(whole, name))
     assert as_one_family([]) == []
 
 
 def test_more_tests_need_a_larger_change():
     times, above = recorded("portable")
-    few, many = (compared(times[:7], times[7:14], above, more) for more in (0, 1000))
+    few = compared(times[:7], times[7:14], above)
+    many, *_ = as_one_family([few] * 25)
     tested = few.is_tested
     assert (few.detectable[tested] <= many.detectable[tested]).all()
     # The others would have to exceed the threshold anyway.

@@ -443,13 +443,12 @@ def figures_of(
     measured: Bools,
     is_of_time: bool,
     noise: tuple[Noise, Floats] | None = None,
-    more_tests: int = 0,
 ) -> Figures:
     """Return the figures of rows, or of sums of rows; the arguments are those of `Figures`.
 
-    noise: of the device, with the deviation of every row. more_tests: as of `compared`.
+    noise: of the device, with the deviation of every row.
     """
-    changes = compared(a, b, _is_above(a, b, grain) & measured & is_of_time, more_tests)
+    changes = compared(a, b, _is_above(a, b, grain) & measured & is_of_time)
     if noise is not None:
         changes = with_noise(*noise, changes, a, b)
     return Figures(a, b, changes, grain, measured, is_of_time)

@@ -46,7 +46,8 @@ class Changes:
     log_ratio: of the geometric mean of B to that of A; NaN if an arm has no time. low, high: its
     95 % interval; NaN with less than two sessions in an arm. p, q: of no change, and corrected over
     all tested rows; NaN if a row was not tested. detectable: the smallest change, as a ratio - 1,
-    that these sessions would show; NaN if it was not tested.
+    that these sessions would show; NaN if it was not tested. error, freedom: the standard error of
+    log_ratio, and its degrees of freedom.
     """
 
     log_ratio: Floats
@@ -55,6 +56,8 @@ class Changes:
     p: Floats
     q: Floats
     detectable: Floats
+    error: Floats
+    freedom: Floats
 
     @property
     def is_tested(self) -> Bools:
@@ -77,12 +80,11 @@ class Changes:
         return found
 
 
-def compared(a: Floats, b: Floats, is_testable: Bools, more_tests: int = 0) -> Changes:
+def compared(a: Floats, b: Floats, is_testable: Bools) -> Changes:
     """Compare the session medians of two arms, each of shape (sessions, rows).
 
     NaN or 0: the session does not have this row. is_testable: per row, False for those that must
-    not be tested, which also do not count for the spread of the others. more_tests: how many tests
-    of other rows `as_one_family` will add.
+    not be tested, which also do not count for the spread of the others.
     """
     mean_a, square_a, n_a = _moments(a)
     mean_b, square_b, n_b = _moments(b)
@@ -106,16 +108,22 @@ def compared(a: Floats, b: Floats, is_testable: Bools, more_tests: int = 0) -> C
         effect + half,
         p,
         _corrected(p),
-        _detectable(error, freedom, tested, more_tests),
+        _detectable(error, freedom, tested, int(tested.sum())),
+        error,
+        freedom,
     )
 
 
 def as_one_family(changes: Sequence[Changes]) -> list[Changes]:
     """Return changes of several comparisons, corrected over the tests of all of them."""
-    q = _corrected(np.concatenate([one.p for one in changes])) if changes else np.empty(0)
-    ends = np.cumsum([len(one.p) for one in changes]).tolist()
+    if not changes:
+        return []
+    tests = sum(int(one.is_tested.sum()) for one in changes)
+    q = _corrected(np.concatenate([one.p for one in changes]))
+    own_q = np.split(q, np.cumsum([len(one.p) for one in changes])[:-1])
     return [
-        replace(one, q=q[end - len(one.p) : end]) for one, end in zip(changes, ends, strict=True)
+        replace(one, q=q, detectable=_detectable(one.error, one.freedom, one.is_tested, tests))
+        for one, q in zip(changes, own_q, strict=True)
     ]
 
 
@@ -182,11 +190,13 @@ def _corrected(p: Floats) -> Floats:
     return q
 
 
-def _detectable(error: Floats, freedom: Floats, tested: Bools, more_tests: int) -> Floats:
-    """The change that is found with a probability of `_POWER` if only one row changed."""
-    rows = max(int(tested.sum()) + more_tests, 1)
+def _detectable(error: Floats, freedom: Floats, tested: Bools, tests: int) -> Floats:
+    """The change that is found with a probability of `_POWER` if only one row changed.
+
+    tests: of the whole family.
+    """
     missed = two_sided_quantile(2 * (1 - _POWER), freedom)
-    significant = two_sided_quantile(ALPHA / rows, freedom)
+    significant = two_sided_quantile(ALPHA / max(tests, 1), freedom)
     needed = np.maximum(significant + missed, _LIMIT / np.maximum(error, 1e-300) + missed) * error
     with np.errstate(over="ignore"):
         return np.where(tested, np.expm1(needed), np.nan)

@@ -15,7 +15,7 @@ from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all
-from viewer.cli.regressions import Rule, failing, parse_rule, undecided
+from viewer.cli.regressions import add_rule_options, code_of, rule_of
 from viewer.cli.session_bookmarks import split_at
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import UnreadableFile
@@ -30,7 +30,6 @@ from viewer.workspace.inference_methods import parse_numbers
 from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers
 from viewer.workspace.workspace import Workspace
 
-_REGRESSION, _UNKNOWN = 3, 4
 _MOST_INFERENCES = 10_000_000
 
 
@@ -86,16 +85,7 @@ def run(arguments: list[str]) -> int:
         help="divide the times of rows by the inference of their session, and multiply them by "
         "that of A: what changed apart from a common factor, such as the clock or heat",
     )
-    parser.add_argument(
-        "--fail-if",
-        metavar="RULE",
-        help='exit with 3 if a change is proven: "slower > 5%% and > 20us" (per inference)',
-    )
-    parser.add_argument(
-        "--fail-if-unknown",
-        action="store_true",
-        help="exit with 4 if the sessions cannot exclude such a change",
-    )
+    add_rule_options(parser)
     parser.add_argument(
         "--null",
         action="store_true",
@@ -124,7 +114,7 @@ def run(arguments: list[str]) -> int:
     _check_arms(parser, chosen)
     if _end(chosen) == ".svg" and chosen.by != PATH:
         parser.error("a flame graph needs --by path")
-    rule = _rule(parser, chosen)
+    rule = rule_of(parser, chosen)
     try:
         noise = read_noise(chosen.noise) if chosen.noise else None
     except UnreadableFile as error:
@@ -140,7 +130,7 @@ def run(arguments: list[str]) -> int:
         return 1
     if failed:
         return 1
-    return _code(rule, chosen.fail_if_unknown, comparison)
+    return code_of(rule, [("", comparison)], unknown=chosen.fail_if_unknown)
 
 
 def _check_arms(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
@@ -213,17 +203,6 @@ def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _rule(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Rule | None:
-    if chosen.fail_if is None:
-        if chosen.fail_if_unknown:
-            parser.error("--fail-if-unknown needs --fail-if")
-        return None
-    try:
-        return parse_rule(chosen.fail_if)
-    except ValueError as error:
-        parser.error(f"--fail-if: {error}")
-
-
 def _opened(
     parser: argparse.ArgumentParser, chosen: argparse.Namespace, noise: Noise | None
 ) -> tuple[Comparison | None, list[str], bool]:
@@ -280,20 +259,3 @@ def _text(chosen: argparse.Namespace, comparison: Comparison, problems: Sequence
     if chosen.markdown or end == ".md":
         return compare_markdown(comparison, problems, everything=chosen.all)
     return compare_text(comparison, problems, everything=chosen.all)
-
-
-def _code(rule: Rule | None, unknown: bool, comparison: Comparison) -> int:
-    """Say what fails on stderr; returns the exit code."""
-    if rule is None:
-        return 0
-    failed = failing(comparison, rule)
-    for label in failed:
-        complain(f"{rule.text}: {label}")
-    if failed:
-        return _REGRESSION
-    doubtful = undecided(comparison, rule) if unknown else []
-    if doubtful:
-        more = f" and {len(doubtful) - 1} more" if len(doubtful) > 1 else ""
-        complain(f"{rule.text}: cannot be excluded for {doubtful[0]}{more}")
-        return _UNKNOWN
-    return 0

@@ -98,16 +98,14 @@ def compare_groups(
         own = [parts.get(side, []) for side in sides]
         rows_of_groups.append(tuple(paired_rows(own[0], own[1], listed, level)))
     medians = _medians(times, parts, sessions, rows_of_groups, of_sums=level == OPERATOR)
-    given: list[_Given] = []
+    alone: list[Figures] = []
     for number, rows in enumerate(rows_of_groups):
         sides = (number, 0), (number, 1)
         whole = _inference_times(*((inferences.get(s, {}), sessions[s]) for s in sides))
         both = [np.column_stack([medians[s], own]) for s, own in zip(sides, whole, strict=True)]
         quality = _quality(rows, [parts.get(side, []) for side in sides])
         is_of_time = len(clocks.get(number, set())) == 1
-        given.append(_Given(both[0], both[1], *quality, is_of_time))
-    tests = [int(one.figures().changes.is_tested.sum()) for one in given]
-    alone = [one.figures(sum(tests) - own) for one, own in zip(given, tests, strict=True)]
+        alone.append(figures_of(both[0], both[1], *quality, is_of_time))
     changes = as_one_family([figures.changes for figures in alone])
     family = [replace(one, changes=own) for one, own in zip(alone, changes, strict=True)]
     found = []
@@ -163,22 +161,6 @@ def _sums(medians: Floats, rows: Sequence[Sequence[int]]) -> Floats:
         has = np.isfinite(own).any(axis=1)
         found[has, number] = np.nansum(own[has], axis=1)
     return found
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Given:
-    """What `figures_of` needs of a group."""
-
-    a: Floats
-    b: Floats
-    grain: Floats
-    measured: Bools
-    is_of_time: bool
-
-    def figures(self, more_tests: int = 0) -> Figures:
-        return figures_of(
-            self.a, self.b, self.grain, self.measured, self.is_of_time, more_tests=more_tests
-        )
 
 
 def _all_sessions(

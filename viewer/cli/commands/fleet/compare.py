@@ -6,15 +6,13 @@ import argparse
 import json
 
 from viewer.cli.arguments import complain
-from viewer.cli.regressions import parse_rule
+from viewer.cli.regressions import add_rule_options, code_of, rule_of
 from viewer.fleet.answers.arms import WrongArms, parse_arm
 from viewer.fleet.answers.comparison import compare_lake
 from viewer.fleet.answers.comparison_text import lake_comparison_facts, lake_comparison_text
 from viewer.fleet.answers.paired_rows import LEVELS, OPERATOR
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.query import NoDuckDB
-
-_REGRESSION, _UNKNOWN = 3, 4
 
 
 def run(arguments: list[str]) -> int:
@@ -39,24 +37,13 @@ def run(arguments: list[str]) -> int:
     parser.add_argument(
         "--by", choices=LEVELS, default=OPERATOR, help="what a row is (default: %(default)s)"
     )
-    parser.add_argument(
-        "--fail-if",
-        metavar="RULE",
-        help='exit with 3 if a change is proven: "slower > 5%% and > 20us" (per inference)',
-    )
-    parser.add_argument(
-        "--fail-if-unknown",
-        action="store_true",
-        help="exit with 4 if the sessions cannot exclude such a change",
-    )
+    add_rule_options(parser)
     parser.add_argument("--all", action="store_true", help="print all groups and rows")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
-    if chosen.fail_if_unknown and not chosen.fail_if:
-        parser.error("--fail-if-unknown needs --fail-if")
+    rule = rule_of(parser, chosen)
     try:
         a, b = parse_arm(chosen.a), parse_arm(chosen.b)
-        rule = parse_rule(chosen.fail_if) if chosen.fail_if else None
     except ValueError as error:
         parser.error(str(error))
     try:
@@ -69,19 +56,5 @@ def run(arguments: list[str]) -> int:
         print(json.dumps(facts, indent=1, allow_nan=False))
     else:
         print(lake_comparison_text(a, b, found, notes, everything=chosen.all))
-    if rule is None:
-        return 0
-    unknown = False
-    code = 0
-    for one in found:
-        every = [("the whole inference", one.inference)]
-        every += [(row.label, own) for row, own in zip(one.rows, one.compared, strict=True)]
-        for label, figures in every:
-            if rule.fails(figures):
-                complain(f"{rule.text}: {one.group.label}: {label}")
-                code = _REGRESSION
-            unknown |= rule.may_fail(figures)
-    if code == 0 and unknown and chosen.fail_if_unknown:
-        complain(f"{rule.text}: cannot be excluded")
-        return _UNKNOWN
-    return code
+    every = [(f"{one.group.label}: ", one) for one in found]
+    return code_of(rule, every, unknown=chosen.fail_if_unknown)
