@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Floats
 from viewer.fleet.answers.arms import Group
 
 if TYPE_CHECKING:
@@ -182,30 +182,35 @@ class LakeTimes:
             "unnest(?)",
             [list(column) for column in zip(*columns, strict=True)],
         )
+        connection.execute(
+            "CREATE OR REPLACE TABLE place_of (grp INTEGER, arm INTEGER, key VARCHAR, "
+            "session BIGINT, place INTEGER)"
+        )
+        places = [
+            (*side, *session, i) for side, own in sessions.items() for i, session in enumerate(own)
+        ]
+        connection.execute(
+            "INSERT INTO place_of SELECT unnest(?), unnest(?), unnest(?), unnest(?), unnest(?)",
+            [list(column) for column in zip(*places, strict=True)],
+        )
         made = connection.execute(
             """
-            SELECT grp, arm, key, session, row_number, median(ns) AS ns FROM (
+            SELECT grp * 2 + arm AS side, place, row_number, median(ns) AS ns FROM (
                 SELECT grp, arm, key, session, t.method, inference, row_number,
                     sum(own_ns + shared_ns) AS ns
                 FROM inference_operators t JOIN chosen USING (key)
                     JOIN row_of r USING (grp, arm, level, id)
                 WHERE r.method = coalesce(t.method, '')
                 GROUP BY grp, arm, key, session, t.method, inference, row_number
-            ) GROUP BY grp, arm, key, session, row_number
+            ) JOIN place_of USING (grp, arm, key, session)
+            GROUP BY grp, arm, place, row_number ORDER BY side
             """
         ).fetchnumpy()
-        place = {
-            (*side, *session): i for side, own in sessions.items() for i, session in enumerate(own)
-        }
-        sides = list(zip(made["grp"].tolist(), made["arm"].tolist(), strict=True))
-        own_session = zip(made["key"].tolist(), made["session"].tolist(), strict=True)
-        at: Ints = np.array(
-            [place[(*side, *own)] for side, own in zip(sides, own_session, strict=True)], np.int64
+        side, place, row, ns = (
+            np.asarray(made[name]) for name in ("side", "place", "row_number", "ns")
         )
-        number, ns = np.asarray(made["row_number"]), np.asarray(made["ns"], np.float64)
-        of_side: dict[Side, list[int]] = {}
-        for i, side in enumerate(sides):
-            of_side.setdefault(side, []).append(i)
-        for side, some in of_side.items():
-            found[side][at[some], number[some]] = ns[some]
+        bounds = np.searchsorted(side, [2 * group + arm for group, arm in found])
+        ends = np.searchsorted(side, [2 * group + arm for group, arm in found], side="right")
+        for of_side, first, end in zip(found.values(), bounds, ends, strict=True):
+            of_side[place[first:end], row[first:end]] = ns[first:end]
         return found

@@ -80,7 +80,8 @@ def with_inputs(paths: Sequence[str]) -> tuple[list[str], list[Choices], list[st
 
     Returns the files, the choices of each session, and a message for each missing file.
     """
-    if not any(map(is_session, paths)):
+    sessions = {path for path in paths if is_session(path)}
+    if not sessions:
         return list(dict.fromkeys(paths)), [], []
     # The readers of sessions take a third of the time in which a small file opens.
     from viewer.view.sessions.saved_choices import choices_of
@@ -90,7 +91,7 @@ def with_inputs(paths: Sequence[str]) -> tuple[list[str], list[Choices], list[st
     choices: list[Choices] = []
     complaints: list[str] = []
     for path in paths:
-        if not is_session(path):
+        if path not in sessions:
             files.append(path)
             continue
         try:
