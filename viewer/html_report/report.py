@@ -1,23 +1,19 @@
 """Writes a report: one HTML file that needs nothing else, of at most `MOST_BYTES`.
 
-Its policy allows no network, and only the one script and the one style sheet in it, by their hash.
 If it would be too large, everything in it is halved until it fits.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from viewer import __version__
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.html_report.contents import Contents, contents_of
+from viewer.html_report.document import document
 from viewer.html_report.html import embedded_json, text
 from viewer.html_report.options import MOST_BYTES, Limits, ReportOptions
 from viewer.html_report.places import Places
@@ -125,44 +121,16 @@ def _page(contents: Contents, progress: Progress, cancelled: Cancelled) -> tuple
 
 
 def _document(contents: Contents, sections: list[str], data: dict[str, Any]) -> str:
-    script = resource("report", "report.js").read_text(encoding="utf-8")
-    style = resource("report", "report.css").read_text(encoding="utf-8") + timeline_style()
-    policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
-        "base-uri 'none'; form-action 'none'"
+    return document(
+        contents.title,
+        sections,
+        resource("report", "report.css").read_text(encoding="utf-8") + timeline_style(),
+        generator=f", report {VERSION}",
+        head=_head(contents),
+        kind="several" if len(contents.profiles) > 1 else "",
+        data=embedded_json(NAME, data),
+        script=resource("report", "report.js").read_text(encoding="utf-8"),
     )
-    title = text(contents.title)
-    body = "\n".join(sections)
-    several = ' class="several"' if len(contents.profiles) > 1 else ""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="generator" content="Opscope {html.escape(__version__)}, report {VERSION}">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} · Opscope</title>
-<style>{style}</style>
-</head>
-<body{several}>
-<header>
-<h1>{title}</h1>
-{_head(contents)}
-<nav aria-label="Sections"><ul>{_links(sections)}</ul></nav>
-</header>
-<main>
-{body}
-</main>
-{embedded_json(NAME, data)}
-<script>{script}</script>
-</body>
-</html>
-"""
-
-
-def _hash(content: str) -> str:
-    digest = hashlib.sha256(content.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _head(contents: Contents) -> str:
@@ -172,12 +140,3 @@ def _head(contents: Contents) -> str:
     shown = ", ".join(text(name) for name in names[:6])
     more = f" and {len(names) - 6} more" if len(names) > 6 else ""
     return f"<p><small>{shown}{more}</small></p>"
-
-
-def _links(sections: list[str]) -> str:
-    found = []
-    for one in sections:
-        name = one.split('id="', 1)[1].split('"', 1)[0]
-        title = one.split(f'<h2 id="{name}-title">', 1)[1].split("</h2>", 1)[0]
-        found.append(f'<li><a href="#{name}">{title}</a></li>')
-    return "".join(found)

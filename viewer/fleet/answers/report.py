@@ -5,9 +5,6 @@ It needs nothing else, and has no script. Names in it are escaped, as in the rep
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +13,6 @@ from itertools import groupby
 from math import expm1
 from typing import TYPE_CHECKING
 
-from viewer import __version__
 from viewer.analysis.comparison.comparison import Compared
 from viewer.codecs.atomic_file import replacing
 from viewer.fleet.answers.arms import lake_profiles
@@ -27,6 +23,7 @@ from viewer.fleet.answers.trends import DeviceNoise, Trend, device_noise, last_b
 from viewer.fleet.lake import Lake
 from viewer.fleet.query import with_connection
 from viewer.fleet.unit_outcome import FAILED, REFUSED
+from viewer.html_report.document import document
 from viewer.html_report.html import (
     Cell,
     Row,
@@ -90,8 +87,6 @@ def fleet_page(lake: Lake, title: str = "") -> str:
     style = "".join(
         resource("report", name).read_text(encoding="utf-8") for name in ("report.css", "fleet.css")
     )
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     sections = [
         _summary(contents),
         _changes(contents.groups),
@@ -99,38 +94,7 @@ def fleet_page(lake: Lake, title: str = "") -> str:
         _noise(contents.noise),
         _problems(contents),
     ]
-    links = "".join(
-        f'<li><a href="#{name}">{heading}</a></li>'
-        for name, heading, content in zip(
-            ("summary", "changes", "trends", "noise", "problems"),
-            ("Summary", "Changes", "Trends", "Noise", "Problems"),
-            sections,
-            strict=True,
-        )
-        if content
-    )
-    body = "\n".join(one for one in sections if one)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="generator" content="Opscope {html.escape(__version__)}">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{text(shown)} · Opscope</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>{text(shown)}</h1>
-<nav aria-label="Sections"><ul>{links}</ul></nav>
-</header>
-<main>
-{body}
-</main>
-</body>
-</html>
-"""
+    return document(shown, [one for one in sections if one], style)
 
 
 def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
