@@ -131,10 +131,10 @@ _NO_PROFILE = "It contains no profile: open the ETDump and the ETRecord of the m
 # A debug buffer has no header: its tensors are found through the debug events of the ETDump.
 _BUFFER_SUFFIX = ".bin"
 # Of an .npz file, which numpy.savez writes.
-_ARRAY_MEMBER = b".npy"
+ARRAY_MEMBER = b".npy"
 _AS_REFERENCE = "It is a reference for logged values: open it together with their ETDump"
 # The first members of a model that torch.export.save wrote, as they stand in the ZIP archive.
-_PT2_MEMBERS = (b"archive_format", b"serialized_exported_program.json")
+PT2_MEMBERS = (b"archive_format", b"serialized_exported_program.json")
 # Files that users open by mistake, recognized by their first bytes: what it is, and what to open
 # instead.
 _STRANGERS: tuple[tuple[int, bytes, str, str], ...] = (
@@ -179,11 +179,11 @@ def choose(head: bytes, path: str) -> Format:
     for candidate in formats():
         if candidate.sniff(head):
             return candidate
-    if head.startswith(b"PK\x03\x04") and any(member in head for member in _PT2_MEMBERS):
+    if head.startswith(b"PK\x03\x04") and any(member in head for member in PT2_MEMBERS):
         raise UnreadableFile(
             path, "this is a model that torch.export saved (.pt2)", remedy=_NO_PROFILE
         )
-    if head.startswith(b"PK\x03\x04") and _ARRAY_MEMBER in head:
+    if head.startswith(b"PK\x03\x04") and ARRAY_MEMBER in head:
         raise UnreadableFile(path, "this is an .npz file of arrays", remedy=_AS_REFERENCE)
     for offset, magic, what, remedy in _STRANGERS:
         if head[offset : offset + len(magic)] == magic:

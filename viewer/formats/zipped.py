@@ -17,14 +17,21 @@ from typing import cast
 
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
-from viewer.formats import HEAD_SIZE, PLAIN_CSV, Format, choose, format_of
+from viewer.formats import (
+    ARRAY_MEMBER,
+    HEAD_SIZE,
+    PLAIN_CSV,
+    PT2_MEMBERS,
+    Format,
+    choose,
+    format_of,
+)
 from viewer.formats.executorch.etrecord.archive import DAMAGED
 from viewer.formats.folders import is_meant
 from viewer.formats.table.stated_columns import ColumnsNeeded
 from viewer.model.trace import Trace
 
 _MAGIC, _EMPTY = b"PK\x03\x04", b"PK\x05\x06"
-_OTHERS = (b".npy", b"archive_format", b"serialized_exported_program.json")
 _MOST_MEMBERS = 10_000
 _MOST_LOOKED_AT = 200
 _MOST_NAMED = 4
@@ -36,7 +43,9 @@ _ODD = re.compile(r"[^\w.+ -]")
 
 def sniff(head: bytes) -> bool:
     """Whether it is a ZIP archive that no other message is about."""
-    return head.startswith((_MAGIC, _EMPTY)) and not any(other in head for other in _OTHERS)
+    return head.startswith((_MAGIC, _EMPTY)) and not any(
+        member in head for member in (*PT2_MEMBERS, ARRAY_MEMBER)
+    )
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -58,10 +67,13 @@ def _read(path: str, archive: zipfile.ZipFile, progress: Progress, cancelled: Ca
         raise UnreadableFile(path, f"this is a ZIP archive of {len(members):,} files")
     found = _profiles(archive, members, cancelled)
     if not found:
+        where = "in it"
+        if len(members) > _MOST_LOOKED_AT:
+            where = f"among its first {_MOST_LOOKED_AT} files"
         raise UnreadableFile(
             path,
             f"this is a ZIP archive with {_named(members)}: not an ETRecord, "
-            "and no profile is in it",
+            f"and no profile is {where}",
             remedy="Open the file that generate_etrecord or ETRecord.save wrote, or zip a profile",
         )
     if len(found) > 1:

@@ -99,7 +99,7 @@ ALL_UNITS = OverviewForm(
 
 @dataclass(frozen=True, slots=True)
 class TorqOverview:
-    """The times of one file in ns, and the start of its first slice.
+    """The times of one file in its unit, and the start of its first slice.
 
     A key that is not in `times` is drawn with zero length and without a share, and is not printed.
     unit: what numbers in names count, where the form does not state it; the originals had none.

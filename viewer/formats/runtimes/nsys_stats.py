@@ -86,7 +86,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 def _report(cells: Sequence[str]) -> _Report | None:
     """The report that a row is the header of, None if it is none."""
-    if len(cells) < 4:
+    if len(cells) < 4 or not any(name in cells for name in _NAMES):
         return None
     names, units = [], []
     for cell in cells:
@@ -94,8 +94,6 @@ def _report(cells: Sequence[str]) -> _Report | None:
         names.append(found[1] if found else cell)
         units.append(_NS[found[2].removesuffix("ec")] if found else 0)
     timed = {name for name, unit in zip(names, units, strict=True) if unit}
-    if not set(names).intersection(_NAMES):
-        return None
     if timed >= {"Start", "Duration"} and _TRACE_MARKS.intersection(names):
         return _Report(names, units, cells, True)
     if "Total Time" in timed and set(names).intersection(_COUNTS):

@@ -11,17 +11,17 @@ import numpy as np
 
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
-from viewer.formats.text_rows import chunks_of_lines, decoded
+from viewer.formats.text_rows import DistinctTexts, argument_column, chunks_of_lines, decoded
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Column
 
-NS_PER_UNIT = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 NO_TIME = "row without a usable time: left out"
 # Bytes of a row at the peak: its cells as texts, and its arguments. Not measured.
 _ROW_MEMORY = 600
-_NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{0,18})?(?:[eE][+-]?[0-9]{1,2})?")
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
-_DECIMAL = re.compile(r"-?[0-9]{1,18}\.[0-9]{1,18}(?:[eE][+-]?[0-9]{1,2})?")
+# Commas separate thousands only. A decimal comma is no time: 1,5 must not become 15.
+_NUMBER = re.compile(
+    r"(?:[0-9]{1,18}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,5})(?:\.[0-9]{0,18})?(?:[eE][+-]?[0-9]{1,2})?"
+)
 _MOST_NS = 1 << 61
 
 
@@ -80,10 +80,9 @@ def lines_of_head(head: bytes) -> Sequence[str]:
 
 def amount(text: str) -> Fraction | None:
     """A number of at least 0, exactly as written; None if it is none, or too large for a time."""
-    text = text.replace(",", "")
     if not _NUMBER.fullmatch(text):
         return None
-    value = Fraction(text)
+    value = Fraction(text.replace(",", ""))
     return value if value < _MOST_NS else None
 
 
@@ -101,17 +100,7 @@ def columns_of(arguments: Mapping[str, Mapping[int, str]], count: int) -> dict[s
 
 
 def _column(found: Mapping[int, str], count: int) -> Column:
-    texts = found.values()
-    number: type[int] | type[float] | None = None
-    if all(map(_WHOLE.fullmatch, texts)):
-        number = int
-    elif all(_WHOLE.fullmatch(text) or _DECIMAL.fullmatch(text) for text in texts):
-        number = float
-    if number is None:
-        return Column.of_texts([found.get(i) for i in range(count)])
-    at = np.fromiter(found, np.int64, len(found))
-    values = np.zeros(count, np.int64 if number is int else np.float64)
-    values[at] = [number(text) for text in texts]
-    valid = np.zeros(count, np.bool_)
-    valid[at] = True
-    return Column(values, None if valid.all() else valid)
+    known = DistinctTexts({"": 0})
+    codes = np.zeros(count, np.uint32)
+    codes[np.fromiter(found, np.int64, len(found))] = known.codes(list(found.values()))
+    return argument_column(codes, tuple(known))

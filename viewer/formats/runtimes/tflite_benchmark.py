@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.runtimes.placed import PlacedBars
-from viewer.formats.runtimes.rows import NO_TIME, NS_PER_UNIT, lines_of, ticks_of
+from viewer.formats.runtimes.rows import NO_TIME, lines_of, ticks_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Trace
 
@@ -48,7 +48,7 @@ _KNOWN = {
 }  # fmt: skip
 _PARTS = {"Benchmark Initialization": "initialization", "Regular Benchmark Runs": "regular runs"}
 _STARTED = re.compile(rb"\A\s*(?:INFO: )?STARTING!\s")
-_MS = NS_PER_UNIT["ms"]
+_MS = 10**6  # ns
 _MOST_CELL = 4096
 
 

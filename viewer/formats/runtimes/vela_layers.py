@@ -50,7 +50,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         elif row[0].startswith(_TITLE):
             title = row[0].removeprefix(_TITLE)
         elif header and len(row) == len(header):
-            cells = dict(zip(reversed(header), reversed(row), strict=True))
+            cells = dict(zip(header, row, strict=True))
             length = ticks_of(cells[_CYCLES], 1)
             if length is None:
                 builder.problem(NO_TIME, 1, f"line {line}")

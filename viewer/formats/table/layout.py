@@ -125,9 +125,11 @@ def _with(
     """
     if separator in "\"'\r\n# ":
         return None
-    records = list(_records(lines, separator))
-    if not records or len(records[0][0]) < 2:
-        return None
+    found = _records(lines, separator)
+    first = next(found, None)
+    if first is None or len(first[0]) < 2:
+        return None  # most texts of other kinds, for each of the separators
+    records = [first, *found]
     names, first_line, last_line = records[0]
     header = "".join(lines[first_line:last_line]).strip("\r\n")
     rows = [record for record in records[1:] if not record[0][0].lstrip().startswith(COMMENT)]

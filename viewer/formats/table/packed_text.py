@@ -117,11 +117,6 @@ class TextLines:
         return self._source.ratio
 
     @property
-    def unpacked(self) -> int:
-        """Bytes that were unpacked."""
-        return self._source.unpacked
-
-    @property
     def size(self) -> int:
         """The size of the file in bytes."""
         return self._source.size

@@ -11,6 +11,7 @@ what they mean in a profile CSV.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Generator, Sequence
 from contextlib import closing
@@ -170,7 +171,6 @@ class _Rows:
         self.slices = SliceRows(
             self.builder,
             ["process", "thread", *(name for name in self._at if name not in PLACE), "name"],
-            self.size,
             is_own=is_own,
             is_changed=is_changed,
         )
@@ -219,8 +219,7 @@ class _Rows:
         if self._unclear < 0 and unclear.any():
             self._unclear = self.slices.rows + int(np.argmax(unclear))
         keep = slice(None) if usable.all() else np.flatnonzero(usable)
-        expected = int((self.slices.rows + block.rows) / max(share, 1e-6) * 1.02)
-        expected = min(expected, 100 * (self.slices.rows + block.rows))
+        expected = self.slices.expected(block.rows, share)
         for columns, cells in ((self._start, start), (self._last, last)):
             columns[0].add(cells.ns[keep], expected)
             columns[1].add(cells.ps[keep], expected)
@@ -333,20 +332,20 @@ def row_at(path: str, layout: Layout, row: int) -> tuple[int, str]:
     """
     if row > _FARTHEST_ROW:
         return 0, ""
-    number, seen, quotes, first = 0, -1, 0, 0
+    seen, quotes = -1, 0
     with TextLines(path) as file:
-        for number in range(1, 1 << 62):
+        for number in itertools.count(1):
             line = file.readline(_HEADER_LIMIT)
             if not line:
                 break
             if number <= layout.lines or (not quotes % 2 and not line.strip(b" \t\r\n")):
                 continue
             if not quotes % 2:
-                seen, first = seen + 1, number
+                seen += 1
+                if seen == row:
+                    return number, line.decode("utf-8", "replace").strip()
             quotes += line.count(b'"')
-            if seen == row:
-                return first, line.decode("utf-8", "replace").strip()
-    return number, ""
+    return 0, ""
 
 
 def _nulls(texts: TextColumn) -> TextColumn:

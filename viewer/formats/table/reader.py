@@ -138,7 +138,7 @@ class _Rows:
         texts = [n for n in names if n and n not in skipped and n not in _TIMES]
         self._at = {name: names.index(name) for name in texts}
         is_own = own_tables.is_own(names)
-        self._slices = SliceRows(self.builder, texts, size, is_own=is_own, is_changed=is_changed)
+        self._slices = SliceRows(self.builder, texts, is_own=is_own, is_changed=is_changed)
         self.shape = Shape(
             separator, len(names), tuple(map(names.index, _TIMES)), tuple(self._at.values())
         )
@@ -155,7 +155,7 @@ class _Rows:
         self._count("row with more cells than the header", block.surplus)
         self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus, block)
         keep = slice(None) if usable.all() else np.flatnonzero(usable)
-        expected = self._slices.expected(block.rows, at)
+        expected = self._slices.expected(block.rows, at / max(self._size, at))
         self._times["start"].add(start[keep], expected)
         self._times["end"].add(start[keep] + length[keep], expected)
         texts = {name: block.texts[column] for name, column in self._at.items()}

@@ -14,7 +14,6 @@ else is in columns of texts, by these names:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -24,7 +23,14 @@ from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, ReadCancelled
 from viewer.formats.table import own_tables
 from viewer.formats.table.stated_levels import levels_of, preorder
-from viewer.formats.text_rows import DistinctTexts, GrowingColumn, TextColumn, numbers_of
+from viewer.formats.text_rows import (
+    WHOLE,
+    DistinctTexts,
+    GrowingColumn,
+    TextColumn,
+    argument_column,
+    numbers_of,
+)
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
 from viewer.model.names.executorch import (
@@ -37,7 +43,7 @@ from viewer.model.names.executorch import (
     is_library_kernel,
 )
 from viewer.model.names.profilers import PROFILER_STEP
-from viewer.model.trace import UNATTRIBUTED, Column, KeyKind, RunKind, Trace
+from viewer.model.trace import UNATTRIBUTED, KeyKind, RunKind, Trace
 
 # Columns that are no arguments.
 PLACE = ("process", "thread", "name", "start_ns", "dur_ns")
@@ -48,11 +54,6 @@ DERIVED = "derived"
 # five texts in quotes, 371 with 13 texts; 818 with four texts, two of which every row has of its
 # own (1 M rows each).
 _ROW_MEMORY, _CELL_MEMORY, _TEXT_MEMORY = 70, 22, 250
-_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
-# 15 digits are exact in float64; longer numbers and leading zeros are identifiers, not amounts.
-_DECIMAL = re.compile(
-    r"[+-]?(?:(?:0|[1-9][0-9]{0,14})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
-)
 RUN_SCOPES = {LOAD: RunKind.LOAD, EXECUTE: RunKind.INFERENCE}
 _CALLS = {
     DELEGATE_CALL: KeyKind.DELEGATE_CALL,
@@ -67,30 +68,29 @@ class SliceRows:
         self,
         builder: TraceBuilder,
         columns: Sequence[str],
-        size: int,
         *,
         is_own: bool = False,
         is_changed: bool = False,
     ) -> None:
         """Start with no rows.
 
-        columns: the names of the text columns. size: of the file in bytes. is_own, is_changed: see
-        `own_tables`.
+        columns: the names of the text columns. is_own, is_changed: see `own_tables`.
         """
         self.builder = builder
         self.rows = 0  # read so far
-        self._size = size
         self._is_own, self._is_changed = is_own, is_changed
         self._tables: dict[str, DistinctTexts] = {name: DistinctTexts({"": 0}) for name in columns}
         self._codes = {name: GrowingColumn(np.uint32) for name in columns}
         self._rows = GrowingColumn(np.uint32)
 
-    def expected(self, count: int, at: int) -> int:
-        """Estimate how many rows the file has, from the `count` after those before position `at`.
+    def expected(self, count: int, share: float) -> int:
+        """Estimate how many rows the file has, from those read and the `count` next ones.
 
-        Two percent more than the rows so far suggest, because rows with later times are longer.
+        share: of the file, with them. Two percent more than they suggest, because rows with later
+        times are longer.
         """
-        return (self.rows + count) * self._size * 51 // (50 * max(at, 1))
+        rows = self.rows + count
+        return min(int(rows / max(share, 1e-6) * 1.02), 100 * rows)
 
     def add(
         self, texts: Mapping[str, TextColumn], keep: Ints | slice, count: int, expected: int
@@ -140,7 +140,7 @@ class SliceRows:
         self._runs(track, start, end, codes, strings)
         own = {own_tables.INFERENCE, own_tables.TIMING} if self._is_own else set()
         columns = {
-            column: _argument(codes[column], strings[column])
+            column: argument_column(codes[column], strings[column])
             for column in strings
             if column not in (*PLACE, *IDENTITY, "depth", DERIVED, *own)
             and (len(strings[column]) > 1 or not self._is_own)
@@ -275,7 +275,7 @@ class SliceRows:
         self, name: str, method: str, instruction_id: str, identifier: str, derived: bool
     ) -> int:
         instruction = -1
-        if _WHOLE.fullmatch(instruction_id):
+        if WHOLE.fullmatch(instruction_id):
             instruction = max(-1, int(instruction_id))
         elif instruction_id:
             self.builder.problem("instruction_id that is not a number", 1, repr(instruction_id))
@@ -296,17 +296,3 @@ class SliceRows:
             instruction=instruction,
             identifier=identifier or None,
         )
-
-
-def _argument(codes: Codes, strings: Sequence[str]) -> Column:
-    """An argument column: int64 or float64 if all texts are numbers, else text; "" is null."""
-    present = codes != 0
-    valid = None if present.all() else present
-    texts = strings[1:]
-    if texts and all(map(_WHOLE.fullmatch, texts)):
-        return Column(np.array([0, *map(int, texts)], np.int64)[codes], valid)
-    if texts and all(map(_DECIMAL.fullmatch, texts)):
-        numbers = np.array([0.0, *map(float, texts)])
-        if np.isfinite(numbers).all():
-            return Column(numbers[codes], valid)
-    return Column.of_codes(codes, strings, valid)

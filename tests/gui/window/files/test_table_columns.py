@@ -64,6 +64,20 @@ def test_two_tables_with_the_same_header_ask_once(controller, qtbot, table, tmp_
     assert controller.opener.columns.dialog is None
 
 
+def test_one_answer_is_for_all_that_wait_with_this_header(controller, qtbot, table, tmp_path):
+    paths = [table]
+    for name in ("second.csv", "third.csv", "fourth.csv"):
+        paths.append(tmp_path / name)
+        paths[-1].write_text(TEXT)
+    dialog = asked(qtbot, controller, *paths)
+    box = dialog.boxes["unit"]
+    box.setCurrentIndex(box.findData("us"))
+    QTest.mouseClick(dialog.open_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(controller.session.traces) == len(paths))
+    assert controller.opener.columns.dialog is None
+    assert set(ends(controller)) == {8000}
+
+
 def test_without_an_answer_the_message_offers_to_choose_again(controller, qtbot, table):
     dialog = asked(qtbot, controller, table)
     QTest.keyClick(dialog, Qt.Key.Key_Escape)

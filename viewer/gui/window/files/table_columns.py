@@ -89,10 +89,11 @@ class TableColumns(QObject):
         self._next()
 
     def _next(self) -> None:
-        """The next question; it may have been answered for another file with the same header."""
-        if self._waiting:
-            self.answer(*self._waiting.popleft())
-        self._show_next()
+        """Answer waiting questions as remembered for their header, and ask the first other one."""
+        waiting, self._waiting = self._waiting, deque()
+        for path, question, message in waiting:
+            # Without a message, the user wants to change the columns of a file that is open.
+            (self.answer if message else self.ask)(path, question, message)
 
 
 def _question(given: tuple[str, str]) -> tuple[str, Question]:
