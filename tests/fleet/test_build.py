@@ -144,6 +144,10 @@ def test_a_profile_that_does_not_fit_the_memory_is_refused_alone(copied, tmp_pat
     (refused,) = [one for one in told if one and one.source.endswith("large.csv")]
     assert refused.state == REFUSED
     assert "of memory" in refused.reason
+    # The ETRecord did not fit either. When it does, it is read.
+    monkeypatch.setattr(BUDGET, "_limit", None)
+    built(tmp_path / "later", copied)
+    assert rows(tmp_path / "later")["operators"]
 
 
 def test_a_lost_file_is_written_again(fleet, expected, tmp_path, small_batches):

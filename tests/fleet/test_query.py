@@ -46,5 +46,5 @@ def test_what_is_no_query_is_an_error_of_one_line(lake, sql):
 
 
 def test_a_folder_that_is_no_lake(tmp_path):
-    with pytest.raises(UnusableLake, match="this is no lake"):
+    with pytest.raises(UnusableLake, match="this is not a lake"):
         Lake(str(tmp_path))

@@ -82,6 +82,17 @@ def test_without_a_record_rows_are_calls_as_in_a_comparison():
     assert len(set(rows["id"])) == len(times.parts)
 
 
+def test_events_inside_delegate_calls_do_not_count_twice():
+    made = rows_of(PROFILES["delegate"][0])
+    rows, inferences = made.of("inference_operators"), made.of("inferences")
+    long = dict(zip(inferences["inference"], inferences["dur_ns"], strict=True))
+    (session,) = made.sessions
+    assert any(part.id.event for times in session.methods for part in times.parts)
+    for number in set(rows["inference"]):
+        own = [ns for n, ns in zip(rows["inference"], rows["own_ns"], strict=True) if n == number]
+        assert 0 < sum(own) <= long[number]
+
+
 def test_a_plain_table_has_names():
     rows = rows_of(DATA / "table_csv/two_threads.csv").of("inference_operators")
     assert set(rows["level"]) == {"names"}

@@ -17,7 +17,7 @@
     opscope report FILES... -o OUT.html     one HTML file to send; with --markdown, for tickets
     opscope inspect --etdump_path DUMP ...  time per event, as in ExecuTorch's Inspector
     opscope screenshot FILES... -o OUT.png  the real window as an image, without a display
-    opscope fleet build SOURCE... -o LAKE   many profiles as Parquet tables; status, query, compact
+    opscope fleet build SOURCE... -o LAKE   many profiles as tables; query, compare, report ...
     opscope mcp FILES...                    the files for an assistant (Model Context Protocol)
 
 Exit code 0 for success; 1 if an input could not be read or nothing could be written (one line each

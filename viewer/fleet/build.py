@@ -45,7 +45,7 @@ class BuildOptions:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a build is. states: the number of profiles by state. size: bytes of those read."""
+    """How far a build is. states: the number of profiles by state. size: bytes of those ended."""
 
     total: int = 0
     others: int = 0

@@ -22,7 +22,7 @@ from viewer.export.tables.parquet import storable
 from viewer.fleet.remote import read_small
 
 NAMES = ("device", "build", "model")
-MOST_BYTES, MOST_TAGS, MOST_LENGTH, MOST_DEPTH = 65_536, 64, 256, 20
+MOST_BYTES, MOST_TAGS, MOST_LENGTH = 65_536, 64, 256
 _FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,63})\}")
 _IGNORED = "name"
 

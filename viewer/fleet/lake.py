@@ -48,7 +48,7 @@ class Lake:
         self._manifest = os.path.join(self.path, FOLDER)
         if not os.path.isdir(self._manifest):
             raise UnusableLake(
-                f"{path}: this is no lake; `opscope fleet build SOURCE -o {path}` makes one"
+                f"{path}: this is not a lake; `opscope fleet build SOURCE -o {path}` makes one"
             )
         self._reader = ManifestReader(self._manifest)
 

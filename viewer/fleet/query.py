@@ -30,9 +30,8 @@ class WrongQuery(Exception):
     """DuckDB does not accept a query, or a query is not allowed; the message is its own."""
 
 
-def files_of(lake: Lake, table: str) -> list[str]:
-    """Return the paths of the files that hold the rows of a table now. Raises UnusableLake."""
-    lake.read()
+def _files_of(lake: Lake, table: str) -> list[str]:
+    """The paths of the files with the rows of a table, as of the last `read`."""
     found = [lake.place(file) for file in lake.manifest.live_files(table)]
     return [path for path in found if path is not None]
 
@@ -49,13 +48,14 @@ def connect(lake: Lake) -> duckdb.DuckDBPyConnection:
         raise NoDuckDB(HOW_TO_INSTALL) from error
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")
+    # Read once, so that all tables are of one moment.
     outdated = sorted(lake.read().outdated)
     connection.execute("CREATE TABLE opscope_outdated (key VARCHAR)")
     if outdated:
         connection.execute("INSERT INTO opscope_outdated SELECT unnest(?)", [outdated])
     try:
         for table in TABLES.values():
-            connection.execute(_view(table, files_of(lake, table.name), bool(outdated)))
+            connection.execute(_view(table, _files_of(lake, table.name), bool(outdated)))
     except duckdb.IOException as error:
         raise UnusableLake(f"{lake.path}: a file cannot be read ({error})") from error
     connection.execute(f"SET allowed_directories = [{_quoted(lake.path)}]")

@@ -177,9 +177,10 @@ class ProfileRows:
         }
 
     def _by_parts(self, session: Session, times: MethodTimes, level: str) -> dict[str, list[Any]]:
-        """The rows of instructions and delegate events, or of names, without operators."""
-        ran = np.isfinite(times.ticks)
-        run, part = np.nonzero(ran)
+        """The rows of instructions, or of names, without operators."""
+        # Events inside delegate calls are part of the calls: with both, times would count twice.
+        is_call = np.array([one.id.event is None for one in times.parts], np.bool_)
+        run, part = np.nonzero(np.isfinite(times.ticks) & is_call)
         ns = _floor_ns(times.ticks[run, part], self.rate.ns_per_tick)
         grain = times.grain * times.calls * session.ns_per_tick
         number = {id(one): i for i, one in enumerate(session.runs)}
@@ -279,7 +280,7 @@ class ProfileRows:
 
     @cached_property
     def _backends(self) -> list[str | None]:
-        """Per set of operators, the only delegate that runs it."""
+        """Per set of operators, the delegates that run it; None without any."""
         table, keys = self.table, self.trace.keys
         delegated = np.isin(keys.kind, (KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT))
         found: list[set[str]] = [set() for _ in table.sets]
@@ -287,7 +288,7 @@ class ProfileRows:
             backend = table.links[key].backend
             if backend:
                 found[int(table.set_of_key[key])].add(backend)
-        return [next(iter(own)) if len(own) == 1 else None for own in found]
+        return [AND.join(sorted(own)) or None for own in found]
 
     def _quality_of_sets(self, slices: Ints) -> tuple[Bools, Floats]:
         """Per set of operators, whether all its times are measured, and their grain in ns."""
@@ -311,12 +312,7 @@ def _floor_ns(ticks: Floats, ns_per_tick: Fraction) -> Ints:
 
 
 def _part_id(part: PartId) -> str:
-    if part.group:
-        return AND.join(part.group)
-    if part.event is None:
-        return f"instruction {part.instruction}"
-    name, number = part.event
-    return f"instruction {part.instruction}: {name} #{number}"
+    return AND.join(part.group) if part.group else f"instruction {part.instruction}"
 
 
 def problem_rows(problems: Sequence[tuple[str, str, Problem]]) -> Rows:

@@ -47,14 +47,9 @@ class LakeTable:
         """The number of its schema: that of the column that was added last."""
         return max(column.since for column in self.columns)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its columns."""
-        return tuple(column.name for column in self.columns)
-
-    def folder(self, schema: int | None = None) -> str:
+    def folder(self) -> str:
         """The folder of its files in a lake: "table=operators/schema=1"."""
-        return f"table={self.name}/schema={self.schema if schema is None else schema}"
+        return f"table={self.name}/schema={self.schema}"
 
     def arrow(self) -> pa.Schema:
         """The schema of its files, with the number and the version of Opscope as metadata.
@@ -117,7 +112,7 @@ OPERATORS = LakeTable(
 INFERENCE_OPERATORS = LakeTable(
     "inference_operators",
     "a set of operators in one inference: their times add up, also over own and shared. A profile "
-    "without linked operators has its instructions and delegate events, or its names. Only "
+    "without linked operators has its instructions, or its names. Only "
     "inferences that finished and do not warm up, and only what took time in them",
     (
         *KEYS,
@@ -132,12 +127,17 @@ INFERENCE_OPERATORS = LakeTable(
         LakeColumn("type", TEXT, 'Calls in the source of the model, joined by " + "'),
         LakeColumn("module", TEXT, 'Paths of modules, joined by " + "'),
         LakeColumn("source", TEXT, '"file:line", joined by "; "'),
-        LakeColumn("backend", TEXT, "Delegate that ran it; null if none did, or for several"),
+        LakeColumn("backend", TEXT, 'Delegates that ran it, joined by " + "; null if none did'),
         LakeColumn("operators", INT, "Number of operators: more than 1 if they share the time"),
         LakeColumn("own_ns", INT, "Time of one operator, call or name alone, else 0", "ns"),
         LakeColumn("shared_ns", INT, "Time that several operators share, else 0", "ns"),
         LakeColumn("calls", INT, "Number of slices; kernels inside calls are not counted"),
-        LakeColumn("grain_ns", FLOAT, "By how much times differ at least: all calls", "ns"),
+        LakeColumn(
+            "grain_ns",
+            FLOAT,
+            "Resolution of the clock, times the calls: smaller differences are not measured",
+            "ns",
+        ),
         LakeColumn("measured", BOOL, "Whether all of the time was measured, and not estimated"),
         LakeColumn("clock", TEXT, '"ns", or "cycle" if the rate of the clock is assumed'),
     ),

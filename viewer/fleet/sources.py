@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from viewer.codecs.atomic_file import is_same_file
@@ -219,8 +219,3 @@ def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[
     for path, below in inside:
         if leave_out is None or not is_same_file(path, leave_out):
             yield from _files_below(path, below, leave_out)
-
-
-def total_size(files: Iterable[FoundFile]) -> int:
-    """The bytes of some files."""
-    return sum(file.size for file in files)

@@ -1,7 +1,7 @@
 """The unit of work: one profile with its records becomes rows of the chosen tables.
 
 Its key is the SHA-256 of what the rows depend on: the profile, its records, where it was recorded,
-the numbers of the schemas and the options. Equal keys have equal rows.
+and the numbers of the schemas. Equal keys have equal rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from viewer.workspace.workspace import Workspace
 
 _KEPT_BYTES = 64 << 20  # of records, by the sizes of their files
 _MOST_DIGESTS = 100_000
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def _made(unit: Unit, options: Options) -> tuple[str, dict[str, KeyedRows]]:
             return key, {}
         trace = open_file(path)
         if not isinstance(trace, Trace):
-            raise UnreadableFile(profile.file.path, "this is no profile: it has no times")
+            raise UnreadableFile(profile.file.path, "this is not a profile: it has no times")
         if path != profile.file.path:
             trace = replace(trace, path=profile.file.path)
         space = copy.copy(records.workspace)
@@ -170,11 +169,8 @@ def _local(file: FoundFile) -> Iterator[str]:
 
 
 def _sha256(path: str) -> str:
-    found = hashlib.sha256()
     with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # -- records ---------------------------------------------------------------------------------------
@@ -196,12 +192,16 @@ class _Records:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What files of some names and contents are: read once, wherever copies of them are."""
+    """What files of some names and contents are: read once, wherever copies of them are.
+
+    is_lasting: whether another attempt would read the same. Memory may be short for a moment.
+    """
 
     workspace: Workspace
     paths: tuple[str, ...]
     unreadable: tuple[tuple[int, str], ...]
     size: int
+    is_lasting: bool
 
 
 _digests: dict[FoundFile, str] = {}
@@ -219,12 +219,12 @@ def _records(files: tuple[FoundFile, ...]) -> _Records:
                 with _local(file) as path:
                     _digests[file] = _sha256(path)
         key = tuple((file.name, _digests[file]) for file in files)
-        if key not in _cache:
-            _cache[key] = _read_records(files)
+        read = _cache.get(key) or _read_records(files)
+        if read.is_lasting:
+            _cache[key] = read
+            _cache.move_to_end(key)
             while len(_cache) > 1 and sum(one.size for one in _cache.values()) > _KEPT_BYTES:
                 _cache.popitem(last=False)
-        _cache.move_to_end(key)
-        read = _cache[key]
     own = [file.path for file in files]
     return _Records(
         read.workspace,
@@ -237,6 +237,7 @@ def _records(files: tuple[FoundFile, ...]) -> _Records:
 def _read_records(files: tuple[FoundFile, ...]) -> _Read:
     space = Workspace()
     unreadable: list[tuple[int, str]] = []
+    is_lasting = True
     for number, file in enumerate(files):
         try:
             with _local(file) as path:
@@ -246,7 +247,8 @@ def _read_records(files: tuple[FoundFile, ...]) -> _Read:
             else:
                 space.add(item if path == file.path else replace(item, path=file.path))
         except (UnreadableFile, OSError) as error:
+            is_lasting &= not isinstance(error, FileTooLarge | OSError)
             # Without the folder, which is that of the copy that was read.
             unreadable.append((number, str(error).replace(file.path, file.name)))
     size = sum(file.size for file in files)
-    return _Read(space, tuple(file.path for file in files), tuple(unreadable), size)
+    return _Read(space, tuple(file.path for file in files), tuple(unreadable), size, is_lasting)

@@ -79,13 +79,14 @@ def sentence(comparison: Comparison) -> str:
     return sentence_of(comparison.inference, files=files)
 
 
-def sentence_of(one: Compared, *, files: bool = False) -> str:
-    """Return the same of the figures of an inference. files: whether it is of whole files."""
+def sentence_of(one: Compared, *, files: bool = False, has_clock_option: bool = True) -> str:
+    """Return the same of the figures of an inference.
+
+    files: whether it is of whole files. has_clock_option: whether the command has --clock.
+    """
     if one.doubt is Doubt.DIFFERENT_CLOCKS:
-        return (
-            "A and B have different clocks, so their times cannot be compared. --clock sets the "
-            "rate of cycles."
-        )
+        remedy = " --clock sets the rate of cycles." if has_clock_option else ""
+        return f"A and B have different clocks, so their times cannot be compared.{remedy}"
     if one.a_ns is None or one.b_ns is None:
         return "There is no inference in both arms to compare."
     if one.change is None:

@@ -29,7 +29,7 @@ def test_an_arm_is_written_as_conditions():
 @pytest.mark.parametrize("text", ["", "1", "build", "build=", "color=red", "tag.=1",
                                   "build=1,build=2"])  # fmt: skip
 def test_anything_else_is_an_error_that_names_the_form(text):
-    with pytest.raises(ValueError, match="is no arm"):
+    with pytest.raises(ValueError, match="is not an arm"):
         parse_arm(text)
 
 

@@ -4,12 +4,15 @@ import shutil
 
 import pytest
 
+from tests.builders.fleet_dumps import RECORDED
 from tests.builders.lakes import built
 from tests.builders.stretched_dumps import write_stretched
 from tests.fleet.answers.conftest import SOURCE
+from tests.paths import DATA
 from viewer.analysis.comparison.comparison import Comparison, Verdict
-from viewer.fleet.answers.arms import parse_arm
+from viewer.fleet.answers.arms import WrongArms, parse_arm
 from viewer.fleet.answers.comparison import compare_lake
+from viewer.fleet.answers.report import fleet_page
 from viewer.fleet.lake import Lake
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.workspace import Workspace
@@ -100,3 +103,21 @@ def test_other_levels_have_the_figures_of_opscope_compare(builds, lake_of_builds
     for label, figures in ours.items():
         assert figures == pytest.approx(theirs[label], rel=0.025), label
     assert sides(own.inference) == pytest.approx(sides(expected.inference), abs=1)
+
+
+def test_profiles_of_different_programs_are_not_one_arm(tmp_path):
+    for build in ("1", "2"):
+        for model, (dump, record) in enumerate(RECORDED[:2]):
+            place = tmp_path / "fleet" / build / str(model)
+            place.mkdir(parents=True)
+            data = (DATA / "etdump" / f"{dump}.etdp").read_bytes()
+            (place / "run.etdp").write_bytes(data + build.encode())
+            shutil.copy(DATA / "etrecord" / f"{record}.etrecord", place)
+    lake = Lake.create(str(tmp_path / "lake"))
+    built(tmp_path / "lake", tmp_path / "fleet", pattern="{build}/{kind}/{name}.etdp")
+    with pytest.raises(WrongArms, match="different programs: all profiles"):
+        compare_lake(lake, parse_arm("build=1"), parse_arm("build=2"))
+    arms = parse_arm("build=1,tag.kind=0"), parse_arm("build=2,tag.kind=0")
+    groups, notes = compare_lake(lake, *arms)
+    assert (len(groups), notes) == (1, [])
+    assert "different programs" in fleet_page(lake)

@@ -1,7 +1,10 @@
 """What `opscope fleet compare` prints."""
 
+from dataclasses import replace
+
 import pytest
 
+from viewer.analysis.comparison.comparison import Doubt, Verdict
 from viewer.fleet.answers.arms import parse_arm
 from viewer.fleet.answers.comparison import compare_lake
 from viewer.fleet.answers.comparison_text import lake_comparison_facts, lake_comparison_text
@@ -36,3 +39,13 @@ def test_json_has_every_group_and_row(lake_of_builds):
     assert slow["label"].startswith("blocks.1.dw")
     assert slow["change_ns"] == pytest.approx(slow["b_ns"] - slow["a_ns"], abs=1)
     assert slow["change"] == pytest.approx(1, abs=0.01)
+
+
+def test_an_assumed_clock_is_noted_and_no_option_is_named_that_the_command_lacks(lake_of_builds):
+    found, _ = compare_lake(Lake(str(lake_of_builds)), A, B)
+    one = replace(found[0], note="The clock is assumed: 1 cycle = 1 ns.")
+    assert "1 cycle = 1 ns." in lake_comparison_text(A, B, [one], [])
+    whole = replace(one.inference, verdict=Verdict.CANNOT_TELL, doubt=Doubt.DIFFERENT_CLOCKS)
+    text = lake_comparison_text(A, B, [replace(one, inference=whole)], [])
+    assert "different clocks" in text
+    assert "--clock" not in text

@@ -61,6 +61,13 @@ def test_without_records_equal_names_are_paired_in_their_order():
     ]
 
 
+def test_without_a_list_of_operators_equal_handles_are_only_equal_names():
+    a, b = [part("1"), part("2", "other")], [part("1"), part("2", "relu")]
+    assert sides(paired_rows(a, b, NONE, "operator"), a, b) == [
+        (["1"], ["1"], Grade.BY_NAME), (["2"], [], Grade.ONLY_A), ([], ["2"], Grade.ONLY_B),
+    ]  # fmt: skip
+
+
 def test_a_plus_in_a_name_is_no_set_of_operators():
     a, b = [part("a+b", "a+b"), part("b", "b")], [part("a+b", "a+b")]
     rows = paired_rows(a, b, NONE, "operator")

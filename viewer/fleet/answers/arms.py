@@ -52,11 +52,11 @@ def parse_arm(text: str) -> ArmChoice:
         known = name in DIMENSIONS or (name.startswith(TAG) and len(name) > len(TAG))
         if not sign or not known or not value:
             raise ValueError(
-                f"{text!r} is no arm: write device=, build=, model= or tag.NAME= with a value, "
+                f"{text!r} is not an arm: write device=, build=, model= or tag.NAME= with a value, "
                 "separated by commas, such as build=2,device=pixel"
             )
         if name in found:
-            raise ValueError(f"{text!r} is no arm: it has {name} twice")
+            raise ValueError(f"{text!r} is not an arm: it has {name} twice")
         found[name] = value
     return ArmChoice(tuple(found.items()))
 

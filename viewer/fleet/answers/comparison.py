@@ -15,13 +15,13 @@ import numpy as np
 from viewer.analysis.comparison.comparison import (
     Compared,
     Figures,
-    Verdict,
     figures_of,
 )
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.session_test import as_one_family
+from viewer.analysis.comparison.steps import CHANGED
 from viewer.arrays import Bools, Floats
-from viewer.fleet.answers.arms import ArmChoice, Group, groups_of, lake_profiles
+from viewer.fleet.answers.arms import ArmChoice, Group, WrongArms, groups_of, lake_profiles
 from viewer.fleet.answers.paired_rows import OPERATOR, paired_methods, paired_rows
 from viewer.fleet.answers.times import LakePart, LakeTimes, SessionId, Side
 from viewer.fleet.lake import Lake
@@ -30,15 +30,14 @@ from viewer.fleet.query import with_connection
 if TYPE_CHECKING:
     import duckdb
 
-PROVEN = (Verdict.SLOWER, Verdict.FASTER)
-
 
 @dataclass(frozen=True, slots=True)
 class GroupComparison:
     """The comparison of one group.
 
     sessions: the number of A and of B. compared: the figures of `rows`. inference: those of the
-    whole inference, the sum over the methods that all sessions ran.
+    whole inference, the sum over the methods that all sessions ran. note: what should be known of
+    its times, "" if nothing.
     """
 
     group: Group
@@ -46,12 +45,15 @@ class GroupComparison:
     rows: tuple[Row, ...]
     compared: tuple[Compared, ...]
     inference: Compared
+    note: str = ""
 
     @property
     def proven(self) -> list[tuple[Row, Compared]]:
         """The rows that are proven to have changed, largest change first."""
         found = [
-            each for each in zip(self.rows, self.compared, strict=True) if each[1].verdict in PROVEN
+            each
+            for each in zip(self.rows, self.compared, strict=True)
+            if each[1].verdict in CHANGED
         ]
         return sorted(found, key=lambda each: -abs(each[1].change_ns))
 
@@ -59,7 +61,7 @@ class GroupComparison:
     def largest_ns(self) -> float:
         """The largest proven change of a row or of the inference, 0 without any."""
         changes = [one.change_ns for _, one in self.proven]
-        if self.inference.verdict in PROVEN:
+        if self.inference.verdict in CHANGED:
             changes.append(self.inference.change_ns)
         return max(map(abs, changes), default=0.0)
 
@@ -76,9 +78,29 @@ def compare_lake(
         connection: duckdb.DuckDBPyConnection,
     ) -> tuple[list[GroupComparison], list[str]]:
         groups, notes = groups_of(lake_profiles(connection), a, b)
-        return compare_groups(connection, groups, level), notes
+        groups, more = of_one_program(connection, groups)
+        if not groups:
+            raise WrongArms(more[0])
+        return compare_groups(connection, groups, level), [*notes, *more]
 
     return with_connection(lake, made)
+
+
+def of_one_program(
+    connection: duckdb.DuckDBPyConnection, groups: Sequence[Group]
+) -> tuple[list[Group], list[str]]:
+    """Return the groups whose arms are each of one program, and a note on the others.
+
+    `opscope compare` refuses such arms, too: equal debug handles are then different operators.
+    """
+    mixed = LakeTimes(connection, groups).mixed() if groups else set[int]()
+    kept = [group for number, group in enumerate(groups) if number not in mixed]
+    if not mixed:
+        return kept, []
+    labels = [groups[number].label for number in sorted(mixed)]
+    more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+    note = "Left out, because profiles of an arm are of different programs: "
+    return kept, [f"{note}{labels[0]}{more}. Give these profiles different models or tags."]
 
 
 def compare_groups(
@@ -104,7 +126,7 @@ def compare_groups(
         whole = _inference_times(*((inferences.get(s, {}), sessions[s]) for s in sides))
         both = [np.column_stack([medians[s], own]) for s, own in zip(sides, whole, strict=True)]
         quality = _quality(rows, [parts.get(side, []) for side in sides])
-        is_of_time = len(clocks.get(number, set())) == 1
+        is_of_time = len(clocks.get(number, {})) == 1
         alone.append(figures_of(both[0], both[1], *quality, is_of_time))
     changes = as_one_family([figures.changes for figures in alone])
     family = [replace(one, changes=own) for one, own in zip(alone, changes, strict=True)]
@@ -114,8 +136,17 @@ def compare_groups(
     ):
         every = tuple(map(figures.of, range(len(figures))))
         counts_of = len(sessions[number, 0]), len(sessions[number, 1])
-        found.append(GroupComparison(group, counts_of, rows, every[:-1], every[-1]))
+        note = _clock_note(clocks.get(number, {}))
+        found.append(GroupComparison(group, counts_of, rows, every[:-1], every[-1], note))
     return found
+
+
+def _clock_note(clocks: Mapping[str, float]) -> str:
+    """What is assumed about clocks; "" for ns, and for different ones, whose times say nothing."""
+    if len(clocks) != 1 or "ns" in clocks:
+        return ""
+    ((unit, ns_per_tick),) = clocks.items()
+    return f"The clock is assumed: 1 {unit} = {ns_per_tick:g} ns."
 
 
 def _medians(

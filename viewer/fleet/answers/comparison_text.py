@@ -7,8 +7,9 @@ from typing import Any
 
 from viewer.analysis.comparison.comparison import Compared
 from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.steps import CHANGED
 from viewer.fleet.answers.arms import ArmChoice
-from viewer.fleet.answers.comparison import PROVEN, GroupComparison
+from viewer.fleet.answers.comparison import GroupComparison
 from viewer.model.times import counted, plain_spaces
 from viewer.reports.compare import figure_facts
 from viewer.reports.compare_text import median_text, rows_lines, sentence_of
@@ -54,11 +55,12 @@ def _group_lines(one: GroupComparison, *, everything: bool) -> list[str]:
         times = f" {median_text(whole.a_ns)} → {median_text(whole.b_ns)}."
     lines = [
         f"{one.group.label}: {one.sessions[0]} + {counted(one.sessions[1], 'session')}",
-        sentence_of(whole) + times,
+        sentence_of(whole, has_clock_option=False) + times,
+        *([one.note] if one.note else []),
     ]
     proven = one.proven
     others = sorted(
-        (each for each in zip(one.rows, one.compared, strict=True) if each not in proven),
+        (e for e in zip(one.rows, one.compared, strict=True) if e[1].verdict not in CHANGED),
         key=lambda each: -abs(each[1].change_ns),
     )
     shown: list[tuple[Row, Compared]] = [*proven, *others] if everything else proven
@@ -88,7 +90,8 @@ def _group_facts(one: GroupComparison) -> dict[str, Any]:
         **{name: value or None for name, value in one.group.values},
         "profiles": [len(keys) for keys in one.group.keys],
         "sessions": list(one.sessions),
-        "changed": bool(one.proven) or one.inference.verdict in PROVEN,
+        "changed": bool(one.proven) or one.inference.verdict in CHANGED,
+        "note": one.note or None,
         "inference": figure_facts(one.inference),
         "rows": [
             {

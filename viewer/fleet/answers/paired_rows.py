@@ -47,7 +47,8 @@ def paired_rows(
             for handle in _handles(part):
                 operator = side, "operator", (part.method, handle)
                 joined.join((side, "part", number), operator)
-    is_same = operators[0] == operators[1]
+    is_listed = all(operators)
+    is_same = is_listed and operators[0] == operators[1]
     for x, y in methods:
         for i, j in _operator_pairs(operators[0].get(x, ()), operators[1].get(y, ())):
             joined.join((0, "operator", (x, i)), (1, "operator", (y, j)))
@@ -60,7 +61,7 @@ def paired_rows(
             for side in (0, 1)
         )
         if of_a or of_b:
-            rows.append(_row(a, b, of_a, of_b, is_same))
+            rows.append(_row(a, b, of_a, of_b, is_listed=is_listed, is_same=is_same))
     return rows
 
 
@@ -120,18 +121,23 @@ def _row(
     b: Sequence[LakePart],
     of_a: tuple[int, ...],
     of_b: tuple[int, ...],
+    *,
+    is_listed: bool,
     is_same: bool,
 ) -> Row:
-    grade, why = _grade([a[n] for n in of_a], [b[n] for n in of_b], is_same)
+    sides = [a[n] for n in of_a], [b[n] for n in of_b]
+    grade, why = _grade(*sides, is_listed=is_listed, is_same=is_same)
     return Row(OPERATOR, _label(a, b, of_a, of_b), grade, why, of_a, of_b)
 
 
-def _grade(a: Sequence[LakePart], b: Sequence[LakePart], is_same: bool) -> tuple[Grade, str]:
+def _grade(
+    a: Sequence[LakePart], b: Sequence[LakePart], *, is_listed: bool, is_same: bool
+) -> tuple[Grade, str]:
     if not b:
         return Grade.ONLY_A, "only in A"
     if not a:
         return Grade.ONLY_B, "only in B"
-    if not (_handles(a[0]) and _handles(b[0])):
+    if not (is_listed and _handles(a[0]) and _handles(b[0])):
         return Grade.BY_NAME, "same name, in the order of the calls"
     if len(a) > 1 or len(b) > 1 or a[0].id.count("+") != b[0].id.count("+"):
         return Grade.GROUP, "they share operators"

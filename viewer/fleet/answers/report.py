@@ -14,10 +14,11 @@ from math import expm1
 from typing import TYPE_CHECKING
 
 from viewer.analysis.comparison.comparison import Compared
+from viewer.analysis.comparison.steps import CHANGED
 from viewer.codecs.atomic_file import replacing
 from viewer.fleet.answers.arms import lake_profiles
 from viewer.fleet.answers.chart import MOST_LINES, chart
-from viewer.fleet.answers.comparison import PROVEN, GroupComparison, compare_groups
+from viewer.fleet.answers.comparison import GroupComparison, compare_groups, of_one_program
 from viewer.fleet.answers.natural_order import natural
 from viewer.fleet.answers.trends import DeviceNoise, Trend, device_noise, last_builds, trends_of
 from viewer.fleet.lake import Lake
@@ -63,6 +64,7 @@ class _Contents:
     profiles: int
     counts: dict[str, int]
     groups: list[GroupComparison]
+    notes: list[str]
     trends: list[Trend]
     noise: list[DeviceNoise]
     problems: list[tuple[str, int, int, str]]
@@ -89,7 +91,7 @@ def fleet_page(lake: Lake, title: str = "") -> str:
     )
     sections = [
         _summary(contents),
-        _changes(contents.groups),
+        _changes(contents.groups, contents.notes),
         _trends(contents.trends),
         _noise(contents.noise),
         _problems(contents),
@@ -106,6 +108,7 @@ def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
         """
     ).fetchall()
     units = lake.manifest.units.values()
+    groups, notes = of_one_program(connection, last_builds(profiles))
     return _Contents(
         os.path.basename(lake.path),
         len(profiles),
@@ -113,7 +116,8 @@ def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
             name: len({one.values[name] for one in profiles if name in one.values})
             for name in ("model", "device", "build")
         },
-        compare_groups(connection, last_builds(profiles)),
+        compare_groups(connection, groups),
+        notes,
         trends,
         device_noise(trends),
         problems,
@@ -145,17 +149,19 @@ _TITLES = ("Δ", "Change", "95 % interval", "Before", "Last", "Verdict", "Model"
            "What")  # fmt: skip
 
 
-def _changes(groups: Sequence[GroupComparison]) -> str:
+def _changes(groups: Sequence[GroupComparison], notes: Sequence[str]) -> str:
+    said = [paragraph(note, "note") for note in (*notes, *_clock_notes(groups))]
     if not groups:
         return section(
             "changes",
             "Changes in the last build",
             paragraph("No model has profiles of two builds on one device.", "note"),
+            *said,
         )
     rows: list[tuple[float, Row]] = []
     for one in groups:
         listed = [(row.label, own) for row, own in one.proven]
-        if one.inference.verdict in PROVEN:
+        if one.inference.verdict in CHANGED:
             listed.append((WHOLE, one.inference))
         rows += [(abs(own.change_ns), _change_row(one, label, own)) for label, own in listed]
     rows.sort(key=lambda each: -each[0])
@@ -172,7 +178,17 @@ def _changes(groups: Sequence[GroupComparison]) -> str:
             "significant, with 5 % false discoveries over all rows.",
             "note",
         ),
+        *said,
     )
+
+
+def _clock_notes(groups: Sequence[GroupComparison]) -> list[str]:
+    """Notes on groups whose times are only assumed."""
+    found = [one for one in groups if one.note]
+    if not found:
+        return []
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return [f"{found[0].group.label}{more}: {found[0].note}"]
 
 
 def _answer(groups: Sequence[GroupComparison]) -> str:
@@ -218,7 +234,7 @@ def _trends(trends: Sequence[Trend]) -> str:
         if with_builds > MOST_LINES:
             content += paragraph(f"The chart has the first {MOST_LINES} devices.", "note")
         parts.append(details(name, content, is_open=number < _OPEN_MODELS))
-    parts.append(rest_note(len(names) - _MOST_MODELS, "more model"))
+    parts.append(rest_note(len(names) - _MOST_MODELS, "more method"))
     if parts and names:
         parts.append(
             paragraph(
@@ -274,6 +290,7 @@ def _noise(noise: Sequence[DeviceNoise]) -> str:
             left=1,
             sortable=False,
         ),
+        paragraph("Only profiles with a known model and build." if rows else "", "note"),
     )
 
 

@@ -85,8 +85,7 @@ class LakeTimes:
             """
             SELECT grp, arm, coalesce(method, ''), level, id, min(label), coalesce(min(type), ''),
                 coalesce(min(module), ''), coalesce(min(source), ''),
-                CASE WHEN count(DISTINCT coalesce(backend, '')) = 1
-                    THEN coalesce(min(backend), '') ELSE '' END,
+                coalesce(string_agg(DISTINCT backend, ' + ' ORDER BY backend), ''),
                 max(grain_ns), bool_and(measured)
             FROM inference_operators JOIN chosen USING (key)
             GROUP BY grp, arm, coalesce(method, ''), level, id ORDER BY ALL
@@ -116,14 +115,37 @@ class LakeTimes:
             of_side.setdefault(method, []).append(ListedOperator(*what))
         return found
 
-    def clocks(self) -> dict[int, set[str]]:
-        """Return the units of the clocks of every group: "ns", or "cycle" of an assumed rate."""
+    def mixed(self) -> set[int]:
+        """Return the groups with an arm that has profiles of different programs.
+
+        That is, one operator or call is not the same in all of them, so nothing can be paired.
+        """
         rows = self._connection.execute(
-            "SELECT DISTINCT grp, coalesce(clock, 'ns') FROM files JOIN chosen USING (key)"
+            """
+            SELECT grp FROM operators JOIN chosen USING (key) WHERE debug_handle IS NOT NULL
+            GROUP BY grp, arm, method, debug_handle
+            HAVING count(DISTINCT (operator, module, outputs)) > 1
+            UNION
+            SELECT grp FROM inference_operators JOIN chosen USING (key)
+            GROUP BY grp, arm, method, level, id HAVING count(DISTINCT label) > 1
+            """
         ).fetchall()
-        found: dict[int, set[str]] = {}
-        for group, clock in rows:
-            found.setdefault(group, set()).add(clock)
+        return {group for (group,) in rows}
+
+    def clocks(self) -> dict[int, dict[str, float]]:
+        """Return the units of the clocks of every group, with the ns of a tick.
+
+        "ns", or another unit if its rate is assumed.
+        """
+        rows = self._connection.execute(
+            """
+            SELECT grp, coalesce(clock, 'ns') AS unit, max(coalesce(ns_per_tick, 1))
+            FROM files JOIN chosen USING (key) GROUP BY grp, unit ORDER BY ALL
+            """
+        ).fetchall()
+        found: dict[int, dict[str, float]] = {}
+        for group, unit, ns_per_tick in rows:
+            found.setdefault(group, {})[unit] = ns_per_tick
         return found
 
     def sessions(self) -> dict[Side, list[SessionId]]:

@@ -1,4 +1,4 @@
-"""How the inferences of each model took on each device, build by build, and their noise.
+"""How long inferences of each model took on each device, by build, and their noise.
 
 A point is the median of the session medians of a build. Builds are in the order of their names, in
 which 10 comes after 9.
@@ -88,6 +88,8 @@ def device_noise(trends: Iterable[Trend]) -> list[DeviceNoise]:
     squares: dict[str, list[tuple[float, int, int]]] = {}
     for trend in trends:
         for point in trend.points:
+            if not (trend.model and point.build):
+                continue  # these may be of different programs
             times = np.array(point.sessions)
             times = times[times > 0]
             if len(times) > 1:

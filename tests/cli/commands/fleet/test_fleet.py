@@ -109,9 +109,9 @@ def test_urls_and_labels(fleet, tmp_path, capsys):
         (["build", "IN", "-o", "OUT", "--worker-memory", "x"], "is not a size"),
         (["build", "IN", "-o", "OUT", "--scheduler", "tcp://a:1", "--workers", "1"], "together"),
         (["build", "nowhere://x", "-o", "OUT"], "cannot be listed"),
-        (["status", "IN"], "this is no lake"),
-        (["query", "IN", "SELECT 1"], "this is no lake"),
-        (["compact", "IN"], "this is no lake"),
+        (["status", "IN"], "this is not a lake"),
+        (["query", "IN", "SELECT 1"], "this is not a lake"),
+        (["compact", "IN"], "this is not a lake"),
         (["unknown"], "invalid choice"),
     ],
 )
@@ -161,7 +161,7 @@ def test_compare_and_report(lake, tmp_path, capsys):
 
 @pytest.mark.parametrize(("arguments", "error"), [
     (("--a", "build=9", "--b", "build=8"), "no profile of the lake is in A (build=9)"),
-    (("--a", "color=red", "--b", "build=8"), "'color=red' is no arm"),
+    (("--a", "color=red", "--b", "build=8"), "'color=red' is not an arm"),
     (("--a", "build=build0", "--b", "device=device1"), "share profiles"),
     (("--a", "build=9", "--b", "build=8", "--fail-if", "red"), "is not a rule"),
     (("--a", "build=9", "--b", "build=8", "--fail-if-unknown"), "needs --fail-if"),
@@ -193,4 +193,4 @@ def test_a_report_is_html(lake, tmp_path, capsys):
     code, _, err = opscope(capsys, "report", lake, "-o", tmp_path / "report.pdf")
     assert (code, "must end in one of .html, .htm" in err) == (2, True)
     code, _, err = opscope(capsys, "report", tmp_path, "-o", tmp_path / "report.html")
-    assert (code, "this is no lake" in err) == (2, True)
+    assert (code, "this is not a lake" in err) == (2, True)

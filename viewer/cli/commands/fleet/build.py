@@ -40,6 +40,10 @@ def run(arguments: list[str]) -> int:
         parser.error(f"--workers {chosen.workers}: it must be at least 1")
     if chosen.jobs < 1:
         parser.error(f"--jobs {chosen.jobs}: it must be at least 1")
+    if (chosen.scheduler or chosen.workers) and chosen.worker_memory:
+        parser.error(
+            "--worker-memory applies only to --jobs: dask worker --memory-limit limits Dask workers"
+        )
     if chosen.scheduler and chosen.workers:
         parser.error("--scheduler and --workers cannot be used together")
     try:
@@ -138,7 +142,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--worker-memory",
         metavar="SIZE",
-        help="most memory of a process, such as 1G (default: 400M); larger profiles are refused",
+        help="with --jobs: most memory of a process, such as 1G (default: 400M); larger "
+        "profiles are refused",
     )
     parser.add_argument(
         "--resume",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from viewer.cli.arguments import complain
-from viewer.fleet.compact import compact
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.model.times import counted
 
@@ -19,6 +18,8 @@ def run(arguments: list[str]) -> int:
     )
     parser.add_argument("lake", metavar="LAKE")
     chosen = parser.parse_args(arguments)
+    from viewer.fleet.compact import compact  # needs pyarrow, which --help does not
+
     try:
         gone = compact(
             Lake(chosen.lake),

@@ -75,8 +75,8 @@ def _text(facts: dict[str, object]) -> str:
             lines.append(text + (f", {own['missing_files']} missing" * bool(own["missing_files"])))
     if facts["outdated"]:
         lines.append(
-            f"  {facts['outdated']} profiles changed since; queries leave out their old rows, and "
-            "opscope fleet compact removes them"
+            f"  {counted(int(str(facts['outdated'])), 'profile')} changed since; queries leave out "
+            "old rows, and opscope fleet compact removes them"
         )
     failures = facts["failures"]
     assert isinstance(failures, list)
