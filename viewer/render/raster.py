@@ -302,7 +302,7 @@ class _Batch:
         start, end = np.concatenate(self._start), np.concatenate(self._end)
         color, before = np.concatenate(self._color), self._starts_before()
         base = np.repeat(self._base, [len(part) for part in self._start])
-        column = self.xmap.pixel_of(start)
+        column, end_column = self.xmap.span_pixel_of(start, end)
         x0 = base + column
         same = x0[1:] == x0[:-1]
         if same.any():
@@ -312,7 +312,8 @@ class _Batch:
             start, end, color = start[last], end[last], color[last]
             before = None if before is None else before[last]
             base, column, x0 = base[last], column[last], x0[last]
-        x1 = np.maximum(base + self.xmap.end_pixel_of(end), x0 + 1)
+            end_column = end_column[last]
+        x1 = np.maximum(base + end_column, x0 + 1)
 
         wide = x1 - x0 > GAP_WIDTH
         bounds = np.empty(2 * len(x0) + 2, np.int64)
@@ -330,7 +331,7 @@ class _Batch:
         has_end = wide & (end <= self.xmap.last_end)
         flat[x0[has_start]] = side[has_start]
         flat[x1[has_end] - 2] = side[has_end]
-        gaps = x1[has_end] - 1
+        gaps: Ints = x1[has_end] - 1
         flat[gaps] = 0
         if before is not None:
             flat[x0[(before >= edges[column]) & (before > _LONG_AGO)]] = 0

@@ -63,6 +63,12 @@ def test_columns_are_those_of_the_places_on_screen(gaps, t0, span, width, rate):
     assert xmap.end_pixel_of(TIMES).tolist() == flat.pixel_of(own.end_places(TIMES)).tolist()
     assert xmap.x_of(TIMES).tolist() == flat.x_of(own.places(TIMES)).tolist()
     assert xmap.end_x_of(TIMES).tolist() == flat.x_of(own.end_places(TIMES)).tolist()
+    both = [xmap.pixel_of(TIMES).tolist(), xmap.end_pixel_of(TIMES).tolist()]
+    assert xmap.span_pixel_of(TIMES, TIMES).tolist() == both
+    many = np.resize(TIMES, 4000)
+    assert np.array_equal(xmap.span_pixel_of(many, many)[:, : len(TIMES)], both)
+    x = [xmap.x_of(TIMES).tolist(), xmap.end_x_of(TIMES).tolist()]
+    assert xmap.span_x_of(TIMES, TIMES).tolist() == x
     for column, (edge, end_edge) in enumerate(zip(xmap.edges, xmap.end_edges, strict=True)):
         assert (own.places(np.array([edge - 1, edge])) < flat.edges[column]).tolist() == [
             True,

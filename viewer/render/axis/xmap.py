@@ -27,6 +27,9 @@ from viewer.render.axis.gaps import NO_GAPS, Gaps
 _INT64 = np.iinfo(np.int64)
 # Sums and differences of two numbers below this fit int64.
 _SAFE = 1 << 62
+# Up to here, columns of starts and ends together are faster: 23 instead of 31 µs for 1,000 slices,
+# but 234 instead of 147 for 10,000.
+_FEW = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,13 @@ class XMap:
         gaps = self._own_gaps
         return self._x_of(ticks if gaps is None else gaps.end_places(ticks))
 
+    def span_x_of(self, start: Ints, end: Ints) -> NDArray[np.float64]:
+        """Return the x of the starts and of the ends of slices, as two rows."""
+        gaps = self._own_gaps
+        if gaps is not None:
+            start, end = gaps.places(start), gaps.end_places(end)
+        return self._x_of(np.concatenate([start, end])).reshape(2, -1)
+
     def _x_of(self, places: Ints) -> NDArray[np.float64]:
         anchor = self._anchor
         low, high = np.int64(anchor - _SAFE + 1), np.int64(anchor + _SAFE - 1)
@@ -207,6 +217,19 @@ class XMap:
         """Return the column of ends of slices; as `pixel_of`, except at gaps."""
         gaps = self._own_gaps
         return self._pixel_of(ticks if gaps is None else gaps.end_places(ticks))
+
+    def span_pixel_of(self, start: Ints, end: Ints) -> Ints:
+        """Return the columns of the starts and of the ends of slices, as two rows.
+
+        Half the calls of numpy, which are most of the time unless there are many slices.
+        """
+        if len(start) > _FEW:
+            both: Ints = np.stack([self.pixel_of(start), self.end_pixel_of(end)])
+            return both
+        gaps = self._own_gaps
+        if gaps is not None:
+            start, end = gaps.places(start), gaps.end_places(end)
+        return self._pixel_of(np.concatenate([start, end])).reshape(2, -1)
 
     def _pixel_of(self, places: Ints) -> Ints:
         edges = self._places

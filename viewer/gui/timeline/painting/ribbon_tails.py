@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.timeline.painting.ribbons import VERDICTS, Columns, are_drawn, edges_of
 from viewer.gui.timeline.scene.scene import Scene
@@ -34,6 +34,7 @@ class _Seen:
     canvas: Canvas
     is_b: bool
     xmap: XMap
+    colors: tuple[int, ...]  # of a faster and a slower one
 
     def has_rows_of(self, other: _Seen) -> bool:
         """Whether the tails have the same lengths: the rows are at the same lines."""
@@ -46,14 +47,14 @@ class _Seen:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Sides:
-    """The sides in view as parallel columns: canvas column, lines from the edge, and verdict."""
+    """The sides in view as parallel columns: canvas column, lines from the edge, and color."""
 
     column: Columns
     length: Ints
-    is_slower: Bools
+    color: Pixels
 
 
-_NO_SIDES = _Sides(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
+_NO_SIDES = _Sides(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint32))
 
 
 class RibbonTails:
@@ -65,16 +66,16 @@ class RibbonTails:
         self.is_b: bool | None = None
         self._seen: _Seen | None = None
         self._lengths: Ints = np.empty(0, np.int64)
+        self._distinct: list[int] = []  # of the lengths, those of tails in view
         self._sides = _NO_SIDES
 
     def stamp(self, image: Pixels, canvas: Canvas) -> None:
         """Draw tails into the device pixels of the rows, from the slices to the edge."""
         sides = self._of(canvas)
-        colors = self._colors(sides)
-        for length in np.unique(sides.length).tolist():
-            own = sides.length == length
+        for length in self._distinct:
+            own = np.flatnonzero(sides.length == length)
             part = image[:length] if self.is_b else image[len(image) - length :]
-            part[:, sides.column[own]] = colors[own]
+            part[:, sides.column[own]] = sides.color[own]
 
     def stamp_below(self, image: Pixels, canvas: Canvas) -> None:
         """Draw how the tails that leave the rows of arm A at the lower edge go on.
@@ -82,12 +83,7 @@ class RibbonTails:
         image: what follows the rows, as wide as the canvas of the rows.
         """
         sides = self._of(canvas)
-        image[:, sides.column] = self._colors(sides)
-
-    def _colors(self, sides: _Sides) -> Pixels:
-        colors = [self._theme.color(token).rgb() | _OPAQUE for token in VERDICTS]
-        chosen: Pixels = np.array(colors, np.uint32)[sides.is_slower.view(np.uint8)]
-        return chosen
+        image[:, sides.column] = sides.color
 
     def _of(self, canvas: Canvas) -> _Sides:
         """The sides on a canvas, kept for the edge below the rows."""
@@ -96,11 +92,13 @@ class RibbonTails:
         if pairs is None or self.is_b is None:
             return _NO_SIDES
         xmap = scene.xmap(canvas.columns)
-        seen = _Seen(pairs, scene.layout, scene.scroll, canvas, self.is_b, xmap)
+        colors = tuple(self._theme.color(token).rgb() | _OPAQUE for token in VERDICTS)
+        seen = _Seen(pairs, scene.layout, scene.scroll, canvas, self.is_b, xmap, colors)
         same_rows = before is not None and seen.has_rows_of(before)
         if not same_rows:
             self._lengths = _lengths(seen)
-        if before is None or not same_rows or before.xmap != xmap:
+            self._distinct = np.unique(self._lengths[self._lengths > 0]).tolist()
+        if before is None or not same_rows or (before.xmap, before.colors) != (xmap, colors):
             self._sides = self._in_view(seen)
         self._seen = seen
         return self._sides
@@ -112,7 +110,8 @@ class RibbonTails:
         column = np.concatenate([left[own], right[own] - 1])
         shown = np.flatnonzero((column >= 0) & (column < canvas.columns))
         of = np.concatenate([own, own])[shown]
-        return _Sides(column[shown], self._lengths[of], pairs.is_slower[of])
+        color: Pixels = np.array(seen.colors, np.uint32)[pairs.is_slower[of].view(np.uint8)]
+        return _Sides(column[shown], self._lengths[of], color)
 
 
 def _lengths(seen: _Seen) -> Ints:

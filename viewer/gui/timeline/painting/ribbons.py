@@ -8,14 +8,17 @@ row, only one is painted, because the slices have bars anyway.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter, QPen
+from shiboken6 import wrapInstance
 
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.theme.theme import Theme
@@ -36,6 +39,8 @@ _FAR = 30_000  # columns, that far out of view all are alike
 _OPAQUE = 0xFF000000
 VERDICTS = "faster", "slower"
 _SLOWER_UNIT = 256  # counts slower ribbons above the faster ones of a pixel: 200 at most
+# How the number of open ribbons changes, by the last two bits of an event: slower, and end.
+_CHANGES = np.array([1, -1, _SLOWER_UNIT, -_SLOWER_UNIT], np.int32)
 _MOST_PILLS = 512
 
 Columns = NDArray[np.int64]
@@ -58,6 +63,8 @@ class RibbonPainter:
         self.labels: list[RibbonLabel] = []  # as painted last, largest changes first
         self._pills: dict[object, QImage] = {}
         self._look: object = None  # colors, font and ratio of these
+        self._widths: dict[int, int] = {}  # of the labels of rows
+        self._measured: object = None  # comparison, texts and margin of these
 
     def paint_band(self, painter: QPainter, canvas: Canvas) -> None:
         """Paint a band as high as the canvas: its ground, all ribbons across it, and labels."""
@@ -88,7 +95,7 @@ class RibbonPainter:
             ours = np.flatnonzero(of_side == is_slower)
             if len(ours):
                 painter.setPen(QPen(color, 1))
-                painter.drawLines(_lines(top[ours], bottom[ours], canvas))
+                _draw_lines(painter, top[ours], bottom[ours], canvas)
         painter.restore()
         in_view = _widest_of_rows(pairs, own)
         half_way = ((x0 + x1)[in_view] / 2 for x0, x1 in ends)
@@ -108,12 +115,22 @@ class RibbonPainter:
         theme, texts = self._theme, self._theme.texts("caption")
         tall = min(theme.px(_LABEL), canvas.height - 2)
         top, beside = (canvas.height - tall) // 2, theme.px(SIDE) + _GAP + 2 * _INSET
-        taken: list[tuple[float, float]] = []
+        if self._measured != (found, texts, beside):
+            self._measured = found, texts, beside
+            self._widths.clear()
+        widths = self._widths
+        starts: list[float] = []  # of the room that labels have taken, ascending, and its ends
+        ends: list[float] = []
         for row, middle in zip(rows, middles, strict=True):
-            wide = texts.width(_change(found.rows[row][1].change_ns)) + beside
+            wide = widths.get(row)
+            if wide is None:
+                wide = widths[row] = texts.width(_change(found.rows[row][1].change_ns)) + beside
             left = round(min(max(middle - wide / 2, 1.0), canvas.width - wide - 1.0))
-            if left >= 0 and not any(x0 < left + wide and left < x1 for x0, x1 in taken):
-                taken.append((left, left + wide))
+            at = bisect(starts, left)
+            is_free = not at or ends[at - 1] <= left
+            if left >= 0 and is_free and (at == len(starts) or left + wide <= starts[at]):
+                starts.insert(at, left)
+                ends.insert(at, left + wide)
                 self.labels.append(RibbonLabel(QRectF(left, top, wide, tall), row))
 
     def _paint_labels(self, painter: QPainter, found: OpenComparison) -> None:
@@ -169,29 +186,43 @@ def _filled(
     left, right: at top and bottom, for each ribbon. colors: outside of all, in a faster ribbon, and
     in a slower one, which is drawn over faster ones.
     """
-    count, width = canvas.lines, canvas.columns
-    line = np.arange(count)[:, None]
-    down = (line + 0.5) / count
+    count, width, ribbons = canvas.lines, canvas.columns, len(is_slower)
+    # Half the bytes of int64 and float64 take three quarters of the time.
+    line = np.arange(count, dtype=np.int32)[:, None]
+    down = ((line + 0.5) / count).astype(np.float32)
     # Where ribbons begin and end on each line, from the first pixel to the last. A sum over events
     # instead of pixels takes half the time.
-    events = []
-    for is_end, (top, bottom) in enumerate((left, right)):
-        x = np.minimum(np.maximum(top + down * (bottom - top), 0), width).astype(np.int64)
-        events.append((line * width + x) << 2 | is_slower << 1 | is_end)
-    event = np.sort(np.concatenate(events, axis=None))
-    open_now = np.cumsum(np.array([1, -1, _SLOWER_UNIT, -_SLOWER_UNIT]).take(event & 3))
-    color = np.array(colors, np.uint32)
-    bounds = np.concatenate([[0], event >> 2, [count * width]])
-    kind = np.where(open_now >= _SLOWER_UNIT, 2, np.minimum(open_now, 1))
-    filled: Pixels = np.repeat(color.take(np.append(0, kind)), np.diff(bounds))
+    x = np.empty((count, 2 * ribbons), np.float32)
+    for own, (top, bottom) in zip((x[:, :ribbons], x[:, ribbons:]), (left, right), strict=True):
+        np.multiply(down, (bottom - top).astype(np.float32), out=own)
+        own += top.astype(np.float32)
+    np.minimum(np.maximum(x, 0, out=x), width, out=x)
+    event = x.astype(np.int32)
+    event += line * width
+    event <<= 2
+    begins = is_slower.astype(np.int32) << 1
+    event |= np.concatenate([begins, begins | 1])
+    event = np.sort(event, axis=None)
+    open_now = np.cumsum(_CHANGES.take(event & 3), dtype=np.int32)
+    kind = np.zeros(len(event) + 1, np.uint8)
+    np.add(open_now > 0, open_now >= _SLOWER_UNIT, out=kind[1:], dtype=np.uint8)
+    bounds = np.empty(len(event) + 2, np.int32)
+    bounds[0], bounds[-1] = 0, count * width
+    np.right_shift(event, 2, out=bounds[1:-1])
+    filled: Pixels = np.repeat(np.array(colors, np.uint32).take(kind), np.diff(bounds))
     return filled.reshape(count, width)
 
 
-def _lines(top: Columns, bottom: Columns, canvas: Canvas) -> list[QLineF]:
-    """Return lines through the middles of columns at the top and the bottom, each once."""
+def _draw_lines(painter: QPainter, top: Columns, bottom: Columns, canvas: Canvas) -> None:
+    """Draw lines through the middles of columns at the top and the bottom, each once."""
     both = np.unique((top + _FAR) * (4 * _FAR) + bottom + _FAR)
-    x0, x1 = (x / canvas.ratio + 0.5 for x in (both // (4 * _FAR) - _FAR, both % (4 * _FAR) - _FAR))
-    return [QLineF(a, 0, b, canvas.height) for a, b in zip(x0.tolist(), x1.tolist(), strict=True)]
+    ends = np.zeros((len(both), 4))  # x and y of the first end, then of the other
+    ends[:, 0] = (both // (4 * _FAR) - _FAR) / canvas.ratio + 0.5
+    ends[:, 2] = (both % (4 * _FAR) - _FAR) / canvas.ratio + 0.5
+    ends[:, 3] = canvas.height
+    # Qt reads the array itself: making a QLineF of each line takes as long as drawing them.
+    first = cast(QLineF, wrapInstance(ends.ctypes.data, QLineF))
+    painter.drawLines(first, len(ends))
 
 
 def _opaque_mix(ground: int, over: int, part: float) -> int:
@@ -200,10 +231,22 @@ def _opaque_mix(ground: int, over: int, part: float) -> int:
 
 def _widest_of_rows(pairs: ChangedPairs, which: Ints) -> Ints:
     """Return the longest of some pairs for each row, in their order: these have the labels."""
-    longest_first = which[np.argsort(-pairs.longest_ns[which], kind="stable")]
-    _, first = np.unique(pairs.row[longest_first], return_index=True)
-    found: Ints = np.sort(longest_first[first])
+    order, number = _longest_last(pairs)
+    in_view = np.zeros(len(pairs), np.bool_)
+    in_view[which] = True
+    widest = np.full(len(pairs), -1)
+    ours = order[in_view[order]]
+    widest[number[ours]] = ours  # of several of a row, the last one stays
+    found: Ints = np.sort(widest[widest >= 0])
     return found
+
+
+@lru_cache(maxsize=2)
+def _longest_last(pairs: ChangedPairs) -> tuple[Ints, Ints]:
+    """Return pairs, the longest last, of equal ones the first; and the numbers of their rows."""
+    last = len(pairs) - 1
+    order = last - np.argsort(pairs.longest_ns[::-1], kind="stable")
+    return order, np.unique(pairs.row, return_inverse=True)[1]
 
 
 def draw_pixels(painter: QPainter, image: Pixels, canvas: Canvas) -> None:
@@ -237,10 +280,8 @@ def _on_axis(arm: PairedSpans, scene: Scene, canvas: Canvas) -> XMap:
 
 @lru_cache(maxsize=4)  # each strip and the band between need them in every frame
 def _edges(arm: PairedSpans, here: XMap) -> tuple[Columns, Columns]:
-    x0, x1 = (
-        np.floor(np.clip(x, -_FAR, _FAR)).astype(np.int64)
-        for x in (here.x_of(arm.start), here.end_x_of(arm.end))
-    )
+    x = here.span_x_of(arm.start, arm.end)
+    x0, x1 = np.floor(np.minimum(np.maximum(x, -_FAR), _FAR)).astype(np.int64)
     return x0, np.maximum(x1, x0 + 1)
 
 
