@@ -21,7 +21,7 @@ from viewer.gui.panels.calls.flame_view import FlameView
 from viewer.gui.panels.calls.texts import CallTexts
 from viewer.gui.panels.calls.tree_model import CallModel
 from viewer.gui.panels.calls.tree_view import CallView
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.open_trace import views_of

@@ -19,7 +19,7 @@ from tests.gui.events import settle
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.table.reader import FORMAT
 from viewer.gui.timeline.scene.trace_rasters import prepare
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.open_trace import views_of
 from viewer.workspace.workspace import Workspace
 

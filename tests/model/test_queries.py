@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.charging import charge, event_positions, sum_per_key, total_per_group
+from viewer.model.charging import (
+    charge,
+    event_positions,
+    sum_per_key,
+    total_charged,
+    total_per_group,
+)
 from viewer.model.queries import foreign, numbers, self_time, tree
 from viewer.model.trace import Clock, Column, KeyKind, Trace
 
@@ -153,6 +159,8 @@ def test_charging_against_single_ticks(items, group_of_key, native, first, last)
     assert np.all(np.lexsort((segments.start, segments.track)) == np.arange(len(segments.track)))
     total = total_per_group(segments, GROUPS)
     assert total.tolist() == [sum(g == x for _, g, _ in expected) for x in range(GROUPS)]
+    whole = total_charged(trace, np.array(group_of_key, np.int64), GROUPS, warm_up=True)
+    assert whole.tolist() == total.tolist()
     inside = {e for e in expected if first <= e[2] < last}
     part = total_per_group(segments, GROUPS, first, last)
     assert part.tolist() == [sum(g == x for _, g, _ in inside) for x in range(GROUPS)]

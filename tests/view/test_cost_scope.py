@@ -12,7 +12,7 @@ from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import calls_of, clear, selected_span_ns
 from viewer.gui.window.frame.status_text import selection_text
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope, starts_in
 from viewer.model.trace import KeyKind
 from viewer.view.state import Area, SliceRef, SliceSet

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders.clocked_traces import HOST, clocked_trace, groups_of
 from tests.builders.inference_trace import inference_trace
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.group_ranges import (
     adapted,
     axis_moves,

@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders.clocked_traces import NS, clocked_trace, shown_traces
 from tests.builders.workspaces import opened
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view import selected_slices
 from viewer.view.open_trace import OpenTrace, views_of
 from viewer.view.selected_slices import SelectedSpan, place_among

@@ -5,7 +5,7 @@ from itertools import accumulate, pairwise
 
 import pytest
 
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.render.axis.xmap import Axis
 from viewer.resources import SAMPLES

@@ -17,7 +17,7 @@ from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.summary.summary import Summary, summary_of
 from viewer.html_report.options import Limits, ReportOptions
 from viewer.html_report.short_paths import short_paths
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import STEADY, WHOLE
 from viewer.view.clock_groups import ClockGroup, clock_groups
 from viewer.view.open_trace import OpenTrace, views_of

@@ -10,11 +10,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, stable_order
 from viewer.model import intervals
 from viewer.model.names.executorch import EXECUTE
 from viewer.model.names.profilers import MODEL_RUN
 from viewer.model.trace import KeyKind, Run, Slices, Trace
+from viewer.model.track_blocks import TrackBlock, on_two_threads, track_blocks
 from viewer.model.warm_up import counts_per_run
 
 NATIVE_START = "native_start"
@@ -39,18 +40,42 @@ class Tree:
 
 def tree(slices: Slices) -> Tree:
     """Rebuild the nesting from `order` and the depths: linear, plus one search per depth."""
+    blocks = track_blocks(slices)
+    if len(blocks) == 1:
+        return _tree(slices)
+    index, depth, parent = (np.empty(len(slices), np.int64) for _ in range(3))
+
+    def grow(block: TrackBlock) -> None:
+        own, span = _tree(block.slices), block.span
+        np.add(own.index, span.start, out=index[span])
+        depth[span] = own.depth
+        # -1 stays: the roots of later blocks have no parent either.
+        np.add(own.parent, span.start * (own.parent >= 0), out=parent[span])
+
+    on_two_threads(grow, blocks, [len(block.slices) for block in blocks])
+    return Tree(index, depth, parent)
+
+
+def _tree(slices: Slices) -> Tree:
+    """The tree of a block of tracks, whose ranks are 0 and up."""
     n = len(slices)
-    index = np.empty(n, np.int64)
+    index, depth = np.empty(n, np.int64), np.empty(n, np.int64)
     index[slices.order] = np.arange(n)
-    row = slices.rows()[index]
-    depth = slices.row_depth.astype(np.int64)[row]
+    depth[slices.order] = np.repeat(slices.row_depth, np.diff(slices.row_ptr))
     parent = np.full(n, -1, np.int64)
-    above = np.flatnonzero(depth == 0)
-    for level in range(1, int(depth.max(initial=0)) + 1):
-        here = np.flatnonzero(depth == level)
-        parent[here] = above[np.searchsorted(above, here) - 1]
+    above = None
+    for here in levels(depth):
+        if above is not None:
+            parent[here] = above[np.searchsorted(above, here) - 1]
         above = here
     return Tree(index, depth, parent)
+
+
+def levels(depth: Ints) -> list[Ints]:
+    """The positions of each depth from 0 on, each level ascending; depths have no gaps."""
+    order = stable_order(depth)
+    bounds = np.cumsum(np.bincount(depth)[:-1])
+    return np.split(order, bounds) if len(order) else []
 
 
 def foreign(slices: Slices) -> Ints:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view import group_ranges
 from viewer.view.clock_groups import ClockGroups, clock_groups
 from viewer.view.history import History, Version

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import OpenTrace

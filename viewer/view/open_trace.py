@@ -20,7 +20,7 @@ from viewer.analysis.links.link_table import Link, LinkTable
 from viewer.analysis.numeric.operator_errors import NOT_COMPARED, OperatorErrors
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Codes, Ints
-from viewer.model.inference_views import Inferences, has_run_views, view_of
+from viewer.model.inferences.inference_views import Inferences, has_run_views, view_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.scope import TimeScope, left_out
 from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits

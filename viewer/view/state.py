@@ -18,7 +18,7 @@ from typing import overload
 import numpy as np
 
 from viewer.arrays import Codes, Ints
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder as TrackOrder
 from viewer.render.arrangement import TrackView as TrackView
 from viewer.render.axis.gaps import NO_GAPS, Gaps

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from viewer.analysis.links.labels import run_number
-from viewer.model.inference_views import Inferences, has_run_views
+from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.text import display_name
 from viewer.model.trace import Run, RunKind
 from viewer.render.axis.xmap import Axis

@@ -15,7 +15,7 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inference_views import aligned_runs, mean_run, median_run
+from viewer.model.inferences.inference_views import aligned_runs, mean_run, median_run
 from viewer.model.names.profilers import PROFILER_STEP
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.times import plain_spaces

@@ -26,7 +26,7 @@ from viewer.analysis.search.query import (
 from viewer.analysis.search.search import SearchedTrace
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.queries import self_time_of
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.resources import SAMPLES

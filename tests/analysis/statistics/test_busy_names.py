@@ -10,7 +10,7 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.busy_names import BusyNames
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
-from viewer.model.inference_views import aligned_runs
+from viewer.model.inferences.inference_views import aligned_runs
 from viewer.model.scope import WHOLE, TimeScope
 
 

@@ -6,7 +6,7 @@ from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.summary.contents import executable_contents, program_contents
 from viewer.analysis.summary.summary import summary_of
 from viewer.formats import open_file
-from viewer.model.inference_views import Inferences, view_of
+from viewer.model.inferences.inference_views import Inferences, view_of
 from viewer.model.scope import STEADY, TimeScope
 from viewer.model.times import plain_spaces
 from viewer.resources import SAMPLES

@@ -18,7 +18,7 @@ from viewer.formats import open_file
 from viewer.formats.chrome import inferences
 from viewer.formats.chrome.inferences import EMPTY, OVERLAPS, TOO_MANY
 from viewer.model.charging import sum_per_key
-from viewer.model.inference_views import aligned_runs, mean_run, median_run
+from viewer.model.inferences.inference_views import aligned_runs, mean_run, median_run
 from viewer.model.queries import run_of_slices
 from viewer.model.scope import TimeScope, starts_in, whole_scope_text
 from viewer.model.times import plain_spaces

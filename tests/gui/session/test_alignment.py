@@ -27,7 +27,7 @@ from viewer.gui.session.bookmarks import keep, measure
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import toggle_strip
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import plain_spaces
 from viewer.resources import SAMPLES
 from viewer.view.state import Bookmark, SliceRef

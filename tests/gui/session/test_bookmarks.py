@@ -13,7 +13,7 @@ from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.clocks import clock_trace, set_clock
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import clear
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import parse_rate
 from viewer.view.state import Area, Bookmark, SliceRef
 

@@ -21,7 +21,7 @@ from viewer.gui.session.comparison import (
 )
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import pick_run
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.view.state import SliceRef, SliceSet
 

@@ -24,7 +24,7 @@ from viewer.gui.session.selection import (
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.status_text import selection_text
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import format_time
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.layout import BandKind

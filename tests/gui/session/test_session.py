@@ -28,7 +28,7 @@ from viewer.gui.session.session import BURST, Session
 from viewer.gui.session.source_paths import add_substitution, remove_substitution
 from viewer.gui.session.tracks import arrange_tracks, toggle_part
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.model.warm_up import counted_inferences

@@ -12,7 +12,7 @@ from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.timeline.overview import BAND_HEIGHT
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import RunKind
 
 LANES = BAND_HEIGHT + 20

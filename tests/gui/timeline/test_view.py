@@ -27,7 +27,7 @@ from tests.gui.events import (
 from viewer.gui.session import navigation
 from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
 from viewer.gui.window.frame.status_text import selection_text
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import format_time
 from viewer.render.layout import BandKind
 from viewer.view.state import Area, SliceRef

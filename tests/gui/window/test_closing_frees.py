@@ -12,7 +12,7 @@ from tests.gui.events import SAMPLE, canvas, move, open_files, open_sample, plac
 from viewer.gui.session import navigation
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.feeds.search import Search
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
 CTRL = Qt.KeyboardModifier.ControlModifier

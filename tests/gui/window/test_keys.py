@@ -52,7 +52,7 @@ from viewer.gui.window.dialogs.command_palette import found_rows
 from viewer.gui.window.dialogs.key_sheet import KeySheet
 from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
 from viewer.gui.window.help.pages import text_of
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.layout import BandKind
 from viewer.view.state import SliceRef
 

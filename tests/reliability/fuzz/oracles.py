@@ -42,7 +42,7 @@ from viewer.formats import open_file
 from viewer.formats.executorch.logged_profile import expected_values, logged_profile
 from viewer.formats.executorch.pte.bundled_outputs import is_bundled, read_bundled_cases
 from viewer.formats.table.reader import TIME_LIMIT
-from viewer.model.inference_views import Inferences, aligned_runs, mean_run
+from viewer.model.inferences.inference_views import Inferences, aligned_runs, mean_run
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.trace import KeyKind, Trace
 from viewer.model.untimed import value_text

@@ -8,7 +8,7 @@ import pytest
 from tests.builders.clocked_traces import groups_of
 from viewer.formats import TraceBuilder
 from viewer.gui.qt.theme.tokens import DARK, LIGHT
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind
 from viewer.resources import SAMPLES
 from viewer.view.clock_groups import clock_groups

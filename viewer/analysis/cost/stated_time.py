@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from viewer.arrays import Bools, Ints
 from viewer.model.trace import Trace
+
+_stated_keys: WeakKeyDictionary[Trace, Bools] = WeakKeyDictionary()
 
 
 def stated_alone(trace: Trace, group_of_key: Ints) -> Ints:
@@ -14,9 +18,12 @@ def stated_alone(trace: Trace, group_of_key: Ints) -> Ints:
     An NSS job covers the host's start and wait slices on another track. Charging both would double
     the cost of the operator.
     """
-    stated = trace.slices.key[~made_of_others(trace)]
-    is_stated = np.bincount(stated, minlength=len(trace.keys)) > 0
-    return np.where(is_stated, group_of_key, -1)
+    if trace not in _stated_keys:
+        is_stated = np.zeros(len(trace.keys), np.bool_)
+        derived = made_of_others(trace)
+        is_stated[trace.slices.key[~derived] if derived.any() else trace.slices.key] = True
+        _stated_keys[trace] = is_stated
+    return np.where(_stated_keys[trace], group_of_key, -1)
 
 
 def made_of_others(trace: Trace) -> Bools:

@@ -26,7 +26,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
 from viewer.model.charging import Segments, charge, total_per_group
-from viewer.model.inference_views import thread_of_rows
+from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope

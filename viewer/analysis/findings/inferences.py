@@ -29,7 +29,7 @@ from viewer.analysis.findings.finding import (
     times_text,
 )
 from viewer.analysis.links.link_table import LinkTable
-from viewer.model.logged_methods import process_and_scope
+from viewer.model.inferences.logged_methods import process_and_scope
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
 from viewer.model.times import NARROW_SPACE, counted, group_digits

@@ -7,23 +7,29 @@ inside the range counts.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from viewer.arrays import Bools, Ints, stable_order
+from viewer.arrays import Bools, Codes, Ints, stable_order
 from viewer.model.queries import foreign
 from viewer.model.trace import Slices
+from viewer.model.track_blocks import BLOCK, TrackBlock, on_two_threads, track_blocks
 
 _SAFE = 1 << 62
+_FEW = 8  # times as many slices as are asked for
 
 
 def clipped(
-    slices: Slices, index: Ints | slice, first: int | None, last: int | None
+    slices: Slices, index: Ints | Codes | slice, first: int | None, last: int | None
 ) -> tuple[Ints, Ints]:
     """Return start and end of some slices, clipped to [first, last]; None is no limit.
 
     A slice outside gets zero length at the edge.
     """
     start, end = slices.start[index], slices.end[index]
+    if first is None and last is None:
+        return start, end
     limits = np.iinfo(np.int64)
     lo = np.int64(limits.min if first is None else min(max(first, limits.min), limits.max))
     hi = np.int64(limits.max if last is None else min(max(last, limits.min), limits.max))
@@ -109,6 +115,21 @@ def outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     group: parallel to the index. A kernel inside its call, or a nested call of a recursion, is part
     of the outer slice.
     """
+    if len(index) <= BLOCK:
+        return _outermost(slices, index, group)
+    blocks = track_blocks(slices)
+    bounds = np.searchsorted(index, [block.span.stop for block in blocks]).tolist()
+    parts = [slice(*ends) for ends in pairwise((0, *bounds))]
+
+    def of_block(one: tuple[TrackBlock, slice]) -> Bools:
+        block, part = one
+        return _outermost(block.slices, index[part] - block.span.start, group[part])
+
+    sizes = [part.stop - part.start for part in parts]
+    return np.concatenate(on_two_threads(of_block, list(zip(blocks, parts, strict=True)), sizes))
+
+
+def _outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     if not len(index):
         return np.empty(0, np.bool_)
     row = np.searchsorted(slices.row_ptr, index, side="right") - 1
@@ -118,7 +139,7 @@ def outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     else:
         lane = np.unique(place, return_inverse=True)[1].reshape(-1)[row]
     part = lane * (int(group.max()) + 1) + group
-    order = stable_order(slices.order[index])
+    order = _in_preorder(slices, index)
     order = order[stable_order(part[order])]
     part, start, end = part[order], slices.start[index][order], slices.end[index][order]
     is_first = np.append(True, part[1:] != part[:-1])
@@ -126,6 +147,16 @@ def outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     outer = np.empty(len(index), np.bool_)
     outer[order] = is_first | (start >= np.append(start[:1], reach[:-1]))
     return outer
+
+
+def _in_preorder(slices: Slices, index: Ints) -> Ints:
+    """Return the positions of some slices in preorder."""
+    if len(index) * _FEW < len(slices):
+        return stable_order(slices.order[index])
+    # A place for each rank takes a third of the time of sorting them.
+    at = np.full(len(slices), -1)
+    at[slices.order[index]] = np.arange(len(index))
+    return at[at >= 0] if len(index) < len(slices) else at
 
 
 def _running_maximum(values: Ints, begins: Bools) -> Ints:

@@ -23,7 +23,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.event_blocks import first_of, merge_runs
 from viewer.arrays import Bools, Ints
 from viewer.model.distributions import Statistics, grouped
-from viewer.model.logged_methods import process_and_scope
+from viewer.model.inferences.logged_methods import process_and_scope
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 

@@ -52,12 +52,13 @@ from threading import Lock
 
 import numpy as np
 
-from viewer.analysis.cost.costs import Costs, FreeTime, length_within, whole_slices
-from viewer.analysis.cost.stated_time import made_of_others, stated_alone
+from viewer.analysis.cost.costs import Costs
+from viewer.analysis.cost.stated_time import stated_alone
 from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.charged_time import ChargedTime
 from viewer.analysis.statistics.clipped import clipped, outermost
 from viewer.analysis.statistics.figure_terms import BUSY_TIME, SELF_TIME
 from viewer.analysis.statistics.group_keys import (
@@ -75,13 +76,14 @@ from viewer.analysis.statistics.group_table import (
 )
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints
-from viewer.model.charging import Segments, charge, total_per_group
+from viewer.model.charging import Segments, total_per_group
 from viewer.model.distributions import grouped
-from viewer.model.inference_views import thread_of_rows
+from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.queries import Tree, counted_slices, foreign, is_whole, starts_between, tree
 from viewer.model.scope import TimeScope, timed_by
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
+from viewer.model.track_blocks import TrackBlock, in_blocks
 from viewer.model.warm_up import counted_inferences
 
 # Nested slices of one name are several occurrences; those of an operator are parts of one.
@@ -110,11 +112,11 @@ class Grouping:
         self._table = table
         self._trace = table.trace
         self._keys = GroupKeys(table)
-        self._charged: dict[str, tuple[Segments, FreeTime]] = {}
+        self._charged: dict[str, ChargedTime] = {}
         self._computing = Lock()
         # By the last keys. Replaced as a whole, because `slices` does not wait for `by`.
         self._counted_by: tuple[tuple[str, tuple[Codes, Codes]], ...] = ()
-        self._outer_by: tuple[tuple[tuple[str, bool], tuple[Ints, Ints]], ...] = ()
+        self._outer_by: tuple[tuple[tuple[str, bool], tuple[Codes, Codes]], ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -281,9 +283,9 @@ class Grouping:
         if key in OF_OPERATORS:
             self_ticks, ungrouped = self._costs(parts, first, last)
         else:
-            segments, free = self._charged_to(key)
-            self_ticks = total_per_group(segments, count, first, last, track, warm_up=self._warm_up)
-            ungrouped = length_within(free, self._trace, self._scope(first, last))
+            charged = self._charged_to(key)
+            self_ticks = charged.per_group(first, last, track, warm_up=self._warm_up)
+            ungrouped = charged.rest(self._scope(first, last))
         slices = self._trace.slices
         outer, group = self._outer(key, is_whole=is_whole(first, last))
         index, group_of = self._counted(key)
@@ -301,7 +303,7 @@ class Grouping:
         return replace(table, groups=table.groups.most_expensive_first())
 
     def _inclusive(
-        self, index: Ints, group: Ints, count: int, first: int | None, last: int | None
+        self, index: Codes, group: Codes, count: int, first: int | None, last: int | None
     ) -> Ints:
         """Return per group the durations of its outermost slices within a range, in ticks."""
         slices = self._trace.slices
@@ -310,7 +312,7 @@ class Grouping:
         np.add.at(total, group, end - start)
         return total
 
-    def _outer(self, key: str, *, is_whole: bool) -> tuple[Ints, Ints]:
+    def _outer(self, key: str, *, is_whole: bool) -> tuple[Codes, Codes]:
         """Return the slices inside no other one of their group, and the group of each; cached.
 
         is_whole: only those that count in the whole trace. One of them can be inside another one of
@@ -321,14 +323,18 @@ class Grouping:
         made_for = key, counted is not None
         if made_for in known:
             return known[made_for]
-        slices = self._trace.slices
-        group = self._occurring(self._keys.of(key))[slices.key]
-        group[foreign(slices)] = -1
-        if counted is not None:
-            group[~counted] = -1
-        index = np.flatnonzero(group >= 0)
-        own = index[outermost(slices, index, group[index])]
-        found = own, group[own]
+        slices, group_of_key = self._trace.slices, self._occurring(self._keys.of(key))
+        out = np.zeros(len(slices), np.bool_) if counted is None else ~counted
+        out[foreign(slices)] = True
+
+        def of_block(block: TrackBlock) -> tuple[Codes, Codes]:
+            group = group_of_key[block.slices.key]
+            index = np.flatnonzero((group >= 0) & ~out[block.span])
+            own = index[outermost(block.slices, index, group[index])]
+            return (own + block.span.start).astype(np.uint32), group[own].astype(np.uint32)
+
+        parts = in_blocks(of_block, slices)
+        found = np.concatenate([own for own, _ in parts]), np.concatenate([of for _, of in parts])
         self._outer_by = ((made_for, found), *self._outer_by[: _KEPT_KEYS - 1])
         return found
 
@@ -353,18 +359,16 @@ class Grouping:
             self_ticks[group_of_set[number[row.operators, row.nodes]]] += row.ticks
         return self_ticks, table.without_operator
 
-    def _charged_to(self, key: str) -> tuple[Segments, FreeTime]:
-        """Return the time charged to the groups of a key, and the uncharged rest by track."""
+    def _charged_to(self, key: str) -> ChargedTime:
+        """Return the time charged to the groups of a key, and the rest."""
         if key not in self._charged:
-            slices = self._trace.slices
-            of_key = stated_alone(self._trace, self._keys.of(key).of_key)
-            segments = charge(self._trace, of_key)
-            outer = slices.row_depth[slices.rows()] == 0
-            outer &= ~made_of_others(self._trace)
-            whole = whole_slices(self._trace) if key == "delegate" else outer
-            # All of the time of a slice with a group is charged.
-            whole &= of_key[slices.key] < 0
-            self._charged[key] = segments, FreeTime(self._trace, segments, whole)
+            parts = self._keys.of(key)
+            self._charged[key] = ChargedTime(
+                self._trace,
+                stated_alone(self._trace, parts.of_key),
+                len(parts.labels),
+                within_calls=key == "delegate",
+            )
         return self._charged[key]
 
     # -- durations of slices -----------------------------------------------------------------------
@@ -416,15 +420,16 @@ class Grouping:
         known = dict(self._counted_by)
         if key in known:
             return known[key]
-        slices, shape, parts = self._trace.slices, self._tree, self._keys.of(key)
-        group = self._occurring(parts)[slices.key]
+        slices = self._trace.slices
+        group = self._occurring(self._keys.of(key))[slices.key]
         group[self._unrated] = -1
-        group = group[shape.index]
         if key in _EACH_SLICE:
-            counted = group >= 0
-            found = shape.index[counted].astype(np.uint32), group[counted].astype(np.uint32)
+            index = np.flatnonzero(group >= 0)
+            found = index.astype(np.uint32), group[index].astype(np.uint32)
             self._counted_by = ((key, found), *self._counted_by[: _KEPT_KEYS - 1])
             return found
+        shape = self._tree
+        group = group[shape.index]
         # The group of the slice itself, or of the nearest enclosing slice that has one.
         nearest, inside = group.copy(), np.full(len(group), -1)
         for level in range(1, int(shape.depth.max(initial=0)) + 1):

@@ -20,7 +20,7 @@ from viewer.analysis.findings.findings import Findings, FindingsAnalysis
 from viewer.analysis.findings.inferences import Outliers, SlowestInference, slowest_inference
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.torq.estimates import Estimates
-from viewer.model.logged_methods import median_of_methods, process_and_scope
+from viewer.model.inferences.logged_methods import median_of_methods, process_and_scope
 from viewer.model.scope import TimeScope
 from viewer.model.trace import Run, Trace
 

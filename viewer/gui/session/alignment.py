@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view import alignment
 from viewer.view.alignment import Anchors
 from viewer.view.clock_groups import ClockGroup, group_title

@@ -12,7 +12,7 @@ from viewer.analysis.comparison.hand_pairs import keys_of_parts
 from viewer.arrays import Ints
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Run, Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.view.clock_groups import ClockGroup

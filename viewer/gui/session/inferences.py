@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Run
 from viewer.view import visible_range
 from viewer.view.alignment import following_run

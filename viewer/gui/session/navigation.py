@@ -12,7 +12,7 @@ from fractions import Fraction
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
 from viewer.gui.session.selection import highlighted_span_ns, selected_span_ns
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.view.alignment import following_run
 from viewer.view.group_ranges import limited, limited_range

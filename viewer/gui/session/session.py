@@ -45,7 +45,7 @@ from viewer.gui.session.workspace_edits import (
     slices_of_all,
     work_out_view,
 )
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import TimeScope, starts_in
 from viewer.model.trace import RunKind, Trace
 from viewer.program.executable.executable import Executable

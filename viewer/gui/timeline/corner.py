@@ -17,7 +17,7 @@ from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.overview import FULL_SIZES, Overview, paint_border
 from viewer.gui.timeline.ruler import RulerBar
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.arrangement import TrackView
 
 _INDENT = 28

@@ -33,7 +33,7 @@ from viewer.gui.timeline.painting.bookmarks import paint_overview_marks
 from viewer.gui.timeline.painting.inference_band import InferenceBand
 from viewer.gui.timeline.scene.scene import Scene, xmap_of
 from viewer.gui.timeline.scene.search_hits import paint_ticks
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas

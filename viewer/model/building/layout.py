@@ -7,10 +7,9 @@ for a track of its own, however small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +24,12 @@ from viewer.model.building.nesting import (
     place_flat,
     place_tracks,
 )
+from viewer.model.track_blocks import on_two_threads
 
 NO_LEVEL = -1
 _SHORT = 1 << 16
 _SMALL = 512  # slices: sorting more of them takes longer than a track of its own
 _TOGETHER = 1 << 16  # slices of small tracks that are laid out at once
-_MANY = 200_000  # slices from which starting threads pays off
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +91,8 @@ def laid_out(
         return rows
 
     parts = _parts(np.diff(ptr), flat)
-    # Largest first: otherwise a large last track would run alone.
-    size = np.array([ptr[some.stop] - ptr[some.start] for some in parts], np.int64)
-    largest = np.argsort(-size, kind="stable").tolist()
-    laid = dict(zip(largest, _each(lay, [parts[i] for i in largest], len(track)), strict=True))
-    rows = [laid[i] for i in range(len(parts))]
+    sizes = [int(ptr[some.stop] - ptr[some.start]) for some in parts]
+    rows = on_two_threads(lay, parts, sizes)
     row_ptr = np.concatenate([[0], *(part[0] for part in rows)]).astype(np.int64)
     of_rows = (joined([part[i] for part in rows], np.uint32) for i in (1, 2, 3))
     return RowLayout(index, order, row_ptr, *of_rows), final
@@ -207,11 +201,3 @@ def _rows_of(
         lane.astype(np.uint32),
         depth.astype(np.uint32),
     )
-
-
-def _each(work: Callable[[_In], _Out], of: Sequence[_In], slices: int) -> list[_Out]:
-    """Apply `work` to each item; on two threads for many slices, as numpy releases the GIL."""
-    if slices < _MANY:
-        return [work(one) for one in of]
-    with ThreadPoolExecutor(2, "build") as pool:
-        return list(pool.map(work, of))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Run
 from viewer.view.alignment import Anchor, aligned
 from viewer.view.clock_groups import ClockGroups, axis_spans

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from viewer.analysis.comparison.hand_pairs import HandPairs
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import parse_ratio
 from viewer.render.color_schemes import BY_ID
 from viewer.render.layout import HeaderPart

@@ -17,7 +17,7 @@ from viewer.gui.panels.calls.answer import (
     matches_of,
     work_out,
 )
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import Trace
 from viewer.view.open_trace import OpenTrace, views_of

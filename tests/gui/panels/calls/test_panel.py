@@ -16,7 +16,7 @@ from viewer.gui.panels.calls.panel import NOTHING, NOTHING_RAN, CallsPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.inferences import pick_run
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
 

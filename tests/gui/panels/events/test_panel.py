@@ -13,7 +13,7 @@ from viewer.gui.panels.events.panel import NO_EVENTS, NOTHING, EventsPanel
 from viewer.gui.panels.events.table import COLUMNS, EventColumn, EventsModel
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.gui.session.inferences import pick_run
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.resources import SAMPLES
 from viewer.view.state import SliceRef
 

@@ -19,7 +19,7 @@ from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import STEADY
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef

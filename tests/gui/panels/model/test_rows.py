@@ -8,7 +8,7 @@ from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.row import RowKind
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import pick_run
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 
 
 def test_a_module_tells_what_all_in_it_cost(panel):

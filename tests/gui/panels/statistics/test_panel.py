@@ -15,7 +15,7 @@ from viewer.gui.session import navigation
 from viewer.gui.session.clocks import set_delegate_clock
 from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.session.selection import operator_of
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import NARROW_SPACE
 from viewer.view.state import Area, SliceRef
 

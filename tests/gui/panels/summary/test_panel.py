@@ -15,7 +15,7 @@ from viewer.gui.panels.summary.parts_bar import parts_of
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import plain_spaces
 
 

@@ -11,7 +11,7 @@ from viewer.gui.panels.base.slice_facts import slice_rows, track_text
 from viewer.gui.panels.untimed.panel import NOTHING, UntimedPanel
 from viewer.gui.panels.untimed.table import COLUMNS, UntimedColumn, UntimedModel
 from viewer.gui.session.inferences import pick_run
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import SliceRef
 
 DISPLAY = Qt.ItemDataRole.DisplayRole

@@ -16,7 +16,7 @@ from viewer.gui.session.files.export_scope import (
     visible_range,
 )
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Area, Bookmark, SliceRef, SliceSet
 from viewer.view.ties import Tie
 from viewer.workspace.perfetto_export import RANGE, SELECTION, PerfettoOptions

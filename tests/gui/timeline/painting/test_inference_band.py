@@ -5,7 +5,7 @@ from PySide6.QtGui import QImage, QPainter
 
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.timeline.painting.inference_band import InferenceBand
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 

@@ -13,7 +13,7 @@ from viewer.gui.session.comparison import compare
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.compared_marks import FASTER, SLOWER
 from viewer.gui.timeline.scene.drawings import Drawings
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import SliceRef
 
 NOISE = (0.0, 0.01, -0.01, 0.02)

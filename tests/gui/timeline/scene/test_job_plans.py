@@ -12,7 +12,7 @@ from viewer.gui.session import clocks
 from viewer.gui.session.tracks import arrange_tracks, toggle_part
 from viewer.gui.timeline.scene import job_plans
 from viewer.gui.timeline.scene.job_plans import narrow_rooms, rooms_of, wide_rooms
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.axis.xmap import XMap
 from viewer.render.layout import BandKind
 

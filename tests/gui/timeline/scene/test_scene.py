@@ -15,9 +15,9 @@ from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.titles import process_note, process_title, track_title
-from viewer.model import inference_views as run_views
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences import inference_views as run_views
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.arrangement import TrackOrder
 from viewer.render.layout import BandKind

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from tests.builders.clocked_traces import HOST, profile
 from tests.gui.events import LEFT, move, press, release
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 
 AT = QPoint(400, 8)
 

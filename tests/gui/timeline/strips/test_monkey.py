@@ -13,7 +13,7 @@ from viewer.formats import open_file
 from viewer.gui.session import bookmarks, navigation
 from viewer.gui.session.clocks import set_clock
 from viewer.gui.session.feeds.search import Search
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Clock
 from viewer.view.group_ranges import limited_range
 from viewer.view.state import SliceRef

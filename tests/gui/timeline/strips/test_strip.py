@@ -14,7 +14,7 @@ from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.selection import clear, select_same
 from viewer.gui.session.tracks import toggle_strip
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Bookmark, SliceRef
 from viewer.view.ties import Tie
 from viewer.view.visible_range import with_margin

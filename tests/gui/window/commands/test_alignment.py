@@ -12,7 +12,7 @@ from viewer.gui.session.bookmarks import keep
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.alignment import alignment_commands
 from viewer.gui.window.commands.menus import CLOCKS_MENU
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import SliceRef
 
 CONV = [("conv", 50), ("add", 30), ("conv", 20)]

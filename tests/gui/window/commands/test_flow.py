@@ -219,7 +219,7 @@ def test_undo_and_closing_while_flows_are_worked_out(attention, qtbot, monkeypat
 
 
 def test_flows_of_aligned_and_mean_inferences_stay_in_their_own(attention):
-    from viewer.model.inference_views import Inferences
+    from viewer.model.inferences.inference_views import Inferences
 
     session = attention.session
     for view in (Inferences.ALIGNED, Inferences.MEAN):

@@ -16,7 +16,7 @@ from viewer.gui.session.files.export_scope import ALL_AS_RUN
 from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.window.dialogs.export import ExportDialog, size_text
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import bytes_text
 from viewer.resources import SAMPLES
 from viewer.view.state import Area, SliceRef, SliceSet

@@ -20,7 +20,7 @@ from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.numbers.references import Automatic, Reference
 from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.window.files import sessions
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.arrangement import TrackOrder
 from viewer.view.sessions.session_file import read
 from viewer.view.state import Area, Bookmark, RulerUnit, SliceRef, TrackView

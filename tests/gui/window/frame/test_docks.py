@@ -14,7 +14,7 @@ from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks, PanelChoices
 from viewer.gui.window.frame.panel_presence import Presence
 from viewer.gui.window.frame.panel_table import PANELS, PanelArea
 from viewer.gui.window.main_window import MainWindow
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
 SIDE, LEFT, RIGHT = PanelArea

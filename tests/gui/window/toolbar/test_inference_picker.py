@@ -15,7 +15,7 @@ from viewer.gui.panels.base.inference_list import (
 from viewer.gui.session.comparison import compare
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.window.toolbar.inference_picker import InferencePicker
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import plain_spaces
 
 Key = Qt.Key

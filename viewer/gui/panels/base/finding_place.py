@@ -8,7 +8,7 @@ from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.navigation import show_times
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.axis.xmap import Axis
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import Area, SliceRef, SliceSet

@@ -20,7 +20,7 @@ from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.arrays import Ints
 from viewer.gui.panels.base.metadata_facts import metadata_rows
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.queries import (
     NATIVE_DURATION,
     NATIVE_START,

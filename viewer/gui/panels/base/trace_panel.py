@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences, has_run_views
-from viewer.model.logged_methods import median_of_methods
+from viewer.model.inferences.inference_views import Inferences, has_run_views
+from viewer.model.inferences.logged_methods import median_of_methods
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.view.cost_scope import per_inference
 from viewer.view.open_trace import OpenTrace

@@ -17,7 +17,7 @@ from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable, let_copy
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef

@@ -11,7 +11,7 @@ from viewer.gui.panels.calls.changes import ChangesAnswer
 from viewer.gui.panels.calls.shown_calls import ShownCalls
 from viewer.gui.session.comparison import path_of_selection, select_path
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import SliceRef, SliceSet
 
 

@@ -41,7 +41,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.view.open_trace import OpenTrace

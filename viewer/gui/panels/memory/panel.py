@@ -45,7 +45,7 @@ from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.coloring import operator_palette
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import display_name, one_line
 from viewer.model.times import counted
 from viewer.model.trace import Run

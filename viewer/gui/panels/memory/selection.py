@@ -9,7 +9,7 @@ from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.panels.memory.answer import MemoryAnswer
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import SliceRef, SliceSet
 
 _MOST = 2000  # storages or operators that are looked up

@@ -8,7 +8,7 @@ import numpy as np
 
 from viewer.gui.session.numbers.logged import LoggedNumbers, NumbersRow
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import SliceRef
 
 _MOST = 2000  # operators that are looked up

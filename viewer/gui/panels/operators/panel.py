@@ -45,7 +45,7 @@ from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import left_out
 from viewer.model.text import display_name
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns

@@ -13,7 +13,7 @@ from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.panels.sizes.answer import Call, SizesAnswer, User, calls_of
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.program.executable.executable import ExecutableMethod
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef, SliceSet

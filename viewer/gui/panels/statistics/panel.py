@@ -42,7 +42,7 @@ from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import group_digits, tick_to_ns

@@ -38,7 +38,7 @@ from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import link_summary
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import STEADY, TimeScope, inferences_text, left_out
 from viewer.model.text import display_name
 from viewer.model.times import (

@@ -28,7 +28,7 @@ from viewer.gui.session.numbers.references import (
     offered_references,
 )
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.view.open_trace import OpenTrace
 
 

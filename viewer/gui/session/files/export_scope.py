@@ -12,7 +12,7 @@ from viewer.arrays import Ints
 from viewer.export.perfetto.source import PerfettoBookmark
 from viewer.gui.session.selection import selected_span_ns, slices_of
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import starts_in
 from viewer.view.selected_slices import chosen_in, span_ns
 from viewer.view.state import SliceSet

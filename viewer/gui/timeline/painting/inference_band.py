@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QImage, QPainter
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.inferences import run_trace_of
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Run, RunKind
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas

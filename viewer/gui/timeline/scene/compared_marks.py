@@ -18,7 +18,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.raster import RowRaster
 from viewer.view.compared.changed_pairs import (
     ChangedPairs,

@@ -23,7 +23,7 @@ from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import shown_clocks
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
 from viewer.view.compared.changed_pairs import changed_rows, rows_of_one_arm

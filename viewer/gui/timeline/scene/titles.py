@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viewer.analysis.links.labels import unlinked_text
 from viewer.gui.timeline.scene.scene import Scene
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.times import RateOrigin, counted, format_position
 from viewer.render.canvas import Canvas

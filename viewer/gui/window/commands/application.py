@@ -31,7 +31,7 @@ from viewer.gui.window.commands.preferences import preferences_commands
 from viewer.gui.window.commands.search import search_commands
 from viewer.gui.window.commands.selection import copy_commands, selection_commands
 from viewer.gui.window.commands.track import track_commands
-from viewer.model.inference_views import Inferences, has_run_views
+from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
 
 

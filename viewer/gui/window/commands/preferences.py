@@ -17,7 +17,7 @@ from viewer.gui.window.dialogs.preferences import (
 from viewer.gui.window.files.source_editor import EDITORS
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.toolbar.inference_picker import ENTRIES, INCLUDE_WARM_UP
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.stacking import Density
 
 _FONT_SIZES = (("small", "Small"), ("normal", "Normal"), ("large", "Large"), ("larger", "Larger"))

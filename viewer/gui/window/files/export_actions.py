@@ -22,7 +22,7 @@ from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.files.background_work import BackgroundWork
 from viewer.gui.window.frame.shell import Shell
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.resources import stem_beside

@@ -25,7 +25,7 @@ from viewer.gui.session.feeds.flows import FlowFeed
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.shell import Shell
-from viewer.model.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.stacking import Density
 from viewer.view.state import ViewState
 

@@ -38,7 +38,7 @@ from viewer.gui.qt.widgets.labels import Hairline, label
 from viewer.gui.session.comparison import compare_inferences
 from viewer.gui.session.inferences import include_warm_up, pick_run, run_trace
 from viewer.gui.session.session import Session
-from viewer.model.inference_views import Inferences, has_run_views
+from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.view.open_trace import OpenTrace
 
 WIDTH, NARROW_WIDTH = 232, 156

@@ -4,8 +4,8 @@ from itertools import count
 
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inference_views import Inferences, view_of
-from viewer.model.logged_methods import median_of_methods, process_and_scope
+from viewer.model.inferences.inference_views import Inferences, view_of
+from viewer.model.inferences.logged_methods import median_of_methods, process_and_scope
 from viewer.model.trace import Clock, RunKind, Trace
 
 

@@ -11,9 +11,9 @@ from tests import paths
 from tests.builders.etdump_writer import Run as Block
 from tests.builders.etdump_writer import delegate, framework, operator, write_dump
 from viewer.formats import open_file
-from viewer.model import inference_views as run_views
 from viewer.model.building.nesting import level_fault
-from viewer.model.inference_views import (
+from viewer.model.inferences import inference_views as run_views
+from viewer.model.inferences.inference_views import (
     Inferences,
     aligned_runs,
     has_run_views,

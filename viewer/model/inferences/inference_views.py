@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.model.logged_methods import median_of_methods, process_and_scope
+from viewer.model.inferences.logged_methods import median_of_methods, process_and_scope
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
 from viewer.model.trace import Column, Flows, KeyKind, Run, Slices, Trace, Track, UntimedEvents
 from viewer.model.warm_up import counted_inferences
