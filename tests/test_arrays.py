@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from viewer.arrays import stable_order
+from viewer.arrays import levels, stable_order
 
 
 @given(
@@ -29,3 +29,9 @@ def test_so_it_is_outside_of_32_bits(numbers):
 def test_any_kind_of_integer_can_be_sorted(kind):
     numbers = np.array([100, 7, 7, 0, 100], kind)
     assert stable_order(numbers).tolist() == [3, 1, 2, 0, 4]
+
+
+def test_levels_are_the_positions_of_each_depth():
+    found = levels(np.array([0, 1, 2, 1, 0, 1]))
+    assert [level.tolist() for level in found] == [[0, 4], [1, 3, 5], [2]]
+    assert levels(np.empty(0, np.int64)) == []

@@ -1,4 +1,4 @@
-"""Type aliases for the numpy arrays used throughout the program, and the order of many numbers."""
+"""Type aliases for the numpy arrays used throughout the program, and orders of many numbers."""
 
 from __future__ import annotations
 
@@ -27,3 +27,10 @@ def stable_order(numbers: NDArray[np.integer]) -> Ints:
     high = (numbers >> 16).astype(np.uint16)
     found: Ints = order[np.argsort(high[order], kind="stable")]
     return found
+
+
+def levels(depth: Ints) -> list[Ints]:
+    """Return the positions of each depth from 0 on, each level ascending; no depth is missing."""
+    order = stable_order(depth)
+    bounds = np.cumsum(np.bincount(depth)[:-1])
+    return np.split(order, bounds) if len(order) else []

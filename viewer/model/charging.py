@@ -11,13 +11,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, levels
 from viewer.model.queries import (
     Tree,
     counted_slices,
     foreign,
     is_whole,
-    levels,
     starts_between,
     tree,
 )

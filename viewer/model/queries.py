@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints, stable_order
+from viewer.arrays import Bools, Ints, levels
 from viewer.model import intervals
 from viewer.model.names.executorch import EXECUTE
 from viewer.model.names.profilers import MODEL_RUN
@@ -69,13 +69,6 @@ def _tree(slices: Slices) -> Tree:
             parent[here] = above[np.searchsorted(above, here) - 1]
         above = here
     return Tree(index, depth, parent)
-
-
-def levels(depth: Ints) -> list[Ints]:
-    """The positions of each depth from 0 on, each level ascending; depths have no gaps."""
-    order = stable_order(depth)
-    bounds = np.cumsum(np.bincount(depth)[:-1])
-    return np.split(order, bounds) if len(order) else []
 
 
 def foreign(slices: Slices) -> Ints:

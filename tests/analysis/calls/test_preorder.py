@@ -4,18 +4,13 @@ import numpy as np
 import pytest
 
 from viewer.analysis.calls import preorder as module
-from viewer.analysis.calls.preorder import levels, numbered, preorder, sizes
+from viewer.analysis.calls.preorder import numbered, preorder, sizes
 
 #     0        1
 #   3   2      4
 #   5
 PARENT = np.array([-1, -1, 0, 0, 1, 3])
 DEPTH = np.array([0, 0, 1, 1, 1, 2])
-
-
-def test_levels_are_positions_by_depth():
-    assert [level.tolist() for level in levels(DEPTH)] == [[0, 1], [2, 3, 4], [5]]
-    assert levels(np.empty(0, np.int64)) == []
 
 
 def test_a_size_includes_the_node_itself():

@@ -87,6 +87,8 @@ class CallTable:
 
     def with_parents(self, some: Bools) -> Bools:
         """Return per node whether it, or a node below it, is among some nodes."""
+        if some.all():
+            return some
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(some)])
         at = np.arange(len(self))
         found: Bools = before[at + self.size] > before[at]

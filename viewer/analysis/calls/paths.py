@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.calls.preorder import levels, numbered, preorder
+from viewer.analysis.calls.preorder import numbered, preorder
 from viewer.analysis.statistics.group_keys import KeyGroups
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.trace import Slices, Trace
+from viewer.model.track_blocks import TrackBlock, in_blocks
 
 # Where frames begin: processes have depth 0, threads 1.
 FRAMES = 2
@@ -57,19 +58,98 @@ def call_paths(
     of_track = np.array(
         [processes.setdefault(track.process, len(processes)) for track in trace.tracks], np.int64
     )
-    first_process = len(labels)
-    first_track = first_process + len(processes)
     texts = (*labels, *processes, *threads)
-    made = _Nodes(len(texts))
-    made.add_distinct(np.full(len(processes), -1), np.arange(first_process, first_track))
-    made.add_distinct(of_track, np.arange(first_track, len(texts)))
-    node = _nodes_of_slices(trace, made, len(processes), group, name, left_out, merges=merges)
-    parent, label, depth, place = made.merged()
-    track = np.where(depth == 1, label - first_track, -1)
-    for level in levels(depth)[FRAMES:]:
-        track[level] = track[parent[level]]
-    bins = np.append(place, len(parent)).astype(np.int32)
-    return CallPaths(texts, parent, label, depth, track, bins[node])
+    forest = _Forest(len(texts), len(labels), of_track, group, name, merges=merges)
+
+    def of_block(block: TrackBlock) -> _Paths:
+        own = None if left_out is None else left_out[block.span]
+        return forest.paths(block.slices, own)
+
+    slices = trace.slices
+    # Paths in preorder are processes one after another, which blocks of tracks are in order of.
+    if (of_track[1:] >= of_track[:-1]).all():
+        parts = in_blocks(of_block, slices)
+    else:
+        parts = [forest.paths(slices, left_out)]
+    return _joined(texts, parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Paths:
+    """The paths of a block of tracks, as in `CallPaths`; a slice of none has the number -1."""
+
+    parent: Ints
+    label: Ints
+    depth: Ints
+    track: Ints
+    node: NDArray[np.int32]
+
+
+def _joined(texts: Sequence[str], parts: Sequence[_Paths]) -> CallPaths:
+    """The paths of all blocks. The last process of one can be the first of the next."""
+    count, root, process = 0, -1, -1  # so far: nodes, the last process, and its label
+    joined: list[_Paths] = []
+    for part in parts:
+        continues = int(len(part.label) > 0 and part.label[0] == process)
+        shift = count - continues
+        parent = np.where(part.parent < 0, -1, part.parent + shift)
+        if continues:
+            parent[part.parent == 0] = root
+        node = part.node
+        if shift:
+            node = np.where(node < 0, -1, node + np.int32(shift))
+        own = slice(continues, None)
+        joined.append(_Paths(parent[own], part.label[own], part.depth[own], part.track[own], node))
+        roots = np.flatnonzero(part.parent < 0)
+        if len(roots) > continues:
+            root = int(roots[-1]) + shift
+        process = int(part.label[roots[-1]]) if len(roots) else process
+        count += len(part.label) - continues
+    parent, label, depth, track, node = (
+        np.concatenate([getattr(part, name) for part in joined])
+        for name in ("parent", "label", "depth", "track", "node")
+    )
+    node[node < 0] = count
+    return CallPaths(tuple(texts), parent, label, depth, track, node)
+
+
+class _Forest:
+    """Finds the paths of blocks of tracks. Labels are numbers: texts, then processes and tracks."""
+
+    def __init__(
+        self,
+        labels: int,
+        first_process: int,
+        process_of_track: Ints,
+        group: Ints,
+        name: Ints,
+        *,
+        merges: bool,
+    ) -> None:
+        """labels: how many there are. group, name: of each key, as labels; -1 for no group."""
+        self._labels, self._first_process = labels, first_process
+        self._first_track = labels - len(process_of_track)
+        self._process_of_track = process_of_track
+        self._group, self._name, self._merges = group, name, merges
+
+    def paths(self, slices: Slices, left_out: Bools | None) -> _Paths:
+        """Return the paths of the slices of some tracks, and of these tracks and processes."""
+        tracks = np.unique(slices.row_track).astype(np.int64)
+        processes, process = np.unique(self._process_of_track[tracks], return_inverse=True)
+        made = _Nodes(self._labels)
+        made.add_distinct(np.full(len(processes), -1), self._first_process + processes)
+        made.add_distinct(process, self._first_track + tracks)
+        number_of_track = np.zeros(len(self._process_of_track), np.int64)
+        number_of_track[tracks] = len(processes) + np.arange(len(tracks))
+        node = _nodes_of_slices(
+            slices, made, number_of_track, self._group, self._name, left_out, merges=self._merges
+        )
+        parent, label, depth, place = made.merged()
+        track = np.where(depth == 1, label - self._first_track, -1)
+        for level in levels(depth)[FRAMES:]:
+            track[level] = track[parent[level]]
+        bins = np.append(place, -1).astype(np.int32)
+        return _Paths(parent, label, depth, track, bins[node])
 
 
 def _labels(trace: Trace, groups: KeyGroups) -> tuple[Sequence[str], Ints, Ints]:
@@ -114,11 +194,27 @@ class _Nodes:
         """
         parent, label = np.concatenate(self._parent), np.concatenate(self._label)
         depth = np.zeros(len(parent), np.int64)
-        first = 0
+        first, depths = 0, []
         for block in self._parent:
             own = slice(first, first + len(block))
             depth[own] = np.where(block < 0, 0, depth[block] + 1) if len(block) else 0
+            depths += np.unique(depth[own]).tolist()
             first = own.stop
+        if depths == list(range(len(depths))):
+            # All nodes of a depth were added at once, and differ.
+            path = np.arange(len(parent))
+        else:
+            parent, label, depth, path = self._distinct(parent, label, depth)
+        order = preorder(parent, depth, label)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        own_parent = parent[order]
+        below = np.flatnonzero(own_parent >= 0)
+        own_parent[below] = place[own_parent[below]]
+        return own_parent, label[order], depth[order], place[path]
+
+    def _distinct(self, parent: Ints, label: Ints, depth: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return parent, label and depth of the distinct nodes, and which one each node is."""
         path = np.empty(len(parent), np.int64)
         parents, labels, depths, count = [], [], [], 0
         for number, level in enumerate(levels(depth)):
@@ -129,19 +225,13 @@ class _Nodes:
             parents.append(distinct // self._labels if number else np.full(len(distinct), -1))
             labels.append(distinct % self._labels)
             depths.append(np.full(len(distinct), number))
-        parent, label, depth = map(np.concatenate, (parents, labels, depths))
-        order = preorder(parent, depth, label)
-        place = np.empty(count, np.int64)
-        place[order] = np.arange(count)
-        own_parent = parent[order]
-        own_parent[own_parent >= 0] = place[own_parent[own_parent >= 0]]
-        return own_parent, label[order], depth[order], place[path]
+        return np.concatenate(parents), np.concatenate(labels), np.concatenate(depths), path
 
 
 def _nodes_of_slices(
-    trace: Trace,
+    slices: Slices,
     made: _Nodes,
-    first_track: int,
+    number_of_track: Ints,
     group: Ints,
     name: Ints,
     left_out: Bools | None,
@@ -150,10 +240,9 @@ def _nodes_of_slices(
 ) -> NDArray[np.int32]:
     """Return per slice the node that it occurs in, -1 if in none, and add these nodes.
 
-    first_track: the node of the first track. group: per key its label, -1 for none; name: the label
+    number_of_track: the node of each track. group: per key its label, -1 for none; name: the label
     of its name. merges: whether a slice is part of the one around it with the same label.
     """
-    slices = trace.slices
     node = np.full(len(slices), -1, np.int32)
     order_above = slices.order[:0]
     around_above = near_above = np.empty(0, np.int64)
@@ -163,7 +252,7 @@ def _nodes_of_slices(
             parent = _parents(order_above, order)
             around, near = around_above[parent], near_above[parent] if merges else near_above
         else:
-            around = slices.tracks_of(here).astype(np.int64) + first_track
+            around = number_of_track[slices.tracks_of(here)]
             near = np.full(len(here), -1) if merges else near_above
         key = slices.key[here]
         label = group[key]

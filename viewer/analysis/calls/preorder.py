@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.arrays import Ints, stable_order
+from viewer.arrays import Ints, levels, stable_order
 
 # From this many items, the time of a sort exceeds that of importing pandas.
 _MANY = 1 << 19
@@ -38,17 +38,14 @@ def numbered(keys: Ints) -> tuple[Ints, Ints]:
     return rank[found], unsorted[order]
 
 
-def levels(depth: Ints) -> list[Ints]:
-    """Return the positions of each depth from 0 on, each level ascending."""
-    order = stable_order(depth)
-    bounds = np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=-1)) + 1))
-    return np.split(order, bounds) if len(order) else []
-
-
 def sizes(parent: Ints, depth: Ints) -> Ints:
     """Return how many nodes the subtree of each node has, with itself; parent: -1 for a root."""
+    return _sizes(parent, levels(depth))
+
+
+def _sizes(parent: Ints, of_depth: list[Ints]) -> Ints:
     size = np.ones(len(parent), np.int64)
-    for level in reversed(levels(depth)[1:]):
+    for level in reversed(of_depth[1:]):
         np.add.at(size, parent[level], size[level])
     return size
 
@@ -58,9 +55,10 @@ def preorder(parent: Ints, depth: Ints, rank: Ints) -> Ints:
 
     parent: -1 for a root. depth: 0 for a root, otherwise one more than that of its parent.
     """
-    size = sizes(parent, depth)
+    of_depth = levels(depth)
+    size = _sizes(parent, of_depth)
     place = np.empty(len(parent), np.int64)
-    for number, level in enumerate(levels(depth)):
+    for number, level in enumerate(of_depth):
         above = place[parent[level]] if number else np.full(len(level), -1)
         order = stable_order(rank[level])
         order = order[stable_order(above[order] + 1)]

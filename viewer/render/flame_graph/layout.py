@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.calls.preorder import levels
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, levels
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
 from viewer.render.lod import DrawnSlices, build_mips
 from viewer.render.palette import FRAME, RAMP, RAMP_STEPS, SLAB, Palette

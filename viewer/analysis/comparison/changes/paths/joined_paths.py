@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_tree import left_out
 from viewer.analysis.calls.paths import FRAMES, CallPaths, call_paths
-from viewer.analysis.calls.preorder import levels, numbered, preorder, sizes
+from viewer.analysis.calls.preorder import numbered, preorder, sizes
 from viewer.analysis.comparison.changes.paths.path_names import PathNames
 from viewer.analysis.comparison.sessions import Session
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Floats, Ints, levels
 
 PathOfSlice = NDArray[np.int32]
 
