@@ -68,6 +68,16 @@ def test_an_intersection_is_what_lies_in_both(a, b):
     assert intervals.length(*both) + intervals.length(*alone) == intervals.length(*a)
 
 
+@given(pairs, pairs)
+def test_two_sets_divide_their_time_into_three(a, b):
+    a, b = arrays(a), arrays(b)
+    only_a, only_b, both = intervals.divided(a, b)
+    assert ticks(*only_a) == ticks(*a) - ticks(*b)
+    assert ticks(*only_b) == ticks(*b) - ticks(*a)
+    assert ticks(*both) == ticks(*a) & ticks(*b)
+    assert all(is_minimal(*one) for one in (only_a, only_b, both))
+
+
 def test_nothing_lies_in_two_sets_that_only_touch():
     both = intervals.intersect(arrays([(0, 5), (7, 9)]), arrays([(5, 7)]))
     assert both[0].tolist() == both[1].tolist() == []

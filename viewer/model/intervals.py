@@ -12,20 +12,22 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints
 
 Intervals = tuple[Ints, Ints]
+_IN_A, _IN_B, _IN_BOTH = 1, 2, 3
 
 
 def union(start: Ints, end: Ints) -> Intervals:
     """The smallest set of sorted, disjoint intervals that covers the same time."""
     keep = end > start
-    start, end = start[keep], end[keep]
-    if len(start) == 0:
+    if not keep.all():
+        start, end = start[keep], end[keep]
+    if (start[1:] > end[:-1]).all():
         return start, end
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], end[order]
+    if not (start[1:] >= start[:-1]).all():
+        order = np.argsort(start, kind="stable")
+        start, end = start[order], end[order]
     reach = np.maximum.accumulate(end)
-    first = np.append(True, start[1:] > reach[:-1])
-    last = np.append(np.flatnonzero(first)[1:] - 1, len(start) - 1)
-    return start[first], reach[last]
+    first = np.flatnonzero(np.append(True, start[1:] > reach[:-1]))
+    return start[first], reach[np.append(first[1:] - 1, len(start) - 1)]
 
 
 def length(start: Ints, end: Ints) -> int:
@@ -65,8 +67,8 @@ def clip(start: Ints, end: Ints, first: int, last: int) -> Intervals:
 
 def subtract(a: Intervals, b: Intervals) -> Intervals:
     """The time in `a` that is not in `b`."""
-    times, in_a, in_b = _both(a, b)
-    return _pieces(times, in_a & ~in_b)
+    times, state = _both(a, b)
+    return _pieces(times, state == _IN_A)
 
 
 def subtract_each(a: Intervals, a_ptr: Ints, b: Intervals, b_ptr: Ints) -> list[Intervals]:
@@ -100,20 +102,25 @@ def total(start: Ints, end: Ints) -> int:
 
 def intersect(a: Intervals, b: Intervals) -> Intervals:
     """The time in both `a` and `b`."""
-    times, in_a, in_b = _both(a, b)
-    return _pieces(times, in_a & in_b)
+    times, state = _both(a, b)
+    return _pieces(times, state == _IN_BOTH)
 
 
-def _both(a: Intervals, b: Intervals) -> tuple[Ints, Bools, Bools]:
-    """All bounds in order, and whether the time from each to the next is in `a`, and in `b`."""
+def divided(a: Intervals, b: Intervals) -> tuple[Intervals, Intervals, Intervals]:
+    """The time in `a` alone, in `b` alone, and in both."""
+    times, state = _both(a, b)
+    only_a, only_b, both = (_pieces(times, state == where) for where in (_IN_A, _IN_B, _IN_BOTH))
+    return only_a, only_b, both
+
+
+def _both(a: Intervals, b: Intervals) -> tuple[Ints, NDArray[np.int8]]:
+    """All bounds in order, and in which sets the time from each to the next is: 0 or `_IN_*`."""
     a, b = union(*a), union(*b)
     times = np.concatenate([a[0], a[1], b[0], b[1]])
     order = np.argsort(times, kind="stable")
-    step = np.repeat(np.array([1, -1, 0], np.int8), [len(a[0]), len(a[1]), 2 * len(b[0])])
-    in_a = np.cumsum(step[order], dtype=np.int64) > 0
-    step = np.repeat(np.array([0, 1, -1], np.int8), [2 * len(a[0]), len(b[0]), len(b[1])])
-    in_b = np.cumsum(step[order], dtype=np.int64) > 0
-    return times[order], in_a, in_b
+    change = np.array([_IN_A, -_IN_A, _IN_B, -_IN_B], np.int8)
+    step = np.repeat(change, [len(a[0]), len(a[1]), len(b[0]), len(b[1])])
+    return times[order], np.cumsum(step[order], dtype=np.int8)
 
 
 def _pieces(times: Ints, inside: Bools) -> Intervals:

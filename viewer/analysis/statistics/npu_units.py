@@ -158,9 +158,10 @@ def _sets(trace: Trace) -> list[tuple[str, str, Intervals]]:
     row("slice", "Slice units", one[Unit.SLICE], Unit.SLICE)
     row("css", "CSS", one[Unit.CSS], Unit.CSS)
     row("compute", "Compute", compute, *_COMPUTE)
-    row("only_dma", "Only DMA", intervals.subtract(dma_cdma, compute), *npu)
-    row("only_compute", "Only compute", intervals.subtract(compute, dma_cdma), *npu)
-    row("overlap", "DMA and compute", intervals.intersect(dma_cdma, compute), *npu)
+    only_dma, only_compute, overlap = intervals.divided(dma_cdma, compute)
+    row("only_dma", "Only DMA", only_dma, *npu)
+    row("only_compute", "Only compute", only_compute, *npu)
+    row("overlap", "DMA and compute", overlap, *npu)
     row("nss", "NSS jobs", one[Unit.NSS], Unit.NSS)
 
     work = _work(trace, unit)
@@ -195,7 +196,10 @@ def _key(thread: str) -> str:
 
 
 def _united(sets: Iterable[Intervals]) -> Intervals:
-    starts, ends = zip(*sets, strict=True)
+    some = [one for one in sets if len(one[0])]
+    if len(some) == 1:
+        return some[0]
+    starts, ends = zip((np.empty(0, np.int64),) * 2, *some, strict=True)
     return intervals.union(np.concatenate(starts), np.concatenate(ends))
 
 
