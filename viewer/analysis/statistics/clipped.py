@@ -36,6 +36,19 @@ def clipped(
     return np.clip(start, lo, hi), np.clip(end, lo, hi)
 
 
+def inclusive(
+    slices: Slices, index: Codes, group: Codes, count: int, first: int | None, last: int | None
+) -> Ints:
+    """Return per group the durations of some slices within a range; group: parallel to the index.
+
+    count: how many groups there are.
+    """
+    start, end = clipped(slices, index, first, last)
+    total = np.zeros(count, np.int64)
+    np.add.at(total, group, end - start)
+    return total
+
+
 def cut_count(slices: Slices, index: Ints, first: int | None, last: int | None) -> int:
     """Return how many of some slices cross an edge of the range."""
     start, end = slices.start[index], slices.end[index]

@@ -45,12 +45,15 @@ By `inference` they are listed, with a share of 0, because they are no part of t
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.stated_time import stated_alone
@@ -59,7 +62,7 @@ from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.charged_time import ChargedTime
-from viewer.analysis.statistics.clipped import clipped, outermost
+from viewer.analysis.statistics.clipped import inclusive, outermost
 from viewer.analysis.statistics.figure_terms import BUSY_TIME, SELF_TIME
 from viewer.analysis.statistics.group_keys import (
     KEYS,
@@ -232,7 +235,7 @@ class Grouping:
             for i, place in enumerate(trace.tracks)
         ]
         spread = self._spreads_of(at, track, len(labels), first, last)
-        left_out = self._foreign(np.ones(len(slices), np.bool_), foreign(slices), first, last)
+        left_out = self._started(foreign(slices), first, last)
         return table_of("thread", labels, total, total, spread, 0, left_out)
 
     def _outermost(self) -> tuple[Ints, Ints]:
@@ -278,39 +281,29 @@ class Grouping:
     def _by_slices(
         self, key: str, first: int | None, last: int | None, track: int | None
     ) -> GroupTable:
-        parts = self._keys.of(key)
+        parts, slices = self._keys.of(key), self._trace.slices
         count = len(parts.labels)
-        if key in OF_OPERATORS:
-            self_ticks, ungrouped = self._costs(parts, first, last)
-        else:
-            charged = self._charged_to(key)
-            self_ticks = charged.per_group(first, last, track, warm_up=self._warm_up)
-            ungrouped = charged.rest(self._scope(first, last))
-        slices = self._trace.slices
-        outer, group = self._outer(key, is_whole=is_whole(first, last))
-        index, group_of = self._counted(key)
-        occurs = (self._occurring(parts) >= 0)[slices.key]
-        if track is not None:
-            own = (slices.row_track == track)[slices.rows()]
-            outer, group = outer[own[outer]], group[own[outer]]
-            index, group_of = index[own[index]], group_of[own[index]]
-            occurs &= own
-        total = self._inclusive(outer, group, count, first, last)
-        spread = self._spreads_of(index, group_of, count, first, last)
-        left_out = self._foreign(occurs, self._unrated, first, last)
-        table = table_of(key, parts.labels, total, self_ticks, spread, ungrouped, left_out)
+        own = None if track is None else (slices.row_track == track)[slices.rows()]
+
+        def spreads() -> Spreads:
+            return self._spreads_of(*_on(own, *self._counted(key)), count, first, last)
+
+        with ThreadPoolExecutor(1) as pool:  # half of the time, in which numpy releases the GIL
+            spread = pool.submit(spreads)
+            if key in OF_OPERATORS:
+                self_ticks, ungrouped = self._costs(parts, first, last)
+            else:
+                charged = self._charged_to(key)
+                self_ticks = charged.per_group(first, last, track, warm_up=self._warm_up)
+                ungrouped = charged.rest(self._scope(first, last))
+            outer, group = _on(own, *self._outer(key, is_whole=is_whole(first, last)))
+            total = inclusive(slices, outer, group, count, first, last)
+        native, _ = _on(own, self._unrated, self._unrated)
+        native = native[(self._occurring(parts) >= 0)[slices.key[native]]]
+        left_out = self._started(native, first, last)
+        table = table_of(key, parts.labels, total, self_ticks, spread.result(), ungrouped, left_out)
         assert isinstance(table.groups, Groups)
         return replace(table, groups=table.groups.most_expensive_first())
-
-    def _inclusive(
-        self, index: Codes, group: Codes, count: int, first: int | None, last: int | None
-    ) -> Ints:
-        """Return per group the durations of its outermost slices within a range, in ticks."""
-        slices = self._trace.slices
-        start, end = clipped(slices, index, first, last)
-        total = np.zeros(count, np.int64)
-        np.add.at(total, group, end - start)
-        return total
 
     def _outer(self, key: str, *, is_whole: bool) -> tuple[Codes, Codes]:
         """Return the slices inside no other one of their group, and the group of each; cached.
@@ -476,9 +469,20 @@ class Grouping:
         native, rated = foreign(self._trace.slices), self._rated
         return native if rated is None or rated.valid is None else native[~rated.valid[native]]
 
-    def _foreign(self, of: Bools, native: Ints, first: int | None, last: int | None) -> int:
-        """Return how many slices of a mask are among the foreign ones and start in the range."""
-        return int((of[native] & self._counted_within(native, first, last)).sum())
+    def _started(self, some: Ints, first: int | None, last: int | None) -> int:
+        """Return how many of some slices the figures of a range, or of the trace, count."""
+        return int(self._counted_within(some, first, last).sum())
+
+
+_Some = TypeVar("_Some", bound=NDArray[np.integer[Any]])
+
+
+def _on(own: Bools | None, index: _Some, group: _Some) -> tuple[_Some, _Some]:
+    """Return those of some slices that are in a mask of all, and their groups; None: all."""
+    if own is None:
+        return index, group
+    inside = own[index]
+    return index[inside], group[inside]
 
 
 def _without_scopes(shape: Tree, outer: Bools, scopes: Ints) -> Bools:
