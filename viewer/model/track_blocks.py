@@ -8,7 +8,6 @@ a third of the time, and the blocks run on two threads, as numpy releases the GI
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -86,6 +85,9 @@ def on_two_threads(
     """
     if sum(sizes) < _MANY or len(of) < 2:
         return [work(one) for one in of]
+    # Commands on small files do without it: it takes as long to import as they take to run.
+    from concurrent.futures import ThreadPoolExecutor
+
     found: dict[int, _Out] = {}
 
     def keep(number: int) -> None:

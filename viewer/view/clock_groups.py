@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import overload
 
-from viewer.analysis.torq.estimates import is_compiled
+from viewer.analysis.torq.compiled import is_compiled
 from viewer.model.text import display_name, one_line
 from viewer.model.times import NARROW_SPACE, ClockRate, RateOrigin, tick_to_ns
 from viewer.render.axis.gaps import Gaps

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from viewer.analysis.torq.estimates import ASSUMED_CYCLES, is_compiled
+from viewer.analysis.torq.compiled import ASSUMED_CYCLES, is_compiled
 from viewer.model.building.durations import fits, sum_of_durations
 from viewer.model.times import ClockRate, RateOrigin, format_rate, tick_to_ns
 from viewer.model.trace import Trace

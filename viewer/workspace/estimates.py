@@ -5,7 +5,8 @@ from __future__ import annotations
 from threading import Lock
 from weakref import WeakKeyDictionary
 
-from viewer.analysis.torq.estimates import ASSUMED_CYCLES, Estimates, estimates
+from viewer.analysis.torq.compiled import ASSUMED_CYCLES
+from viewer.analysis.torq.estimates import Estimates, estimates
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 

@@ -14,7 +14,8 @@ from viewer.analysis.findings.findings import MOST, FindingsAnalysis
 from viewer.analysis.findings.severity import Severity
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
-from viewer.analysis.torq.estimates import ASSUMED_CYCLES, ActionRow, Estimates, Measured
+from viewer.analysis.torq.compiled import ASSUMED_CYCLES
+from viewer.analysis.torq.estimates import ActionRow, Estimates, Measured
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.torq import JOB_ID
 from viewer.model.scope import STEADY, WHOLE, TimeScope

@@ -32,6 +32,7 @@ from viewer.analysis.links.debug_info_locations import dispatch_of_scopes, misfi
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.text_positions import TextPositions, operators_at
+from viewer.analysis.torq.compiled import ASSUMED_CYCLES, is_compiled
 from viewer.analysis.torq.drafts import Draft
 from viewer.analysis.torq.measured_actions import (
     MeasuredAction,
@@ -46,12 +47,9 @@ from viewer.arrays import Floats
 from viewer.model import intervals
 from viewer.model.names.torq import ACTION_ID, TASK_ID
 from viewer.model.queries import numbers
-from viewer.model.times import ClockRate, RateOrigin
+from viewer.model.times import ClockRate
 from viewer.model.trace import Trace
 from viewer.program.torq.dispatch import Dispatch
-
-# For debug info without a compile profile or a user's choice: 800 MHz.
-ASSUMED_CYCLES = ClockRate("cycle", Fraction(5, 4), RateOrigin.ASSUMED)
 
 NO_HOST_CYCLES = "The compiler does not estimate host work"
 NO_ESTIMATE = (
@@ -168,12 +166,6 @@ def estimates(
     for trace in compiled:
         comparison.add_compile_profile(trace, links(trace), clock_rate(trace))
     return comparison.result(cycles)
-
-
-def is_compiled(trace: Trace) -> bool:
-    """Return whether a trace is a compiler estimate with action or task numbers."""
-    columns = trace.slices.columns
-    return trace.clock.unit == "cycle" and (ACTION_ID in columns or TASK_ID in columns)
 
 
 def _text_table(tables: Sequence[LinkTable]) -> LinkTable | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 
-from viewer.analysis.torq.estimates import is_compiled
+from viewer.analysis.torq.compiled import is_compiled
 from viewer.gui.session.numbers.references import has_values
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.panel_table import PANELS
