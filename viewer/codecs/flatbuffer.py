@@ -11,6 +11,7 @@ Layout: https://flatbuffers.dev/internals/
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -26,8 +27,11 @@ Number = TypeVar(
 # Longer texts are rare, and 16 or more passes over all texts cost more than reading them one by
 # one.
 _SHORT_TEXT = 64
-# So few texts are read one by one too: 1 µs each, where the passes over words take 170 µs in all.
-_FEW = 150
+# So few texts are read one by one too: 0.4 µs each, where the passes over words take 170 µs in all.
+_FEW = 400
+# The tables of a column share few vtables, because writers store equal ones once. So few are
+# decoded in Python; for one per table, or for long ones, that would take longer than numpy.
+_FEW_VTABLES, _SHORT_VTABLE = 64, 512
 ODD = np.uint64(0x9E3779B97F4A7C15)
 _BYTE_MASKS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF], np.uint32)
 
@@ -48,6 +52,7 @@ class Buffer:
         """Wrap a file given as uint8, for example a mapped one; copies nothing."""
         self.size = len(data)
         self.bytes = data
+        self.view = data.data
         self._u2 = data[: self.size // 2 * 2].view("<u2")
         self._u4 = data[: self.size // 4 * 4].view("<u4")
         self._u8 = data[: self.size // 8 * 8].view("<u8")
@@ -56,31 +61,30 @@ class Buffer:
         """Raise `Malformed` unless every range at .. at + width is inside the file."""
         if not len(at):
             return
+        last = int(np.maximum.reduce(at if isinstance(width, int) else at + width))
         if isinstance(width, int):
-            outside = int(at.max()) + width > self.size or int(at.min()) < 0
-        else:
-            outside = bool((at + width > self.size).any()) or int(at.min()) < 0
-        if outside:
+            last += width
+        if last > self.size or int(np.minimum.reduce(at)) < 0:
             bad = (at < 0) | (at + width > self.size)
             raise Malformed(int(at[np.argmax(bad)]), f"{what} is outside the file")
 
     def u2(self, at: Ints) -> Ints:
         """Unsigned 16-bit values at checked positions, as int64."""
-        if (at & 1).any():
+        if np.bitwise_or.reduce(at) & 1:
             return self.bytes[at].astype(np.int64) | (self.bytes[at + 1].astype(np.int64) << 8)
         values: Ints = self._u2[at >> 1].astype(np.int64)
         return values
 
     def u4(self, at: Ints) -> NDArray[np.uint32]:
         """Unsigned 32-bit values at checked positions."""
-        if (at & 3).any():
+        if np.bitwise_or.reduce(at) & 3:
             return (self.u2(at) | (self.u2(at + 2) << 16)).astype(np.uint32)
         values: NDArray[np.uint32] = self._u4[at >> 2]
         return values
 
     def u8(self, at: Ints) -> NDArray[np.uint64]:
         """Unsigned 64-bit values at checked positions."""
-        if (at & 7).any():
+        if np.bitwise_or.reduce(at) & 7:
             high = self.u4(at + 4).astype(np.uint64)
             return self.u4(at).astype(np.uint64) | (high << np.uint64(32))
         values: NDArray[np.uint64] = self._u8[at >> 3]
@@ -89,23 +93,25 @@ class Buffer:
     def follow(self, at: Ints, what: str) -> Ints:
         """The targets of the 32-bit offsets at positions `at`; 0 stays 0. Raises `Malformed`."""
         self.check(at, 4, what)
-        present = at > 0
-        target = at + np.where(present, self.u4(at), 0)
-        if len(at) and int(target.max()) + 4 > self.size:
+        offset = self.u4(at)
+        target = at + (offset if at.all() else np.where(at > 0, offset, 0))
+        if len(at) and int(np.maximum.reduce(target)) + 4 > self.size:
             raise Malformed(int(at[np.argmax(target)]), f"{what} points outside the file")
         return target
 
     def vectors(self, at: Ints, width: int, what: str) -> tuple[Ints, Ints]:
         """First element and length of vectors of `width`-byte elements; length 0 where at is 0."""
         self.check(at, 4, what)
-        length = np.where(at > 0, self.u4(at), 0).astype(np.int64)
+        length = self.u4(at).astype(np.int64)
+        if not at.all():
+            length[at == 0] = 0
         self.check(at, 4 + length * width, what)
         return at + 4, length
 
     def text(self, at: int) -> bytes:
         """The bytes of one string or byte vector whose extent was checked."""
-        length = int(self.bytes[at : at + 4].view("<u4")[0])
-        return self.bytes[at + 4 : at + 4 + length].tobytes()
+        length = int.from_bytes(self.view[at : at + 4], "little")
+        return bytes(self.view[at + 4 : at + 4 + length])
 
 
 class Tables:
@@ -116,36 +122,74 @@ class Tables:
         self._at = at
         self._what = what
         buffer.check(at, 4, what)
-        self._vtable = at - buffer.u4(at).view(np.int32)
-        bad = (self._vtable < 0) | (self._vtable + 4 > buffer.size)
-        if bad.any():
+        vtable = at - buffer.u4(at).view(np.int32)
+        # The distinct vtables, and which one each table has; None if all have the same.
+        self._which: Ints | None = None
+        distinct = vtable[:1]
+        if not (vtable == distinct).all():
+            ascending = np.sort(vtable)
+            distinct = ascending[np.concatenate(([True], ascending[1:] != ascending[:-1]))]
+            self._which = np.searchsorted(distinct, vtable)
+        if len(at) and (int(distinct[0]) < 0 or int(distinct[-1]) + 4 > buffer.size):
+            bad = (vtable < 0) | (vtable + 4 > buffer.size)
             raise Malformed(int(at[np.argmax(bad)]), f"{what} has its vtable outside the file")
-        self._vtable_size = buffer.u2(self._vtable)
-        buffer.check(self._vtable, self._vtable_size, f"vtable of {what}")
+        self._vtable = distinct
+        self._vtable_size = buffer.u2(distinct)
+        buffer.check(distinct, self._vtable_size, f"vtable of {what}")
+        self._offsets: list[tuple[int, ...]] | None = None
+        if len(distinct) <= _FEW_VTABLES:
+            sizes = self._vtable_size.tolist()
+            if max(sizes, default=0) <= _SHORT_VTABLE:
+                self._offsets = [
+                    struct.unpack_from(f"<{max(size - 4, 0) // 2}H", buffer.view, place + 4)
+                    for place, size in zip(distinct.tolist(), sizes, strict=True)
+                ]
 
     def __len__(self) -> int:
         return len(self._at)
 
+    def has(self, slot: int) -> bool:
+        """Whether any of the tables has a field in a slot."""
+        return any(self._offsets_of(slot))
+
     def fields(self, slot: int) -> Ints:
         """The position of a slot's field in each table, 0 where it is absent."""
+        offsets = self._offsets_of(slot)
+        if not any(offsets):
+            return np.zeros(len(self._at), np.int64)
+        if self._which is None:
+            return self._at + offsets[0]
+        offset = np.array(offsets, np.int64)[self._which]
+        at: Ints = self._at + offset
+        return at if all(offsets) else np.where(offset > 0, at, 0)
+
+    def _offsets_of(self, slot: int) -> list[int]:
+        """The offset of a slot's field for each distinct vtable, 0 if absent."""
+        if self._offsets is not None:
+            return [offsets[slot] if slot < len(offsets) else 0 for offsets in self._offsets]
         entry = 4 + 2 * slot
         known = self._vtable_size >= entry + 2
-        if not known.any():
-            return np.zeros(len(self._at), np.int64)
-        offset = self._buffer.u2(np.where(known, self._vtable + entry, 0))
-        return np.where(known & (offset > 0), self._at + offset, 0)
+        places = np.where(known, self._vtable + entry, 0)
+        found: list[int] = np.where(known, self._buffer.u2(places), 0).tolist()
+        return found
 
     def numbers(self, slot: int, dtype: type[Number], default: int) -> NDArray[Number]:
         """Numbers of 8, 32 or 64 bits from a slot, with the schema's default where absent."""
+        offsets = self._offsets_of(slot)
+        if not any(offsets):
+            return np.full(len(self._at), default, dtype)
         at = self.fields(slot)
         width = np.dtype(dtype).itemsize
         buffer = self._buffer
         buffer.check(at, width, f"slot {slot} of {self._what}")
         raw = buffer.u8(at) if width == 8 else buffer.u4(at) if width == 4 else buffer.bytes[at]
-        return np.where(at > 0, raw.view(dtype), np.array(default, dtype))
+        values = raw.view(dtype)
+        return values if all(offsets) else np.where(at > 0, values, np.array(default, dtype))
 
     def targets(self, slot: int) -> Ints:
         """Positions of the tables, vectors or strings that a slot refers to, 0 where absent."""
+        if not self.has(slot):
+            return np.zeros(len(self._at), np.int64)
         return self._buffer.follow(self.fields(slot), f"slot {slot} of {self._what}")
 
 
@@ -190,11 +234,17 @@ def distinct_texts(buffer: Buffer, at: Ints, what: str) -> tuple[NDArray[np.int3
     the full texts are compared.
     """
     codes = np.full(len(at), -1, np.int32)
-    present = np.flatnonzero(at > 0)
+    present = np.flatnonzero(at)
     if not len(present):
         return codes, []
     at = at[present]
     _, length = buffer.vectors(at, 1, what)
+    if len(at) <= _FEW and int(np.add.reduce(length)) <= buffer.size:
+        seen: dict[bytes, int] = {}
+        ends = (at + (4 + length)).tolist()
+        texts = [bytes(buffer.view[a + 4 : b]) for a, b in zip(at.tolist(), ends, strict=True)]
+        codes[present] = [seen.setdefault(text, len(seen)) for text in texts]
+        return codes, list(seen)
     # A short text is read by words, so its last word must be inside the file too.
     plain = (length <= _SHORT_TEXT) & (at & 3 == 0) & (at + 4 + length <= buffer.size // 4 * 4)
     short = np.flatnonzero(plain)
@@ -225,10 +275,6 @@ def _words(buffer: Buffer, at: Ints, length: Ints) -> Iterator[tuple[Ints | slic
 
 def _representatives(buffer: Buffer, at: Ints, length: Ints) -> Ints:
     """For each short, aligned text, the index of the first equal text."""
-    if len(at) <= _FEW:
-        seen: dict[bytes, int] = {}
-        texts = enumerate(map(buffer.text, at.tolist()))
-        return np.array([seen.setdefault(text, i) for i, text in texts], np.int64)
     mixed = length.astype(np.uint64) * ODD
     for live, words in _words(buffer, at, length):
         part = (mixed[live] ^ words) * ODD

@@ -140,7 +140,7 @@ def read_runs(buffer: Buffer, builder: TraceBuilder) -> Runs:
     first, length = buffer.vectors(root.targets(1), 4, "list of runs")
     tables = Tables(buffer, elements(buffer, first, length, "runs", _LEAST_RUN), "run")
     slot, builder.generation = 3, "G2/G3"
-    if not tables.fields(3).any() and _holds_events(buffer, tables.targets(2)):
+    if not tables.has(3) and _holds_events(buffer, tables.targets(2)):
         slot, builder.generation = 2, "G1"
     codes, names = distinct_texts(buffer, tables.targets(0), "run names")
     texts = [*decoded(names, builder.problem), ""]  # code -1, no name, is the last entry
@@ -159,7 +159,7 @@ def _holds_events(buffer: Buffer, lists: Ints) -> bool:
     tables = Tables(
         buffer, elements(buffer, first[some], np.ones(len(some), np.int64), "list", 4), "list item"
     )
-    if tables.fields(1).any() or tables.fields(2).any():
+    if tables.has(1) or tables.has(2):
         return True
     target = tables.targets(0)
     if not target.any():
@@ -193,34 +193,31 @@ def read_events(
     for low in range(0, total, _CHUNK):
         if cancelled():
             raise ReadCancelled
-        tables = Tables(buffer, at[low : low + _CHUNK], "event")
+        place = at[low : low + _CHUNK]
+        tables = Tables(buffer, place, "event")
         profile = tables.targets(0)
-        rows = low + np.arange(len(tables))
+        rows = np.arange(low, low + len(place))
         if not profile.all():
-            others(rows[profile == 0], at[low : low + _CHUNK][profile == 0])
-        rows = rows[profile > 0]
-        events = Tables(buffer, profile[profile > 0], "profile event")
+            others(rows[profile == 0], place[profile == 0])
+            rows, profile = rows[profile > 0], profile[profile > 0]
+        events = Tables(buffer, profile, "profile event")
         s, e = events.numbers(6, np.uint64, 0), events.numbers(7, np.uint64, 0)
         fits = np.maximum(s, e) < np.uint64(_LATEST)
-        count_rows(builder, "times of 2^62 and more: left out", rows[~fits])
-        keep = np.flatnonzero(fits)
-        rows, s, e = rows[keep], s[keep].astype(np.int64), e[keep].astype(np.int64)
-        wrapped = (s > e) & (s < 1 << 32)
-        count_rows(
-            builder, "end before start: taken as a 32-bit counter that wrapped", rows[wrapped]
-        )
-        e += wrapped.astype(np.int64) << 32
-        # Here already, so that durations on foreign clocks are not negative either.
-        count_rows(builder, BACKWARDS, rows[s > e])
-        span = slice(n, n + len(keep))
-        n += len(keep)
-        start[span], end[span] = s, np.maximum(s, e)
+        keep: Ints | slice = slice(None)
+        if not fits.all():
+            count_rows(builder, "times of 2^62 and more: left out", rows[~fits])
+            keep = np.flatnonzero(fits)
+            rows, s, e = rows[keep], s[keep], e[keep]
+        span = slice(n, n + len(rows))
+        n += len(rows)
+        start[span], end[span] = s, e
+        _mend(builder, rows, start[span], end[span])
         numbers["row"][span] = rows
         for field, slot, default in (("chain", 1, 0), ("instruction", 2, -1), ("number", 3, -1)):
             numbers[field][span] = events.numbers(slot, np.int32, default)[keep]
         for field, slot in (("name", 0), ("text", 4), ("metadata", 5)):
             places[field][span] = events.targets(slot)[keep]
-        progress((buffer.size + buffer.size * (low + len(tables)) // total) // 2, buffer.size)
+        progress((buffer.size + buffer.size * (low + len(place)) // total) // 2, buffer.size)
     del at
     run = np.repeat(np.arange(len(runs.length), dtype=np.int32), runs.length)[numbers["row"][:n]]
     codes, texts = {}, {}
@@ -237,6 +234,19 @@ def read_events(
         texts=decoded(texts["text"], builder.problem),
         metadatas=texts["metadata"],
     )
+
+
+def _mend(builder: TraceBuilder, rows: Ints, start: Ints, end: Ints) -> None:
+    """Correct ends that lie before the start, in place; rows: positions among all events."""
+    is_early = end < start
+    if not is_early.any():
+        return
+    wrapped = is_early & (start < 1 << 32)
+    count_rows(builder, "end before start: taken as a 32-bit counter that wrapped", rows[wrapped])
+    end[wrapped] += 1 << 32
+    # Here already, so that durations on foreign clocks are not negative either.
+    count_rows(builder, BACKWARDS, rows[start > end])
+    np.maximum(start, end, out=end)
 
 
 def filled(codes: Ints | Codes32, texts: list[str] | list[bytes]) -> Bools:

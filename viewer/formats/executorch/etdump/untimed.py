@@ -12,7 +12,7 @@ its values; G2 has one value; G3 adds a delegate debug identifier and a name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -56,6 +56,11 @@ _COLUMNS: dict[str, tuple[type, int]] = {
     "type": (np.uint8, 0), "value": (np.int64, 0), "offset": (np.int64, 0),
     "has_offset": (np.bool_, 0), "output": (np.bool_, 0),
 }  # fmt: skip
+
+
+_NO_EVENTS: dict[str, NDArray[Any]] = {
+    name: np.empty(0, dtype) for name, (dtype, _) in _COLUMNS.items()
+}
 
 
 class UntimedReader:
@@ -125,7 +130,7 @@ class UntimedReader:
             part["type"][own] = np.where(count > 0, ValueType.COUNT, ValueType.NONE)
             part["value"][own] = count
             return
-        if any(tables.fields(slot).any() for slot in (3, 4, 5)):
+        if any(tables.has(slot) for slot in (3, 4, 5)):
             self._builder.generation = "G3"
         # The runtime writes chain -1 to an unsigned field.
         part["chain"][own] = tables.numbers(0, np.uint64, 0).view(np.int64)
@@ -138,6 +143,8 @@ class UntimedReader:
 
     def finish(self) -> Untimed:
         """Everything read so far. Raises Malformed for texts outside the file."""
+        if not self._parts:  # most files
+            return Untimed(_NO_EVENTS, [], [], [])
         columns = {
             name: np.concatenate([np.empty(0, dtype), *(part[name] for part in self._parts)])
             for name, (dtype, _) in _COLUMNS.items()
@@ -167,6 +174,8 @@ def place(
     and `call` in the result are source rows of slices.
     """
     own = untimed.columns
+    if not len(own["row"]):
+        return replace(UntimedEvents.empty(), blocks=tuple(runs.names))
     row = own["row"].astype(np.int64)
     block = np.searchsorted(np.cumsum(runs.length), row, side="right")
     nearest = np.searchsorted(events.row, row)  # index of the next timed event
