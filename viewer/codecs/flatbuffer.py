@@ -91,8 +91,7 @@ class Buffer:
         return values
 
     def follow(self, at: Ints, what: str) -> Ints:
-        """The targets of the 32-bit offsets at positions `at`; 0 stays 0. Raises `Malformed`."""
-        self.check(at, 4, what)
+        """The targets of the 32-bit offsets at checked positions; 0 stays 0. Raises `Malformed`."""
         offset = self.u4(at)
         target = at + (offset if at.all() else np.where(at > 0, offset, 0))
         if len(at) and int(np.maximum.reduce(target)) + 4 > self.size:
@@ -122,6 +121,7 @@ class Tables:
         self._at = at
         self._what = what
         buffer.check(at, 4, what)
+        self._last = int(np.maximum.reduce(at, initial=0))
         vtable = at - buffer.u4(at).view(np.int32)
         # The distinct vtables, and which one each table has; None if all have the same.
         self._which: Ints | None = None
@@ -178,10 +178,8 @@ class Tables:
         offsets = self._offsets_of(slot)
         if not any(offsets):
             return np.full(len(self._at), default, dtype)
-        at = self.fields(slot)
         width = np.dtype(dtype).itemsize
-        buffer = self._buffer
-        buffer.check(at, width, f"slot {slot} of {self._what}")
+        at, buffer = self._within(slot, width), self._buffer
         raw = buffer.u8(at) if width == 8 else buffer.u4(at) if width == 4 else buffer.bytes[at]
         values = raw.view(dtype)
         return values if all(offsets) else np.where(at > 0, values, np.array(default, dtype))
@@ -190,7 +188,14 @@ class Tables:
         """Positions of the tables, vectors or strings that a slot refers to, 0 where absent."""
         if not self.has(slot):
             return np.zeros(len(self._at), np.int64)
-        return self._buffer.follow(self.fields(slot), f"slot {slot} of {self._what}")
+        return self._buffer.follow(self._within(slot, 4), f"slot {slot} of {self._what}")
+
+    def _within(self, slot: int, width: int) -> Ints:
+        """The positions of a slot's fields, which are `width` bytes inside the file."""
+        at = self.fields(slot)
+        if self._last + max(self._offsets_of(slot)) + width > self._buffer.size:
+            self._buffer.check(at, width, f"slot {slot} of {self._what}")
+        return at
 
 
 def elements(buffer: Buffer, first: Ints, length: Ints, what: str, least: int) -> Ints:
@@ -200,7 +205,9 @@ def elements(buffer: Buffer, first: Ints, length: Ints, what: str, least: int) -
     overlap or share elements could claim far more data than the file contains; this raises
     `Malformed`.
     """
-    return buffer.follow(_places(buffer, first, length, what, 4, least), what)
+    places = _places(buffer, first, length, what, 4, least)
+    buffer.check(places, 4, what)
+    return buffer.follow(places, what)
 
 
 def numbers_in(

@@ -376,8 +376,11 @@ class TraceBuilder:
         return end
 
     def _key_table(self) -> Keys:
+        blocks = [(first + np.arange(len(block)), block) for first, block in self._key_blocks]
         keys = list(self._keys)
         n = len(keys)
+        if not n and blocks:
+            return joined_keys(blocks, self._key_count)
         identifier = np.empty(n, object)
         location = np.empty(n, object)
         identifier[:] = [k[5] for k in keys]
@@ -391,7 +394,6 @@ class TraceBuilder:
             location=location,
         )
         numbers = np.fromiter(self._keys.values(), np.int64, n)
-        blocks = [(first + np.arange(len(block)), block) for first, block in self._key_blocks]
         return joined_keys([(numbers, alone), *blocks], self._key_count)
 
 

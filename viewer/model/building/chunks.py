@@ -54,6 +54,9 @@ def distinct_codes(values: Ints, size: int) -> tuple[Ints, Ints]:
 def joined_keys(blocks: Sequence[tuple[Ints, Keys]], count: int) -> Keys:
     """Join tables of keys; each comes with the numbers of its keys."""
 
+    if len(blocks) == 1 and len(blocks[0][1]) == count:  # numbered in this order
+        return blocks[0][1]
+
     def column(name: str) -> NDArray[Any]:
         values = np.empty(count, getattr(blocks[0][1], name).dtype)
         for numbers, block in blocks:

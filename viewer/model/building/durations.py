@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,5 +34,6 @@ def too_long(start: Ints, end: Ints, ns_per_tick: Fraction) -> Ints:
     return np.sort(shortest_first[sums > _most_ticks(ns_per_tick)])
 
 
+@lru_cache(8)
 def _most_ticks(ns_per_tick: Fraction) -> float:
     return float(Fraction(MOST) / max(ns_per_tick, Fraction(1)))

@@ -77,6 +77,9 @@ def find_foreign(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -
     """Find the events on foreign clocks; parent: index of each event's parent, -1 if none."""
     by_chain = np.where(events.chain < 0, KeyKind.FRAMEWORK, KeyKind.DELEGATE_CALL)
     is_candidate = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0) & (kind[parent] == by_chain)
+    if not is_candidate.any():
+        nothing = np.empty(0, np.int64)
+        return Foreign(nothing, nothing, nothing, nothing, np.empty(0, np.uint8))
     at, box = _find(events, is_candidate, parent)
     length = events.end[at] - events.start[at]
     return Foreign(at, box, events.start[at], length, _units(events)[events.text[at]])
@@ -109,6 +112,8 @@ def _find(events: ProfileEvents, mine: Bools, parent: Ints) -> tuple[Ints, Ints]
     in_cycles = np.append(_units_of(events.texts) == _CYCLES, False)[events.text]
     stray = np.zeros(len(events), np.bool_)
     stray[parent[mine & (outside | in_cycles)]] = True
+    if not stray.any():
+        return np.empty(0, np.int64), np.empty(0, np.int64)
     in_stray = mine & stray[parent]
     # An event inside such a call may be there by chance, unless it is known to be a host event.
     # Only a call with a container has those.

@@ -112,10 +112,10 @@ def _labels(events: ProfileEvents, delegate: Bools) -> tuple[Ints, list[str], ND
     The labels are numbered [nothing | names | texts | integers].
     """
     names, texts = events.names, events.texts
-    integers, number = np.unique(events.number, return_inverse=True)
-    by_identifier = np.where(
-        events.number == -1, 1 + len(names) + events.text, 1 + len(names) + len(texts) + number
-    )
+    numbered = events.number != -1
+    integers, number = np.unique(events.number[numbered], return_inverse=True)
+    by_identifier = 1 + len(names) + events.text
+    by_identifier[numbered] = 1 + len(names) + len(texts) + number
     label: Ints = np.where(delegate, by_identifier, events.name + 1)
     identifiers = [*texts, *integers.tolist()]
     label_names = ["event", *(name or "event" for name in names), *map(str, identifiers)]

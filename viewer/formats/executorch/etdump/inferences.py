@@ -25,14 +25,18 @@ def part_runs(events: ProfileEvents, loading: Bools) -> tuple[Codes32, Ints]:
     Sets `events.run` to twice the block's number, plus 1 for events after a load in it.
     `Method::step` opens no event block, so its events go to the block of the load before it.
     """
-    at = np.flatnonzero(loading)
+    at = loading.nonzero()[0]
     last = np.full(int(events.run[-1]) + 1, len(events))
     last[events.run[at]] = at
-    after = np.arange(len(events)) > last[events.run]
-    stepped = np.zeros(len(last), np.bool_)
-    stepped[events.run[after & (events.chain >= 0)]] = True
-    events.run = events.run * np.int32(2) + (after & stepped[events.run])
-    return np.unique(events.run, return_index=True)
+    run = events.run * np.int32(2)
+    if len(at):
+        after = np.arange(len(events)) > last[events.run]
+        stepped = np.zeros(len(last), np.bool_)
+        stepped[events.run[after & (events.chain >= 0)]] = True
+        run += after & stepped[events.run]
+    events.run = run
+    first = np.flatnonzero(np.concatenate(([True], run[1:] != run[:-1])))
+    return run[first], first
 
 
 def loads(
@@ -61,14 +65,18 @@ def ends_of_runs(events: ProfileEvents) -> Bools:
 
 
 def failed_runs(
-    events: ProfileEvents, kind: NDArray[np.uint8], first: Ints, is_load: Bools, loading: Bools
+    events: ProfileEvents,
+    kind: NDArray[np.uint8],
+    first: Ints,
+    is_load: Bools,
+    loading: Bools,
+    executes: Bools,
 ) -> Ints:
     """The positions of runs that started instructions but never completed.
 
     Empty for a file without any scopes of the runtime. Steps complete one by one and have no
-    Method::execute.
+    Method::execute. executes: `ends_of_runs`.
     """
-    executes = ends_of_runs(events)
     if not (executes.any() or loading.any()):
         return np.empty(0, np.int64)
     calls = (kind == KeyKind.OPERATOR_CALL) | (kind == KeyKind.DELEGATE_CALL)
@@ -77,15 +85,14 @@ def failed_runs(
     return np.flatnonzero(began & ~ended & ~is_load)
 
 
-def spans(events: ProfileEvents, first: Ints) -> tuple[Ints, Ints]:
-    """Start and end of every run; `first`: the first event of each.
+def spans(events: ProfileEvents, first: Ints, executes: Bools) -> tuple[Ints, Ints]:
+    """Start and end of every run; `first`: the first event of each; executes: `ends_of_runs`.
 
     If a run has a Method::execute, only that counts, because a counter that wrapped inside the run
     stretches other events.
     """
-    executes = ends_of_runs(events)
     has_one = np.logical_or.reduceat(executes, first)
-    count = np.diff(np.append(first, len(events)))
+    count = np.diff(first, append=len(events))
     counted = executes | np.repeat(~has_one, count)
     run_start = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first)
     return run_start, np.maximum.reduceat(np.where(counted, events.end, _INT64.min), first)

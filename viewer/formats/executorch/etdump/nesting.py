@@ -22,6 +22,11 @@ from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents
 from viewer.model.trace import KeyKind
 
+# The rank that events of a kind have; -1 if it depends on the events around them.
+_RANK_OF = np.ones(len(KeyKind), np.int32)
+_RANK_OF[[KeyKind.KERNEL, KeyKind.DELEGATE_EVENT]] = 2
+_RANK_OF[[KeyKind.FRAMEWORK, KeyKind.PLAIN]] = -1
+
 
 @dataclass(slots=True)
 class CallTree:
@@ -42,46 +47,49 @@ class CallTree:
 def nest(events: ProfileEvents, kind: NDArray[np.uint8]) -> CallTree:
     """The tree by ranks alone, where no innermost event is within another."""
     n, run = len(events), events.run
-    rank = np.ones(n, np.int32)
-    rank[(kind == KeyKind.KERNEL) | (kind == KeyKind.DELEGATE_EVENT)] = 2
-    loose = np.flatnonzero((kind == KeyKind.FRAMEWORK) | (kind == KeyKind.PLAIN))
-    instruction = rank == 1
-    instruction[loose] = False
-    call = next_in_run(instruction, run)[loose]
+    rank = _RANK_OF[kind]
+    loose = (rank < 0).nonzero()[0]
+    call = next_in_run(rank == 1, run)[loose]
     inside = (call >= 0) & (events.start[call] <= events.start[loose])
-    rank[loose[inside]] = 2
-    scopes = loose[~inside & (kind[loose] == KeyKind.FRAMEWORK)]
+    is_scope = ~inside & (kind[loose] == KeyKind.FRAMEWORK)
+    rank[loose] = np.where(inside, np.int32(2), np.int32(1))
+    scopes = loose[is_scope]
     for level in (0, 1):
+        if not len(scopes):
+            break
         is_inside = _lies_in_later(events.start[scopes], run[scopes])
         rank[scopes[~is_inside]] = level
         scopes = scopes[is_inside]
     rank[scopes] = 2
 
-    outer = next_in_run(rank == 0, run)
-    outer[rank == 0] = -1
-    above = next_in_run(rank <= 1, run)
-    above[rank < 2] = -1
+    is_outermost, is_innermost = rank == 0, rank == 2
+    outer = next_in_run(is_outermost, run)
+    outer[is_outermost] = -1
+    above = next_in_run(~is_innermost, run)
+    above[~is_innermost] = -1
     in_instruction = (above >= 0) & (rank[above] == 1)
     depth = (outer >= 0).astype(np.int32) + in_instruction
     # In completion order, a subtree ends with its root. In preorder, the root moves to the start of
     # its subtree, after its ancestors.
-    subtree_start = np.arange(n)
+    places = np.arange(n)
+    subtree_start = places.copy()
     for level in (0, 1):
-        own = np.flatnonzero(rank == level)
-        ends = np.flatnonzero(rank <= level)
-        before = np.searchsorted(ends, own) - 1
-        subtree_start[own] = np.where(before >= 0, ends[before] + 1, 0)
-    subtree_start = np.maximum(subtree_start, np.searchsorted(run, run))
+        ends = (rank <= level).nonzero()[0]
+        own = rank[ends] == level
+        starts = np.zeros(len(ends), np.int64)
+        starts[1:] = ends[:-1] + 1
+        subtree_start[ends[own]] = starts[own]
+    subtree_start = np.maximum(subtree_start, run.searchsorted(run))
     order = np.empty(n, np.int64)
-    order[subtree_start + depth] = np.arange(n)
+    order[subtree_start + depth] = places
     parent = np.where(above >= 0, above, outer)
     mismatched = in_instruction & (kind == KeyKind.DELEGATE_EVENT) & (events.chain >= 0)
     mismatched &= events.instruction != events.instruction[above]
-    at = np.flatnonzero(mismatched)
-    if len(at):
+    if mismatched.any():
+        at = np.flatnonzero(mismatched)
         own = _own_calls(events, kind, at)
         parent[at] = np.where(own >= 0, own, outer[at])
-    return CallTree(depth, order, parent, rank == 2, np.zeros(n, np.bool_))
+    return CallTree(depth, order, parent, is_innermost, np.zeros(n, np.bool_))
 
 
 def nest_inside(events: ProfileEvents, tree: CallTree, apart: Ints) -> None:
@@ -92,8 +100,8 @@ def nest_inside(events: ProfileEvents, tree: CallTree, apart: Ints) -> None:
     """
     is_inner = tree.innermost & (tree.parent >= 0)
     is_inner[apart] = False
-    at = np.flatnonzero(is_inner)
-    at = at[np.argsort(tree.parent[at], kind="stable")]
+    at = is_inner.nonzero()[0]
+    at = at[tree.parent[at].argsort(kind="stable")]
     of, start, end = tree.parent[at], events.start[at], events.end[at]
     same = of[1:] == of[:-1]
     overlaps = same & (start[1:] < end[:-1])
@@ -156,15 +164,21 @@ def _own_calls(events: ProfileEvents, kind: NDArray[np.uint8], at: Ints) -> Ints
 
 def next_in_run(marked: Bools, run: Codes32) -> Ints:
     """The index of the next marked event in the same run, -1 if none."""
-    at = np.flatnonzero(marked)
+    at = marked.nonzero()[0]
+    found = np.full(len(run), -1)
     if not len(at):
-        return np.full(len(run), -1)
-    found: Ints = np.append(at, -1)[np.searchsorted(at, np.arange(len(run)), side="right")]
-    return np.where((found >= 0) & (run[found] == run), found, -1)
+        return found
+    # from each event to the next marked one; after the last one there is none
+    until = int(at[-1])
+    own = at[at.searchsorted(np.arange(until), side="right")]
+    found[:until] = np.where(run[own] == run[:until], own, -1)
+    return found
 
 
 def _lies_in_later(start: Ints, run: Codes32) -> Bools:
     """Which scopes, in completion order, started no earlier than a later scope of their run."""
+    if not (run[1:] == run[:-1]).any():
+        return np.zeros(len(start), np.bool_)  # most runs have one
     # The rank keeps runs separate, so that the minimum over everything that follows is the run's
     # own.
     rank = np.unique(start, return_inverse=True)[1] + run.astype(np.int64) * (len(start) + 1)

@@ -36,10 +36,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
 from viewer.codecs.flatbuffer import Malformed
@@ -59,8 +57,8 @@ from viewer.formats.executorch.etdump.foreign_clocks import find_foreign, place_
 from viewer.formats.executorch.etdump.identities import identities, kinds
 from viewer.formats.executorch.etdump.inferences import (
     LOADS,
-    MOST_CLOCKS,
     clocks,
+    ends_of_runs,
     failed_runs,
     loads,
     part_runs,
@@ -107,8 +105,9 @@ def _compose(
     untimed: Untimed,
     cancelled: Cancelled,
 ) -> None:
-    empty = np.flatnonzero(runs.length == 0)
-    builder.problem("run without events", len(empty), f"run {empty[0]}" if len(empty) else "")
+    if not runs.length.all():
+        empty = np.flatnonzero(runs.length == 0)
+        builder.problem("run without events", len(empty), f"run {empty[0]}")
     kind = kinds(events)
     if not len(events):
         builder.untimed(place(untimed, runs, events, kind))
@@ -120,8 +119,11 @@ def _compose(
 
     titles = ["Execute"] if methods == 1 else [f"Execute {m + 1}" for m in range(methods)]
     lane = method.copy()
-    follows = np.append(method[1:], -1)
-    lane[is_load] = 0 if methods == 1 else np.where(follows < 0, methods, follows)[is_load]
+    if methods == 1:
+        lane[is_load] = 0
+    else:
+        follows = np.append(method[1:], -1)
+        lane[is_load] = np.where(follows < 0, methods, follows)[is_load]
     if (lane == methods).any():
         titles.append("load")
     scope_of = [builder.scope(title) for title in titles[:methods]]
@@ -130,7 +132,7 @@ def _compose(
         scope_of.append(builder.scope("load"))
     scope = np.array(scope_of)[method]
 
-    count = np.diff(np.append(first, len(events)))
+    count = np.diff(first, append=len(events))
     tree = nest(events, kind)
     timing = event_timing(events, kind, tree.parent)  # as logged, before events are moved
     foreign = find_foreign(events, kind, tree.parent)
@@ -141,7 +143,8 @@ def _compose(
         "delegate events with a separate clock: placed inside their call for drawing only",
         events.row[foreign.at],
     )
-    failed = failed_runs(events, kind, first, is_load, loading)
+    executes = ends_of_runs(events)
+    failed = failed_runs(events, kind, first, is_load, loading, executes)
     count_rows(
         builder,
         "inference without Method::execute: it failed or was interrupted",
@@ -149,38 +152,47 @@ def _compose(
     )
     finished = np.ones(len(first), np.bool_)
     finished[failed] = False
-    run_start, finish = spans(events, first)
+    run_start, finish = spans(events, first, executes)
     clock = clocks(run_start, finish)
-    again = np.flatnonzero(np.diff(clock) > 0) + 1
-    builder.problem(
-        "the clock restarted: later inferences are on separate threads",
-        len(again),
-        f"run {parts[again[0]] >> 1}" if len(again) else "",
-    )
+    if clock[-1]:
+        again = np.flatnonzero(np.diff(clock) > 0) + 1
+        builder.problem(
+            "the clock restarted: later inferences are on separate threads",
+            len(again),
+            f"run {parts[again[0]] >> 1}",
+        )
     track = _tracks(builder, process, titles, lane, clock)
     columns = _columns(events) | metadata_column(events) | foreign.columns(len(events))
     columns |= value_columns(events, columns, builder, cancelled)
     if cancelled():
         raise ReadCancelled
     builder.untimed(place(untimed, runs, events, kind))
-    name, key = identities(events, kind, np.repeat(scope, count), builder)
+    scope_of_event = scope.repeat(count)
+    name, key = identities(events, kind, scope_of_event, builder)
     gaps = uncovered(events, kind, tree, foreign.at)
-    order, depth = tree.order, tree.depth
+    order, row, depth = tree.order, events.row, tree.depth
+    start, end, track_of = events.start, events.end, track.repeat(count)
     if len(gaps.call):
+        # The gaps, numbered after the events, mostly have the values of their call.
         order = _with_places(order, gaps.place)
         gap_name = np.full(len(gaps.call), builder.intern(UNATTRIBUTED), np.uint32)
         name = np.append(name, gap_name)
-        key = np.append(key, _gap_keys(builder, np.repeat(scope, count), events, gaps))
+        key = np.append(key, _gap_keys(builder, scope_of_event, events, gaps))
+        start, end = np.append(start, gaps.start), np.append(end, gaps.end)
+        track_of = np.append(track_of, track_of[gaps.call])
+        row = np.append(row, row[gaps.call])
+        depth = np.append(depth, depth[gaps.call] + np.int32(1))
+        timing = np.append(timing, np.zeros(len(gaps.call), np.uint8))
     builder.add(
-        track=_with(np.repeat(track, count), gaps)[order].astype(np.uint32),
-        start=np.append(events.start, gaps.start)[order],
-        end=np.append(events.end, gaps.end)[order],
+        track=track_of[order].astype(np.uint32),
+        start=start[order],
+        end=end[order],
         name=name[order],
         key=key[order],
-        source_row=_with(events.row, gaps)[order].astype(np.uint32),
-        levels=np.append(depth, depth[gaps.call] + np.int32(1))[order],
+        source_row=row[order].astype(np.uint32),
+        levels=depth[order],
         derived=(order >= len(events)) if len(gaps.call) else None,
-        timing=np.append(timing, np.zeros(len(gaps.call), np.uint8))[order],
+        timing=timing[order],
         columns={label: _ordered(column, order) for label, column in columns.items()},
     )
     for i, run in enumerate(parts.tolist()):
@@ -201,17 +213,12 @@ def _tracks(
     builder: TraceBuilder, process: str, titles: list[str], lane: Ints, clock: Ints
 ) -> Ints:
     """The track of every run: one thread per method and clock."""
-    distinct, inverse = np.unique(lane * MOST_CLOCKS + clock, return_inverse=True)
-    tracks = []
-    for on, since in (divmod(number, MOST_CLOCKS) for number in distinct.tolist()):
+    of_run = list(zip(lane.tolist(), clock.tolist(), strict=True))
+    tracks = {}
+    for on, since in sorted(set(of_run)):
         again = f" · clock {since + 1}" if since else ""
-        tracks.append(builder.track(process, f"{titles[on]}{again}"))
-    return np.array(tracks)[inverse]
-
-
-def _with(values: NDArray[Any], gaps: UnattributedParts) -> NDArray[Any]:
-    """The values of all events, followed by each gap's value, which is that of its call."""
-    return np.append(values, values[gaps.call])
+        tracks[on, since] = builder.track(process, f"{titles[on]}{again}")
+    return np.array([tracks[one] for one in of_run])
 
 
 def _with_places(order: Ints, places: Ints) -> Ints:

@@ -156,7 +156,7 @@ class ValueReader:
         members = np.full((_SHOWN_TENSORS, len(at)), -1)
         for i in range(_SHOWN_TENSORS):
             live = np.flatnonzero(length > i)
-            place = buffer.follow(first[live] + 4 * i, "tensor of a list")
+            place = buffer.follow(first[live] + 4 * i, "tensor of a list")  # inside its vector
             members[i, live], _ = self._tensors(place, rows[live])
 
         def describe(i: int) -> tuple[tuple[object, ...], str, int]:
