@@ -1,10 +1,19 @@
-"""Reads the packets of a Perfetto file block by block: plain, gzip, or compressed in packets."""
+"""Reads the packets of a Perfetto file block by block: plain, gzip, or compressed in packets.
+
+The packets of large files are found on another thread, a block ahead of what reads their events:
+both take as long, and numpy releases the GIL.
+"""
 
 from __future__ import annotations
 
+import contextvars
 import gzip
+import os
+import threading
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
+from queue import SimpleQueue
 from typing import BinaryIO, cast
 
 import numpy as np
@@ -19,6 +28,8 @@ from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 
 BLOCK = 1 << 20  # bytes: small enough for the processor's cache, large enough for few calls
+_MANY = 8 * BLOCK  # bytes of a file from which starting a thread pays off
+_AHEAD = 2  # blocks; more would only take memory
 _MOST_PACKET = 1 << 26
 _MOST_INSIDE = 1 << 26  # for a packet inside a compressed one
 # A block is larger than usual only for a packet that is. All fields of its packets are found at
@@ -53,6 +64,74 @@ def packets_of(
 
     Damage is reported by `problem(kind, count, first)`.
     """
+    try:
+        is_large = os.path.getsize(path) >= _MANY
+    except (OSError, ValueError):
+        is_large = False  # opening it tells why
+    if not is_large:
+        return _packets(path, progress, cancelled, problem)
+    return _Ahead(path, progress, cancelled, problem).packets()
+
+
+class _Ahead:
+    """Finds packets on another thread; the callbacks are called on the thread that takes them."""
+
+    def __init__(
+        self, path: str, progress: Progress, cancelled: Cancelled, problem: Problem
+    ) -> None:
+        self._path = path
+        self._progress, self._cancelled, self._problem = progress, cancelled, problem
+        self._found: SimpleQueue[Packets | BaseException | Callable[[], None] | None]
+        self._found = SimpleQueue()
+        self._room = threading.Semaphore(_AHEAD)
+        self._left = threading.Event()
+
+    def packets(self) -> Iterator[Packets]:
+        """All packets. Raises UnreadableFile and ReadCancelled."""
+        # the allowance of the file is one of the thread that reads it
+        context = contextvars.copy_context()
+        finder = threading.Thread(target=context.run, args=(self._find,), name="packets")
+        finder.start()
+        try:
+            while (item := self._found.get()) is not None:
+                if self._cancelled():
+                    raise ReadCancelled
+                if isinstance(item, BaseException):
+                    raise item
+                if isinstance(item, Packets):
+                    yield item
+                    self._room.release()
+                else:
+                    item()
+        finally:
+            self._left.set()
+            self._room.release()
+            finder.join()
+
+    def _find(self) -> None:
+        """Put packets, calls and at last None or an error into the queue."""
+
+        def later(call: Callable[..., None]) -> Callable[..., None]:
+            return lambda *given: self._found.put(partial(call, *given))
+
+        try:
+            found = _packets(
+                self._path, later(self._progress), self._left.is_set, later(self._problem)
+            )
+            for packets in found:
+                self._found.put(packets)
+                self._room.acquire()
+                if self._left.is_set():
+                    return
+            self._found.put(None)
+        except BaseException as error:  # raised again where the packets are taken
+            self._found.put(error)
+
+
+def _packets(
+    path: str, progress: Progress, cancelled: Cancelled, problem: Problem
+) -> Iterator[Packets]:
+    """As `packets_of`, on this thread."""
     try:
         file, size = open_part(path)
         with file:
