@@ -1,6 +1,7 @@
 """How long dumps take: 50 000 timed events, 100 000 distinct ones, 200 000 debug events; a copy.
 
-Prints only: `pytest tests/bench/test_bench_etdump.py --benchmark-enable -s`.
+Also 1,000 small ones. Prints only:
+`pytest tests/bench/test_bench_etdump.py --benchmark-enable -s`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 
 from tests.builders.bench_sizes import size
+from tests.builders.cpu_times import in_turns
 from tests.builders.etdump_writer import F32, Run, Tensor, framework, operator, write_dump
 from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.formats import open_file
 from viewer.formats.executorch.etdump import reader as etdump
 
 RUNS, OPERATORS = size(100, 4), 250  # two events per operator and one around all: 50 100
@@ -83,3 +86,23 @@ def test_read_a_dump_of_debug_events(benchmark, debug_dump):
 def test_floor_copy_its_bytes(benchmark, dump):
     data = benchmark(lambda: np.frombuffer(dump.read_bytes(), np.uint8).copy())
     assert len(data) == dump.stat().st_size
+
+
+def test_read_a_thousand_small_dumps(tmp_path):
+    """Nearly all of their time goes into calls of numpy, and hardly any into events."""
+    paths = [
+        write_dump(tmp_path / f"{i}.etdp", [inference(run, 4 + i % 12) for run in range(4)])
+        for i in range(size(1000, 20))
+    ]
+    took = in_turns(
+        {
+            "ours": lambda: [open_file(str(path)) for path in paths],
+            "floor": lambda: [path.read_bytes() for path in paths],
+        }
+    )
+    each = {name: 1000 * seconds / len(paths) for name, seconds in took.items()}
+    print(
+        f"\nsmall dumps: {each['ours']:.2f} ms of processor time each; "
+        f"reading their bytes alone {each['floor']:.3f} ms"
+    )
+    assert each["ours"] > each["floor"]

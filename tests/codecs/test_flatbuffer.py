@@ -127,3 +127,34 @@ def test_a_list_that_is_longer_than_the_file_is_named():
     first, length = at(4), at(1)
     with pytest.raises(Malformed, match="lists points outside the file"):
         elements(buffer_of(struct.pack("<2I", 0, 40)), first, length, "lists", 4)
+
+
+def test_tables_with_a_vtable_each_are_read_like_those_that_share_a_few(monkeypatch):
+    """More vtables than are decoded in Python, and vtables that are too long for it."""
+    chance = random.Random(3)
+    parts, places, size = [], [], 0
+    for i in range(200):
+        has = [chance.random() < 0.7 for _ in range(5)]
+        slots, fields = [], b""
+        for is_there in has:
+            slots.append(4 + len(fields) if is_there else 0)
+            fields += struct.pack("<i", chance.randrange(1 << 20)) if is_there else b""
+        slots += [0] * (300 if i == 7 else i % 3)
+        one = table(fields, *slots)
+        places.append(size + len(one) - 4 - len(fields))
+        parts.append(one)
+        size += len(one)
+    buffer = buffer_of(b"".join(parts))
+
+    def read() -> list[list[int]]:
+        tables = Tables(buffer, at(*places), "tables")
+        return [
+            [*tables.numbers(slot, np.int32, -5).tolist(), *tables.fields(slot).tolist()]
+            for slot in range(7)
+        ]
+
+    by_numpy = read()
+    monkeypatch.setattr(flatbuffer, "_FEW_VTABLES", 1000)
+    monkeypatch.setattr(flatbuffer, "_SHORT_VTABLE", 1000)
+    assert read() == by_numpy
+    assert any(number == -5 for number in by_numpy[0])
