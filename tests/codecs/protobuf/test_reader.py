@@ -5,10 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.codecs.protobuf.layouts import MessageLayouts
+from viewer.codecs.protobuf.fields import Fields
+from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
 from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.codecs.protobuf.wire import FIXED64, LENGTH_DELIMITED, VARINT
 from viewer.codecs.protobuf.writer import tag, varint
+
+ANY = Wanted(range(8, 4000))
+INNER = Wanted(ANY.tags, {4 << 3 | LENGTH_DELIMITED: ANY, 1 << 3 | LENGTH_DELIMITED: ANY})
+DEEP = Wanted(ANY.tags, {number << 3 | LENGTH_DELIMITED: INNER for number in (1, 2, 11)})
 
 EVENTS = st.lists(
     st.tuples(
@@ -121,18 +126,57 @@ def test_messages_of_few_layouts_are_read_as_one_by_one():
     bodies += [tag(1, VARINT) + b"\xff" * 3] * 5
     bodies = [bodies[i] for i in np.random.default_rng(2).permutation(len(bodies))]
     data = b"".join(tag(1, LENGTH_DELIMITED) + varint(len(b)) + b for b in bodies)
-    block, layouts = PaddedBytes(padded(data)), MessageLayouts()
+    block, layouts = PaddedBytes(padded(data)), MessageLayouts(ANY)
     begin, end, _ = block.records()
     for _ in range(2):  # with layouts that are known, too
-        one, other = (block.fields(begin, end, range(8, 4000), known) for known in (None, layouts))
-        assert sorted(other.damaged.tolist()) == sorted(one.damaged.tolist())
-        assert len(one.damaged) == 5
-        for field, wire in ((1, VARINT), (300, VARINT), (2, LENGTH_DELIMITED)):
-            expected, found = one.get(field, wire).sorted(), other.get(field, wire).sorted()
-            assert found.owner.tolist() == expected.owner.tolist()
-            assert found.value.tolist() == expected.value.tolist()
-            if wire == LENGTH_DELIMITED:
-                assert found.at.tolist() == expected.at.tolist()
+        found = block.fields_alike(begin, end, layouts)
+        assert_same(block, found, block.fields(begin, end, ANY.tags), ANY)
+        assert len(found.damaged) == 5
+
+
+def assert_same(block: PaddedBytes, found: Fields, expected: Fields, wanted: Wanted) -> None:
+    """The same fields, also of the messages in fields that were looked into."""
+    assert sorted(found.damaged.tolist()) == sorted(expected.damaged.tolist())
+    used = {number for number, field in expected.by_tag.items() if len(field)}
+    assert {number for number, field in found.by_tag.items() if len(field)} == used
+    for number in used:
+        one, other = found.by_tag[number], expected.by_tag[number].sorted()
+        if one.inside is not None:
+            inner = wanted.inside[number]
+            again = block.fields(one.at, one.end, inner.tags)
+            assert_same(block, one.inside, again, inner)
+        one = one.sorted()
+        assert one.owner.tolist() == other.owner.tolist()
+        assert one.value.tolist() == other.value.tolist()
+        if number & 7 == LENGTH_DELIMITED:
+            assert one.at.tolist() == other.at.tolist()
+
+
+def test_messages_in_messages_are_read_with_the_layouts_of_those_around_them():
+    """Events in packets, with arguments: one, two, a damaged one, an empty one, or no event."""
+
+    def message(number: int, body: bytes) -> bytes:
+        return tag(number, LENGTH_DELIMITED) + varint(len(body)) + body
+
+    def argument(i: int) -> bytes:
+        return message(4, tag(1, VARINT) + varint(i % 90) + tag(4, VARINT) + varint(i * 7))
+
+    bodies = []
+    for i in range(4000):
+        event = message(11, tag(9, VARINT) + varint(1) + argument(i) + argument(i + 1) * (i % 2))
+        if i % 97 == 0:
+            event = (message(11, b"\xff\xff\xff"), message(11, b""), b"")[i % 3]
+        elif i % 31 == 0:
+            event += message(11, argument(i))
+        bodies.append(tag(8, VARINT) + varint(1000 * i) + event + tag(10, VARINT) + varint(1))
+    data = b"".join(message(1, body) for body in bodies)
+    block = PaddedBytes(padded(data))
+    begin, end, _ = block.records()
+    found = block.fields_alike(begin, end, MessageLayouts(DEEP))
+    events = found.by_tag[11 << 3 | LENGTH_DELIMITED]
+    assert events.inside is not None
+    assert events.inside.by_tag[4 << 3 | LENGTH_DELIMITED].inside is not None
+    assert_same(block, found, block.fields(begin, end, DEEP.tags), DEEP)
 
 
 @given(
@@ -145,14 +189,6 @@ def test_hostile_messages_are_read_alike_with_layouts_and_without(kinds, more, s
     data = b"".join(tag(1, LENGTH_DELIMITED) + varint(len(b)) + b for b in bodies)
     block = PaddedBytes(padded(data))
     begin, end, _ = block.records()
-    one, other = (
-        block.fields(begin, end, range(8, 4000), known) for known in (None, MessageLayouts())
-    )
-    assert sorted(other.damaged.tolist()) == sorted(one.damaged.tolist())
-    assert {t for t, f in one.by_tag.items() if len(f)} == {
-        t for t, f in other.by_tag.items() if len(f)
-    }
-    for number, field in one.by_tag.items():
-        expected, found = field.sorted(), other.by_tag.get(number, field).sorted()
-        assert found.owner.tolist() == expected.owner.tolist()
-        assert found.value.tolist() == expected.value.tolist()
+    for wanted in (ANY, DEEP):
+        found = block.fields_alike(begin, end, MessageLayouts(wanted))
+        assert_same(block, found, block.fields(begin, end, wanted.tags), wanted)

@@ -1,14 +1,16 @@
 """Groups protobuf messages by layout: the same tags, number widths and lengths in the same order.
 
 Most messages of a large file have one of a few layouts, because one place in a program wrote them.
-One message of each kind is parsed in Python. Comparing whole words under a mask then finds all
-others with that layout, and their fields are at known positions. This takes a third of the time of
-walking all messages in step (`reader`), which is left for the others.
+One message of each kind is parsed in Python, with the messages in its fields (`Wanted.inside`).
+Comparing whole words under a mask then finds all others with that layout, and their fields are at
+known positions. This takes a third of the time of walking all messages in step (`reader`), which is
+left for the others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,64 +27,60 @@ from viewer.codecs.protobuf.wire import (
     varint_at,
 )
 
-FEWEST = 512  # messages of one length that are worth analyzing in Python
+FEWEST = 128  # messages of one length that are worth analyzing in Python
 _LONGEST = 128
-_FEW = 64  # messages of a layout; fewer are walked with the others
+_FEW = 8  # messages of a known layout; fewer are walked with the others
+_FEW_NEW = 64  # of one that is new
 _MOST = 16  # layouts per length
 _REST = 15  # blocks to skip after one in which layouts did not help
 _SHARE = 16  # if a new layout covers less than 1/16 of the remaining rows, stop
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to read of messages: the tags of fields, and of the messages in some of them.
+
+    The tags of `inside` are wanted too.
+    """
+
+    tags: Container[int]
+    inside: Mapping[int, Wanted] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutField:
+    """A field of a layout: its tag, and where its number or bytes start in the message.
+
+    size: in bytes. inside: the fields of the message in it; None if that is not looked into.
+    """
+
+    tag: int
+    begin: int
+    size: int
+    inside: tuple[LayoutField, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageLayout:
     """What is the same in all messages of one layout.
 
-    mask, bits: for each 8-byte word, the bits that identify the layout, and their values. fields:
-    tag, start of the number or bytes, and size in bytes.
+    mask, bits: for each 8-byte word, the bits that identify the layout, and their values.
     """
 
     mask: tuple[np.uint64, ...]
     bits: tuple[np.uint64, ...]
-    fields: tuple[tuple[int, int, int], ...]
+    fields: tuple[LayoutField, ...]
 
     @staticmethod
-    def of(message: bytes) -> MessageLayout | None:
+    def of(message: bytes, wanted: Wanted) -> MessageLayout | None:
         """The layout of a message; None if it is damaged or has groups."""
         mask = bytearray(-(-len(message) // 8) * 8)
-        fields = []
-        at = 0
-        while at < len(message):
-            tag, width = varint_at(message, at)
-            if not width or not 8 <= tag <= 0xFFFFFFFF:
-                return None
-            begin, wire = at + width, tag & 7
-            value, width = 0, 8 if wire == FIXED64 else 4
-            if wire in (VARINT, LENGTH_DELIMITED):
-                value, width = varint_at(message, begin)
-                if not width:
-                    return None
-            elif wire not in (FIXED64, FIXED32):
-                return None
-            after = begin + width
-            mask[at:begin] = b"\xff" * (begin - at)
-            if wire == VARINT:
-                mask[begin:after] = b"\x80" * (after - begin)
-            elif wire == LENGTH_DELIMITED:
-                mask[begin:after] = b"\xff" * (after - begin)
-                begin, after = after, after + value
-            if after > len(message):
-                return None
-            fields.append((tag, begin, after - begin))
-            at = after
+        fields = _fields_of(message, 0, len(message), wanted, mask)
+        if fields is None:
+            return None
         padded = message.ljust(len(mask), b"\0")
         masks = np.frombuffer(bytes(mask), "<u8")
-        return MessageLayout(
-            tuple(masks), tuple(np.frombuffer(padded, "<u8") & masks), tuple(fields)
-        )
-
-    def has_twice(self, tag: int) -> bool:
-        """Whether the layout has a field more than once."""
-        return sum(tag == other for other, _, _ in self.fields) > 1
+        return MessageLayout(tuple(masks), tuple(np.frombuffer(padded, "<u8") & masks), fields)
 
     def is_of(self, words: list[Words]) -> Bools:
         """Which of some messages of the same length have this layout."""
@@ -96,7 +94,10 @@ class MessageLayout:
 class MessageLayouts:
     """The layouts found in messages of one type, kept from block to block."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        # For messages whose contents are too different; each of them may be alike on its own.
+        self.outer = MessageLayouts(Wanted(wanted.tags)) if wanted.inside else None
         self._known: dict[int, list[MessageLayout]] = {}
         self._rest = 0  # blocks left for which layouts are not tried
 
@@ -117,7 +118,8 @@ class MessageLayouts:
             if not count:
                 continue
             rows = np.flatnonzero(length == size)
-            if count >= FEWEST and 0 < size <= _LONGEST:
+            least = _FEW if self._known.get(size) else FEWEST
+            if count >= least and 0 < size <= _LONGEST:
                 rows = self._of_length(data, begin, rows, size, found)
             if size:
                 left.append(rows)
@@ -141,14 +143,14 @@ class MessageLayouts:
             (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
         )
         each = list(window[at].view("<u8").reshape(len(at), -1).T)
-        untried, used = list(known), list[MessageLayout]()
+        untried, used, rare = list(known), list[MessageLayout](), list[MessageLayout]()
         while len(rows):
             is_new = not untried
             if is_new:
                 if len(rows) < FEWEST or len(used) >= _MOST:
                     break
                 first = int(at[len(at) // 2])
-                layout = MessageLayout.of(data[first : first + size].tobytes())
+                layout = MessageLayout.of(data[first : first + size].tobytes(), self.wanted)
                 if layout is None:
                     break
             else:
@@ -159,7 +161,7 @@ class MessageLayouts:
                 out.append(MessageGroup(layout, rows, at, each))
                 rows = rows[:0]
                 used.append(layout)
-            elif count >= _FEW:
+            elif count >= (_FEW_NEW if is_new else _FEW):
                 used.append(layout)
                 matching = [word.compress(same) for word in each]
                 out.append(MessageGroup(layout, rows.compress(same), at.compress(same), matching))
@@ -171,7 +173,9 @@ class MessageLayouts:
                     break
             elif is_new:
                 break
-        known[:] = used + untried
+            else:
+                rare.append(layout)
+        known[:] = (used + untried + rare)[:_MOST]
         return rows
 
 
@@ -196,3 +200,44 @@ class MessageGroup:
                 word |= self.words[which + 1] << np.uint64(64 - shift)
         word = word & np.uint64(0x7F7F7F7F7F7F7F7F >> 8 * (8 - size))
         return packed(word, size)
+
+
+def _fields_of(
+    message: bytes, at: int, end: int, wanted: Wanted, mask: bytearray
+) -> tuple[LayoutField, ...] | None:
+    """The fields between two positions; None if they are damaged or have groups.
+
+    Sets the bits of `mask` that identify the layout.
+    """
+    fields = []
+    while at < end:
+        tag, width = varint_at(message, at)
+        if not width or not 8 <= tag <= 0xFFFFFFFF:
+            return None
+        begin, wire = at + width, tag & 7
+        value, width = 0, 8 if wire == FIXED64 else 4
+        if wire in (VARINT, LENGTH_DELIMITED):
+            value, width = varint_at(message, begin)
+            if not width:
+                return None
+        elif wire not in (FIXED64, FIXED32):
+            return None
+        after = begin + width
+        mask[at:begin] = b"\xff" * (begin - at)
+        inside = None
+        if wire == VARINT:
+            mask[begin:after] = b"\x80" * (after - begin)
+        elif wire == LENGTH_DELIMITED:
+            mask[begin:after] = b"\xff" * (after - begin)
+            begin, after = after, after + value
+        if after > end:
+            return None
+        if tag in wanted.inside and wire == LENGTH_DELIMITED:
+            # a damaged one is left to those who read its bytes
+            own = bytearray(len(mask))
+            inside = _fields_of(message, begin, after, wanted.inside[tag], own)
+            if inside is not None:
+                mask[begin:after] = own[begin:after]
+        fields.append(LayoutField(tag, begin, after - begin, inside))
+        at = after
+    return tuple(fields)

@@ -13,13 +13,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
-from viewer.codecs.protobuf.layouts import MessageLayouts
+from viewer.arrays import Ints
+from viewer.codecs.protobuf.fields import Columns, Field, Fields, joined
+from viewer.codecs.protobuf.layouts import (
+    LayoutField,
+    MessageGroup,
+    MessageLayouts,
+    Wanted,
+)
 from viewer.codecs.protobuf.wire import (
     FIXED32,
     FIXED64,
@@ -37,58 +43,6 @@ _ONES = np.uint64(0x0101010101010101)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
 _FEW = 48  # messages that are read one by one: a round over fewer costs more
 _TAG = 1 << 3 | LENGTH_DELIMITED
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """All occurrences of one field: message, value and position of each.
-
-    owner: index of the message; not sorted. value: the number, or the size in bytes of a
-    length-delimited field. at: position of its first byte; for a number, any position in the
-    message that is not before those of earlier fields. is_single: no message has the field twice,
-    and the occurrences are in message order.
-    """
-
-    owner: Ints
-    value: Words
-    at: Ints
-    is_single: bool = False
-
-    @staticmethod
-    def none() -> Field:
-        """An empty field."""
-        return Field(np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.owner)
-
-    @property
-    def end(self) -> Ints:
-        """The end position of each occurrence; only for length-delimited fields."""
-        return self.at + self.value.view(np.int64)
-
-    def taken(self, which: Ints | Bools) -> Field:
-        """A subset of the occurrences."""
-        return Field(self.owner[which], self.value[which], self.at[which], False)
-
-    def sorted(self) -> Field:
-        """The occurrences in file order: by message, then by position."""
-        if self.is_single or len(self.at) < 2 or (self.at[1:] >= self.at[:-1]).all():
-            return self
-        return self.taken(np.argsort(self.at, kind="stable"))
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """The fields of many messages by tag, `field << 3 | wire type`. damaged: message indices."""
-
-    by_tag: dict[int, Field]
-    damaged: Ints
-
-    def get(self, field: int, wire_type: int) -> Field:
-        """All occurrences of a field with one wire type. Other wire types are separate fields."""
-        found = self.by_tag.get(field << 3 | wire_type)
-        return Field.none() if found is None else found
 
 
 def padded(data: bytes | bytearray | memoryview) -> NDArray[np.uint8]:
@@ -147,7 +101,10 @@ class PaddedBytes:
         chosen = np.zeros(len(tags), np.bool_)
         for begin, end in runs:
             chosen[begin:end] = True
-        begins, stop = begins[chosen], ends[chosen]
+        if chosen.all():
+            stop = ends
+        else:
+            begins, stop = begins[chosen], ends[chosen]
         if alone:
             more = np.array(alone, np.int64)
             length, width = self._varints(more + 1)
@@ -192,43 +149,98 @@ class PaddedBytes:
 
     # -- reading fields --------------------------------------------------------------------------
 
-    def fields(
-        self, begin: Ints, end: Ints, wanted: Container[int], layouts: MessageLayouts | None = None
-    ) -> Fields:
-        """The fields of the messages at begin .. end, only those with wanted tags.
+    def fields(self, begin: Ints, end: Ints, wanted: Container[int]) -> Fields:
+        """The fields of the messages at begin .. end, only those with wanted tags."""
+        return self._walked(begin, end, wanted, None)
 
-        layouts: of messages of this type; pass it when there are many messages.
+    def fields_alike(self, begin: Ints, end: Ints, layouts: MessageLayouts) -> Fields:
+        """The fields of many messages, of which most have one of a few layouts.
+
+        Those that `layouts.wanted` names, also of messages in them (`Field.inside`).
         """
-        if layouts is None:
-            return self._walked(begin, end, wanted, None)
         alike, left = layouts.group(self.data, begin, end)
-        rest = self._walked(begin, end, wanted, left)
+        if not alike and layouts.outer is not None:
+            return self.fields_alike(begin, end, layouts.outer)
+        rest = self._walked(begin, end, layouts.wanted.tags, left)
         if not alike:
             return rest
-        columns = _Columns(begin)
-        for some in alike:
-            for tag, first, size in some.layout.fields:
-                if tag not in wanted:
-                    continue
-                value: Words | int = size
-                at = some.at
-                wire = tag & 7
-                if wire == VARINT:
-                    number = some.number(first, size)
-                    value = self._varints(at + first)[0] if number is None else number
-                elif wire == FIXED64:
-                    value = self._words[at + first]
-                elif wire == FIXED32:
-                    value = self._words[at + first] & np.uint64(0xFFFFFFFF)
-                else:
-                    at = at + first
-                keep = columns.add if some.layout.has_twice(tag) else columns.put
-                keep(tag, some.rows, value, at)
-        for tag, field in rest.by_tag.items():
-            if len(field):
-                keep = columns.put if field.is_single else columns.add
-                keep(tag, field.owner, field.value, field.at)
-        return Fields(columns.fields(), rest.damaged)
+        parts = [(some, some.layout.fields, some.rows) for some in alike]
+        return self._in_columns(begin, parts, rest, layouts.wanted)
+
+    def _in_columns(
+        self,
+        begin: Ints,
+        parts: list[tuple[MessageGroup, tuple[LayoutField, ...], Ints]],
+        rest: Fields,
+        wanted: Wanted,
+    ) -> Fields:
+        """Columns of the messages at `begin`, from those of groups and the rest.
+
+        parts: messages of one layout, their fields there, and their rows.
+        """
+        repeated = {tag for tag, field in rest.by_tag.items() if not field.is_single}
+        for _, fields, _ in parts:
+            tags = [field.tag for field in fields]
+            repeated.update(tag for tag in tags if tags.count(tag) > 1)
+        columns = Columns(begin, repeated)
+        inner: dict[int, list[tuple[MessageGroup, tuple[LayoutField, ...] | None, Ints]]] = {}
+        for some, fields, rows in parts:
+            for field in fields:
+                if field.tag in wanted.tags:
+                    value, at = self._values_of(field, some)
+                    place = columns.put(field.tag, rows, value, at)
+                    if field.tag in wanted.inside:
+                        inner.setdefault(field.tag, []).append((some, field.inside, place))
+        for tag, own in rest.by_tag.items():
+            if len(own):
+                place = columns.put(tag, own.owner, own.value, own.at)
+                if tag in inner:
+                    inner[tag].append((parts[0][0], None, place))
+        found = columns.fields()
+        for tag, of in inner.items():
+            count = 0 if tag in repeated else len(begin)
+            found[tag] = self._looked_into(found[tag], count, of, wanted.inside[tag])
+        return Fields(found, rest.damaged)
+
+    def _values_of(self, field: LayoutField, some: MessageGroup) -> tuple[Words | int, Ints]:
+        """The values of a field in messages of one layout, and their positions."""
+        at, wire = some.at, field.tag & 7
+        if wire == LENGTH_DELIMITED:
+            return field.size, at + field.begin
+        if wire == VARINT:
+            number = some.number(field.begin, field.size)
+            return self._varints(at + field.begin)[0] if number is None else number, at
+        word = self._words[at + field.begin]
+        return word if wire == FIXED64 else word & np.uint64(0xFFFFFFFF), at
+
+    def _looked_into(
+        self,
+        field: Field,
+        messages: int,
+        parts: list[tuple[MessageGroup, tuple[LayoutField, ...] | None, Ints]],
+        wanted: Wanted,
+    ) -> Field:
+        """A field with the fields of the messages in it.
+
+        parts: groups of occurrences, their fields if the layout tells them, and their places: among
+        the messages around them, or among the occurrences if `messages`, the number of the former,
+        is 0.
+        """
+        rank: Ints | None = None
+        if len(field) < messages:
+            rank = np.empty(messages, np.int64)
+            rank[field.owner] = np.arange(len(field))
+        known, others = [], []
+        for some, fields, place in parts:
+            rows = place if rank is None else rank[place]
+            if fields is None:
+                others.append(rows)
+            else:
+                known.append((some, fields, rows))
+        left = np.sort(np.concatenate(others)) if others else np.empty(0, np.int64)
+        left = left[field.value[left] > 0]
+        rest = self._walked(field.at, field.end, wanted.tags, left)
+        return replace(field, inside=self._in_columns(field.at, known, rest, wanted))
 
     def _walked(self, begin: Ints, end: Ints, wanted: Container[int], some: Ints | None) -> Fields:
         """The fields of some messages (None: all). Each round reads one field per message."""
@@ -323,7 +335,7 @@ class PaddedBytes:
         if len(live):
             damaged.append(self._one_by_one(live, at, stop, wanted, found))
         return Fields(
-            {tag: _joined(parts) for tag, parts in found.items()},
+            {tag: joined(parts) for tag, parts in found.items()},
             np.concatenate(damaged) if damaged else np.empty(0, np.int64),
         )
 
@@ -402,62 +414,10 @@ class PaddedBytes:
         return np.array(owners, np.int64), np.array(values, np.uint64)
 
 
-class _Columns:
-    """Fields of many messages, one column per tag, or parts where a message repeats a field."""
-
-    def __init__(self, begin: Ints) -> None:
-        self._begin = begin
-        self._single: dict[int, tuple[Words, Ints | None, list[Ints]]] = {}
-        self._parts: dict[int, list[tuple[Ints, Words, Ints]]] = {}
-
-    def put(self, tag: int, rows: Ints, value: Words | int, at: Ints) -> None:
-        """Add a field that occurs once in each of some messages that do not have it yet."""
-        column = self._single.get(tag)
-        if column is None:
-            count = len(self._begin)
-            places = np.empty(count, np.int64) if tag & 7 == LENGTH_DELIMITED else None
-            column = self._single[tag] = np.empty(count, np.uint64), places, []
-        column[0][rows] = value
-        if column[1] is not None:
-            column[1][rows] = at
-        column[2].append(rows)
-
-    def add(self, tag: int, rows: Ints, value: Words | int, at: Ints) -> None:
-        """Add a field that may occur several times in a message."""
-        if isinstance(value, int):
-            value = np.full(len(rows), value, np.uint64)
-        self._parts.setdefault(tag, []).append((rows, value, at))
-
-    def fields(self) -> dict[int, Field]:
-        """The added fields by tag."""
-        found, everything = {}, np.arange(len(self._begin))
-        for tag, (value, places, parts) in self._single.items():
-            rows, at = everything, self._begin if places is None else places
-            if sum(map(len, parts)) < len(rows):
-                has = np.zeros(len(rows), np.bool_)
-                for part in parts:
-                    has[part] = True
-                rows = np.flatnonzero(has)
-                value, at = value[rows], at[rows]
-            if tag in self._parts:
-                self._parts[tag].append((rows, value, at))
-            else:
-                found[tag] = Field(rows, value, at, True)
-        return found | {tag: _joined(parts) for tag, parts in self._parts.items()}
-
-
 def _place(numbers: Ints, number: int) -> int:
     """The index of a number in an ascending array, or -1."""
     at = int(np.searchsorted(numbers, number))
     return at if at < len(numbers) and numbers[at] == number else -1
-
-
-def _joined(parts: list[tuple[Ints, Words, Ints]]) -> Field:
-    if len(parts) == 1:
-        rows, values, places = parts[0]
-        return Field(rows, values, places, bool((rows[1:] > rows[:-1]).all()))
-    owner, value, at = zip(*parts, strict=True)
-    return Field(np.concatenate(owner), np.concatenate(value), np.concatenate(at))
 
 
 def _from_word(word: Words) -> tuple[Words, Ints]:

@@ -25,7 +25,7 @@ def varint_at(data: bytes | memoryview, at: int) -> tuple[int, int]:
 
 
 def packed(bits: Words, size: int = 8) -> Words:
-    """Join the low seven bits of up to eight bytes of each word."""
+    """Join the low seven bits of up to eight bytes of each word, in place."""
     for mask, by in (
         (0x007F007F007F007F, 1),
         (0x00003FFF00003FFF, 2),
@@ -34,5 +34,8 @@ def packed(bits: Words, size: int = 8) -> Words:
         if by < size:
             low = np.uint64(mask)
             high = np.uint64((mask << (8 * by)) & 0xFFFFFFFFFFFFFFFF)
-            bits = (bits & low) | ((bits & high) >> np.uint64(by))
+            upper = bits & high
+            upper >>= np.uint64(by)
+            bits &= low
+            bits |= upper
     return bits

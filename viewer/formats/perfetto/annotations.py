@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.codecs.protobuf.layouts import MessageLayouts
-from viewer.codecs.protobuf.reader import Field, PaddedBytes
+from viewer.codecs.protobuf.fields import Field
+from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
+from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import FIXED64, LENGTH_DELIMITED, VARINT
 from viewer.formats.perfetto.begin_end import Places
 from viewer.formats.perfetto.sequences import Problem, SequenceState, TextTable, as_text, parsed
@@ -38,6 +39,9 @@ _TAGS = frozenset(
         *(f << 3 | LENGTH_DELIMITED for f in (_NAME, _TEXT, _JSON, *_NESTED)),
     )
 )
+ARGUMENT = Wanted(_TAGS)
+# A TrackEvent: all of its fields, and its arguments.
+EVENT = Wanted(range(8, 1 << 16), {4 << 3 | LENGTH_DELIMITED: ARGUMENT})
 
 
 class Annotations:
@@ -49,7 +53,7 @@ class Annotations:
         self._parts: dict[tuple[str, int], list[tuple[Codes, NDArray[Any]]]] = {}
         self._trees: dict[tuple[int, bytes], list[tuple[str, int, Any]]] = {}
         self._names: list[str] = []
-        self._layouts = MessageLayouts()
+        self._layouts = MessageLayouts(ARGUMENT)
 
     def add(
         self,
@@ -62,7 +66,7 @@ class Annotations:
         """Add annotations; event, state: the number of each one's event and its state."""
         if not len(spans):
             return
-        fields = block.fields(spans.at, spans.end, _TAGS, self._layouts)
+        fields = spans.inside or block.fields_alike(spans.at, spans.end, self._layouts)
         self._problem("damaged arguments", len(fields.damaged), "")
         name = np.full(len(spans), -1)
         for found in (fields.get(_NAME_IID, VARINT),):

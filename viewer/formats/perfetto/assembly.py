@@ -140,6 +140,10 @@ class Assembly:
         del slice_of
         if is_open.any():
             columns[UNPAIRED] = Column.of_codes(np.zeros(count, np.uint32), (_NO_END,), is_open)
+        # Slices left out, instants in place of slices, stated durations and ticks finer than the
+        # times may not nest as the events do.
+        is_nested = keep is None and not events.complete and clock.ns_per_tick == 1
+        is_nested &= UNPAIRED not in columns
         number_of = self._pour(
             builder,
             uuids,
@@ -154,6 +158,7 @@ class Assembly:
             columns,
             derived,
             timing,
+            nested=is_nested,
         )
         if self._system:
             # Track events of the same thread state their levels, which those of others have not.
@@ -309,10 +314,12 @@ class Assembly:
         columns: dict[str, Column],
         derived: Bools | None,
         timing: NDArray[np.uint8] | None,
+        *,
+        nested: bool,
     ) -> dict[int, int]:
         """Add the slices to the builder, track by track in descriptor order.
 
-        Returns the tracks by uuid.
+        nested: the levels need no check. Returns the tracks by uuid.
         """
         # Slices are sorted by track.
         is_first = np.ones(len(track), np.bool_)
@@ -359,5 +366,6 @@ class Assembly:
             columns=columns,
             derived=derived,
             timing=timing,
+            nested=nested,
         )
         return number_of

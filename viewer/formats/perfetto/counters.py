@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Floats, Ints
-from viewer.codecs.protobuf.reader import Field, Fields
+from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
 from viewer.formats.perfetto.sequences import Problem, SequenceState, Tracks, as_text
 from viewer.model.counter import Counter, changes

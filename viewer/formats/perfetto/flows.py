@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.codecs.protobuf.reader import Fields
+from viewer.codecs.protobuf.fields import Fields
 from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
 from viewer.formats.flow_events import FlowEvents
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Codes, Ints
-from viewer.codecs.protobuf.layouts import MessageLayouts
-from viewer.codecs.protobuf.reader import Field, Fields, PaddedBytes, signed
+from viewer.codecs.protobuf.fields import Field, Fields
+from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
+from viewer.codecs.protobuf.reader import PaddedBytes, signed
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.formats.perfetto.annotations import codes_of
 from viewer.formats.perfetto.packets import last
@@ -95,7 +96,7 @@ class FtraceEvents:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._texts = recording.texts
-        self._layouts = MessageLayouts()
+        self._layouts = MessageLayouts(Wanted(_EVENT_TAGS))
         self.prints = _Rows("time", "tid", "text")
         self.switches = _Rows("time", "cpu", "tid", "name", "prev_tid", "prev_state")
         self.wakeups = _Rows("time", "tid")
@@ -122,7 +123,7 @@ class FtraceEvents:
         m = len(events)
         if not m:
             return
-        found = block.fields(events.at, events.end, _EVENT_TAGS, self._layouts)
+        found = block.fields_alike(events.at, events.end, self._layouts)
         time = self._converted(last(found, _TIME, m).view(np.int64), shift_of[events.owner])
         tid = last(found, _TID, m).view(np.int64)
         used = self._add_prints(block, found, time, tid)

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.codecs.protobuf.reader import Field, Fields, PaddedBytes
+from viewer.codecs.protobuf.fields import Field, Fields
+from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.formats.flow_events import FlowEvents, next_slices, slices_around
 from viewer.formats.perfetto.annotations import codes_of

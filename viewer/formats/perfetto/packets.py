@@ -22,10 +22,12 @@ from viewer.arrays import Ints
 from viewer.codecs.gzip_head import MAGIC
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial, open_part
-from viewer.codecs.protobuf.layouts import MessageLayouts
-from viewer.codecs.protobuf.reader import Fields, PaddedBytes, padded
+from viewer.codecs.protobuf.fields import Fields
+from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
+from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.perfetto.annotations import EVENT
 
 BLOCK = 1 << 20  # bytes: small enough for the processor's cache, large enough for few calls
 _MANY = 8 * BLOCK  # bytes of a file from which starting a thread pays off
@@ -37,7 +39,9 @@ _MOST_INSIDE = 1 << 26  # for a packet inside a compressed one
 _FIELDS_MEMORY = 50
 _COMPRESSED = 50
 _DAMAGED = "invalid or truncated packet: the rest of the file is lost"
-ALL_TAGS = range(8, 1 << 16)  # of a TracePacket, with extensions
+_ALL_TAGS = range(8, 1 << 16)  # of a TracePacket, with extensions
+# Most packets are events, and nearly all of their bytes are that event and its arguments.
+_WANTED = Wanted(_ALL_TAGS, {11 << 3 | LENGTH_DELIMITED: EVENT})
 
 Problem = Callable[[str, int, str], None]
 
@@ -51,7 +55,7 @@ class Packets:
         self.share = 1.0  # of the file read so far, approximately
         self.read = 0  # bytes read so far, unpacked
         self.ratio = 1.0  # unpacked bytes per byte of the file
-        self.fields: Fields = block.fields(begin, end, ALL_TAGS, layouts)
+        self.fields: Fields = block.fields_alike(begin, end, layouts)
 
     def __len__(self) -> int:
         return len(self.begin)
@@ -139,7 +143,7 @@ def _packets(
             if file.read(2) == MAGIC:
                 stream = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb"))
             file.seek(0)
-            rest, place, layouts = b"", 0, MessageLayouts()
+            rest, place, layouts = b"", 0, MessageLayouts(_WANTED)
             while True:
                 if cancelled():
                     raise ReadCancelled

@@ -99,27 +99,34 @@ class _Reading:
         spans = fields.get(_EVENT, LENGTH_DELIMITED).sorted()
         if not len(spans):
             return
-        valid = np.array([s.is_valid for s in self._recording.sequences.states])[state]
-        no_sequence = sequence[spans.owner] == 0
-        is_lost = ((flags & np.uint64(2)) != 0)[spans.owner] & ~valid[spans.owner] & ~no_sequence
-        damaged = np.isin(spans.owner, fields.damaged) if len(fields.damaged) else None
-        self._count("events without a packet sequence: left out", spans.owner[no_sequence])
-        self._count("events that refer to lost packets: left out", spans.owner[is_lost])
-        bad = no_sequence | is_lost
-        if damaged is not None:
-            bad |= damaged
-        if bad.any():
-            spans = spans.taken(~bad)
+        bad = np.zeros(n, np.bool_)
+        bad[fields.damaged] = True
+        no_sequence = sequence == 0
+        if no_sequence.any():
+            self._count(
+                "events without a packet sequence: left out", spans.owner[no_sequence[spans.owner]]
+            )
+            bad |= no_sequence
+        valid = np.array([s.is_valid for s in self._recording.sequences.states])
+        if not valid.all():
+            is_lost = ((flags & np.uint64(2)) != 0) & ~valid[state] & ~no_sequence
+            self._count(
+                "events that refer to lost packets: left out", spans.owner[is_lost[spans.owner]]
+            )
+            bad |= is_lost
+        if bad.any() and (of_bad := bad[spans.owner]).any():
+            spans = spans.taken(~of_bad)
         if too_late.any():
             late = too_late[spans.owner]
             self._count("events whose times do not fit 64 bits: left out", spans.owner[late])
             spans = spans.taken(~late)
         if not len(spans):
             return
-        owner = spans.owner
-        self._events.add(
-            block, spans, times[owner], clock[owner], sequence[owner], state[owner], share
-        )
+        if len(spans) < n or not spans.is_single:  # else each packet is an event
+            owner = spans.owner
+            times, clock = times[owner], clock[owner]
+            sequence, state = sequence[owner], state[owner]
+        self._events.add(block, spans, times, clock, sequence, state, share)
 
     def _count(self, kind: str, packets: Ints) -> None:
         """Count packets of the current block."""

@@ -8,10 +8,11 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Codes, Ints
+from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.layouts import MessageLayouts
-from viewer.codecs.protobuf.reader import Field, Fields, PaddedBytes
+from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
-from viewer.formats.perfetto.annotations import INT, TEXT, Annotations, codes_of, interned
+from viewer.formats.perfetto.annotations import EVENT, INT, TEXT, Annotations, codes_of, interned
 from viewer.formats.perfetto.begin_end import BEGIN, COMPLETE, END, POINT
 from viewer.formats.perfetto.counters import CounterEvents, EventPlaces
 from viewer.formats.perfetto.flows import FlowIds
@@ -60,7 +61,7 @@ class TrackEvents:
         self._problem = recording.problem
         self._texts, self._sequences = recording.texts, recording.sequences
         self._tracks, self._attributes = recording.tracks, recording.attributes
-        self._layouts = MessageLayouts()
+        self._layouts = MessageLayouts(EVENT)
         self._spoken_of = 0
         self.arguments = Annotations(recording.texts, recording.problem)
         self.counters = CounterEvents()
@@ -96,7 +97,8 @@ class TrackEvents:
         times, clock, sequence, state: those of each event's packet. share: how much of the file has
         been read.
         """
-        fields, n = block.fields(spans.at, spans.end, _TAGS, self._layouts), len(spans)
+        n = len(spans)
+        fields = spans.inside or block.fields_alike(spans.at, spans.end, self._layouts)
         states = self._sequences.states
         self.bytes += int((spans.end - spans.at).sum())
         order = self._in_file + np.arange(n)
@@ -374,7 +376,10 @@ class TrackEvents:
         if self._recording.is_own:
             texts = self._texts.all()
             special = np.zeros(len(owner), np.bool_)
-            for code in np.unique(codes[codes >= 0]).tolist():
+            # The last entry is for those without a text. Sorting takes ten times as long.
+            used = np.zeros(len(texts) + 1, np.bool_)
+            used[codes] = True
+            for code in np.flatnonzero(used[:-1]).tolist():
                 if texts[code] not in UNITS and texts[code] != RUN_CATEGORY:
                     continue
                 own = codes == code

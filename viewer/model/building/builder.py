@@ -250,12 +250,14 @@ class TraceBuilder:
         derived: Bools | None = None,
         columns: Mapping[str, Column] | None = None,
         timing: NDArray[np.uint8] | None = None,
+        nested: bool = False,
     ) -> None:
         """Add slices as parallel arrays. A scalar track, name or key applies to all of them.
 
         start, end: int64 ticks. source_row: position in the file, by default the number of slices
         added before. levels: see the module docstring; either all slices of a track have them or
-        none.
+        none. nested: the reader found the levels by matching begins and ends in order of time, so
+        they need no check.
         """
         n = len(start)
 
@@ -279,6 +281,7 @@ class TraceBuilder:
                 derived,
                 dict(columns or {}),
                 timing,
+                nested,
             )
         )
 
@@ -316,8 +319,9 @@ class TraceBuilder:
         is_more = any(c.columns or c.derived is not None or c.timing is not None for c in chunks)
         faults: list[tuple[int, int]] = []
         layout, final = laid_out(
-            track, len(tracks), self._flat, level, given, step, faults, with_index=is_more
-        )
+            track, len(tracks), self._flat, level, given, step, faults, with_index=is_more,
+            nested=all(c.nested for c in chunks),
+        )  # fmt: skip
         del track, level, given
         if faults and not self._levels_are_hints:
             number, fault = min(faults)

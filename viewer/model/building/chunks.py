@@ -27,6 +27,7 @@ class Chunk:
     derived: Bools | None
     columns: Mapping[str, Column]
     timing: NDArray[np.uint8] | None = None
+    nested: bool = False
 
 
 def joined(parts: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:

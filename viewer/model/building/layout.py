@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Codes, Ints, stable_order
 from viewer.model.building.chunks import distinct_codes, joined
 from viewer.model.building.nesting import (
+    MAX_DEPTH,
     Placed,
     apart,
     level_fault,
@@ -54,13 +55,14 @@ def laid_out(
     faults: list[tuple[int, int]],
     *,
     with_index: bool,
+    nested: bool = False,
 ) -> tuple[RowLayout, dict[str, NDArray[Any]]]:
     """The rows of all tracks, and the given columns in row order; `given` has start and end.
 
     track, level: of each slice; NO_LEVEL where the file states none. flat: the tracks whose slices
     never nest. step: called for each part of the work. faults: gets the number of each track whose
     levels contradict its times, and the first slice of it that does. with_index: whether the index
-    of the layout is needed; else it is empty.
+    of the layout is needed; else it is empty. nested: the levels need no check.
     """
     by_track, ptr = _by_track(track, tracks)
     start, end = given["start"], given["end"]
@@ -77,7 +79,8 @@ def laid_out(
         if some.start in flat:
             placed = place_flat(*times)
         else:
-            placed = _place(*times, level[members], own_ptr, some, faults)
+            own_faults = None if nested else faults
+            placed = _place(*times, level[members], own_ptr, some, own_faults)
         by_row, rows = _rows_of(placed, own_ptr, some, span.start)
         own = placed.index[by_row]
         own = own + members.start if isinstance(members, slice) else members[own]
@@ -142,13 +145,16 @@ def _place(
     level: NDArray[np.int32],
     ptr: Ints,
     tracks: range,
-    faults: list[tuple[int, int]],
+    faults: list[tuple[int, int]] | None,
 ) -> Placed:
     """Preorder, lane and depth of the slices of some tracks, by their levels if these are usable.
 
-    ptr: where each track starts in the arrays.
+    ptr: where each track starts in the arrays. faults: None if the levels need no check.
     """
     known = level != NO_LEVEL
+    if faults is None and known.all() and int(level.max(initial=0)) < MAX_DEPTH:
+        return _as_stated(level)
+    faults = [] if faults is None else faults
     if not known.any():
         return place_by_time(start, end) if len(tracks) == 1 else place_tracks(start, end, ptr)
     outermost = ptr[:-1][np.diff(ptr) > 0]
