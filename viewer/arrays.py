@@ -1,6 +1,8 @@
-"""Type aliases for the numpy arrays used throughout the program, and orders of many numbers."""
+"""Type aliases for the numpy arrays used throughout the program, and orders and parts of long ones."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,15 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 _HALF = 1 << 16
+_PART = 1 << 16
+
+
+def parts_of(count: int) -> Iterator[slice]:
+    """Parts of a long array whose intermediate results fit in the processor's cache.
+
+    Each pass over ten million elements takes 10 to 40 ms, mostly for newly allocated memory.
+    """
+    return (slice(begin, begin + _PART) for begin in range(0, count, _PART))
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Ints:

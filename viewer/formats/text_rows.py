@@ -98,7 +98,8 @@ class DistinctTexts(dict[str, int]):
             self.update(zip(distinct, numbers.tolist(), strict=True))
         else:
             numbers = self.codes(distinct)
-        return numbers[texts.codes]
+        found: Codes = numbers.take(texts.codes)
+        return found
 
 
 def distinct_texts(cells: Sequence[str]) -> TextColumn:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.links.labels import key_labels, unlinked_text
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, parts_of
 from viewer.model.intervals import durations
 from viewer.model.queries import NATIVE_DURATION, foreign
 from viewer.model.times import NARROW_SPACE, format_time
@@ -116,7 +116,7 @@ class Classes:
     def of(self, trace: Trace, which: Ints | slice = slice(None)) -> Numbers:
         """Return the class of every slice, or of some slices."""
         slices = trace.slices
-        found: Numbers = self.of_key[slices.key[which]]
+        found: Numbers = self.of_key.take(slices.key[which])
         if len(self.of_name):
             is_by_name = found == BY_NAME
             found[is_by_name] = self.of_name[slices.name[which][is_by_name]]
@@ -139,9 +139,9 @@ class Classes:
         """Return the palette index of every slice, or of some slices (uint8)."""
         faded = np.where(self.faded, KERNELS, 0).astype(np.uint8)
         if (self.of_key >= 0).all():
-            # Common case: one lookup per slice.
-            per_key: Palette = self.color[self.of_key] + faded
-            return per_key[trace.slices.key[which]]
+            return (self.color[self.of_key] + faded).take(trace.slices.key[which])
+        if isinstance(which, slice) and which == slice(None) and (count := len(trace.slices)):
+            return np.concatenate([self.palette(trace, part) for part in parts_of(count)])
         per_slice: Palette = self.color[self.of(trace, which)] + faded[trace.slices.key[which]]
         return per_slice
 
@@ -287,13 +287,14 @@ def lengths_of(trace: Trace) -> LengthRange | None:
     Runtime scopes are excluded because they contain everything else and would always be longest;
     slices of foreign clocks have no duration on this one.
     """
-    long = durations(trace.slices.start, trace.slices.end)
-    counted = ~np.isin(trace.keys.kind, tuple(_CONTEXT))[trace.slices.key] & (long > 0)
-    counted[foreign(trace.slices)] = False
-    if not counted.any():
-        return None
-    least = long.min(where=counted, initial=np.iinfo(np.uint64).max)
-    return LengthRange(Fraction(int(least)), Fraction(int(long.max(where=counted, initial=0))))
+    slices, is_work = trace.slices, ~np.isin(trace.keys.kind, tuple(_CONTEXT))
+    counted, found = is_work.take(slices.key), list[int]()
+    counted[foreign(slices)] = False
+    for part in parts_of(len(slices)):
+        long = durations(slices.start[part], slices.end[part])
+        long = long[counted[part] & (long > 0)]
+        found += (int(long.min()), int(long.max())) if len(long) else ()
+    return LengthRange(Fraction(min(found)), Fraction(max(found))) if found else None
 
 
 def lengths_together(every: Iterable[LengthRange | None]) -> LengthRange:
@@ -478,8 +479,7 @@ def classes_of_keys(
     of_name = np.empty(0, np.int32)
     if named is not None and named.any():
         found[named] = BY_NAME
-        # There may be millions of names, so they are not looked up; some may repeat classes of
-        # keys.
+        # There may be millions of names: they are not looked up, and may repeat classes of keys.
         of_name = np.arange(len(numbers), len(numbers) + len(trace.strings), dtype=np.int32)
     color = np.array([c for _, c in numbers], np.uint8)
     faded = (kind == KeyKind.KERNEL) & (found >= 0)

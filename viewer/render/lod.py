@@ -10,6 +10,7 @@ outside the GUI thread because nothing is changed in place.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.intervals import durations
+from viewer.model.track_blocks import on_two_threads
 from viewer.model.trace import Slices
 
 # Rows with fewer slices than this are drawn from the slices themselves at any zoom.
@@ -190,47 +192,74 @@ def build_mips(
 
     color: palette index of each drawn slice. Returns early with a partial result if `cancelled()`.
     """
-    mips = {}
-    for row in np.flatnonzero(np.diff(drawn.row_ptr) >= MIN_SLICES).tolist():
+
+    def build(row: int) -> RowMip | None:
         if cancelled():
-            break
+            return None
         here = slice(int(drawn.row_ptr[row]), int(drawn.row_ptr[row + 1]))
-        mips[row] = _build_mip(drawn.start[here], drawn.end[here], color[here])
-    return mips
+        return _build_mip(drawn.start[here], drawn.end[here], color[here])
+
+    size = np.diff(drawn.row_ptr)
+    rows = np.flatnonzero(size >= MIN_SLICES)
+    mips = on_two_threads(build, rows.tolist(), size[rows].tolist())
+    return {row: mip for row, mip in zip(rows.tolist(), mips, strict=True) if mip is not None}
 
 
-@dataclass(slots=True)
-class _Level:
-    """Cells under construction.
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    """The cells of all levels under construction, one level after another, each of even size.
 
     weight: of the longest slice. covered: the covered share. begun: how many slices start in it.
     entered: whether a slice continues into it from the left.
     """
 
+    sizes: tuple[int, ...]
     weight: Weights
     covered: NDArray[np.float32]
     begun: NDArray[np.int32]
     entered: Bools
 
-    def cells(self) -> Cells:
-        slices = self.begun + self.entered
-        shade = np.where(slices > 1, shade_of(self.covered.astype(np.float64)), FULL_SHADE)
-        color = (self.weight & np.uint32(0xFF)).astype(np.uint16)
-        cells: Cells = shade.astype(np.uint16) << np.uint16(8) | color
-        cells[slices == 0] = 0
-        return cells
-
-    def halved(self) -> _Level:
-        if len(self.weight) % 2:
-            pad = (0, 1)
-            self.weight, self.covered = np.pad(self.weight, pad), np.pad(self.covered, pad)
-            self.begun, self.entered = np.pad(self.begun, pad), np.pad(self.entered, pad)
-        return _Level(
-            np.maximum(self.weight[::2], self.weight[1::2]),
-            (self.covered[::2] + self.covered[1::2]) * np.float32(0.5),
-            self.begun[::2] + self.begun[1::2],
-            self.entered[::2],
+    @staticmethod
+    def of(cells: int) -> _Levels:
+        """Empty levels; cells: of the finest one."""
+        sizes = [cells]
+        while sizes[-1] > 1:
+            sizes.append(sizes[-1] + 1 >> 1)
+        room = sum(size + size % 2 for size in sizes)
+        return _Levels(
+            tuple(sizes),
+            np.zeros(room, np.uint32),
+            np.zeros(room, np.float32),
+            np.zeros(room, np.int32),
+            np.zeros(room, np.bool_),
         )
+
+    def merge(self) -> None:
+        """Fill all levels from the finest one."""
+        weight, covered, begun, entered = self.weight, self.covered, self.begun, self.entered
+        at = 0
+        for size, coarser in itertools.pairwise(self.sizes):
+            after = at + size + size % 2
+            left, right = slice(at, after, 2), slice(at + 1, after, 2)
+            own = slice(after, after + coarser)
+            np.maximum(weight[left], weight[right], out=weight[own])
+            np.add(covered[left], covered[right], out=covered[own])
+            covered[own] *= np.float32(0.5)
+            np.add(begun[left], begun[right], out=begun[own])
+            entered[own] = entered[left]
+            at = after
+
+    def cells(self) -> tuple[Cells, ...]:
+        """The cells of each level."""
+        slices = self.begun + self.entered
+        shade = shade_of(self.covered.astype(np.float64))
+        shade[slices <= 1] = FULL_SHADE
+        cells: Cells = self.weight.astype(np.uint16)
+        cells &= np.uint16(0xFF)
+        cells |= shade << np.uint16(8)
+        cells[slices == 0] = 0
+        starts = itertools.accumulate((size + size % 2 for size in self.sizes), initial=0)
+        return tuple(cells[at : at + size] for at, size in zip(starts, self.sizes, strict=False))
 
 
 def _build_mip(start: Ints, end: Ints, color: NDArray[np.uint8]) -> RowMip:
@@ -240,18 +269,23 @@ def _build_mip(start: Ints, end: Ints, color: NDArray[np.uint8]) -> RowMip:
     most = len(start) * (_FINER if len(start) < _CROWD else 1)
     while ((span - 1) >> shift) + 1 > most:
         shift += 1
-    level = _finest(start, end, color, shift, ((span - 1) >> shift) + 1)
-    levels, lengths = [level.cells()], durations(start, end)
-    wide = [np.flatnonzero(lengths >> np.uint64(shift) >= WIDE_CELLS).astype(np.uint32)]
-    while len(level.weight) > 1:
-        level = level.halved()
-        levels.append(level.cells())
-        is_wide = lengths[wide[-1]] >> np.uint64(shift + len(wide)) >= WIDE_CELLS
-        wide.append(wide[-1][is_wide])
-    return RowMip(origin, shift, tuple(levels), tuple(wide))
+    levels = _Levels.of(((span - 1) >> shift) + 1)
+    _fill_finest(levels, start, end, color, shift)
+    levels.merge()
+    lengths = durations(start, end) >> np.uint64(shift)
+    wide = [np.flatnonzero(lengths >= WIDE_CELLS).astype(np.uint32)]
+    for level in range(1, len(levels.sizes)):
+        finer = wide[-1]
+        is_wide = lengths[finer] >> np.uint64(level) >= WIDE_CELLS
+        wide.append(finer if is_wide.all() else finer[is_wide])
+    return RowMip(origin, shift, levels.cells(), tuple(wide))
 
 
-def _finest(start: Ints, end: Ints, color: NDArray[np.uint8], shift: int, cells: int) -> _Level:
+def _fill_finest(
+    levels: _Levels, start: Ints, end: Ints, color: NDArray[np.uint8], shift: int
+) -> None:
+    """Fill the cells of 2**shift ticks; slices of a row, sorted by start."""
+    cells = levels.sizes[0]
     weight = weights_of(start, end, color)
     cell = (durations(start[0], start) >> np.uint64(shift)).astype(np.int64)
     started = np.bincount(cell, minlength=cells)
@@ -264,10 +298,12 @@ def _finest(start: Ints, end: Ints, color: NDArray[np.uint8], shift: int, cells:
     over[-1] = 0
     busy = np.cumsum(durations(start, end))[latest] - over
     covered = np.diff(busy, prepend=np.uint64(0)).astype(np.float64) / 2.0**shift
-    entered = np.zeros(cells, np.bool_)
-    entered[1:] = over[:-1] > 0
-    best = np.zeros(cells, np.uint32)
+    levels.covered[:cells] = covered
+    levels.begun[:cells] = started
+    entered = levels.entered[1:cells]
+    np.greater(over[:-1], 0, out=entered)
+    best = levels.weight[:cells]
     some = started > 0
     best[some] = np.maximum.reduceat(weight, (through - started)[some])
-    best[1:] = np.maximum(best[1:], np.where(entered[1:], weight[latest[:-1]], np.uint32(0)))
-    return _Level(best, covered.astype(np.float32), started.astype(np.int32), entered)
+    before = np.flatnonzero(entered)
+    best[before + 1] = np.maximum(best[before + 1], weight[latest[before]])

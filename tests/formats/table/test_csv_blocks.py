@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from viewer.codecs.reading import UnreadableFile
 from viewer.formats.table import csv_blocks
-from viewer.formats.table.csv_blocks import Shape, blocks
+from viewer.formats.table.csv_blocks import blocks
+from viewer.formats.table.csv_rows import Shape
 
 SHAPE = Shape(",", 3, (1,), (0, 2))
 WORDS = ["a", "", "007", "12345678901234567890", "1.50", "NA", "true", "x y", "é"]
@@ -58,10 +60,33 @@ def test_rows_are_those_of_the_csv_module(size, rows):
 
 
 def test_a_column_of_distinct_texts_is_read_the_same(monkeypatch):
-    monkeypatch.setattr(csv_blocks, "FEW", 4)
     monkeypatch.setattr(csv_blocks, "BLOCK", 256)
     text = "".join(f"{n:03},{n},same\n" for n in range(200))
     assert rows_of(text.encode()) == [(f"{n:03}", n, "same", False) for n in range(200)]
+
+
+@pytest.mark.parametrize("block", [1, 100, 1 << 20])
+def test_a_cell_in_quotes_is_in_one_block(monkeypatch, block):
+    monkeypatch.setattr(csv_blocks, "BLOCK", block)
+    in_order = []
+    monkeypatch.setattr(csv_blocks, "blocks_in_order", lambda *_: iter(in_order))
+    note = "line 1\nline, 2\n"
+    text = "".join(f'"op {n}",{n},"{note}"\n' for n in range(50))
+    assert rows_of(text.encode()) == [(f"op {n}", n, note, False) for n in range(50)]
+
+
+def test_a_quote_that_is_only_a_character_may_be_anywhere(monkeypatch):
+    monkeypatch.setattr(csv_blocks, "BLOCK", 100)
+    text = "".join(f'5" disk,{n},"a, b"\n' for n in range(51))
+    assert rows_of(text.encode()) == [('5" disk', n, "a, b", False) for n in range(51)]
+
+
+def test_the_row_of_a_quote_that_is_never_closed_is_stated(monkeypatch):
+    monkeypatch.setattr(csv_blocks, "BLOCK", 100)
+    text = "a,1,c\n" * 60 + 'a,1,"c\n' + "a,1,c\n" * 60
+    with pytest.raises(UnreadableFile) as error:
+        rows_of(text.encode())
+    assert error.value.where == "data row 61"
 
 
 def test_the_place_behind_each_block_is_told(monkeypatch):

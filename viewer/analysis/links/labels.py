@@ -189,8 +189,10 @@ def slice_labels(table: LinkTable) -> tuple[Codes, tuple[str, ...]]:
     per_key = np.fromiter(
         (strings.setdefault(label, len(strings)) for label in labels), np.uint32, len(labels)
     )
-    codes = per_key[trace.slices.key] if len(trace.slices) else np.empty(0, np.uint32)
     runs, spans = run_slices(trace)
+    if not runs and np.array_equal(per_key, np.arange(len(trace.keys))):
+        return trace.slices.key, tuple(strings)
+    codes = per_key.take(trace.slices.key) if len(trace.slices) else np.empty(0, np.uint32)
     for i, run in zip(spans.tolist(), runs, strict=True):
         codes[i] = strings.setdefault(run_label(table, run), len(strings))
     return codes, tuple(strings)

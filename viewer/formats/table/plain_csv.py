@@ -26,7 +26,9 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.table import own_tables
 from viewer.formats.table.column_roles import TIMES, Columns, columns_of, needed, recognized
-from viewer.formats.table.csv_blocks import CsvBlock, Shape, blocks, blocks_in_order
+from viewer.formats.table.csv_blocks import blocks
+from viewer.formats.table.csv_rows import CsvBlock, Shape
+from viewer.formats.table.csv_stream import blocks_in_order
 from viewer.formats.table.layout import COMMENT, Layout, is_no_value, layout_of
 from viewer.formats.table.packed_text import TextLines, head_text, is_direct
 from viewer.formats.table.slice_rows import PLACE, SliceRows

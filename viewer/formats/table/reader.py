@@ -31,12 +31,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.arrays import Bools
+from viewer.arrays import Bools, Ints
 from viewer.codecs.partial_file import open_part
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.table import own_tables
-from viewer.formats.table.csv_blocks import CsvBlock, Shape, blocks
+from viewer.formats.table.csv_blocks import blocks
+from viewer.formats.table.csv_rows import CsvBlock, Shape
 from viewer.formats.table.slice_rows import PLACE, SliceRows
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.building.builder import TraceBuilder
@@ -145,7 +146,28 @@ class _Rows:
 
     def add(self, block: CsvBlock, at: int) -> None:
         """Add one block; `at`: the file position after it."""
+        start, length = (block.numbers[n][0] for n in self.shape.numbers)
+        keep = self._usable(block)
+        expected = self._slices.expected(block.rows, at / max(self._size, at))
+        self._times["start"].add(start[keep], expected)
+        self._times["end"].add(start[keep] + length[keep], expected)
+        texts = {name: block.texts[column] for name, column in self._at.items()}
+        self._slices.add(texts, keep, block.rows, expected)
+        where = f"in the {block.size} bytes before byte {at}"
+        self.builder.problem("invalid UTF-8: replaced", block.replaced, where)
+
+    def _usable(self, block: CsvBlock) -> Ints | slice:
+        """The rows that are slices; counts the others."""
         (start, start_ok), (length, length_ok) = (block.numbers[n] for n in self.shape.numbers)
+        # Nearly every block has only usable rows, which the extremes show in a third of the time.
+        if (
+            not block.odd
+            and not block.surplus.any()
+            and start.min(initial=0) >= -TIME_LIMIT
+            and length.min(initial=0) >= 0
+            and int(start.max(initial=0)) + int(length.max(initial=0)) <= TIME_LIMIT
+        ):
+            return slice(None)
         start_ok = start_ok & (start <= TIME_LIMIT) & (start >= -TIME_LIMIT)
         # Not as a sum, which may not fit int64.
         length_ok = (
@@ -154,14 +176,7 @@ class _Rows:
         usable = start_ok & length_ok & ~block.surplus
         self._count("row with more cells than the header", block.surplus)
         self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus, block)
-        keep = slice(None) if usable.all() else np.flatnonzero(usable)
-        expected = self._slices.expected(block.rows, at / max(self._size, at))
-        self._times["start"].add(start[keep], expected)
-        self._times["end"].add(start[keep] + length[keep], expected)
-        texts = {name: block.texts[column] for name, column in self._at.items()}
-        self._slices.add(texts, keep, block.rows, expected)
-        where = f"in the {block.size} bytes before byte {at}"
-        self.builder.problem("invalid UTF-8: replaced", block.replaced, where)
+        return slice(None) if usable.all() else np.flatnonzero(usable)
 
     def reserve(self, at: int) -> None:
         """Reserve the memory for all rows; `at`: the file position. Raises NotEnoughMemory."""

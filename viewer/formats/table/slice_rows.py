@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from viewer.arrays import Codes, Ints
+from viewer.arrays import Codes, Ints, parts_of
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, ReadCancelled
 from viewer.formats.table import own_tables
@@ -32,7 +32,6 @@ from viewer.formats.text_rows import (
     numbers_of,
 )
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.building.chunks import distinct_codes
 from viewer.model.names.executorch import (
     CONTROL,
     DELEGATE_CALL,
@@ -79,7 +78,9 @@ class SliceRows:
         self.builder = builder
         self.rows = 0  # read so far
         self._is_own, self._is_changed = is_own, is_changed
-        self._tables: dict[str, DistinctTexts] = {name: DistinctTexts({"": 0}) for name in columns}
+        # The first text of an argument is "", which is no value.
+        self._tables = {name: DistinctTexts({"": 0}) for name in columns}
+        self._tables["name"] = DistinctTexts()
         self._codes = {name: GrowingColumn(np.uint32) for name in columns}
         self._rows = GrowingColumn(np.uint32)
 
@@ -259,7 +260,10 @@ class SliceRows:
 
         names: the number of names.
         """
-        used, key = distinct_codes(name.astype(np.int64), names)
+        is_used = np.zeros(names, np.bool_)
+        for part in parts_of(len(name)):
+            is_used[name[part]] = True
+        used = np.flatnonzero(is_used)
         scopes = [self.builder.intern(scope) for scope in sorted(SCOPES)]
         kind = np.where(np.isin(used, scopes), KeyKind.FRAMEWORK, KeyKind.PLAIN).astype(np.uint8)
         numbers = self.builder.distinct_keys(
@@ -269,7 +273,11 @@ class SliceRows:
             np.full(len(used), -1, np.int64),
             np.full(len(used), None, object),
         )
-        return numbers[key]
+        if np.array_equal(numbers, np.arange(names)):
+            return name  # the same array, so that the trace has it once
+        key = np.zeros(names, np.uint32)
+        key[used] = numbers
+        return key.take(name)
 
     def _key(
         self, name: str, method: str, instruction_id: str, identifier: str, derived: bool

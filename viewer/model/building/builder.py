@@ -254,6 +254,8 @@ class TraceBuilder:
     ) -> None:
         """Add slices as parallel arrays. A scalar track, name or key applies to all of them.
 
+        An array that is both name and key is one array in the trace, too.
+
         start, end: int64 ticks. source_row: position in the file, by default the number of slices
         added before. levels: see the module docstring; either all slices of a track have them or
         none. nested: the reader found the levels by matching begins and ends in order of time, so
@@ -262,7 +264,8 @@ class TraceBuilder:
         n = len(start)
 
         def full(value: Codes | int) -> Codes:
-            return np.broadcast_to(np.asarray(value, np.uint32), (n,))
+            values = np.asarray(value, np.uint32)
+            return values if values.shape == (n,) else np.broadcast_to(values, (n,))
 
         if source_row is None:
             first = sum(len(chunk.start) for chunk in self._chunks)

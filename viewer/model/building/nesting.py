@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, levels
 
 # trace_processor does not close slices beyond 512 levels.
 MAX_DEPTH = 500
@@ -185,16 +185,18 @@ def _is_nested(start: Ints, end: Ints, depth: Ints) -> bool:
         return True
     if int(depth.max()) >= MAX_DEPTH:
         return False
-    above: Ints = np.empty(0, np.int64)
-    for level in range(int(depth.max()) + 1):
-        positions = np.flatnonzero(depth == level)
-        if (start[positions][1:] < end[positions][:-1]).any():
+    if int(depth.min()) < 0:
+        return False
+    above = above_end = np.empty(0, np.int64)
+    for level, positions in enumerate(levels(depth)):
+        own_end = end.take(positions)
+        if (start.take(positions[1:]) < own_end[:-1]).any():
             return False
         if level:
             where = np.searchsorted(above, positions) - 1
-            if (where < 0).any() or (end[positions] > end[above[where]]).any():
+            if (where < 0).any() or (own_end > above_end.take(where)).any():
                 return False
-        above = positions
+        above, above_end = positions, own_end
     return True
 
 
