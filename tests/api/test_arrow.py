@@ -1,13 +1,9 @@
 """Tables for Arrow, polars and DuckDB: the same values, shared memory, and Parquet files."""
 
-import builtins
-
 import pytest
 
-from tests.builders.profiles import ATTENTION, profile
+from tests.builders.profiles import profile
 from viewer.api.schema import TABLES
-
-pyarrow = pytest.importorskip("pyarrow")
 
 
 def test_numbers_share_their_memory():
@@ -45,18 +41,3 @@ def test_a_folder_of_parquet_files(tmp_path):
     assert set(written) <= set(TABLES)
     assert parquet.read_table(written["slices"]).num_rows == len(profile().slices)
     assert parquet.read_schema(written["lines"]).metadata[b"schema"]
-
-
-def test_without_pyarrow_the_error_says_what_to_install(monkeypatch):
-    real = builtins.__import__
-
-    def refuse(name, *rest, **more):
-        if name == "pyarrow":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    slices = profile(ATTENTION)
-    slices.lines  # noqa: B018
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ImportError, match=r'pip install "opscope\[parquet\]"'):
-        slices.to_arrow("lines")

@@ -55,8 +55,8 @@ def test_no_module_that_the_program_imports_is_left_out():
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 imported |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
     tops = imported | {name.split(".")[0] for name in imported}
-    # Parquet tables, fleets and the server for assistants are said to need an installation by pip.
-    of_extras = {"pyarrow", "mcp", "mcp_types", "anyio", "dask", "distributed", "fsspec"}
+    # Fleets and the server for assistants are said to need an installation by pip.
+    of_extras = {"mcp", "mcp_types", "anyio", "dask", "distributed", "fsspec"}
     assert left_out & tops <= of_extras
     assert set(of_the_spec("NAMED_IMPORTS")) & left_out == set()
 

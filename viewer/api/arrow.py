@@ -1,7 +1,4 @@
-"""Tables of a profile for Arrow: shared memory, for polars and DuckDB.
-
-Needs pyarrow, which is an extra of the package.
-"""
+"""Tables of a profile for Arrow: shared memory, for polars and DuckDB."""
 
 from __future__ import annotations
 
@@ -19,19 +16,15 @@ from viewer.export.tables.parquet import storable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-HOW_TO_INSTALL = 'Arrow tables need pyarrow: pip install "opscope[parquet]"'
-
 
 def arrow_table(frame: pd.DataFrame) -> pa.Table:
-    """Return a table with the columns of a DataFrame. Raises ImportError without pyarrow.
+    """Return a table with the columns of a DataFrame.
 
     Numbers without nulls and categories share their memory with the frame, also the codes that
     several columns have; lists and dicts become JSON.
     """
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(HOW_TO_INSTALL) from error
+    import pyarrow
+
     made: dict[tuple[int, int], Any] = {}
     columns = [_array(pyarrow, frame[name], made) for name in frame.columns]
     metadata = {"opscope": __version__, "schema": str(SCHEMA)}

@@ -224,7 +224,7 @@ class Profile(ProfileTables):
     def to_parquet(self, folder: str | os.PathLike[str]) -> dict[str, str]:
         """Write every table that has rows to `<folder>/<table>.parquet`; returns the paths by name.
 
-        Needs pyarrow: `pip install "opscope[parquet]"`. Raises ImportError without it, OSError.
+        Raises OSError.
         """
         from viewer.api.arrow import arrow_table, write_parquet
 
@@ -240,8 +240,7 @@ class Profile(ProfileTables):
     def to_arrow(self, table: str = "slices") -> pa.Table:
         """Return a table of the profile for Arrow, polars and DuckDB, which share its memory.
 
-        table: the name of one of the properties. Needs pyarrow: `pip install "opscope[parquet]"`.
-        Raises ImportError without it, KeyError for another name.
+        table: the name of one of the properties. Raises KeyError for another name.
         """
         from viewer.api.arrow import arrow_table
 

@@ -23,7 +23,6 @@ from viewer.export.tables.operators import (
     costed_operator_columns,
     operator_columns,
 )
-from viewer.export.tables.parquet import NoParquet, require
 from viewer.export.tables.slices import SliceTable, SliceTableSource, slice_columns
 from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
 from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
@@ -102,11 +101,6 @@ def prepare(
         return lambda progress, cancelled: job.write(path, progress, cancelled)
     if not name.endswith(TABLE_SUFFIXES):
         raise ValueError(f"{path}: the name must end in one of {', '.join(EXPORT_SUFFIXES)}")
-    if name.endswith(".parquet"):
-        try:
-            require()
-        except NoParquet as error:
-            raise NothingToExport(str(error)) from error
     opened = Snapshot.of(workspace)
     if opened.only_executables:
         raise NothingToExport(NO_TIMES)

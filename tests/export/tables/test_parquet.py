@@ -1,7 +1,6 @@
 """Tables as Parquet, read back by pyarrow: types, nulls, many row groups, and files that fit."""
 
 import csv
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +11,8 @@ from pyarrow import parquet as reader
 from tests.paths import ROOT
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.export.tables import parquet
-from viewer.export.tables.parquet import NoParquet, write_parquet
-from viewer.workspace.exports import NothingToExport, export
+from viewer.export.tables.parquet import write_parquet
+from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
 
 DATA = ROOT / "tests" / "data"
@@ -81,15 +80,6 @@ def test_a_cancelled_or_failed_table_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match="different lengths"):
         write_parquet(path, ["n", "m"], [[1], [1, 2]])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_without_pyarrow_it_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(NoParquet, match=r"pip install \"opscope\[parquet\]\""):
-        write_parquet(tmp_path / "a.parquet", ["n"], [[1]])
-    monkeypatch.setattr(parquet.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(NothingToExport, match="Parquet needs pyarrow"):
-        export(of(ATTENTION[0]), str(tmp_path / "a.parquet"))
 
 
 @pytest.mark.parametrize("table", ["slices", "operators", "statistics"])

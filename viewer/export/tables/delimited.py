@@ -45,7 +45,7 @@ def write_table(
     empty fields, and integers next to a null stay integers. The suffix selects the format:
     ".parquet" as in `write_parquet`, ".tsv" (and ".tab") by tab, anything else by comma. raw: write
     texts as they are, as Parquet always has them. Raises ValueError for columns of different
-    lengths, OSError, WriteCancelled, NoParquet.
+    lengths, OSError, WriteCancelled.
     """
     if os.fspath(path).lower().endswith(".parquet"):
         return write_parquet(path, header, columns, progress=progress, cancelled=cancelled)

@@ -1,15 +1,13 @@
 """Writes tables as Parquet, typed and compressed, so that a folder is queryable as one table.
 
-Uses pyarrow, which is an extra of the package (`pip install "opscope[parquet]"`), because nothing
-else needs its 50 MB. Every column is nullable and has a plain type: int64, double, boolean or
-string. A `Column` has one type whatever its values, so the tables of slices fit together; empty
-cells are null. Texts are written from their codes, each text once per row group. The metadata of
-the file are `opscope`, the version, and `schema`, that of the columns (`viewer.SCHEMA`).
+Every column is nullable and has a plain type: int64, double, boolean or string. A `Column` has one
+type whatever its values, so the tables of slices fit together; empty cells are null. Texts are
+written from their codes, each text once per row group. The metadata of the file are `opscope`, the
+version, and `schema`, that of the columns (`viewer.SCHEMA`).
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -47,11 +45,6 @@ _INTEGERS = {
     "kernel_ticks",
 }
 _NUMBERS = {"share", *(f"{name}_ticks" for name in ("mean", "min", "max", "p50", "p90"))}
-HOW_TO_INSTALL = 'Parquet needs pyarrow: pip install "opscope[parquet]"'
-
-
-class NoParquet(Exception):
-    """pyarrow is not installed; the message says how to install it."""
 
 
 def write_parquet(
@@ -65,14 +58,12 @@ def write_parquet(
     """Write columns of equal length under a header; returns the number of rows.
 
     A column is a `Column`, a list or a numpy array; None and "" are nulls. The file is written
-    completely or not at all. Raises NoParquet, ValueError for columns of different lengths,
-    OSError, WriteCancelled.
+    completely or not at all. Raises ValueError for columns of different lengths, OSError,
+    WriteCancelled.
     """
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise NoParquet(HOW_TO_INSTALL) from error
+    import pyarrow as pa
+    from pyarrow import parquet
+
     if len(header) != len(columns) or len({row_count(c) for c in columns}) > 1:
         raise ValueError("columns of different lengths, or not as many as names")
     rows = row_count(columns[0]) if columns else 0
@@ -95,12 +86,6 @@ def write_parquet(
             writer.write_table(pa.Table.from_arrays(part, schema=schema))
             progress(min(first + ROWS_AT_ONCE, rows), rows)
     return rows
-
-
-def require() -> None:
-    """Raise NoParquet if pyarrow is not installed."""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise NoParquet(HOW_TO_INSTALL)
 
 
 def _type(pa: Any, name: str, column: Any) -> pa.DataType:

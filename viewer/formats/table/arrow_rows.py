@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from viewer.arrays import parts_of
 from viewer.formats.table.csv_rows import (
     CsvBlock,
     FirstOdd,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pyarrow import csv as arrow_csv
 
 _FIRST_ROWS = 8
-_PART = 1 << 18  # fits in the processor's cache
 
 
 class _Refused(Exception):
@@ -118,11 +118,11 @@ def _has_hexadecimal(data: bytes) -> bool:
     if b"x" not in data and b"X" not in data:
         return False
     values = np.frombuffer(data, np.uint8)
-    for begin in range(0, len(values), _PART):
-        part = values[begin : begin + _PART + 1]
-        if (((part[1:] | 0x20) == ord("x")) & (part[:-1] == ord("0"))).any():
-            return True
-    return False
+    zero, after = values[:-1], values[1:]
+    return any(
+        bool(((zero[part] == ord("0")) & ((after[part] | 0x20) == ord("x"))).any())
+        for part in parts_of(len(after))
+    )
 
 
 def _table(

@@ -13,6 +13,9 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import BinaryIO
 
+import numpy as np
+
+from viewer.arrays import parts_of
 from viewer.formats.table.arrow_rows import parsed
 from viewer.formats.table.csv_rows import CsvBlock, Shape
 from viewer.formats.table.csv_stream import blocks_in_order
@@ -74,10 +77,16 @@ def _cut(file: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:
         data = file.read(size)
         if not data:
             return
-        if b'"' in data and data.count(b'"') % 2:
+        if b'"' in data and _quotes(data) % 2:
             data += _rest_of_cell(file, path)
         yield begin, data
         begin += len(data)
+
+
+def _quotes(data: bytes) -> int:
+    """The number of quotes; `bytes.count` takes three times as long if they are many."""
+    values = np.frombuffer(data, np.uint8)
+    return sum(int(np.count_nonzero(values[part] == ord('"'))) for part in parts_of(len(values)))
 
 
 def _rest_of_cell(file: LineFile, path: str) -> bytes:

@@ -158,12 +158,13 @@ class SliceRows:
 
         def add(at: Ints | slice, levels: Ints | None) -> None:
             if len(start[at]):
+                own_name = name[at]
                 builder.add(
                     track=track[at],
                     start=start[at],
                     end=end[at],
-                    name=name[at],
-                    key=key[at],
+                    name=own_name,
+                    key=own_name if key is name else key[at],
                     source_row=row[at],
                     levels=None if levels is None else levels[at].astype(np.int32),
                     derived=None if derived is None else derived[at],

@@ -7,7 +7,6 @@ import threading
 from PySide6.QtCore import QObject, Signal
 
 from viewer.codecs.atomic_file import WriteCancelled
-from viewer.export.tables.parquet import NoParquet
 from viewer.gui.qt.crash_report import report
 from viewer.gui.qt.gui_thread import GuiOwner
 from viewer.workspace.exports import ExportJob, NothingToExport
@@ -74,7 +73,7 @@ class _Write:
             count = self._job(self._progress, self.stop.is_set)
         except WriteCancelled:
             message = "Export canceled; no file was written"
-        except (NothingToExport, NoParquet, OSError, MemoryError) as error:
+        except (NothingToExport, OSError, MemoryError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             message = f"{self._path} was not written: {reason or type(error).__name__}"
         except Exception as error:

@@ -56,6 +56,7 @@ _KNOWN = (
            "https://www.pyqtgraph.org"),
     _Known("numpy", "numpy", "BSD-3-Clause", "columns", "https://numpy.org"),
     _Known("pandas", "pandas", "BSD-3-Clause", "tables", "https://pandas.pydata.org"),
+    _Known("pyarrow", "pyarrow", "Apache-2.0", "CSV, Parquet", "https://arrow.apache.org"),
     _Known("protobuf", "google.protobuf", "BSD-3-Clause", "Perfetto traces",
            "https://protobuf.dev"),
     _Known("perfetto", "perfetto", "Apache-2.0", "Perfetto's definitions",
@@ -71,7 +72,6 @@ _KNOWN = (
     _Known("tzdata", "tzdata", "Apache-2.0", "required by pandas", "https://github.com/python/tzdata"),
     _Known("colorama", "colorama", "BSD-3-Clause", "required by pyqtgraph",
            "https://github.com/tartley/colorama"),
-    _Known("pyarrow", "pyarrow", "Apache-2.0", "Parquet", "https://arrow.apache.org"),
 )  # fmt: skip
 
 
