@@ -167,7 +167,6 @@ def test_from_opening_a_plain_file_to_the_first_frame(controller, qtbot, tmp_pat
     controller.opener.open([str(path)])
     qtbot.waitUntil(lambda: bool(frames), timeout=120_000)
     cpu = time.process_time() - worked
-    settle(qtbot, controller)
     clock.stop()
     gaps = [(after - before) * 1000 for before, after in itertools.pairwise([began, *turns])]
     print(
@@ -177,3 +176,4 @@ def test_from_opening_a_plain_file_to_the_first_frame(controller, qtbot, tmp_pat
         f"peak {in_status('VmHWM'):,.0f} MB, {before:,.0f} MB before"
     )
     assert len(controller.session.traces[0].trace.slices) == count
+    settle(qtbot, controller)
