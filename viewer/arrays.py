@@ -1,4 +1,4 @@
-"""Type aliases for the numpy arrays used throughout the program, and orders and parts of long ones."""
+"""Type aliases for the numpy arrays used throughout the program, orders and parts of long ones."""
 
 from __future__ import annotations
 
