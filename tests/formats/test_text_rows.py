@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewer.formats import text_rows
-from viewer.formats.text_rows import GrowingColumn, combined_codes, numbers_of
+from viewer.formats.text_rows import (
+    DistinctTexts,
+    GrowingColumn,
+    TextColumn,
+    combined_codes,
+    numbers_of,
+)
 
 PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5)), min_size=1, max_size=60)
 
@@ -51,3 +57,10 @@ def test_a_column_grows_whatever_was_expected(expected):
     for begin in range(0, 12, 3):
         column.add(np.arange(begin, begin + 3), expected)
     assert column.values.tolist() == list(range(12))
+
+
+def test_a_text_that_is_twice_in_a_column_has_one_code():
+    known = DistinctTexts()
+    column = TextColumn(np.array([0, 1, 2], np.uint32), ["", "a", ""])
+    assert known.codes_of(column).tolist() == [0, 1, 0]
+    assert list(known) == ["", "a"]

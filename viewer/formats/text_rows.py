@@ -91,9 +91,9 @@ class DistinctTexts(dict[str, int]):
         return np.fromiter(map(self.__getitem__, texts), np.uint32, len(texts))
 
     def codes_of(self, texts: TextColumn) -> Codes:
-        """The codes of a column that has its own distinct texts (uint32)."""
+        """The codes of a column that has its own list of texts, some maybe twice (uint32)."""
         distinct, first = texts.distinct, len(self)
-        if self.keys().isdisjoint(distinct):
+        if self.keys().isdisjoint(distinct) and len(set(distinct)) == len(distinct):
             numbers = np.arange(first, first + len(distinct), dtype=np.uint32)
             self.update(zip(distinct, numbers.tolist(), strict=True))
         else:
