@@ -19,6 +19,7 @@ from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial, open_part
 
 BLOCK = 1 << 21
+_FIRST_BLOCK = 1 << 17  # what a file repeats is learned from a little of it
 # An event that is longer than a block is held in memory, and several times. Not measured: the data,
 # its next block, both joined, and what is parsed.
 _HELD_MEMORY = 5
@@ -172,6 +173,7 @@ class Blocks:
         self._source = source
         self._data = b""
         self._at = 0  # data before this position is consumed
+        self._block = _FIRST_BLOCK // 2
         self.is_bare = False
         self.arrays = 0
         # The consumer of a block sets how many of its bytes it used, and whether the array of
@@ -213,7 +215,8 @@ class Blocks:
             allowance().take(2 * held * _HELD_MEMORY)
         if held >= LONGEST_EVENT:
             raise EventTooLong(self.position)
-        got = self._source.read(max(BLOCK - held, held))
+        self._block = min(2 * self._block, BLOCK)
+        got = self._source.read(max(self._block - held, held))
         self._data = self._data[self._at :] + got
         self._at = 0
         return bool(got)

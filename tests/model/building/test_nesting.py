@@ -1,9 +1,11 @@
 """Lanes and depths beside the plain way to find them: a stack a lane, the first that fits."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from viewer.model.building import nesting
 from viewer.model.building.nesting import NESTING_LANES, place_by_time, place_tracks
 
 # Few times, so that many are equal; lengths above 0, as those without are leaves by rules of their
@@ -55,6 +57,35 @@ def test_many_overlapping_slices_are_placed_as_a_few_are():
     )  # fmt: skip
     assert sorted(found) == sorted(expected)
     assert max(lane for _, _, lane, _ in expected) > 5
+
+
+@settings(max_examples=200, deadline=None)
+@given(SPANS.filter(bool), st.integers(0, 10), st.integers(1, 5), st.integers(1, 6))
+def test_all_ways_into_a_lane_are_the_same(spans, long, few, depth):
+    """In step, by what crosses, and one by one; also when slices nest too deep."""
+    spans.sort(key=lambda s: (s[0], -s[1]))
+    start, end = (np.array([s[k] for s in spans], np.int64) for k in (0, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"_LONG": long, "_FEW": few, "_MANY_CROSS": 0}.items():
+            patch.setattr(nesting, name, value)
+        for most in (depth, nesting.MAX_DEPTH):
+            patch.setattr(nesting, "MAX_DEPTH", most)
+            expected = nesting._nested_one_by_one(start, end, []).tolist()
+            assert nesting._nested_in_one(start, end).tolist() == expected
+
+
+def test_a_long_call_around_slices_that_overlap_now_and_then():
+    """One segment, far too long for a step a slice."""
+    random = np.random.default_rng(11)
+    start = np.append(0, 10 * np.arange(20_000) + 1)
+    end = start + np.append(10**6, np.where(random.random(20_000) < 0.02, 35, 9))
+    placed = place_by_time(start, end)
+    expected = first_fit(list(zip(start.tolist(), end.tolist(), strict=True)))
+    found = zip(
+        start[placed.index].tolist(), end[placed.index].tolist(), placed.lane.tolist(),
+        placed.depth.tolist(), strict=True,
+    )  # fmt: skip
+    assert sorted(found) == sorted(expected)
 
 
 def placed_one_by_one(tracks):

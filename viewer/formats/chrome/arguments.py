@@ -1,13 +1,14 @@
 """Converts the arguments of trace events, whose names each event chooses, to columns.
 
-Events with the same argument names are processed together, so that an argument of a thousand events
-is parsed at once. Values stay as in the file: numbers as numbers, strings as texts, arrays and
+Arguments that repeat as a text are parsed once. Others are parsed together for all events with the
+same argument names. Values stay as in the file: numbers as numbers, strings as texts, arrays and
 objects as their JSON text. A column with values of several kinds becomes text.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes
-from viewer.formats.chrome.layouts import EventsAlike
 from viewer.formats.text_rows import DistinctTexts
 from viewer.model.trace import Column
 
@@ -27,6 +27,7 @@ MAX_COLUMNS = 256
 _INTS = msgspec.json.Decoder(list[int])
 _FLOATS = msgspec.json.Decoder(list[float])
 _TEXTS = msgspec.json.Decoder(list[str])
+_TEXT = msgspec.json.Decoder(str)
 _NULL = b"null"
 NOT_UTF8 = "text that is not UTF-8: invalid bytes are replaced"
 _LEFT_OUT = "argument left out: there are already 256 others"
@@ -42,9 +43,53 @@ class _Part:
     is_text: bool
 
 
+_NOTHING, _INT, _FLOAT, _IS_TEXT = range(4)
+
+
+class _Kind:
+    """Distinct groups of arguments with the same names; a group is a row."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self._values: dict[str, list[int | float | str | None]] = {name: [] for name in names}
+        self.count = 0
+
+    def add(self, group: Mapping[str, int | float | str | None]) -> None:
+        for name, values in self._values.items():
+            values.append(group[name])
+        self.count += 1
+
+    def parts(self, name: str, rows: Codes, index: Codes, texts: DistinctTexts) -> list[_Part]:
+        """The values of one argument for event rows, given their rows here."""
+        values = self._values[name]
+        used = np.zeros(self.count, np.bool_)
+        used[index] = True
+        types = np.fromiter(map(_type_of, values), np.uint8, self.count)
+        found = []
+        for kind, dtype in ((_INT, np.int64), (_FLOAT, np.float64), (_IS_TEXT, np.uint32)):
+            own = np.flatnonzero(used & (types == kind))
+            if not len(own):
+                continue
+            some: list[Any] = [values[i] for i in own.tolist()]
+            column = np.zeros(self.count, dtype)
+            column[own] = texts.codes(some) if kind == _IS_TEXT else some
+            at, which = rows, index
+            if len(own) < np.count_nonzero(used):
+                has = types[index] == kind
+                at, which = rows[has], index[has]
+            found.append(_Part(at, column[which], kind == _IS_TEXT))
+        return found
+
+
+def _type_of(value: int | float | str | None) -> int:
+    if isinstance(value, str):
+        return _IS_TEXT
+    return _NOTHING if value is None else _INT if isinstance(value, int) else _FLOAT
+
+
 @dataclass(slots=True)
 class _Argument:
-    parts: list[_Part] = field(default_factory=list)
+    parts: list[_Part | tuple[_Kind, Codes, Codes]] = field(default_factory=list)
     texts: DistinctTexts = field(default_factory=DistinctTexts)
     count: int = 0
 
@@ -55,6 +100,11 @@ class _Argument:
     def add_codes(self, rows: Codes, texts: Sequence[str], codes: Codes) -> None:
         """Add texts given as codes into a list of distinct texts."""
         self.parts.append(_Part(rows, self.texts.codes(texts)[codes], True))
+        self.count += len(rows)
+
+    def add_kind(self, kind: _Kind, rows: Codes, index: Codes) -> None:
+        """Add values that rows of a kind hold."""
+        self.parts.append((kind, rows, index))
         self.count += len(rows)
 
     def add_raw(self, rows: Codes, values: Sequence[bytes]) -> int:
@@ -72,7 +122,7 @@ class _Argument:
         self.count += len(rows)
 
 
-class _Kinds(dict[tuple[str, ...], int]):
+class _Names(dict[tuple[str, ...], int]):
     """Numbers the distinct tuples of argument names in a block."""
 
     def __missing__(self, names: tuple[str, ...]) -> int:
@@ -85,16 +135,19 @@ class ArgumentColumns:
 
     def __init__(self) -> None:
         self._arguments: dict[str, _Argument] = {}
+        self._kinds: dict[tuple[str, ...], int] = {}
+        self._groups: list[_Kind] = []
         self.problems: dict[str, int] = {}
 
     @property
     def distinct_texts(self) -> int:
         """The number of distinct texts of all arguments."""
-        return sum(len(argument.texts) for argument in self._arguments.values())
+        texts = sum(len(argument.texts) for argument in self._arguments.values())
+        return texts + sum(kind.count for kind in self._groups)
 
     def add(self, rows: Codes, arguments: Sequence[Arguments]) -> None:
         """Add the arguments of some events."""
-        kinds = _Kinds()
+        kinds = _Names()
         kind = np.fromiter(map(kinds.__getitem__, map(tuple, arguments)), np.uint32, len(rows))
         for names, number in kinds.items():
             numbers, given = rows, arguments
@@ -109,21 +162,45 @@ class ArgumentColumns:
                 if not_utf8:
                     self._problem(NOT_UTF8, not_utf8)
 
-    def add_alike(self, rows: Codes, events: EventsAlike) -> None:
-        """Add the arguments of events with one layout; `rows` are their rows in the file."""
-        for name, values in events.numbers.items():
+    def kind_of(self, arguments: Mapping[str, bytes]) -> tuple[int, int]:
+        """The number of a kind, and the row in it that holds these arguments (JSON values).
+
+        Raises ValueError and the errors of msgspec if a value must be read with others.
+        """
+        values = {name: _value(raw) for name, raw in arguments.items()}
+        names = tuple(arguments)
+        number = self._kinds.setdefault(names, len(self._groups))
+        if number == len(self._groups):
+            self._groups.append(_Kind(names))
+        kind = self._groups[number]
+        kind.add(values)
+        return number, kind.count - 1
+
+    def add_words(self, name: str, rows: Codes, texts: Sequence[str], codes: Codes) -> None:
+        """Add one argument of some events: codes into distinct texts."""
+        if (known := self._of(name, len(rows))) is not None:
+            known.add_codes(rows, texts, codes)
+
+    def add_raw(self, name: str, rows: Codes, raw: Sequence[bytes], codes: Codes) -> None:
+        """Add one argument of some events: codes into distinct JSON values."""
+        if (known := self._of(name, len(rows))) is None:
+            return
+        if all(value[:1] in (b"[", b"{", b"t", b"f") for value in raw):
+            known.add_codes(rows, [text_of(value) for value in raw], codes)
+        else:
+            _take(known, rows, [msgspec.Raw(raw[code]) for code in codes.tolist()])
+
+    def add_kind(self, number: int, rows: Codes, index: Codes) -> None:
+        """Add arguments of some events that rows of a kind hold."""
+        kind = self._groups[number]
+        for name in kind.names:
             if (known := self._of(name, len(rows))) is not None:
-                known.add_numbers(rows, values)
-        for name, (texts, codes) in events.words.items():
-            if (known := self._of(name, len(rows))) is not None:
-                known.add_codes(rows, texts, codes)
-        for name, (raw, codes) in events.raw.items():
-            if (known := self._of(name, len(rows))) is None:
-                continue
-            if all(value[:1] in (b"[", b"{", b"t", b"f") for value in raw):
-                known.add_codes(rows, [text_of(value) for value in raw], codes)
-            else:
-                _take(known, rows, [msgspec.Raw(raw[code]) for code in codes.tolist()])
+                known.add_kind(kind, rows, index)
+
+    def add_numbers(self, name: str, rows: Codes, values: NDArray[Any]) -> None:
+        """Add one argument of some events: integers (int64) or fractions (float64)."""
+        if (known := self._of(name, len(rows))) is not None:
+            known.add_numbers(rows, values)
 
     def _of(self, name: str, count: int) -> _Argument | None:
         """The argument with a name; None if there are too many to add it."""
@@ -155,7 +232,7 @@ class ArgumentColumns:
         for name in list(self._arguments):
             found = self._arguments.pop(name)
             if name in included:
-                column = _column(found, slice_of, count)
+                column = _column(name, found, slice_of, count)
                 if column is not None:
                     columns[name] = column
         return columns
@@ -185,6 +262,24 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> int:
     return _take(
         argument, rows[has], [v for v, is_there in zip(values, is_present, strict=True) if is_there]
     )
+
+
+def _value(raw: bytes) -> int | float | str | None:
+    """A JSON value as a column holds it: texts, and arrays and objects as they are written."""
+    if raw[:1] == b'"':
+        return _TEXT.decode(raw)
+    if raw == _NULL:
+        return None
+    text = raw.decode()
+    if raw[:1] not in b"-0123456789":
+        return text
+    if not raw.removeprefix(b"-").isdigit():
+        value = float(text)
+        if not math.isfinite(value):
+            raise ValueError(text)
+        return value
+    whole = int(text)
+    return whole if -(1 << 63) <= whole < 1 << 63 else text
 
 
 def _is_utf8(value: bytes) -> bool:
@@ -230,17 +325,27 @@ def text_of(value: bytes) -> str:
     return plain
 
 
-def _column(argument: _Argument, slice_of: NDArray[np.int32], count: int) -> Column | None:
-    numbers = [part.values for part in argument.parts if not part.is_text]
+def _column(
+    name: str, argument: _Argument, slice_of: NDArray[np.int32], count: int
+) -> Column | None:
+    parts: list[_Part] = []
+    for part in argument.parts:
+        if isinstance(part, _Part):
+            parts.append(part)
+        else:
+            kind, rows, index = part
+            parts += kind.parts(name, rows, index, argument.texts)
+    argument.parts.clear()
+    numbers = [part.values for part in parts if not part.is_text]
     is_float = any(part.dtype == np.float64 for part in numbers)
-    is_text = len(numbers) < len(argument.parts) or (
+    is_text = len(numbers) < len(parts) or (
         # Next to fractions, an integer beyond 2**53 would lose precision.
         is_float and any(part.dtype == np.int64 and _beyond(part) for part in numbers)
     )
     dtype = np.uint32 if is_text else np.float64 if is_float else np.int64
     values = np.zeros(count, dtype)
     valid: Bools = np.zeros(count, np.bool_)
-    for part in argument.parts:
+    for part in parts:
         at = slice_of[part.rows]
         has = at >= 0
         found = part.values

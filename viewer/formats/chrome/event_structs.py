@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from viewer.formats.chrome.ids import Name
-from viewer.formats.chrome.layouts import STACKS
 from viewer.formats.chrome.thread_times import LENGTH, START
 
 _Raw = msgspec.Raw
 _NOTHING = msgspec.Raw(b"")
 THREAD_TIMES = (START, LENGTH)
+STACKS = ("sf", "stack", "esf", "estack")
 
 
 class Event(msgspec.Struct, gc=False):

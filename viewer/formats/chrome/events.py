@@ -1,6 +1,6 @@
 """Reads Chrome trace events into columns, whatever their phase.
 
-Slices with a common layout, which most have, are read as columns (`layouts`). Other events are
+Most events are read as columns (`block_events`). Other events are
 parsed a block at a time into structs that keep times and arguments as raw JSON; times are then
 parsed exactly and arguments as columns. Events that this cannot parse go one by one to Python's
 JSON parser, which accepts NaN, Infinity and values of unusual types. If that fails too, they are
@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -23,14 +22,16 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
-from viewer.codecs.json_layouts import PADDING, Objects
+from viewer.codecs.json_columns.objects import PADDING
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
+from viewer.formats.chrome.block_events import BlockReader
 from viewer.formats.chrome.event_structs import THREAD_TIMES, Event, JsonNumber, lenient_event
 from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
-from viewer.formats.chrome.layouts import FLOW_IN, FLOW_OUT, EventLayouts, EventsAlike
+from viewer.formats.chrome.pieces import FLOW, INSTANT, METADATA, METADATA_NAMES, SLICE
+from viewer.formats.chrome.read_events import ReadEvents
 from viewer.formats.chrome.thread_times import ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
@@ -43,9 +44,6 @@ _BESIDE = ("samples", "systemTraceEvents", "powerTraceAsString")
 _STACKS = "stack frames of events: not shown"
 _THREAD_STATE = "thread state (phase 'T' with a duration): not shown"
 _OTHER_METADATA = "metadata other than names and order of processes and threads: not shown"
-METADATA = frozenset(
-    ("process_name", "process_labels", "process_sort_index", "thread_name", "thread_sort_index")
-)
 _NO_VALUE = "counter without a number: left out"
 # What an event takes at the peak, with a third of its bytes in the file for its arguments, and what
 # a distinct text takes. Measured with RSS, in bytes an event: PyTorch 222 of 232 in the file
@@ -66,7 +64,6 @@ _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # The arguments of these phases are names and values, not arguments of a slice.
 _OWN_ARGUMENTS = frozenset("MC")
 _EVENTS = msgspec.json.Decoder(list[Event])
-_PIECES = msgspec.json.Decoder(list[list[Event]])
 
 
 _COLUMNS: dict[str, type] = {
@@ -74,7 +71,13 @@ _COLUMNS: dict[str, type] = {
     "ps": np.int16, "timed": np.bool_, "long_ns": np.int64, "long_ps": np.int16,
     "is_long": np.bool_,
 }  # fmt: skip
-_TRIES = 4  # blocks in which few events have a common layout, before giving up
+_NO_TIMES = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int16)
+_KINDS = {
+    **dict.fromkeys(SLICES, SLICE),
+    **dict.fromkeys(INSTANTS, INSTANT),
+    **dict.fromkeys(FLOWS, FLOW),
+    "M": METADATA,
+}
 
 
 class _Threads(dict[tuple[Name, Name], int]):
@@ -107,8 +110,12 @@ class EventColumns:
         self.metadata: list[tuple[str, Name, Name, dict[str, str]]] = []
         self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
         self.rows = 0
-        self._layouts: EventLayouts | None = EventLayouts(SLICES.__contains__)
-        self._tries = _TRIES
+        self._block_reader = BlockReader(
+            {"ph": self.phases, "name": self.names, "cat": self.cats},
+            self.threads,
+            self.arguments,
+            _KINDS,
+        )
         self._grown = {
             **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
             "identified": GrowingColumn(np.uint32),
@@ -165,36 +172,19 @@ class EventColumns:
         at = cut(data, len(data) - PADDING)
         if at:
             try:
-                alike, rows, events = self._parsed(data, at)
+                read, rows, events = self._block_reader.read(data, at)
             except _FAULTS:
                 pass
             else:
                 parts.used = data.index(b",", at) + 1
-                read = (position + at) / source.unpacked * source.done / max(source.size, 1)
-                count = sum(map(len, alike)) + len(events)
+                share = (position + at) / source.unpacked * source.done / max(source.size, 1)
+                count = sum(map(len, read)) + len(events)
                 # Two percent more than the events so far suggest.
-                expected = int((self.rows + count) * 1.02 / max(read, 1e-9))
-                self._add(events, expected, rows, alike)
+                expected = int((self.rows + count) * 1.02 / max(share, 1e-9))
+                self._add(events, expected, rows, read)
                 return
         found, parts.used, parts.closed = spans(data)
         self._add(list(self._each(data, found, position)), 0)
-
-    def _parsed(
-        self, data: bytes, size: int
-    ) -> tuple[Sequence[EventsAlike], Ints | None, Sequence[Event]]:
-        """Parse the first `size` bytes: events by layout, rows of the others, their structs.
-
-        The rows are None if the structs are all events.
-        """
-        if self._layouts is not None:
-            found = _by_layouts(self._layouts, Objects(data, size))
-            if found is not None:
-                return found
-            # If it does not pay off for some blocks, it will not for the rest of the file.
-            self._tries -= 1
-            if not self._tries:
-                self._layouts = None
-        return [], None, _EVENTS.decode(b"[" + data[:size] + b"]")
 
     def _each(
         self, data: bytes, found: Sequence[tuple[int, int]], position: int
@@ -242,17 +232,17 @@ class EventColumns:
         events: Sequence[Event],
         expected: int,
         which: Ints | None = None,
-        alike: Sequence[EventsAlike] = (),
+        read: Sequence[ReadEvents] = (),
     ) -> None:
-        """Add the events of a block: structs, at the rows `which`, and events by layout."""
-        count = len(events) + sum(map(len, alike))
+        """Add the events of a block: structs, at the rows `which`, and those read as columns."""
+        count = len(events) + sum(map(len, read))
         if not count:
             return
         first = self.rows
         self.rows += count
         rows = np.arange(count) if which is None else which
         parts = [(rows, self._columns(events))] if events else []
-        parts += [(some.rows, self._columns_alike(some)) for some in alike]
+        parts += [(some.rows, self._columns_read(some)) for some in read]
         for name, dtype in _COLUMNS.items():
             if len(parts) == 1:
                 values = parts[0][1][name]
@@ -261,19 +251,8 @@ class EventColumns:
                 for positions, columns in parts:
                     values[positions] = columns[name]
             self._grown[name].add(values, expected)
-        for some in alike:
-            own = (some.rows + first).astype(np.uint32)
-            self.arguments.add_alike(own, some)
-            for name in THREAD_TIMES:
-                if name in some.times:
-                    self.thread_times.add(name, own, *some.times[name])
-            if some.bind_ids is not None:
-                ids, codes = some.bind_ids
-                none = np.zeros(len(own), np.bool_)
-                gives, takes = (some.flags.get(name, none) for name in (FLOW_OUT, FLOW_IN))
-                self._bound(own, ids, codes, gives, takes)
-            if some.has_stack:
-                self._builder.problem(_STACKS, len(own), f"event {int(own[0])}")
+        for some in read:
+            self._add_read((some.rows + first).astype(np.uint32), some)
         if not events:
             return
         places = (rows + first).astype(np.uint32)
@@ -287,6 +266,42 @@ class EventColumns:
             places = places[np.fromiter(map(bool, arguments), np.bool_, len(events))]
         if has:
             self.arguments.add(places, has)
+
+    def _add_read(self, places: Codes, read: ReadEvents) -> None:
+        """Add what events read as columns have beyond the columns of all events."""
+        for at, kind, index in read.arguments:
+            self.arguments.add_kind(kind, places[at], index)
+        for name, at, values in read.numbers:
+            self.arguments.add_numbers(name, places[at], values)
+        for name, at, words, of_words in read.words:
+            self.arguments.add_words(name, places[at], words, of_words)
+        for name, at, raw, of_raw in read.raw:
+            self.arguments.add_raw(name, places[at], raw, of_raw)
+        for name in THREAD_TIMES:
+            if name in read.times:
+                at, ns, ps = read.times[name]
+                self.thread_times.add(name, places[at], ns, ps)
+        if read.bound is not None:
+            at, ids, codes, gives, takes = read.bound
+            self._bound(places[at], ids, codes, gives, takes)
+        if len(read.stacks):
+            self._builder.problem(_STACKS, len(read.stacks), f"event {int(places[read.stacks[0]])}")
+        identified, identity = [], []
+        if read.instants is not None:
+            at, scopes, codes = read.instants
+            known = [self._identity((scope or "t",)) for scope in scopes]
+            identified.append(places[at])
+            identity.append(np.array(known, np.uint32)[codes])
+        if read.flows is not None:
+            at, keys = read.flows
+            known = list(map(self._identity, keys))
+            identified.append(places[at])
+            identity.append(np.array(known, np.uint32))
+        if identified:
+            self._grown["identified"].add(np.concatenate(identified), 0)
+            self._grown["identity"].add(np.concatenate(identity), 0)
+        for row, event in zip(places[read.metadata_at].tolist(), read.metadata, strict=True):
+            self._metadata(row, event)
 
     def _columns(self, events: Sequence[Event]) -> dict[str, NDArray[Any]]:
         threads = map(self.threads.__getitem__, map(_PAIR, events))
@@ -304,25 +319,20 @@ class EventColumns:
             "is_long": length.usable,
         }
 
-    def _columns_alike(self, events: EventsAlike) -> dict[str, NDArray[Any]]:
-        count = len(events)
-        found: dict[str, NDArray[Any]] = {}
-        for column, key, table in (
-            ("phase", "ph", self.phases),
-            ("name", "name", self.names),
-            ("cat", "cat", self.cats),
-        ):
-            texts, codes = events.texts.get(key, ([""], np.zeros(count, np.uint32)))
-            found[column] = table.codes(texts)[codes]
-        pairs, codes = events.threads
-        found["thread"] = np.array([self.threads[pair] for pair in pairs], np.uint32)[codes]
+    def _columns_read(self, read: ReadEvents) -> dict[str, NDArray[Any]]:
+        found: dict[str, NDArray[Any]] = {
+            "phase": read.phase, "name": read.name, "cat": read.cat, "thread": read.thread,
+        }  # fmt: skip
         for key, ns, ps, known in (
             ("ts", "ns", "ps", "timed"),
             ("dur", "long_ns", "long_ps", "is_long"),
         ):
-            nothing = np.zeros(count, np.int64), np.zeros(count, np.int16)
-            found[ns], found[ps] = events.times.get(key, nothing)
-            found[known] = np.full(count, key in events.times)
+            at, whole, part = read.times.get(key, _NO_TIMES)
+            if len(at) == len(read):
+                found |= {ns: whole, ps: part, known: np.ones(len(read), np.bool_)}
+                continue
+            found |= {name: np.zeros(len(read), _COLUMNS[name]) for name in (ns, ps, known)}
+            found[ns][at], found[ps][at], found[known][at] = whole, part, True
         return found
 
     def _special(self, places: Sequence[int], events: Sequence[Event]) -> None:
@@ -400,7 +410,7 @@ class EventColumns:
             self._grown[name].add(values[directed], 0)
 
     def _metadata(self, row: int, event: Event) -> None:
-        if event.name not in METADATA:
+        if event.name not in METADATA_NAMES:
             self._builder.problem(_OTHER_METADATA, 1, f"event {row}")
             return
         known = {name: text_of(bytes(v)) for name, v in (event.args or {}).items()}
@@ -424,40 +434,6 @@ class EventColumns:
             rows, values = self.counters.setdefault((thread, event.name, ident, name), ([], []))
             rows.append(row)
             values.append(found)
-
-
-def _by_layouts(
-    layouts: EventLayouts, objects: Objects
-) -> tuple[Sequence[EventsAlike], Ints, Sequence[Event]] | None:
-    """The events of a block by layout, and rows and structs of the others.
-
-    None if few events share a layout, or if the pieces of the block are not objects.
-    """
-    if not objects.is_plain:
-        return None
-    alike, left = layouts.read(objects)
-    if 2 * len(left) >= len(objects):
-        return None
-    text, begin, end = objects.text, objects.begin[left].tolist(), objects.end[left].tolist()
-    pieces = b"],[".join([text[a:b] for a, b in zip(begin, end, strict=True)])
-    try:
-        parsed = _PIECES.decode(b"[[%b]]" % pieces) if begin else []
-    except _FAULTS:
-        return None
-    if len(parsed) != len(left):  # one text was cut into two pieces
-        return None
-    # Usually a piece is one event.
-    counts = np.ones(len(objects), np.int64)
-    counts[left] = list(map(len, parsed))
-    row = np.cumsum(counts) - counts
-    for some in alike:
-        some.rows = row[some.rows]
-    rows = [
-        at + i
-        for at, piece in zip(row[left].tolist(), parsed, strict=True)
-        for i in range(len(piece))
-    ]
-    return alike, np.array(rows, np.int64), list(chain.from_iterable(parsed))
 
 
 _PAIR: Callable[[Event], tuple[Name, Name]] = attrgetter("pid", "tid")

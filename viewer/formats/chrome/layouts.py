@@ -1,14 +1,15 @@
 """Reads trace events of equal layout as columns, in a block of a Chrome trace.
 
-Nearly all events that a profiler writes by the million have the same fields in the same order.
-`viewer.codecs.json_layouts` finds them, and this module converts their values to times, codes and
-arguments without an object per event. It reads only slices (X, B, E), and only values that the
-parser in `events` would read identically; that parser reads everything else.
+If all events of a file have the same few layouts, this takes less time than to cut them in pieces
+(`pieces`), and it does not need their texts to repeat. `viewer.codecs.json_columns.layouts` finds
+such events, and this module converts their values to times, codes and arguments without an object
+per event. It reads only slices (X, B, E), and only values that the parser in `block_events` would
+read identically; that parser reads everything else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.codecs.json_layouts import (
+from viewer.codecs.json_columns.layouts import (
     JsonLayout,
     ObjectGroup,
-    Objects,
+    QuotedObjects,
     Value,
     are_values,
     decimals,
@@ -27,12 +28,16 @@ from viewer.codecs.json_layouts import (
     texts_of,
     whole_numbers,
 )
+from viewer.codecs.json_columns.objects import Objects
+from viewer.formats.chrome.event_structs import STACKS
+from viewer.formats.chrome.ids import Name
+from viewer.formats.chrome.read_events import ReadEvents
+from viewer.formats.text_rows import DistinctTexts
 
 ARGUMENTS, BIND_ID = "args", "bind_id"
 FLOW_IN, FLOW_OUT = "flow_in", "flow_out"
 _TEXTS, _IDS, _TIMES = ("ph", "name", "cat"), ("pid", "tid"), ("ts", "dur", "tts", "tdur")
 _OF_OTHERS = frozenset(("id", "id2", "scope", "s", "bp"))
-STACKS = ("sf", "stack", "esf", "estack")
 
 _Type = TypeVar("_Type", bound=np.generic)
 Ids = tuple[int | str | None, int | str | None]
@@ -67,22 +72,57 @@ class EventsAlike:
 class EventLayouts:
     """The layouts of a file's events, kept from block to block."""
 
-    def __init__(self, is_read: Callable[[str], bool]) -> None:
-        """is_read: whether events of a phase can be read as columns."""
+    def __init__(
+        self,
+        texts: Mapping[str, DistinctTexts],
+        threads: dict[tuple[Name, Name], int],
+        is_read: Callable[[str], bool],
+    ) -> None:
+        """texts: the tables for the values of ph, name and cat. threads: numbers each new pair.
+
+        is_read: whether events of a phase can be read as columns.
+        """
+        self._texts, self._threads = texts, threads
         self._known: dict[int, list[JsonLayout]] = {}
         self._is_read = is_read
         self._said: dict[JsonLayout, _Said | None] = {}  # the constant values of each layout
 
-    def read(self, objects: Objects) -> tuple[list[EventsAlike], Ints]:
-        """The events of a block by layout, and the remaining objects."""
+    def read(self, objects: Objects) -> tuple[list[ReadEvents], Ints] | None:
+        """The events of a block by layout, and the remaining objects; None if too few are read."""
+        quoted = QuotedObjects(objects)
+        if not quoted.is_plain:
+            return None
         found, left = [], []
-        alike, others = objects.group_by_layout(self._known, ARGUMENTS)
+        alike, others = quoted.group_by_layout(self._known, ARGUMENTS)
         for one in alike:
             events, rest = self._events(objects, one)
             left.append(rest)
             if events is not None:
-                found.append(events)
-        return found, np.sort(np.concatenate([others, *left]))
+                found.append(self._as_read(events))
+        rest = np.sort(np.concatenate([others, *left]))
+        return None if 2 * len(rest) >= len(objects) else (found, rest)
+
+    def _as_read(self, events: EventsAlike) -> ReadEvents:
+        every, count = np.arange(len(events)), len(events)
+        phase, name, cat = (
+            self._texts[key].codes(texts)[codes]
+            for key in _TEXTS
+            for texts, codes in [events.texts.get(key, ([""], np.zeros(count, np.uint32)))]
+        )
+        pairs, codes = events.threads
+        thread = np.array([self._threads[pair] for pair in pairs], np.uint32)[codes]
+        read = ReadEvents(events.rows, phase, name, cat, thread)
+        read.times = {key: (every, *times) for key, times in events.times.items()}
+        read.numbers = [(key, every, values) for key, values in events.numbers.items()]
+        read.words = [(key, every, *words) for key, words in events.words.items()]
+        read.raw = [(key, every, *raw) for key, raw in events.raw.items()]
+        if events.has_stack:
+            read.stacks = every
+        if events.bind_ids is not None:
+            none = np.zeros(count, np.bool_)
+            gives, takes = (events.flags.get(key, none) for key in (FLOW_OUT, FLOW_IN))
+            read.bound = (every, *events.bind_ids, gives, takes)
+        return read
 
     def _events(self, objects: Objects, alike: ObjectGroup) -> tuple[EventsAlike | None, Ints]:
         """The events of one layout, None if not readable as columns, and the remaining rows."""

@@ -18,9 +18,11 @@ from viewer.arrays import Bools, Ints, levels
 MAX_DEPTH = 500
 NESTING_LANES = 64
 _CHAINED_LANES = 8
+_MANY_CROSS = 6  # more than 1/6 of the slices end within the next one: trying all takes less time
+_LONG = 64  # slices of a segment: more of them in step would be many steps for few segments
+_FEW = 32  # segments below which a vectorized step does not pay off
 _LITTLE = 4  # if a lane takes less than 1/4 of the rest, continue slice by slice
 _NEVER, _ALWAYS = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-_FEW = 32  # segments below which a vectorized step does not pay off
 
 
 @dataclass(slots=True)
@@ -267,13 +269,25 @@ def _slice_by_slice(start: Ints, end: Ints, first: int) -> tuple[Ints, Ints]:
 def _nested_in_one(start: Ints, end: Ints) -> Ints:
     """The depth of each slice in one lane, -1 if it does not nest in what the lane already has.
 
-    Where no slice is open, nesting starts over. The segments between such places are independent
-    and processed in step: the first slice of each, then the second of each, and so on. The few long
+    Where no slice is open, nesting starts over. The segments between such places are independent.
+    """
+    first = np.flatnonzero(np.append(True, start[1:] >= np.maximum.accumulate(end)[:-1]))
+    size = np.diff(np.append(first, len(start)))
+    is_long = size > _LONG
+    level = _nested_in_step(start, end, first[~is_long], size[~is_long])
+    if is_long.any():
+        own = np.repeat(is_long, size)
+        level[own] = _nested_by_crossings(start[own], end[own])
+    return level
+
+
+def _nested_in_step(start: Ints, end: Ints, first: Ints, size: Ints) -> Ints:
+    """The depth of each slice of some segments, -1 if it does not nest, and for other slices.
+
+    The first slice of each segment is processed, then the second of each, and so on. The last few
     segments are finished slice by slice.
     """
     level = np.full(len(start), -1, np.int64)
-    first = np.flatnonzero(np.append(True, start[1:] >= np.maximum.accumulate(end)[:-1]))
-    size = np.diff(np.append(first, len(start)))
     by_size = np.argsort(-size, kind="stable")
     first, size = first[by_size], size[by_size]
     left = len(first)
@@ -302,15 +316,99 @@ def _nested_in_one(start: Ints, end: Ints) -> Ints:
         step += 1
     for i in range(left):
         here = slice(int(first[i]) + step, int(first[i] + size[i]))
-        ends = stack[i, : opened[i]].tolist()
-        found = []
-        for s, e in zip(start[here].tolist(), end[here].tolist(), strict=True):
-            while ends and ends[-1] <= s:
-                ends.pop()
-            if not ends or (ends[-1] >= e and len(ends) < MAX_DEPTH):
-                found.append(len(ends))
-                ends.append(e)
-            else:
-                found.append(-1)
-        level[here] = found
+        level[here] = _nested_one_by_one(start[here], end[here], stack[i, : opened[i]].tolist())
     return level
+
+
+def _nested_by_crossings(start: Ints, end: Ints) -> Ints:
+    """The depth of each slice, -1 if it does not nest.
+
+    A slice can only fail to nest if an earlier one ends within it. In most files few slices have
+    such an earlier one: these are tried one by one, and all others are in the lane anyway.
+    """
+    before, after = end[:-1], end[1:]
+    if np.count_nonzero((start[1:] < before) & (before < after)) * _MANY_CROSS > len(start):
+        return _nested_one_by_one(start, end, [])
+    by_end = np.argsort(end, kind="stable")
+    ended = np.searchsorted(end[by_end], start, side="right")  # slices that end before each starts
+    crosses = _ends_inside(end, by_end, ended)
+    taken = ~crosses
+    level = _depth_among(taken, by_end, ended)
+    tried = np.flatnonzero(crosses)
+    if len(tried):
+        inner = _innermost_end(taken, level, tried, end)
+        found = []
+        open_ends: list[int] = []
+        for s, e, limit in zip(
+            start[tried].tolist(), end[tried].tolist(), inner.tolist(), strict=True
+        ):
+            while open_ends and open_ends[-1] <= s:
+                open_ends.pop()
+            fits = e <= limit and (not open_ends or open_ends[-1] >= e)
+            if fits:
+                open_ends.append(e)
+            found.append(fits)
+        taken[tried] = found
+        level = _depth_among(taken, by_end, ended)
+    if int(level.max(initial=0, where=taken)) >= MAX_DEPTH:
+        return _nested_one_by_one(start, end, [])
+    level[~taken] = -1
+    return level
+
+
+def _ends_inside(end: Ints, by_end: Ints, ended: Ints) -> Bools:
+    """Whether an earlier slice ends inside of each, before its end.
+
+    Those that end inside of a slice follow one another in order of their ends. The first of them in
+    order of time comes from tables of the least of 1, 2, 4, ... neighbors.
+    """
+    in_order = end[by_end]
+    is_first = np.append(True, in_order[1:] != in_order[:-1])
+    sooner = np.empty(len(end), np.int64)  # how many end before each ends
+    sooner[by_end] = np.maximum.accumulate(np.where(is_first, np.arange(len(end)), 0))
+    found = np.zeros(len(end), np.bool_)
+    asked = np.flatnonzero(sooner > ended)
+    low, high = ended[asked], sooner[asked]
+    power = np.frexp(high - low)[1] - 1  # of the longest table that is not too long
+    by_power = np.argsort(power, kind="stable")
+    asked, low, high, power = asked[by_power], low[by_power], high[by_power], power[by_power]
+    at = np.searchsorted(power, np.arange(int(power.max(initial=-1)) + 2))
+    least = by_end.astype(np.int32)
+    for k in range(len(at) - 1):
+        own = slice(int(at[k]), int(at[k + 1]))
+        first = np.minimum(least[low[own]], least[high[own] - (1 << k)])
+        found[asked[own]] = first < asked[own]
+        least = np.minimum(least[: -(1 << k)], least[1 << k :])
+    return found
+
+
+def _depth_among(taken: Bools, by_end: Ints, ended: Ints) -> Ints:
+    """How many of some slices are open where each slice starts; earlier ones, which all nest."""
+    closed = np.append(0, np.cumsum(taken[by_end]))
+    return np.cumsum(taken) - taken - closed[ended]
+
+
+def _innermost_end(taken: Bools, level: Ints, of: Ints, end: Ints) -> Ints:
+    """The end of the innermost of some slices that are open where each of `of` starts."""
+    among = np.flatnonzero(taken)
+    among = among[np.argsort(level[among], kind="stable")]
+    keys = level[among] * len(taken) + among
+    at = np.searchsorted(keys, (level[of] - 1) * len(taken) + of) - 1
+    return np.where(level[of] > 0, end[among[np.maximum(at, 0)]] if len(among) else 0, _ALWAYS)
+
+
+def _nested_one_by_one(start: Ints, end: Ints, ends: list[int]) -> Ints:
+    """Like the others, for few slices, or if many do not nest or some nest too deep.
+
+    ends: the ends of the open slices, outermost first.
+    """
+    found = []
+    for s, e in zip(start.tolist(), end.tolist(), strict=True):
+        while ends and ends[-1] <= s:
+            ends.pop()
+        if not ends or (ends[-1] >= e and len(ends) < MAX_DEPTH):
+            found.append(len(ends))
+            ends.append(e)
+        else:
+            found.append(-1)
+    return np.array(found, np.int64)

@@ -12,31 +12,26 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.codecs.json_columns.objects import MASKS, PADDING, Bytes, Objects, Words, words_at
 
-PADDING = 512  # bytes after a block, so that a text can be read in words
 FEWEST = 128  # objects of one layout that are worth the cost of the calls
 _MOST_LAYOUTS = 12  # per number of quotes
 _LOOKED_AT = 32  # objects of a layout that are sampled for constant values
 _LONGEST = PADDING - 8
 _MOST_DIGITS = 18
-_QUOTE, _OPEN, _CLOSE, _ZERO, _POINT, _MINUS = b'"{}0.-'
+_QUOTE, _ZERO, _POINT, _MINUS = b'"0.-'
 _ESCAPE = b"\\"
 _LARGEST = (1 << 62) - 1
-_LONGEST_GAP = 64
-_JOINT = re.compile(rb"\}([ \t\r\n]*,[ \t\r\n]*)\{")
-_BEFORE = re.compile(rb"[ \t\r\n]*\{")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 _RAWS = msgspec.json.Decoder(list[msgspec.Raw])
 _TEXTS = msgspec.json.Decoder(list[str])
-_MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
 
 _ZEROS = np.uint64(0x3030303030303030)
 _TO_HIGH = np.uint64(0x4646464646464646)  # sets the high bit of bytes above "9"
@@ -45,9 +40,6 @@ _JOINS = tuple(
     (by, np.uint64(mask))
     for by, mask in ((8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFFFF))
 )
-
-Bytes = NDArray[np.uint8]
-Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,54 +184,29 @@ class ObjectGroup:
     spans: tuple[tuple[Ints, Ints], ...]
 
 
-class Objects:
-    """A text split into pieces that are probably one object each.
+class QuotedObjects(Objects):
+    """Objects with the positions of their quotes.
 
-    It is split wherever a brace closes and another opens, with the same text in between as at the
-    first such place. begin, end: of each piece. `is_plain` is False if the text does not consist of
-    objects or its quotes are too hard to find. A layout or a parser must prove that a piece is an
-    object: a split in a string or nested list makes two invalid pieces, and other text in between
-    makes one.
+    `is_plain` is also False if the quotes are too hard to find.
     """
 
-    def __init__(self, text: bytes, size: int | None = None) -> None:
-        """Split the first `size` bytes of `text` (default: all); copies it if it is not padded."""
-        self.size = len(text) if size is None else size
-        if len(text) < self.size + PADDING:
-            text = text[: self.size] + bytes(PADDING)
-        self.text = text
-        self.data: Bytes = np.frombuffer(text, np.uint8)
-        self.begin: Ints = np.empty(0, np.int64)
-        self.end: Ints = self.begin
-        self._quotes: Ints = self.begin
-        self._first: Ints = self.begin  # number of each object's first quote
-        self.is_plain = self._find()
+    def __init__(self, objects: Objects) -> None:
+        """Find the quotes of some objects."""
+        self.text, self.data, self.size = objects.text, objects.data, objects.size
+        self.begin, self.end = objects.begin, objects.end
+        self._quotes: Ints = np.empty(0, np.int64)
+        self.is_plain = objects.is_plain and self._find_quotes()
+        self._first = np.searchsorted(self._quotes, self.begin)  # each object's first quote
 
-    def __len__(self) -> int:
-        return len(self.begin)
-
-    def _find(self) -> bool:
+    def _find_quotes(self) -> bool:
         text, size = self.text, self.size
         data = self.data[:size]
-        before = _BEFORE.match(text, 0, size)
-        if before is None or text[size - 1] != _CLOSE:
-            return False
-        joint = _JOINT.search(text, 0, size)
-        gap = joint[1] if joint is not None else b","
-        if len(gap) > _LONGEST_GAP:
-            return False
-        opened = np.flatnonzero(data == _OPEN)[1:]
-        is_joint = self._is_there(np.maximum(opened - len(gap) - 1, 0), b"}" + gap)
-        begins = opened[is_joint]
-        self.begin = np.concatenate([[before.end() - 1], begins])
-        self.end = np.concatenate([begins - len(gap), [size]])
         quotes = np.flatnonzero(data == _QUOTE)
         if text.find(_ESCAPE, 0, size) >= 0:
             if text.find(2 * _ESCAPE, 0, size) >= 0:
                 return False
             quotes = quotes[data[quotes - 1] != _ESCAPE[0]]
         self._quotes = quotes
-        self._first = np.searchsorted(quotes, self.begin)
         return True
 
     def group_by_layout(
@@ -307,23 +274,14 @@ class Objects:
             number, back = value.last
             end = (whole_end if number < 0 else self._quotes[quote + number]) - back
             same &= (start - before == len(fixed)) & (end >= start)
-            same &= self._is_there(before, fixed)
+            same &= self.is_there(before, fixed)
             if not same.any():
                 return same, []
             spans.append((start, end))
             before = np.maximum(end, 0)
         same &= whole_end - before == len(layout.fixed[-1])
-        same &= self._is_there(before, layout.fixed[-1])
+        same &= self.is_there(before, layout.fixed[-1])
         return same, spans
-
-    def _is_there(self, at: Ints, text: bytes) -> Bools:
-        """Whether `text` is at each of the positions."""
-        words = words_at(self.data, at, len(text))
-        padded = np.frombuffer(text.ljust(8 * len(words), b"\0"), "<u8")
-        same = np.ones(len(at), np.bool_)
-        for k, word in enumerate(words):
-            same &= (word & _MASKS[min(len(text) - 8 * k, 8)]) == padded[k]
-        return same
 
 
 def _keep(layouts: list[JsonLayout], made: JsonLayout) -> None:
@@ -334,15 +292,6 @@ def _keep(layouts: list[JsonLayout], made: JsonLayout) -> None:
             return
     if len(layouts) < _MOST_LAYOUTS:
         layouts.append(made)
-
-
-def words_at(data: Bytes, at: Ints, size: int) -> list[Words]:
-    """`size` bytes from each position on, as 8-byte words; the last word may extend further."""
-    item = np.dtype(f"V{max(-(-size // 8), 1) * 8}")
-    window: NDArray[Any] = np.ndarray(
-        (len(data) - item.itemsize + 1,), item, data.data, strides=(1,)
-    )
-    return list(window[at].view("<u8").reshape(len(at), item.itemsize // 8).T)
 
 
 def distinct(objects: Objects, start: Ints, end: Ints) -> tuple[list[bytes], Codes]:
@@ -358,7 +307,7 @@ def distinct(objects: Objects, start: Ints, end: Ints) -> tuple[list[bytes], Cod
     words = words_at(objects.data, start, longest)
     # Ignore bytes after the end.
     words = [
-        word & _MASKS[np.minimum(np.maximum(size - 8 * k, 0), 8)] for k, word in enumerate(words)
+        word & MASKS[np.minimum(np.maximum(size - 8 * k, 0), 8)] for k, word in enumerate(words)
     ]
     if (size == size[0]).all() and all((word == word[0]).all() for word in words):
         return [text[start[0] : end[0]]], np.zeros(len(start), np.uint32)
@@ -432,7 +381,7 @@ def _number(word: Words, digits: Ints) -> tuple[Ints, Bools]:
 
     Neighboring digits are merged into numbers below 100, those into numbers below 10^4, and so on.
     """
-    before = _MASKS[8 - np.minimum(np.maximum(digits, 0), 8)]
+    before = MASKS[8 - np.minimum(np.maximum(digits, 0), 8)]
     word = (word & ~before) | (_ZEROS & before)
     rest = word - _ZEROS
     good = (((word + _TO_HIGH) | rest) & _HIGH) == 0

@@ -1,0 +1,1 @@
+"""Reads many JSON objects that resemble one another as numpy columns."""

@@ -1,0 +1,315 @@
+"""Splits JSON objects of a few kinds at the numbers that change from object to object.
+
+What a program writes by the million differs mostly in numbers: times, lengths, counts. The text
+between them repeats. This module finds objects, their numbers and the pieces of text between, as
+columns. A piece then needs to be parsed only once, and a number is parsed next to all others.
+Nothing is assumed: objects, numbers and pieces are guesses until whoever reads the pieces has
+parsed them, and a number that is not plain is reported as such.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Bools, Ints
+from viewer.codecs.json_columns.objects import MASKS, PADDING, Bytes, Objects, Words
+
+_QUOTE, _COLON, _SPACE, _ZERO, _POINT, _MINUS = b'": 0.-'
+_MOST_DIGITS = 18
+_MOST_PLACES = 8
+_POWERS = 10 ** np.arange(_MOST_DIGITS + 1, dtype=np.int64)
+_NUMBER = re.compile(rb"-?[0-9.eE+-]*")
+_SAMPLE = 512
+_FEW = 8  # numbers that are no more than text
+
+_DIGITS = np.uint64(0x3030303030303030)
+_LOW = np.uint64(0x0F0F0F0F0F0F0F0F)
+_TO_HIGH = np.uint64(0x4646464646464646)  # sets the high bit of bytes above "9"
+_HIGH = np.uint64(0x8080808080808080)
+_ONES = np.uint64(0x0101010101010101)
+_QUOTES = np.uint64(0x2222222222222222)
+_JOINS = tuple(
+    (np.uint64(10 ** (by // 8)), np.uint64(by), np.uint64(mask))
+    for by, mask in ((8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFFFF))
+)
+
+
+def _word_at(data: Bytes, at: Ints) -> Words:
+    window: Words = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))
+    return window[at]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberMembers:
+    """The members of objects that are numbers: where each starts, and the 8 bytes before its colon.
+
+    These are the end of its key and a quote; before a short key, another quote and other text.
+    """
+
+    start: Ints
+    key: Words
+
+    @staticmethod
+    def of(objects: Objects) -> NumberMembers:
+        """All of them in some objects, nested ones too."""
+        data = objects.data
+        colon = np.flatnonzero(data[: objects.size] == _COLON)
+        colon = colon[np.searchsorted(colon, 8) :]
+        around: NDArray[np.uint32] = np.ndarray((len(data) - 3,), "<u4", data.data, strides=(1,))
+        four = around[colon - 1]  # quote, colon, space if there is one, number
+        is_spaced = (four >> np.uint32(16)) & np.uint32(0xFF) == _SPACE
+        first = (four >> (np.uint32(16) + (is_spaced << np.uint32(3)))).astype(np.uint8)
+        # From "0" to "9", or "-"; other bytes wrap around.
+        is_number = ((first - _ZERO) < 10) | (first == _MINUS)
+        is_number &= (four & np.uint32(0xFF)) == _QUOTE
+        at = np.flatnonzero(is_number)
+        colon = colon[at]
+        start = colon + 1 + is_spaced[at]
+        word = _word_at(data, colon - 8)
+        return NumberMembers(start, word)
+
+    def with_keys(self, keys: Collection[int]) -> Ints:
+        """The starts of the numbers that have one of some keys, given by `key_end`."""
+        found = np.zeros(len(self.start), np.bool_)
+        for key in keys:
+            unused = np.uint64(((key & -key).bit_length() - 1) // 8 * 8)
+            found |= (self.key >> unused) == np.uint64(key) >> unused
+        return self.start[found]
+
+    def changing(self, objects: Objects) -> dict[int, float]:
+        """How many of its numbers differ, as a share of them, for each key that has several."""
+        shares = {}
+        # The lowest bytes, up to the quote before a short key, are removed.
+        quote = (self.key << np.uint64(8)) ^ _QUOTES
+        quote = (quote - _ONES) & ~quote & _HIGH
+        for by in (8, 16, 32):
+            quote |= quote >> np.uint64(by)
+        quote >>= np.uint64(16)
+        ends = self.key & ~(quote | (quote - (quote >> np.uint64(7))))
+        keys, which, count = np.unique(ends, return_inverse=True, return_counts=True)
+        for i in np.flatnonzero(count > _FEW).tolist():
+            own = self.start[which == i]
+            own = own[np.linspace(0, len(own) - 1, min(_SAMPLE, len(own))).astype(np.int64)]
+            found = {_NUMBER.match(objects.text, at)[0] for at in own.tolist()}  # type: ignore[index]
+            if len(found) > _FEW:
+                shares[int(keys[i])] = len(found) / len(own)
+        return shares
+
+
+def key_end(key: str) -> int:
+    """The end of a key in quotes: its last 8 bytes as a number, the lowest of a short one 0."""
+    return int.from_bytes(f'"{key}"'.encode()[-8:].rjust(8, b"\0"), "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers of a text, in parts.
+
+    end: where each ends. whole, part: its digits before the point and behind it; places: how many
+    are behind it, -1 if it has no point. minus: whether it is negative. good: whether this is all
+    of the number, and it is one of JSON. What follows may still be part of it, as an exponent.
+    """
+
+    end: Ints
+    whole: Ints
+    part: Ints
+    places: Ints
+    minus: Bools
+    good: Bools
+
+    @staticmethod
+    def at(data: Bytes, start: Ints) -> Numbers:
+        """Those that start at some positions: at most 18 digits, and eight behind the point."""
+        first = data[start]
+        minus = first == _MINUS
+        if minus.any():
+            start = start + minus
+            first = data[start]
+        whole, length = _leading_number(data, start)
+        good = (length > 0) & (length <= _MOST_DIGITS) & ((first != _ZERO) | (length == 1))
+        end = start + length
+        part, places = np.zeros(len(start), np.int64), np.full(len(start), -1)
+        has_point = np.flatnonzero(data[end] == _POINT)
+        if len(has_point):
+            behind = end[has_point] + 1
+            part[has_point], digits = _eight_digits(_word_at(data, behind))
+            places[has_point] = digits
+            end[has_point] = behind + digits
+            good[has_point] &= digits > 0
+        return Numbers(end, whole, part, places, minus, good)
+
+    def some(self, which: NDArray[Any] | slice) -> Numbers:
+        """Some of them, by position or mask, or as views."""
+        return Numbers(
+            self.end[which], self.whole[which], self.part[which],
+            self.places[which], self.minus[which], self.good[which],
+        )  # fmt: skip
+
+    def integers(self) -> Ints:
+        """Their values, of those without a point."""
+        return np.where(self.minus, -self.whole, self.whole) if self.minus.any() else self.whole
+
+    def are_exact(self) -> Bools:
+        """Whether float64 holds the nearest value of each, as `fractions` returns it."""
+        exact: Bools = self.whole < _POWERS[15 - np.maximum(self.places, 0)]
+        return exact
+
+    def fractions(self) -> NDArray[np.float64]:
+        """Their values as the nearest float64."""
+        power = _POWERS[np.maximum(self.places, 0)]
+        # Both are exact in float64, so that their quotient is the nearest one.
+        values = (self.whole * power + self.part) / power.astype(np.float64)
+        return np.where(self.minus, -values, values)
+
+    def are_times(self, most: int) -> Bools:
+        """Whether they are at least 0, less than some whole number, and have at most 6 decimals."""
+        return (self.whole < most) & (self.places <= 6) & ~self.minus
+
+    def thousandths(self) -> tuple[Ints, NDArray[np.int16]]:
+        """Whole thousandths, and the rest in thousandths of these; of times, see `are_times`."""
+        places = np.maximum(self.places, 0)
+        if int(places.max(initial=0)) <= 3:
+            return self.whole * 1000 + self.part * _POWERS[3 - places], np.zeros(
+                len(places), np.int16
+            )
+        more, rest = np.divmod(self.part * _POWERS[6 - places], 1000)
+        return self.whole * 1000 + more, rest.astype(np.int16)
+
+
+def _leading_number(data: Bytes, at: Ints) -> tuple[Ints, Ints]:
+    """The digits from each position on as a number, and how many there are, if at most 18."""
+    value, count = _eight_digits(_word_at(data, at))
+    more = np.flatnonzero(count == 8)
+    for _ in range(2):
+        if not len(more):
+            break
+        eight, digits = _eight_digits(_word_at(data, at[more] + count[more]))
+        fits = count[more] + digits <= _MOST_DIGITS
+        value[more] = np.where(fits, value[more] * _POWERS[digits] + eight, 0)
+        count[more] += digits
+        more = more[(digits == 8) & fits]
+    return value, count
+
+
+def _eight_digits(word: Words) -> tuple[Ints, Ints]:
+    """The digits at the start of each word as a number, and how many there are.
+
+    Neighboring digits are merged into numbers below 100, those into numbers below 10^4, and so on.
+    """
+    # The lowest byte that is no digit is marked; a borrow can only mark later ones.
+    other = ((word + _TO_HIGH) | (word - _DIGITS) | word) & _HIGH
+    first = other & (~other + np.uint64(1))
+    count = ((((first - np.uint64(1)) >> np.uint64(7)) & _ONES) * _ONES) >> np.uint64(56)
+    # Zeros before the digits instead of other bytes behind them; a shift by 64 gives 0.
+    rest = (word & _LOW) << (np.uint64(64) - (count << np.uint64(3)))
+    for ten, by, mask in _JOINS:
+        rest = (rest * ten + (rest >> by)) & mask
+    return rest.view(np.int64), count.view(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The text around the numbers of some objects.
+
+    begin, end: of each piece. first: the first piece of each object; it starts with the object, and
+    the last one ends with it. number: the piece before each number.
+    """
+
+    begin: Ints
+    end: Ints
+    first: Ints
+    number: Ints
+
+    @staticmethod
+    def of(objects: Objects, start: Ints, end: Ints) -> Pieces:
+        """Those around numbers, given in order."""
+        before = np.searchsorted(start, objects.begin)
+        first = before + np.arange(len(objects))
+        number = np.arange(len(start)) + np.repeat(
+            np.arange(len(objects)), np.diff(before, append=len(start))
+        )
+        begins = np.empty(len(objects) + len(start), np.int64)
+        ends = np.empty(len(begins), np.int64)
+        begins[first], begins[number + 1] = objects.begin, end
+        ends[np.append(first[1:], len(begins)) - 1], ends[number] = objects.end, start
+        return Pieces(begins, ends, first, number)
+
+
+class ShortTexts:
+    """Finds the codes of texts of at most `longest` bytes in a block without an object for each.
+
+    Texts are hashed into a table that holds one text in each place. Others that belong there are
+    not found, so that a dictionary must have all of them.
+    """
+
+    def __init__(self, longest: int) -> None:
+        """longest: a multiple of 8, at most `PADDING`."""
+        self.longest = longest
+        self._place = np.zeros(1 << 16, np.int32)
+        self._words = np.zeros((1 << 6, longest // 8), np.uint64)
+        self._size = np.full(1 << 6, -1)  # the first entry is of no text
+        self._code = np.full(1 << 6, -1)
+        self._count = 1
+        sizes = np.arange(longest + 1)[:, None] - 8 * np.arange(longest // 8)
+        self._masks = MASKS[np.clip(sizes, 0, 8)]
+
+    def find(self, data: Bytes, begin: Ints, size: Ints) -> Ints:
+        """The code of each text, given its place and size; -1 if it is not known."""
+        found = np.empty(len(begin), np.int64)
+        for at in range(0, len(begin), _AT_ONCE):
+            some = slice(at, at + _AT_ONCE)
+            words = self._words_at(data, begin[some], size[some])
+            entry = self._place[_hashes(words)]
+            other = self._words[entry] ^ words
+            different = other[:, 0]
+            for k in range(1, other.shape[1]):
+                different |= other[:, k]
+            same = (different == 0) & (self._size[entry] == size[some])
+            found[some] = np.where(same, self._code[entry], -1)
+        return found
+
+    def add(self, data: Bytes, begin: Ints, size: Ints, codes: Ints) -> None:
+        """Add distinct texts with their codes; when the table is full, it remains as it is."""
+        count = min(len(begin), _MOST_SHORT - self._count)
+        words = self._words_at(data, begin[:count], size[:count])
+        own = slice(self._count, self._count + count)
+        if own.stop > len(self._size):
+            self._words = np.resize(self._words, (2 * own.stop, self.longest // 8))
+            self._size, self._code = (
+                np.resize(values, 2 * own.stop) for values in (self._size, self._code)
+            )
+        self._words[own], self._size[own], self._code[own] = words, size[:count], codes[:count]
+        self._place[_hashes(words)] = np.arange(own.start, own.stop)
+        self._count += count
+
+    def _words_at(self, data: Bytes, begin: Ints, size: Ints) -> Words:
+        item = np.dtype(f"V{self.longest}")
+        window: NDArray[Any] = np.ndarray(
+            (len(data) - self.longest + 1,), item, data.data, strides=(1,)
+        )
+        words: Words = window[begin].view("<u8").reshape(len(begin), self.longest // 8)
+        words &= self._masks[size]
+        return words
+
+
+_MOST_SHORT = 1 << 13
+_AT_ONCE = 1 << 12  # texts: what is made of them fits in the processor's cache
+_FACTORS = np.array(
+    [pow(0x9E3779B97F4A7C15, 2 * k + 1, 1 << 64) for k in range(PADDING // 8)], np.uint64
+)
+
+
+def _hashes(words: Words) -> NDArray[np.uint16]:
+    mixed = words[:, 0] * _FACTORS[0]
+    for k in range(1, words.shape[1]):
+        mixed += words[:, k] * _FACTORS[k]
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= _FACTORS[1]
+    hashes: NDArray[np.uint16] = (mixed >> np.uint64(48)).astype(np.uint16)
+    return hashes

@@ -1,0 +1,384 @@
+"""Reads the usual events of a Chrome trace as columns, a block at a time.
+
+Events differ mostly in their numbers. `viewer.codecs.json_columns.pieces` splits them there, and
+the text between numbers repeats: each piece of it is parsed once, however many events contain it.
+The numbers are parsed together. Only what the parser in `block_events` would read identically is
+read here: slices, instants, flows and metadata with plain numbers. That parser reads everything
+else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Bools, Codes, Ints
+from viewer.codecs.decimal_times import TIME_LIMIT
+from viewer.codecs.json_columns.objects import Objects
+from viewer.codecs.json_columns.pieces import NumberMembers, Numbers, Pieces, key_end
+from viewer.formats.chrome.arguments import ArgumentColumns
+from viewer.formats.chrome.event_structs import STACKS, Event
+from viewer.formats.chrome.ids import Name
+from viewer.formats.chrome.piece_table import (
+    ARGS,
+    BIND_ID,
+    END,
+    FLOW_IN,
+    FLOW_OUT,
+    ID,
+    IDS,
+    KEY_BITS,
+    NONE,
+    STACK,
+    START,
+    TIMES,
+    TOP,
+    PieceTable,
+)
+from viewer.formats.chrome.read_events import ReadEvents
+from viewer.formats.text_rows import DistinctTexts
+
+SLICE, INSTANT, FLOW, METADATA, OTHER = range(5)
+# The keys that an event of each kind must have, and those that it must not have.
+_MUST = {SLICE: ("ts",), INSTANT: ("ts",), FLOW: ("ts", ID), METADATA: ()}
+_MUST_NOT = {SLICE: (ID, "s", "bp"), INSTANT: (ID, "bp"), FLOW: ("s",), METADATA: (ID, "s", "bp")}
+METADATA_NAMES = frozenset(
+    ("process_name", "process_labels", "process_sort_index", "thread_name", "thread_sort_index")
+)
+_EVENT = msgspec.json.Decoder(Event)
+_CHANGING = 1 / 8  # the share of distinct numbers from which it pays to split at them
+_CHANGING_IDS = 1 / 2
+_FRESH = 1 / 16  # the share of new pieces from which other numbers are looked for
+_MOST_PIECES = 1 << 18
+_SOME_PIECES = 100  # those of a few events
+_LARGEST = TIME_LIMIT // 1000
+
+
+@dataclass(slots=True)
+class _Cut:
+    """Events of a block, cut at their numbers: the code of each piece, and where it belongs.
+
+    first: the first piece of each event. of_piece: the event of each piece. numbers: sorted by
+    their keys; of_number: the event of each. keys: which numbers have each key.
+    """
+
+    codes: Ints
+    first: Ints
+    of_piece: Ints
+    numbers: Numbers
+    of_number: Ints
+    keys: dict[tuple[int, str], slice]
+
+    def of_events(self, good: Bools) -> _Cut:
+        """The pieces and numbers of some events."""
+        kept = good[self.of_piece]
+        has = good[self.of_number]
+        moved, event = np.cumsum(kept) - 1, np.cumsum(good) - 1
+        ends = np.append(0, np.cumsum(has)).tolist()
+        return _Cut(
+            self.codes[kept],
+            moved[self.first[good]],
+            event[self.of_piece[kept]],
+            self.numbers.some(has),
+            event[self.of_number[has]],
+            {key: slice(ends[own.start], ends[own.stop]) for key, own in self.keys.items()},
+        )
+
+
+class PieceReader:
+    """The pieces of a file's events, kept from block to block."""
+
+    def __init__(
+        self,
+        texts: Mapping[str, DistinctTexts],
+        threads: dict[tuple[Name, Name], int],
+        arguments: ArgumentColumns,
+        kind_of: Mapping[str, int],
+    ) -> None:
+        """Texts: the tables for the values of ph, name and cat. kind_of: of phases; else OTHER."""
+        self.texts = {**{key: DistinctTexts() for key in ("s", "bp")}, **texts}
+        self.table = PieceTable(self.texts, arguments)
+        self._threads = threads
+        self._kind_of = kind_of
+        self._times = {key_end(key) for key in TIMES}
+        self._changing = self._times | {key_end(ID)}
+        self._deep: set[int] = set()
+        self._kinds = np.empty(0, np.uint8)  # by code of the phase
+        self._no_id = self.table.id_code(None)
+        self._pairs: dict[int, int] = {}
+
+    def read(self, objects: Objects) -> tuple[list[ReadEvents], Ints] | None:
+        """The events of a block, and the remaining objects; None if too few can be read."""
+        members = NumberMembers.of(objects)
+        while True:
+            cut = self._cut(objects, members)
+            if cut is None:
+                return None
+            good = self._good(cut)
+            rows, left = np.flatnonzero(good), np.flatnonzero(~good)
+            if 2 * len(rows) > len(objects):
+                break
+            # A number deep inside of an argument is no place to split at.
+            if self._changing <= self._times:
+                return None
+            self._deep |= self._changing - self._times
+            self._changing &= self._times
+        if len(left):
+            cut = cut.of_events(good)
+        return [self._events(objects, cut, rows)], left
+
+    # -- pieces -------------------------------------------------------------------------------
+
+    def _cut(self, objects: Objects, members: NumberMembers) -> _Cut | None:
+        table = self.table
+        for is_last in (False, True):
+            start = members.with_keys(self._changing)
+            numbers = Numbers.at(objects.data, start)
+            pieces = Pieces.of(objects, start, numbers.end)
+            codes = table.codes(objects, pieces)
+            if is_last or table.fresh <= len(objects) * _FRESH or not self._learn(members, objects):
+                break
+            table.forget()
+        if table.fresh > len(objects) // 2 + _SOME_PIECES or len(table) > _MOST_PIECES:
+            table.forget()
+            return None
+        is_first = np.zeros(len(codes), np.bool_)
+        is_first[pieces.first] = True
+        table.parse(objects, pieces, codes, is_first)
+        of_piece = np.cumsum(is_first) - 1
+        key = table.column("number")[codes[pieces.number]].astype(np.uint8)
+        order = np.argsort(key, kind="stable")  # by radix
+        ends = np.cumsum(np.bincount(key, minlength=len(table.number_keys))).tolist()
+        keys = {
+            name: slice(begin, end)
+            for name, begin, end in zip(table.number_keys, [0, *ends], ends, strict=False)
+            if end > begin
+        }
+        return _Cut(
+            codes,
+            pieces.first,
+            of_piece,
+            numbers.some(order),
+            of_piece[pieces.number[order]],
+            keys,
+        )
+
+    def _learn(self, members: NumberMembers, objects: Objects) -> bool:
+        """Find more numbers that change from event to event; whether there are any."""
+        ids = {key_end(key) for key in IDS}
+        found = {
+            key
+            for key, share in members.changing(objects).items()
+            if share > (_CHANGING_IDS if key in ids else _CHANGING) and key not in self._deep
+        }
+        known = len(self._changing)
+        self._changing |= found
+        return len(self._changing) > known
+
+    def _good(self, cut: _Cut) -> Bools:
+        """Which events can be read as columns."""
+        table, codes, first, numbers = self.table, cut.codes, cut.first, cut.numbers
+        ends = table.column("ends")[codes]
+        fits = np.empty(len(codes), np.bool_)
+        begins = table.column("begins")[codes]
+        np.equal(begins[1:], ends[:-1], out=fits[1:])
+        # The piece before a first one must end an event, and the last one, too.
+        fits[first] = begins[first] == START
+        last = np.append(first[1:], len(codes)) - 1
+        fits[last] &= ends[last] == END
+        good = np.ones(len(first), np.bool_)
+        good[cut.of_piece[~fits]] = False
+        good[cut.of_number[~numbers.good]] = False
+        keys = table.column("keys")[codes]
+        every = np.bitwise_or.reduceat(keys, first)
+        good &= every == np.add.reduceat(keys, first)  # no key twice
+        kind = self._kind(self._of_events(cut, "ph"))
+        for wanted_kind, must in _MUST.items():
+            bits, wanted = (
+                np.uint64(sum(KEY_BITS[key] for key in some_keys))
+                for some_keys in ((*must, *_MUST_NOT[wanted_kind]), must)
+            )
+            good &= (kind != wanted_kind) | ((every & bits) == wanted)
+        good &= kind != OTHER
+        for (state, name), own in cut.keys.items():
+            at, some = cut.of_number[own], numbers.some(own)
+            if state == TOP and name in TIMES:
+                good[at[~some.are_times(_LARGEST)]] = False
+                continue
+            good[at[kind[at] == METADATA]] = False
+            is_fraction = some.places >= 0
+            if state == ARGS:
+                is_fraction &= ~some.are_exact()
+            good[at[is_fraction]] = False
+        return good
+
+    def _kind(self, phase: Ints) -> NDArray[np.uint8]:
+        phases = self.texts["ph"]
+        if len(self._kinds) < len(phases):
+            self._kinds = np.array([self._kind_of.get(p, OTHER) for p in phases], np.uint8)
+        return self._kinds[phase]
+
+    def _of_events(self, cut: _Cut, name: str) -> Ints:
+        """The code of one text or id of each event; the code of an empty one if it has none."""
+        column = self.table.column(name)
+        found = column[cut.codes[cut.first]]
+        if (found == NONE).any():
+            every = column[cut.codes]
+            at = np.flatnonzero(every != NONE)
+            found[cut.of_piece[at]] = every[at]
+            found[found == NONE] = self._no_id if name in IDS else self.table.text_code(name, "")
+        return found
+
+    # -- columns ------------------------------------------------------------------------------
+
+    def _events(self, objects: Objects, cut: _Cut, rows: Ints) -> ReadEvents:
+        table = self.table
+        ids = {key: self._of_events(cut, key) for key in IDS}
+        phase = self._of_events(cut, "ph")
+        name, cat = self._of_events(cut, "name"), self._of_events(cut, "cat")
+        events = ReadEvents(rows, phase, name, cat, np.empty(0, np.uint32))
+        kind = self._kind(phase)
+        identity = np.zeros(len(rows), np.int64)
+        bound = np.full(len(rows), NONE, np.int64)
+        has_stack = np.zeros(len(rows), np.bool_)
+        if BIND_ID in table.said:
+            bind = table.column(BIND_ID)[cut.codes]
+            at = np.flatnonzero(bind != NONE)
+            bound[cut.of_piece[at]] = bind[at]
+        for (state, key), own in cut.keys.items():
+            at, numbers = cut.of_number[own], cut.numbers.some(own)
+            if state == ARGS:
+                events.numbers += _argument(key, at, numbers)
+            elif key in TIMES:
+                events.times[key] = (at, *numbers.thousandths())
+            elif key in IDS:
+                ids[key][at] = self._id_codes(numbers.integers())
+            elif key == BIND_ID:
+                bound[at] = self._id_codes(numbers.integers())
+            elif key == ID:
+                identity[at] = numbers.integers()
+            elif key in STACKS:
+                has_stack[at] = True
+        events.thread = self._thread(ids["pid"], ids["tid"])
+        self._add_arguments(events, cut, kind)
+        self._add_bound(events, cut, bound)
+        if STACK in table.said:
+            has_stack[cut.of_piece[table.column(STACK)[cut.codes]]] = True
+        events.stacks = np.flatnonzero(has_stack)
+        at = np.flatnonzero(kind == INSTANT)
+        if len(at):
+            codes = self._of_events(cut, "s")[at]
+            events.instants = at, list(self.texts["s"]), codes
+        at = np.flatnonzero(kind == FLOW)
+        if len(at):
+            events.flows = (
+                at,
+                self._flow_keys(cat[at], name[at], self._of_events(cut, "bp")[at], identity[at]),
+            )
+        at = np.flatnonzero(kind == METADATA)
+        if len(at):
+            events.metadata_at = self._distinct_metadata(cut, at, name)
+            text, chosen = objects.text, rows[events.metadata_at]
+            events.metadata = [
+                _EVENT.decode(text[a:b])
+                for a, b in zip(
+                    objects.begin[chosen].tolist(), objects.end[chosen].tolist(), strict=True
+                )
+            ]
+        return events
+
+    def _flow_keys(self, cat: Ints, name: Ints, bp: Ints, ids: Ints) -> list[tuple[str, ...]]:
+        cats, names, bps = (
+            list(map(self.table.words[key].__getitem__, codes.tolist()))
+            for key, codes in (("cat", cat), ("name", name), ("bp", bp))
+        )
+        return [
+            (of, "", "", str(one), title, binding)
+            for of, one, title, binding in zip(cats, ids.tolist(), names, bps, strict=True)
+        ]
+
+    def _distinct_metadata(self, cut: _Cut, at: Ints, name: Ints) -> Ints:
+        """The last one of equal events; of events that are only counted, all."""
+        last = np.append(cut.first[1:], len(cut.codes))[at] - 1
+        first = cut.first[at]
+        words = self.table.words["name"]
+        names = name[at]
+        counted = [code for code in np.unique(names).tolist() if words[code] not in METADATA_NAMES]
+        is_alone = np.isin(names, counted) | (last - first > 1)
+        some = np.flatnonzero(~is_alone)[::-1]
+        pair = (cut.codes[first[some]] << 32) | cut.codes[last[some]]
+        chosen = some[np.unique(pair, return_index=True)[1]]
+        found: Ints = at[np.sort(np.concatenate([chosen, np.flatnonzero(is_alone)]))]
+        return found
+
+    def _id_codes(self, values: Ints) -> Ints:
+        distinct, which = np.unique(values, return_inverse=True)
+        codes = np.array([self.table.id_code(one) for one in distinct.tolist()], np.int64)
+        found: Ints = codes[which]
+        return found
+
+    def _thread(self, pid: Ints, tid: Ints) -> Codes:
+        pair = (pid.astype(np.int64) << 32) | tid
+        changes = np.flatnonzero(np.append(True, pair[1:] != pair[:-1]))
+        if 4 * len(changes) > len(pair):
+            distinct, which = np.unique(pair, return_inverse=True)
+            return self._numbered(distinct)[which]
+        return np.repeat(self._numbered(pair[changes]), np.diff(changes, append=len(pair)))
+
+    def _numbered(self, pairs: Ints) -> Codes:
+        """The threads of pairs of pid and tid."""
+        known = self._pairs
+        found = [known.get(pair, NONE) for pair in pairs.tolist()]
+        if NONE in found:
+            names = [name for _, name in self.table.ids]
+            for pair in pairs.tolist():
+                if pair not in known:
+                    known[pair] = self._threads[names[pair >> 32], names[pair & 0xFFFFFFFF]]
+            found = [known[pair] for pair in pairs.tolist()]
+        return np.array(found, np.uint32)
+
+    def _add_arguments(self, events: ReadEvents, cut: _Cut, kind: NDArray[np.uint8]) -> None:
+        group = self.table.column("kind")[cut.codes]
+        own = np.flatnonzero(group != NONE)
+        if (kind == METADATA).any():
+            own = own[kind[cut.of_piece[own]] != METADATA]
+        group, at = group[own].astype(np.uint16), cut.of_piece[own]
+        index = self.table.column("index")[cut.codes[own]].astype(np.uint32)
+        order = np.argsort(group, kind="stable")
+        count = np.bincount(group)
+        done = 0
+        for number in np.flatnonzero(count).tolist():
+            some = order[done : done + int(count[number])]
+            events.arguments.append((at[some], number, index[some]))
+            done += len(some)
+
+    def _add_bound(self, events: ReadEvents, cut: _Cut, bound: Ints) -> None:
+        at = np.flatnonzero(bound != NONE)
+        if not len(at):
+            return
+        flags = []
+        for name in (FLOW_OUT, FLOW_IN):
+            flag = np.zeros(len(bound), np.bool_)
+            flag[cut.of_piece[self.table.column(name)[cut.codes]]] = True
+            flags.append(flag[at])
+        codes, which = np.unique(bound[at], return_inverse=True)
+        ids = [name for _, name in self.table.ids]
+        events.bound = at, [ids[code] for code in codes.tolist()], which, flags[0], flags[1]
+
+
+def _argument(
+    name: str, at: Ints, numbers: Numbers
+) -> list[tuple[str, Ints, NDArray[np.int64] | NDArray[np.float64]]]:
+    """One argument of some events: its integers and its fractions."""
+    is_whole = numbers.places < 0
+    if is_whole.all():
+        return [(name, at, numbers.integers())]
+    whole, rest = np.flatnonzero(is_whole), np.flatnonzero(~is_whole)
+    return [
+        (name, at[whole], numbers.some(whole).integers()),
+        (name, at[rest], numbers.some(rest).fractions()),
+    ]
