@@ -70,6 +70,11 @@ class _Pipe:
             self._noise.close()
             raise
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._child.pid
+
     def _gone(self) -> ConnectionError:
         self._child.kill()  # harmless if it ended by itself: its exit code stays
         self._child.wait()
@@ -169,6 +174,12 @@ class TraceProcessor:
         values = [value for batch in result.batch for value in _cells(batch)]
         width = len(result.column_names)
         return [tuple(values[i : i + width]) for i in range(0, len(values), width)]
+
+    @property
+    def pid(self) -> int:
+        """The process of the engine."""
+        pid: int = self._rpc.transport.pid
+        return pid
 
     def close(self) -> None:
         """End the child process; harmless when it is gone already."""

@@ -28,6 +28,7 @@ _INTS = msgspec.json.Decoder(list[int])
 _FLOATS = msgspec.json.Decoder(list[float])
 _TEXTS = msgspec.json.Decoder(list[str])
 _TEXT = msgspec.json.Decoder(str)
+_LENIENT = json.JSONDecoder(strict=False)
 _NULL = b"null"
 NOT_UTF8 = "text that is not UTF-8: invalid bytes are replaced"
 _LEFT_OUT = "argument left out: there are already 256 others"
@@ -52,6 +53,7 @@ class _Kind:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         self._values: dict[str, list[int | float | str | None]] = {name: [] for name in names}
+        self._types: dict[str, NDArray[np.uint8]] = {}  # made once all groups are there
         self.count = 0
 
     def add(self, group: Mapping[str, int | float | str | None]) -> None:
@@ -64,7 +66,9 @@ class _Kind:
         values = self._values[name]
         used = np.zeros(self.count, np.bool_)
         used[index] = True
-        types = np.fromiter(map(_type_of, values), np.uint8, self.count)
+        if name not in self._types:
+            self._types[name] = np.fromiter(map(_type_of, values), np.uint8, self.count)
+        types = self._types[name]
         found = []
         for kind, dtype in ((_INT, np.int64), (_FLOAT, np.float64), (_IS_TEXT, np.uint32)):
             own = np.flatnonzero(used & (types == kind))
@@ -317,7 +321,7 @@ def text_of(value: bytes) -> str:
     plain = value.decode("utf-8", "replace")
     if value[:1] == b'"':
         try:
-            plain = str(json.loads(plain, strict=False))
+            plain = str(_LENIENT.decode(plain))
         except ValueError:
             return plain
         # Half of a surrogate pair can be neither shown nor written.

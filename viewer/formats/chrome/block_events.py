@@ -23,7 +23,7 @@ from viewer.formats.chrome.pieces import SLICE, PieceReader
 from viewer.formats.chrome.read_events import ReadEvents
 from viewer.formats.text_rows import DistinctTexts
 
-_TRIES = 4  # blocks of which a reader reads too few events, before giving it up
+_TRIES = 4  # blocks in a row of which a reader reads too few events, before giving it up
 _FEW_LAYOUTS = 3
 _MOST_OTHERS = 1 / 50  # the share of events of other layouts
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -68,6 +68,7 @@ class BlockReader:
                         continue
                 whole = None if found is None else _with_rest(objects, *found)
                 if whole is not None:
+                    self._tries[reader] = _TRIES
                     return whole
                 # If it does not pay off for some blocks, it will not for the rest of the file.
                 self._tries[reader] -= 1

@@ -51,7 +51,7 @@ _DEFAULTS: dict[str, np.generic] = {
     **dict.fromkeys(_CODES, np.int32(NONE)),
 }  # fmt: skip
 _BEFORE = {START: b"", TOP: b'{" ":null', ARGS: b'{" ":null,"args":{" ":null'}
-_AFTER = ((END, b""), (TOP, b"0}"), (ARGS, b"0}}"))
+_AFTER = {END: b"", TOP: b"0}", ARGS: b"0}}"}
 _EARLIER = " "  # the key that stands for the members before the piece
 
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -174,8 +174,8 @@ class PieceTable(dict[bytes, int]):
     def _add(self, piece: bytes, begins: Sequence[int]) -> None:
         code, self._parsed = self._parsed, self._parsed + 1
         for state in begins:
-            for ends, after in _AFTER:
-                parsed = _parsed(piece, state, ends, after)
+            for ends in _ends(piece, state):
+                parsed = _parsed(piece, state, ends)
                 if parsed is not None:
                     values = self._values(parsed)
                     if values is not None:
@@ -226,9 +226,16 @@ class PieceTable(dict[bytes, int]):
         return self._bits.setdefault((state, key), bit)
 
 
-def _parsed(piece: bytes, begins: int, ends: int, after: bytes) -> _Parsed | None:
+def _ends(piece: bytes, begins: int) -> tuple[int, ...]:
+    """The states in which a piece may end, the likelier one first."""
+    if piece.endswith(b"}"):
+        return (END,)
+    return (ARGS, TOP) if begins == ARGS or b'"args"' in piece else (TOP, ARGS)
+
+
+def _parsed(piece: bytes, begins: int, ends: int) -> _Parsed | None:
     """One piece between two states; None if it is not between these, or has a key twice."""
-    whole = _BEFORE[begins] + piece + after
+    whole = _BEFORE[begins] + piece + _AFTER[ends]
     try:
         top = {key: bytes(raw) for key, raw in _OBJECT.decode(whole).items()}
         given = top.get(ARGUMENTS, b"null")

@@ -53,7 +53,9 @@ _EVENT = msgspec.json.Decoder(Event)
 _CHANGING = 1 / 8  # the share of distinct numbers from which it pays to split at them
 _CHANGING_IDS = 1 / 2
 _FRESH = 1 / 16  # the share of new pieces from which other numbers are looked for
-_MOST_PIECES = 1 << 18
+# A piece takes 20 times as long to parse as to find again.
+_MOST_FRESH = 3 / 4  # new pieces an event
+_MANY_PIECES, _MOST_PIECES = 1 << 14, 1 << 18
 _SOME_PIECES = 100  # those of a few events
 _LARGEST = TIME_LIMIT // 1000
 
@@ -110,6 +112,7 @@ class PieceReader:
         self._kinds = np.empty(0, np.uint8)  # by code of the phase
         self._no_id = self.table.id_code(None)
         self._pairs: dict[int, int] = {}
+        self._events_seen = 0
 
     def read(self, objects: Objects) -> tuple[list[ReadEvents], Ints] | None:
         """The events of a block, and the remaining objects; None if too few can be read."""
@@ -143,7 +146,9 @@ class PieceReader:
             if is_last or table.fresh <= len(objects) * _FRESH or not self._learn(members, objects):
                 break
             table.forget()
-        if table.fresh > len(objects) // 2 + _SOME_PIECES or len(table) > _MOST_PIECES:
+        self._events_seen += len(objects)
+        most = min(_MANY_PIECES + self._events_seen // 8, _MOST_PIECES)
+        if table.fresh > len(objects) * _MOST_FRESH + _SOME_PIECES or len(table) > most:
             table.forget()
             return None
         is_first = np.zeros(len(codes), np.bool_)
