@@ -38,7 +38,6 @@ class Tie:
 
 
 Ties = Mapping[str, Tie]
-_NO_EXTENT = Fraction(), Fraction()
 
 
 def moved_together(ties: Ties, ranges: Ranges, moved: str, before: Range) -> dict[str, Range]:
@@ -143,16 +142,15 @@ def all_bounds(ties: Ties, spans: Mapping[str, int], keys: Iterable[str]) -> dic
     spans: the length of the axis of each group. Tied groups have extents in proportion, long enough
     for each of them; those of aligned groups cover the same times, which may begin before an axis.
     """
-    # In units of the scales; the same for all of them.
-    common = _extent(tuple(ties.items()), tuple(spans.items())) if ties else _NO_EXTENT
-    return {key: _scaled(ties[key], *common) if key in ties else (0, spans[key]) for key in keys}
+    tied = _extents(tuple(ties.items()), tuple(spans.items())) if ties else {}
+    return {key: tied[key] if key in tied else (0, spans[key]) for key in keys}
 
 
 @lru_cache(maxsize=4)  # the same in all frames of a motion, and slow to work out
-def _extent(
+def _extents(
     ties: tuple[tuple[str, Tie], ...], spans: tuple[tuple[str, int], ...]
-) -> tuple[Fraction, Fraction]:
-    """Return the start and the length of what tied groups may show, in units of their scales."""
+) -> dict[str, Range]:
+    """Return the extents of tied groups in ns of their axes; not to be changed."""
     length_of = dict(spans)
     # Aligned groups are placed by their anchors.
     starts, ends, lengths = [], [], []
@@ -165,8 +163,10 @@ def _extent(
         else:
             starts.append(-tie.anchor / tie.scale)
             ends.append(starts[-1] + length)
+    # In units of the scales; the same for all of them.
     start = min(starts, default=Fraction(0))
-    return start, max([*lengths, *(end - start for end in ends)], default=Fraction())
+    length = max([*lengths, *(end - start for end in ends)], default=Fraction())
+    return {key: _scaled(tie, start, length) for key, tie in ties}
 
 
 def _scaled(own: Tie, start: Fraction, length: Fraction) -> Range:

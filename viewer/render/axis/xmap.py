@@ -201,7 +201,7 @@ class XMap:
     def _x_of(self, places: Ints) -> NDArray[np.float64]:
         anchor = self._anchor
         low, high = np.int64(anchor - _SAFE + 1), np.int64(anchor + _SAFE - 1)
-        near = np.clip(places, low, high) - np.int64(anchor)
+        near = np.minimum(np.maximum(places, low), high) - np.int64(anchor)
         step = self.ticks_per_pixel
         # Multiply before dividing: then whole columns stay exact wherever float64 can represent
         # them.
