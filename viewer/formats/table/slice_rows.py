@@ -53,7 +53,6 @@ DERIVED = "derived"
 # five texts in quotes, 371 with 13 texts; 818 with four texts, two of which every row has of its
 # own (1 M rows each).
 _ROW_MEMORY, _CELL_MEMORY, _TEXT_MEMORY = 70, 22, 250
-_PARSER_MEMORY = 64 << 20  # the libraries of pyarrow, and the blocks that it parses at once
 RUN_SCOPES = {LOAD: RunKind.LOAD, EXECUTE: RunKind.INFERENCE}
 _CALLS = {
     DELEGATE_CALL: KeyKind.DELEGATE_CALL,
@@ -112,7 +111,7 @@ class SliceRows:
         """
         rows = self.rows * (_ROW_MEMORY + _CELL_MEMORY * len(self._tables))
         texts = sum(map(len, self._tables.values())) * _TEXT_MEMORY
-        allowance().expect(rows, share, at, fixed=_PARSER_MEMORY + texts, ratio=ratio)
+        allowance().expect(rows, share, at, fixed=texts, ratio=ratio)
 
     def trace(self, times: Callable[[], tuple[Ints, Ints]], cancelled: Cancelled) -> Trace:
         """Return the slices of all rows added. Raises ReadCancelled.
