@@ -71,6 +71,7 @@ _COLUMNS: dict[str, type] = {
     "ps": np.int16, "timed": np.bool_, "long_ns": np.int64, "long_ps": np.int16,
     "is_long": np.bool_,
 }  # fmt: skip
+_PART = 1 << 16  # codes that are renumbered at once
 _NO_TIMES = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int16)
 _KINDS = {
     **dict.fromkeys(SLICES, SLICE),
@@ -149,7 +150,28 @@ class EventColumns:
                 self._builder.problem(f"{key} next to the events: not shown")
         if source.fault:
             self._builder.problem(f"{source.fault}: the content before it was read")
+        self._number_in_file_order()
         return parts.arrays > 0
+
+    def _number_in_file_order(self) -> None:
+        """Number texts and threads in the order of their first events, however these were read.
+
+        Operators are in this order, so the same events written by another tool have the same.
+        """
+        for name, known in (("name", self.names), ("cat", self.cats), ("thread", self.threads)):
+            codes = self._grown[name].values
+            first = np.full(len(known), len(codes))
+            for begin in reversed(range(0, len(codes), _PART)):
+                part = codes[begin : begin + _PART]
+                first[part[::-1]] = np.arange(begin + len(part) - 1, begin - 1, -1)
+            order = np.argsort(first, kind="stable")
+            number = np.empty(len(known), np.uint32)
+            number[order] = np.arange(len(known))
+            for begin in range(0, len(codes), _PART):
+                codes[begin : begin + _PART] = number[codes[begin : begin + _PART]]
+            keys = list(known)
+            known.clear()
+            known.update((keys[old], new) for new, old in enumerate(order.tolist()))
 
     def _reserve(self, source: PackedFile) -> None:
         """Reserve the memory for all events. Raises NotEnoughMemory."""
