@@ -81,7 +81,9 @@ def test_of_equal_metadata_the_last_is_read():
         '{"ph":"X","ts":1.1234567}', '{"ph":"X","ts":4611686018427387}', '{"ph":"X","ts":1,}',
         '{"ph":"C","ts":1}', '{"ph":"s","ts":1}', '{"ph":"s","ts":1,"id":1.5}', '{"ph":1,"ts":1}',
         '{"ph":"X","ts":1,"args":{"a":1}', '{"ph":"X","ts":1}}',
-        '{"ph":"X","ts":1,"name":"\\ud800"}',
+        '{"ph":"X","ts":1,"name":"\\ud800"}', '{"ph":"X","ts":1,"args":{"\\u0061":3,"b":1,"a":2}}',
+        '{"ph":"X","ts":1,"args":{"a":1},"more":{"ts":2}}',
+        '{"ph":"X","ts":1,"args":{},"more":{"ts":2}}',
     ],
 )  # fmt: skip
 def test_what_is_not_usual_is_left_to_the_parser(event):

@@ -247,6 +247,9 @@ def _parsed(piece: bytes, begins: int, ends: int) -> _Parsed | None:
         return None
     if not has_arguments and (given != b"null" or ARGS in (begins, ends)):
         return None
+    # The object that a piece ends in may be another one than the arguments.
+    if ends == ARGS and next(reversed(top)) != ARGUMENTS:
+        return None
     if begins != START and top.pop(_EARLIER, b"") != b"null":
         return None
     if begins == ARGS:
@@ -254,7 +257,9 @@ def _parsed(piece: bytes, begins: int, ends: int) -> _Parsed | None:
             return None
         del top[ARGUMENTS]
     own = list(top) + list(arguments)
-    if not all(piece.count(b'"%b"' % key.encode()) == 1 for key in own) and _repeats_key(whole):
+    # With a backslash, a key may occur in two spellings.
+    is_single = b"\\" not in piece and all(piece.count(b'"%b"' % key.encode()) == 1 for key in own)
+    if not is_single and _repeats_key(whole):
         return None
     number = None
     if ends == TOP:
