@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders.chrome_kinds import named, other, torch
 from viewer.codecs.json_columns.objects import Objects
+from viewer.formats.chrome import arguments
 from viewer.formats.chrome.events import EventColumns
 from viewer.formats.chrome.pieces import PieceReader
 from viewer.formats.chrome.read_events import ReadEvents
@@ -61,6 +62,16 @@ def test_a_number_within_an_argument_is_no_place_to_split_at():
     assert len(found) == 900
     assert left == []
     assert found.numbers == []
+
+
+def test_arguments_with_ever_other_names_are_left(monkeypatch):
+    monkeypatch.setattr(arguments, "MAX_KINDS", 2)
+    events = [
+        {"ph": "X", "ts": i, "args": {name: "x"}} for i in range(300) for name in ("a", "b", "c")
+    ]
+    found, left = read(events)
+    assert found.rows.tolist() == [i for i in range(900) if i % 3 < 2]
+    assert left == [i for i in range(900) if i % 3 == 2]
 
 
 def test_of_equal_metadata_the_last_is_read():

@@ -24,6 +24,7 @@ from viewer.model.trace import Column
 Arguments = Mapping[str, msgspec.Raw]
 
 MAX_COLUMNS = 256
+MAX_KINDS = 1 << 16  # so that two bytes hold the number of one
 _INTS = msgspec.json.Decoder(list[int])
 _FLOATS = msgspec.json.Decoder(list[float])
 _TEXTS = msgspec.json.Decoder(list[str])
@@ -169,12 +170,16 @@ class ArgumentColumns:
     def kind_of(self, arguments: Mapping[str, bytes]) -> tuple[int, int]:
         """The number of a kind, and the row in it that holds these arguments (JSON values).
 
-        Raises ValueError and the errors of msgspec if a value must be read with others.
+        Raises ValueError and the errors of msgspec if a value must be read with others, and
+        ValueError if there are `MAX_KINDS` others.
         """
         values = {name: _value(raw) for name, raw in arguments.items()}
         names = tuple(arguments)
-        number = self._kinds.setdefault(names, len(self._groups))
+        number = self._kinds.get(names, len(self._groups))
+        if number == MAX_KINDS:
+            raise ValueError(names)
         if number == len(self._groups):
+            self._kinds[names] = number
             self._groups.append(_Kind(names))
         kind = self._groups[number]
         kind.add(values)
