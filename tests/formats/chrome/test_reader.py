@@ -229,6 +229,16 @@ def test_names_labels_and_order_of_processes_and_threads(tmp_path):
     ]  # fmt: skip
 
 
+def test_the_last_name_of_a_thread_counts_however_its_event_is_written(tmp_path):
+    def said(name, **more):
+        return {"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": name}} | more
+
+    slices = [slice_event("a", 3 * i, 1, args={f"x{i % 9}": i}) for i in range(3000)]
+    # An event with an id is read by another parser than the others of its block.
+    trace = read(tmp_path, said("first", id="0x1"), said("last"), *slices)
+    assert [track.thread for track in trace.tracks] == ["last"]
+
+
 def test_data_next_to_the_events_is_told(tmp_path):
     text = f'{{"samples":[{{"cpu":0}}],"metadata":{{"a":1}},"traceEvents":[{ONE}],"otherData":{{}},'
     text += '"systemTraceEvents":"# tracer: nop","powerTraceAsString":""}'

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
@@ -109,6 +109,7 @@ class EventColumns:
         self.arguments = ArgumentColumns()
         self.thread_times = ThreadTimes()
         self.metadata: list[tuple[str, Name, Name, dict[str, str]]] = []
+        self._named: list[tuple[int, Event]] = []  # the metadata of a block, with their rows
         self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
         self.rows = 0
         self._block_reader = BlockReader(
@@ -275,9 +276,15 @@ class EventColumns:
             self._grown[name].add(values, expected)
         for some in read:
             self._add_read((some.rows + first).astype(np.uint32), some)
-        if not events:
-            return
-        places = (rows + first).astype(np.uint32)
+        if events:
+            self._add_structs((rows + first).astype(np.uint32), events)
+        # In the order of the file, because later ones replace earlier ones.
+        for row, event in sorted(self._named, key=itemgetter(0)):
+            self._metadata(row, event)
+        self._named.clear()
+
+    def _add_structs(self, places: Codes, events: Sequence[Event]) -> None:
+        """Add what structs have beyond the columns of all events."""
         self._extras(places, events)
         arguments = [e.args for e in events]
         if not {e.ph for e in events} <= SLICES:
@@ -322,8 +329,7 @@ class EventColumns:
         if identified:
             self._grown["identified"].add(np.concatenate(identified), 0)
             self._grown["identity"].add(np.concatenate(identity), 0)
-        for row, event in zip(places[read.metadata_at].tolist(), read.metadata, strict=True):
-            self._metadata(row, event)
+        self._named += zip(places[read.metadata_at].tolist(), read.metadata, strict=True)
 
     def _columns(self, events: Sequence[Event]) -> dict[str, NDArray[Any]]:
         threads = map(self.threads.__getitem__, map(_PAIR, events))
@@ -362,7 +368,7 @@ class EventColumns:
         for row, event in zip(places, events, strict=True):
             phase = event.ph
             if phase == "M":
-                self._metadata(row, event)
+                self._named.append((row, event))
             elif phase == "C":
                 self._counter(row, event)
             elif phase in INSTANTS:
