@@ -118,6 +118,22 @@ def test_begin_and_end_events_with_arguments_of_both(tmp_path):
     assert arguments(trace, "outer") == {"x": 1, "y": "z"}
 
 
+@pytest.mark.parametrize(
+    ("begun", "ended", "shown"),
+    [(7, "a", "a"), ("a", 7, "7"), ([7], 7, "7"), (7, [7], "[7]"), (0.5, 7, 7.0), (7, 0.5, 0.5)],
+)
+def test_an_argument_of_an_end_event_replaces_that_of_its_begin_event(
+    tmp_path, begun, ended, shown
+):
+    calls = [
+        event(phase, "a", 2 * i + (phase == "E"), args={"x": value})
+        for i in range(200)
+        for phase, value in (("B", begun), ("E", ended))
+    ]
+    column = read(tmp_path, *calls).slices.columns["x"]
+    assert {column.value(i) for i in range(200)} == {shown}
+
+
 def test_an_end_closes_the_begin_of_its_name_and_overlaps_go_to_lanes(tmp_path):
     trace = read(
         tmp_path, event("B", "a", 1), event("B", "b", 2), event("E", "a", 3), event("E", "b", 4)

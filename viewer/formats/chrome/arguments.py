@@ -224,11 +224,15 @@ class ArgumentColumns:
     def _problem(self, kind: str, count: int) -> None:
         self.problems[kind] = self.problems.get(kind, 0) + count
 
-    def columns(self, slice_of: NDArray[np.int32], count: int, budget: int) -> dict[str, Column]:
+    def columns(
+        self, slice_of: NDArray[np.int32], ends: Bools | None, count: int, budget: int
+    ) -> dict[str, Column]:
         """One column per argument; releases the arguments.
 
-        slice_of: the slice of each row, -1 if none. count: number of slices. budget: maximum size
-        of the columns in bytes; beyond it, the rarest arguments are left out and counted.
+        slice_of: the slice of each row, -1 if none. ends: the rows that end a slice of an earlier
+        row, whose values they replace; None if there are none. count: number of slices. budget:
+        maximum size of the columns in bytes; beyond it, the rarest arguments are left out and
+        counted.
         """
         included, spent = set(), 0
         for name in sorted(self._arguments, key=lambda n: -self._arguments[n].count):
@@ -241,7 +245,7 @@ class ArgumentColumns:
         for name in list(self._arguments):
             found = self._arguments.pop(name)
             if name in included:
-                column = _column(name, found, slice_of, count)
+                column = _column(name, found, slice_of, ends, count)
                 if column is not None:
                     columns[name] = column
         return columns
@@ -335,7 +339,7 @@ def text_of(value: bytes) -> str:
 
 
 def _column(
-    name: str, argument: _Argument, slice_of: NDArray[np.int32], count: int
+    name: str, argument: _Argument, slice_of: NDArray[np.int32], ends: Bools | None, count: int
 ) -> Column | None:
     parts: list[_Part] = []
     for part in argument.parts:
@@ -354,14 +358,21 @@ def _column(
     dtype = np.uint32 if is_text else np.float64 if is_float else np.int64
     values = np.zeros(count, dtype)
     valid: Bools = np.zeros(count, np.bool_)
+    late: list[tuple[NDArray[np.int32], NDArray[Any]]] = []
     for part in parts:
         at = slice_of[part.rows]
         has = at >= 0
         found = part.values
         if is_text and not part.is_text:
             found = argument.texts.codes([f"{value}" for value in found.tolist()])
+        if ends is not None and (is_end := ends[part.rows]).any():
+            late.append((at[has & is_end], found[has & is_end]))
+            has &= ~is_end
         if not has.all():
             at, found = at[has], found[has]
+        values[at] = found
+        valid[at] = True
+    for at, found in late:
         values[at] = found
         valid[at] = True
     if not valid.any():

@@ -426,14 +426,17 @@ class _Reader:
     def _columns(self, parts: Sequence[_Part], rows: Ints) -> dict[str, Column]:
         events = self._events
         slice_of = np.full(events.rows, -1, np.int32)
+        is_end: Bools | None = None
         first = 0
         for part in parts:
             numbers = np.arange(first, first + len(part.begin), dtype=np.int32)
-            if part.end is not None:
+            if part.end is not None and part.end is not part.begin:
                 slice_of[part.end] = numbers
+                is_end = np.zeros(events.rows, np.bool_) if is_end is None else is_end
+                is_end[part.end] = True
             slice_of[part.begin] = numbers
             first += len(numbers)
-        columns = events.arguments.columns(slice_of, len(rows), self._budget)
+        columns = events.arguments.columns(slice_of, is_end, len(rows), self._budget)
         for kind, count in events.arguments.problems.items():
             self._builder.problem(kind, count)
 
