@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders.chrome_kinds import named, other, torch
 from viewer.codecs.json_columns.objects import Objects
-from viewer.formats.chrome import arguments
+from viewer.formats.chrome import arguments, pieces
 from viewer.formats.chrome.events import EventColumns
 from viewer.formats.chrome.pieces import PieceReader
 from viewer.formats.chrome.read_events import ReadEvents
@@ -51,6 +51,19 @@ def test_text_that_repeats_is_parsed_once():
 def test_events_with_a_text_of_their_own_are_left():
     events = [torch(i, f"name {i}", [i]) for i in range(500)]
     assert reader().read(Objects(json.dumps(events)[1:-1].encode())) is None
+
+
+def test_no_more_long_texts_are_held_than_the_limit(monkeypatch):
+    monkeypatch.setattr(pieces, "_MOST_BYTES", 100_000)
+    known = reader()
+    blocks = (
+        [{"ph": "X", "ts": i, "args": {"stack": f"{i}" * 5000}} for i in range(at, at + 10)]
+        for at in range(0, 100, 10)
+    )
+    found = [known.read(Objects(json.dumps(block)[1:-1].encode())) for block in blocks]
+    assert found[0] is not None
+    assert found[-1] is None
+    assert known.table.size < 300_000
 
 
 def test_a_number_within_an_argument_is_no_place_to_split_at():

@@ -87,6 +87,7 @@ class PieceTable(dict[bytes, int]):
         self.ids: dict[tuple[type, Name], int] = {}
         self.number_keys: dict[tuple[int, str], int] = {}
         self.said: set[str] = set()  # columns of which any piece says something
+        self.size = 0  # bytes of the pieces that have been parsed
         self._arguments = arguments
         self._bits: dict[tuple[int, str], int] = {(TOP, k): bit for k, bit in KEY_BITS.items()}
         self._columns = {name: np.full(1 << 10, value) for name, value in _DEFAULTS.items()}
@@ -173,6 +174,7 @@ class PieceTable(dict[bytes, int]):
 
     def _add(self, piece: bytes, begins: Sequence[int]) -> None:
         code, self._parsed = self._parsed, self._parsed + 1
+        self.size += len(piece)
         for state in begins:
             for ends in _ends(piece, state):
                 parsed = _parsed(piece, state, ends)

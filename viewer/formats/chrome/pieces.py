@@ -57,6 +57,8 @@ _FRESH = 1 / 16  # the share of new pieces from which other numbers are looked f
 _MOST_FRESH = 3 / 4  # new pieces an event
 _MANY_PIECES, _MOST_PIECES = 1 << 14, 1 << 18
 _SOME_PIECES = 100  # those of a few events
+# Of long pieces, a file has few events, and most of them a text of their own: no piece helps then.
+_MOST_BYTES = 1 << 25
 _LARGEST = TIME_LIMIT // 1000
 
 
@@ -148,7 +150,8 @@ class PieceReader:
             table.forget()
         self._events_seen += len(objects)
         most = min(_MANY_PIECES + self._events_seen // 8, _MOST_PIECES)
-        if table.fresh > len(objects) * _MOST_FRESH + _SOME_PIECES or len(table) > most:
+        too_many = table.fresh > len(objects) * _MOST_FRESH + _SOME_PIECES or len(table) > most
+        if too_many or table.size > _MOST_BYTES:
             table.forget()
             return None
         is_first = np.zeros(len(codes), np.bool_)
