@@ -66,6 +66,16 @@ def test_no_more_long_texts_are_held_than_the_limit(monkeypatch):
     assert known.table.size < 300_000
 
 
+def test_only_so_many_keys_of_numbers_are_looked_for(monkeypatch):
+    monkeypatch.setattr(pieces, "_MOST_CHANGING", 7)
+    known = reader()
+    events = [
+        {"ph": "X", "ts": i, "args": {f"x{i % 9}": i, f"y{i % 9}": 7 * i}} for i in range(900)
+    ]
+    known.read(Objects(json.dumps(events)[1:-1].encode()))
+    assert len(known._changing) == 7
+
+
 def test_a_number_within_an_argument_is_no_place_to_split_at():
     events = [
         {"ph": "X", "name": "a", "ts": i, "dur": 1, "args": {"data": {"id": i % 40}}}

@@ -92,9 +92,10 @@ class NumberMembers:
             quote |= quote >> np.uint64(by)
         quote >>= np.uint64(16)
         ends = self.key & ~(quote | (quote - (quote >> np.uint64(7))))
-        keys, which, count = np.unique(ends, return_inverse=True, return_counts=True)
+        by_key = np.argsort(ends, kind="stable")
+        keys, first, count = np.unique(ends[by_key], return_index=True, return_counts=True)
         for i in np.flatnonzero(count > _FEW).tolist():
-            own = self.start[which == i]
+            own = self.start[by_key[first[i] : first[i] + count[i]]]
             own = own[np.linspace(0, len(own) - 1, min(_SAMPLE, len(own))).astype(np.int64)]
             found = {_NUMBER.match(objects.text, at)[0] for at in own.tolist()}  # type: ignore[index]
             if len(found) > _FEW:

@@ -52,6 +52,7 @@ METADATA_NAMES = frozenset(
 _EVENT = msgspec.json.Decoder(Event)
 _CHANGING = 1 / 8  # the share of distinct numbers from which it pays to split at them
 _CHANGING_IDS = 1 / 2
+_MOST_CHANGING = 100  # keys of such numbers: finding each takes a pass over all numbers of a block
 _FRESH = 1 / 16  # the share of new pieces from which other numbers are looked for
 # A piece takes 20 times as long to parse as to find again.
 _MOST_FRESH = 3 / 4  # new pieces an event
@@ -178,14 +179,15 @@ class PieceReader:
     def _learn(self, members: NumberMembers, objects: Objects) -> bool:
         """Find more numbers that change from event to event; whether there are any."""
         ids = {key_end(key) for key in IDS}
-        found = {
+        found = [
             key
             for key, share in members.changing(objects).items()
-            if share > (_CHANGING_IDS if key in ids else _CHANGING) and key not in self._deep
-        }
-        known = len(self._changing)
-        self._changing |= found
-        return len(self._changing) > known
+            if share > (_CHANGING_IDS if key in ids else _CHANGING)
+            and key not in self._deep | self._changing
+        ]
+        del found[_MOST_CHANGING - len(self._changing) :]
+        self._changing.update(found)
+        return bool(found)
 
     def _good(self, cut: _Cut) -> Bools:
         """Which events can be read as columns."""
