@@ -16,7 +16,7 @@ from viewer.model.trace import Trace
 class ChargedTime:
     """Self time of one grouping of the slices of a trace; all times are ticks.
 
-    The segments are made when a range is asked for, or if some time is in no group.
+    The segments are made when a range is requested, or if some time is in no group.
     """
 
     def __init__(

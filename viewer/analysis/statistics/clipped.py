@@ -17,7 +17,7 @@ from viewer.model.trace import Slices
 from viewer.model.track_blocks import BLOCK, TrackBlock, on_two_threads, track_blocks
 
 _SAFE = 1 << 62
-_FEW = 8  # times as many slices as are asked for
+_FEW = 8  # times as many slices as are requested
 
 
 def clipped(

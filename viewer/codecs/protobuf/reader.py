@@ -222,7 +222,7 @@ class PaddedBytes:
     ) -> Field:
         """A field with the fields of the messages in it.
 
-        parts: groups of occurrences, their fields if the layout tells them, and their places: among
+        parts: groups of occurrences, their fields if the layout has them, and their places: among
         the messages around them, or among the occurrences if `messages`, the number of the former,
         is 0.
         """

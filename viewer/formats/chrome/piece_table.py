@@ -1,4 +1,4 @@
-"""What each distinct piece of text between the numbers of Chrome trace events says.
+"""The values in each distinct piece of text between the numbers of Chrome trace events.
 
 A piece is a part of one event: from its start, or from a number on, to the next number or to the
 event's end. It is parsed as JSON together with what must come before and after it. The pieces of an
@@ -70,13 +70,13 @@ class _Parsed:
 
 
 class PieceTable(dict[bytes, int]):
-    """Distinct pieces with their codes, and columns of what each says, by code.
+    """Distinct pieces with their codes, and columns of the values in each, by code.
 
     begins, ends: states. keys: bits of all its keys, as in `KEY_BITS`. number: the key of the
     number behind it, a code in `number_keys`. ph, name, cat, s, bp, pid, tid, bind_id: codes of
     their values in `texts` or `ids`. flow_in, flow_out: whether they are true. stack: whether it
     has stack frames. kind, index: its arguments, see `ArgumentColumns.kind_of`. Codes are NONE
-    where it does not say.
+    where it has no value.
     """
 
     def __init__(self, texts: Mapping[str, DistinctTexts], arguments: ArgumentColumns) -> None:
@@ -86,7 +86,7 @@ class PieceTable(dict[bytes, int]):
         self.words: dict[str, dict[int, str]] = {key: {} for key in _TEXTS}  # by code
         self.ids: dict[tuple[type, Name], int] = {}
         self.number_keys: dict[tuple[int, str], int] = {}
-        self.said: set[str] = set()  # columns of which any piece says something
+        self.filled: set[str] = set()  # columns in which any piece has a value
         self.size = 0  # bytes of the pieces that have been parsed
         self._arguments = arguments
         self._bits: dict[tuple[int, str], int] = {(TOP, k): bit for k, bit in KEY_BITS.items()}
@@ -181,7 +181,7 @@ class PieceTable(dict[bytes, int]):
                 if parsed is not None:
                     values = self._values(parsed)
                     if values is not None:
-                        self.said.update(values)
+                        self.filled.update(values)
                         for name, value in values.items():
                             self._columns[name][code] = value
                         self._columns["begins"][code] = state
@@ -190,7 +190,7 @@ class PieceTable(dict[bytes, int]):
                     break
 
     def _values(self, parsed: _Parsed) -> dict[str, int] | None:
-        """What a piece says, by column; None if it cannot be read as columns."""
+        """The values in a piece, by column; None if it cannot be read as columns."""
         values: dict[str, int] = {}
         keys = 0
         try:

@@ -255,7 +255,7 @@ class PieceReader:
         identity = np.zeros(len(rows), np.int64)
         bound = np.full(len(rows), NONE, np.int64)
         has_stack = np.zeros(len(rows), np.bool_)
-        if BIND_ID in table.said:
+        if BIND_ID in table.filled:
             bind = table.column(BIND_ID)[cut.codes]
             at = np.flatnonzero(bind != NONE)
             bound[cut.of_piece[at]] = bind[at]
@@ -276,7 +276,7 @@ class PieceReader:
         events.thread = self._thread(ids["pid"], ids["tid"])
         self._add_arguments(events, cut, kind)
         self._add_bound(events, cut, bound)
-        if STACK in table.said:
+        if STACK in table.filled:
             has_stack[cut.of_piece[table.column(STACK)[cut.codes]]] = True
         events.stacks = np.flatnonzero(has_stack)
         at = np.flatnonzero(kind == INSTANT)

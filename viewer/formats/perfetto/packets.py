@@ -71,7 +71,7 @@ def packets_of(
     try:
         is_large = os.path.getsize(path) >= _MANY
     except (OSError, ValueError):
-        is_large = False  # opening it tells why
+        is_large = False  # opening it reports why
     if not is_large:
         return _packets(path, progress, cancelled, problem)
     return _Ahead(path, progress, cancelled, problem).packets()

@@ -269,7 +269,8 @@ def _slice_by_slice(start: Ints, end: Ints, first: int) -> tuple[Ints, Ints]:
 def _nested_in_one(start: Ints, end: Ints) -> Ints:
     """The depth of each slice in one lane, -1 if it does not nest in what the lane already has.
 
-    Where no slice is open, nesting starts over. The segments between such places are independent.
+    Every slice ends after its start. Where no slice is open, nesting starts over. The segments
+    between such places are independent.
     """
     first = np.flatnonzero(np.append(True, start[1:] >= np.maximum.accumulate(end)[:-1]))
     size = np.diff(np.append(first, len(start)))

@@ -211,7 +211,7 @@ def read_events(
         span = slice(n, n + len(rows))
         n += len(rows)
         start[span], end[span] = s, e
-        _mend(builder, rows, start[span], end[span])
+        _correct_ends(builder, rows, start[span], end[span])
         numbers["row"][span] = rows
         for field, slot, default in (("chain", 1, 0), ("instruction", 2, -1), ("number", 3, -1)):
             numbers[field][span] = events.numbers(slot, np.int32, default)[keep]
@@ -236,8 +236,8 @@ def read_events(
     )
 
 
-def _mend(builder: TraceBuilder, rows: Ints, start: Ints, end: Ints) -> None:
-    """Correct ends that lie before the start, in place; rows: positions among all events."""
+def _correct_ends(builder: TraceBuilder, rows: Ints, start: Ints, end: Ints) -> None:
+    """Correct ends that are before the start, in place; rows: positions among all events."""
     is_early = end < start
     if not is_early.any():
         return
