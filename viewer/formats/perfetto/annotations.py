@@ -75,7 +75,7 @@ class Annotations:
         name[inline.owner] = codes_of(block, inline, self._texts)
         self._problem("arguments without a name: left out", int((name < 0).sum()), "")
         for number, wire, kind in _NUMBERS:
-            found = fields.get(number, wire)
+            found = fields.get(number, wire).sorted()  # of equal names in an event, the last counts
             if len(found):
                 values = found.value
                 if kind == BOOL:
@@ -83,13 +83,13 @@ class Annotations:
                 elif kind != UINT:
                     values = values.view(_DTYPES[kind])
                 self._put(name[found.owner], event[found.owner], kind, values)
-        found = fields.get(_TEXT_IID, VARINT)
+        found = fields.get(_TEXT_IID, VARINT).sorted()
         if len(found):
             codes = self._interned("debug_annotation_string_values", found, state, states)
             known = codes >= 0
             self._put(name[found.owner[known]], event[found.owner[known]], TEXT, codes[known])
         for number in (_TEXT, _JSON):
-            found = fields.get(number, LENGTH_DELIMITED)
+            found = fields.get(number, LENGTH_DELIMITED).sorted()
             if len(found):
                 codes = codes_of(block, found, self._texts)
                 self._put(name[found.owner], event[found.owner], TEXT, codes)
