@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders.chrome_cases import problems
-from tests.builders.chrome_kinds import EVENTS, begun, flow, processor, torch
+from tests.builders.chrome_kinds import EVENTS, begun, flow, named, processor, torch
 from viewer.codecs import json_blocks
 from viewer.codecs.json_columns import layouts
 from viewer.codecs.reading import UnreadableFile
@@ -68,6 +68,13 @@ def test_the_same_trace_as_event_by_event(tmp_path_factory, given, separators, i
         gone = data.draw(st.integers(0, 2))
         path.write_bytes(text[:at] + by + text[at + gone :])
         check(path)
+
+
+def test_a_block_that_is_no_json_leaves_no_phases_behind(tmp_path):
+    text = json.dumps([named(i, "a", None) for i in range(12)])
+    path = tmp_path / "damaged.json"
+    path.write_text(text.replace('"M"', '"M"]', 1))
+    check(path)
 
 
 def test_a_file_of_one_layout_is_read_by_it_and_others_in_pieces():

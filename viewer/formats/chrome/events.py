@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -131,6 +131,12 @@ class EventColumns:
     def take(self, name: str) -> NDArray[Any]:
         """One column; it is released here."""
         return self._grown.pop(name).values
+
+    def have_any(self, phases: Container[str]) -> bool:
+        """Whether an event has one of some phases; `phases` may have others that none has."""
+        has = np.zeros(len(self.phases), np.bool_)
+        has[self._grown["phase"].values] = True
+        return any(has[code] and text in phases for text, code in self.phases.items())
 
     def read(self, source: PackedFile, progress: Progress, cancelled: Cancelled) -> bool:
         """Read a whole file. Returns False if it has no array of events. Raises ReadCancelled."""

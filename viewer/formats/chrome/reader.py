@@ -121,7 +121,7 @@ class _Reader:
         self._events = EventColumns(self._builder)
         found = self._events.read(source, progress, cancelled)
         events = self._events
-        if not found or (events.rows and not any(p in _PHASES for p in events.phases)):
+        if not found or (events.rows and not events.have_any(_PHASES)):
             raise UnreadableFile(
                 path,
                 source.fault or "it is JSON without trace events",
