@@ -161,11 +161,11 @@ class EventColumns:
         return parts.arrays > 0
 
     def _number_in_file_order(self) -> None:
-        """Number texts and threads in the order of their first events, however these were read.
+        """Number names and categories in the order of their first events, however these were read.
 
         Operators are in this order, so the same events written by another tool have the same.
         """
-        for name, known in (("name", self.names), ("cat", self.cats), ("thread", self.threads)):
+        for name, known in (("name", self.names), ("cat", self.cats)):
             codes = self._grown[name].values
             first = np.full(len(known), len(codes))
             for begin in reversed(range(0, len(codes), _PART)):
