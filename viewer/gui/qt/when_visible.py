@@ -8,7 +8,7 @@ panel may need a gigabyte during its computation.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
@@ -34,6 +34,12 @@ class WhenVisible(QObject):
         self._soon.stop()
         self._wait(self._panel.visibleRegion().isEmpty())
         return self._waits
+
+    @Slot()
+    def request(self) -> None:
+        """Emit `due` now if the panel is visible, else as soon as it is."""
+        if not self.defer():
+            self.due.emit()
 
     def _wait(self, waits: bool) -> None:
         if waits and not self._waits:

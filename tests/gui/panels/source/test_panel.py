@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication
 
 from tests.paths import DATA
 from viewer.gui.panels.source.call_path import CallPath, steps_of
@@ -324,6 +325,50 @@ def test_of_a_very_long_file_the_lines_around_are_shown(theme, qtbot):
     assert last - first + 1 == MOST_LINES
     assert first <= 10_000 <= last
     assert view.toPlainText().splitlines()[10_000 - first] == "x10000"
+
+
+@pytest.fixture
+def same_theme_after(theme):
+    """Leave the shared theme as it was."""
+    before = theme.choice
+    yield
+    theme.set_choice(before)
+
+
+def colors_of_line(view, row):
+    layout = view.document().findBlockByNumber(row).layout()
+    return {one.format.foreground().color().name().upper() for one in layout.formats()}
+
+
+@pytest.mark.usefixtures("same_theme_after")
+def test_after_a_switch_of_theme_the_lines_in_view_are_colored_first(theme, qtbot):
+    view = CodeView(theme)
+    qtbot.addWidget(view)
+    view.show_lines(("return 1",) * 500, "python", 1)
+    view.resize(400, 300)
+    view.show()
+    was = {theme.tokens.code_keyword, theme.tokens.code_number}
+    assert colors_of_line(view, 0) == colors_of_line(view, 499) == was
+    theme.set_choice("light" if theme.dark else "dark")
+    view.restyle()
+    now = {theme.tokens.code_keyword, theme.tokens.code_number}
+    assert colors_of_line(view, 0) == now
+    assert colors_of_line(view, 499) == was
+    qtbot.waitUntil(lambda: colors_of_line(view, 499) == now)
+    assert all(colors_of_line(view, row) == now for row in range(500))
+
+
+@pytest.mark.usefixtures("same_theme_after")
+def test_another_file_shown_during_a_switch_of_theme_has_its_colors(theme, qtbot):
+    view = CodeView(theme)
+    qtbot.addWidget(view)
+    view.show_lines(("return 1",) * 500, "python", 1)
+    theme.set_choice("light" if theme.dark else "dark")
+    view.restyle()
+    view.show_lines(("return 2",) * 3, "python", 1)
+    QApplication.processEvents()
+    now = {theme.tokens.code_keyword, theme.tokens.code_number}
+    assert [colors_of_line(view, row) for row in range(3)] == [now] * 3
 
 
 def test_of_very_many_recorded_lines_those_around_are_shown(theme, qtbot):

@@ -57,6 +57,19 @@ def test_the_first_row_is_the_picked_inference_the_delegated_share_and_the_media
     assert figures(panel)["median"] == "52.007 µs"
 
 
+def test_a_switch_of_theme_keeps_its_card(panel, theme):
+    card, before = panel.card, theme.choice
+    try:
+        theme.set_choice("light" if theme.dark else "dark")
+        light = panel.grab().toImage()
+        assert panel.card is card
+        panel.show_again()
+        assert panel.card is not card
+        assert panel.grab().toImage() == light
+    finally:
+        theme.set_choice(before)
+
+
 def test_with_the_median_view_its_figures_are_those_of_the_median_inference(panel, show_panel):
     pick_run(panel.session, None)
     panel.session.show_inferences(Inferences.MEDIAN)

@@ -76,7 +76,7 @@ class CostPanel(AnswerPanel[Answer]):
         session.selection_changed.connect(self._select)
         session.coloring_changed.connect(self._color)
         self._costs.late.connect(self.show_stale)
-        self.refresh_on(session.workspace_changed, self._costs.changed, theme.changed)
+        self.refresh_on(session.workspace_changed, self._costs.changed)
 
     @Slot(str)
     def _filter(self, text: str) -> None:

@@ -75,33 +75,35 @@ def paint_swatch(
 
 
 class SwatchPixmaps:
-    """Swatches as pixmaps for item views, cached by palette indices."""
+    """Swatches as pixmaps for item views, cached by palette indices and by light or dark."""
 
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
-        self._made: dict[tuple[int, ...], QPixmap] = {}
+        self._made: dict[tuple[bool, tuple[int, ...]], QPixmap] = {}
 
     def clear(self) -> None:
-        """Empty the cache, for example after the theme changed."""
+        """Empty the cache, for example when other slices are shown."""
         self._made.clear()
 
     def of(self, colors: tuple[int, ...]) -> QPixmap | None:
         """Return the swatch for these palette indices, None if there are none."""
         if not colors:
             return None
-        if colors not in self._made:
+        key = self._theme.dark, colors
+        if key not in self._made:
             pixmap = self._transparent()
             painter = QPainter(pixmap)
             paint_swatch(painter, 0, 0, colors, self._theme)
             painter.end()
-            self._made[colors] = pixmap
-        return self._made[colors]
+            self._made[key] = pixmap
+        return self._made[key]
 
     def blank(self) -> QPixmap:
         """Return a transparent pixmap of a swatch's size, to align the texts of a column."""
-        if () not in self._made:
-            self._made[()] = self._transparent()
-        return self._made[()]
+        key = self._theme.dark, ()
+        if key not in self._made:
+            self._made[key] = self._transparent()
+        return self._made[key]
 
     def _transparent(self) -> QPixmap:
         side = self._theme.px(SWATCH)

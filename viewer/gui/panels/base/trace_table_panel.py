@@ -59,7 +59,7 @@ class TraceTablePanel(TracePanel[Answer]):
         self.column.addLayout(self.head)
         self.column.addLayout(NoRows(table, self.filter, theme).over_table(), 1)
         self.set_page(page, fading=fading)
-        self.refresh_on(session.workspace_changed, theme.changed)
+        self.refresh_on(session.workspace_changed)
         session.coloring_changed.connect(self._color)
 
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:

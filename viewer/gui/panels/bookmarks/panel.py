@@ -39,7 +39,7 @@ class BookmarksPanel(PagePanel):
         self.set_page(self.table)
         self.table.chosen.connect(self._go)
         self.table.doubleClicked.connect(lambda index: self._fit(index.row()))
-        self.refresh_on(session.bookmarks_changed, session.workspace_changed, theme.changed)
+        self.refresh_on(session.bookmarks_changed, session.workspace_changed)
         self.refresh()
 
     def set_shortcut_hints(self, measure: str, keep: str) -> None:

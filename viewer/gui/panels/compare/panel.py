@@ -40,7 +40,7 @@ class ComparePanel(PagePanel):
         self.page.setAccessibleName("Compare")
         self.page.viewport().setAutoFillBackground(False)
         self.set_page(self.page)
-        self.refresh_on(self._feed.changed, session.compared, theme.changed)
+        self.refresh_on(self._feed.changed, session.compared)
         self.refresh()
 
     @Slot()

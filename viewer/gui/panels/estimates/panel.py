@@ -61,7 +61,7 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
         self.by.activated.connect(self._show)
         self.table.chosen.connect(self._choose)
         session.coloring_changed.connect(self._color)
-        self.refresh_on(session.workspace_changed, theme.changed)
+        self.refresh_on(session.workspace_changed)
         self.refresh()
 
     def question(self) -> Question | None:

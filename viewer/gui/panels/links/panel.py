@@ -32,6 +32,7 @@ from viewer.gui.panels.base.scroll_panel import ScrollPanel
 from viewer.gui.panels.links.methods import MethodChoosers, verdict
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, Hairline, explain, label, literal
 from viewer.gui.session.linking import (
@@ -74,7 +75,10 @@ class LinksPanel(ScrollPanel):
         super().__init__(session, theme, "Links", parent)
         session.also.append(_count)
         session.workspace_changed.connect(self.refresh)
-        theme.changed.connect(self.refresh)
+        # The colors of the theme are in the texts.
+        self._seen = WhenVisible(self)
+        self._seen.due.connect(self.refresh)
+        theme.changed.connect(self._seen.request)
         self.refresh()
 
     @Slot()

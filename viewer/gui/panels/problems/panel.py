@@ -170,7 +170,7 @@ class ProblemsPanel(PagePanel):
         self.model = ProblemModel(theme, self)
         self.table = self._table()
         self.set_page(self.table)
-        self.refresh_on(session.workspace_changed, theme.changed)
+        self.refresh_on(session.workspace_changed)
         self.refresh()
 
     def _table(self) -> QTableView:

@@ -68,7 +68,7 @@ class HitsPanel(AnswerPanel[Ints]):
         self.table.horizontalHeader().sectionClicked.connect(self._sort)
         session.selection_changed.connect(self._mark)
         session.coloring_changed.connect(lambda: self.model.color_by(session.state.scheme))
-        self.refresh_on(self._searching.changed, session.workspace_changed, theme.changed)
+        self.refresh_on(self._searching.changed, session.workspace_changed)
         self.refresh()
 
     def set_shortcut_hints(self, find: str) -> None:

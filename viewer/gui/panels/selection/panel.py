@@ -94,7 +94,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         self._feed.late.connect(self._wait)
         session.selection_changed.connect(self._mark)
         session.workspace_changed.connect(self._offer)
-        self.refresh_on(self._feed.changed, session.workspace_changed, theme.changed)
+        self.refresh_on(self._feed.changed, session.workspace_changed)
         self._offer()
         self.refresh()
 

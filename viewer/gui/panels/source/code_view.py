@@ -116,18 +116,17 @@ class CodeView(QTextEdit):
         self._highlighter = Highlighter(self.document(), theme)
         self._side = _Side(self, theme)
         self.verticalScrollBar().valueChanged.connect(self._side.update)
-        self.restyle()
-
-    def restyle(self) -> None:
-        """Apply the theme's fonts and colors again."""
-        font = self._theme.font("code")
+        font = theme.font("code")
         self.setFont(font)
         self.document().setDefaultFont(font)
         self.document().setDocumentMargin(_MARGIN)
         self.setTabStopDistance(4 * QFontMetrics(font).horizontalAdvance(" "))
-        self._highlighter.rehighlight()
-        self.mark(self._marked)
         self._place()
+
+    def restyle(self) -> None:
+        """Apply the theme's colors again: at once to the lines in view, then to the others."""
+        first, last = self.row_at(0), self.row_at(self.viewport().height())
+        self._highlighter.restyle(max(first, 0), last + 1)
 
     def show_lines(
         self,

@@ -49,6 +49,7 @@ from viewer.gui.panels.source.shared_lines import shared_changes, shared_times
 from viewer.gui.panels.source.syntax import language_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, explain, label, literal
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.selection import operator_of
@@ -120,7 +121,9 @@ class SourcePanel(PagePanel):
         self._compared = ComparedLines(session, self)
         for changed in (self._costs.changed, self._compared.changed, session.coloring_changed):
             changed.connect(self._take_costs)
-        theme.changed.connect(self._restyle)
+        self._seen = WhenVisible(self)
+        self._seen.due.connect(self._restyle)
+        theme.changed.connect(self._seen.request)
         self.refresh()
 
     def _head_line(self) -> QWidget:
@@ -483,10 +486,7 @@ class SourcePanel(PagePanel):
         self.code.restyle()
         self.calls.restyle()
         self.editor.setIcon(self._theme.icon("code"))
-        if self.sentence and self._place is None:
-            self._show_sentence(self.sentence)
-        else:
-            self.refresh()
+        self._recount()
 
     @guard
     def showEvent(self, event: QShowEvent) -> None:

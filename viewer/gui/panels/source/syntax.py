@@ -9,7 +9,8 @@ import keyword
 import re
 from typing import Literal
 
-from PySide6.QtGui import QColor, QSyntaxHighlighter, QTextCharFormat, QTextDocument
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtGui import QSyntaxHighlighter, QTextCharFormat, QTextDocument
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -19,6 +20,7 @@ Span = tuple[int, int, str]
 
 # Longer lines are not colored: a line of weights can be megabytes long.
 _LONGEST_LINE = 2000
+_LINES_AT_ONCE = 50
 _NUMBER = r"(?P<number>\b\d[\w.]*)"
 _STRING = r"""(?P<string>[rbfuRBFU]{0,2}(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?))"""
 _TOKENS: dict[Language, re.Pattern[str]] = {
@@ -91,7 +93,32 @@ class Highlighter(QSyntaxHighlighter):
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
         super().__init__(document)
         self._theme = theme
+        self._formats: dict[str, QTextCharFormat] = {}
+        self._due: list[int] = []  # lines that still have the colors of the other theme
+        self._soon = QTimer(self)
+        self._soon.timeout.connect(self._restyle_some)
         self.language: Language = "text"
+
+    def restyle(self, start: int, stop: int) -> None:
+        """Color a range of lines in the colors of the theme now, the others a few at a time.
+
+        Qt lays out each of these lines again, which takes 0.2 ms.
+        """
+        self._formats.clear()
+        lines = self.document().blockCount()
+        start, stop = min(start, lines), min(stop, lines)
+        self._due = [*range(start, stop), *range(stop, lines), *range(start)][::-1]
+        self._restyle_some(stop - start)
+        self._soon.start(0)
+
+    @Slot()
+    def _restyle_some(self, count: int = _LINES_AT_ONCE) -> None:
+        for _ in range(min(count, len(self._due))):
+            block = self.document().findBlockByNumber(self._due.pop())
+            if block.isValid():  # another file may be shown by now
+                self.rehighlightBlock(block)
+        if not self._due:
+            self._soon.stop()
 
     @guard
     def highlightBlock(self, text: str) -> None:
@@ -99,6 +126,7 @@ class Highlighter(QSyntaxHighlighter):
         found, after = spans(text, self.language, before)
         self.setCurrentBlockState(after)
         for start, length, kind in found:
-            char_format = QTextCharFormat()
-            char_format.setForeground(QColor(getattr(self._theme.tokens, f"code_{kind}")))
-            self.setFormat(start, length, char_format)
+            if kind not in self._formats:
+                self._formats[kind] = QTextCharFormat()
+                self._formats[kind].setForeground(self._theme.color(f"code_{kind}"))
+            self.setFormat(start, length, self._formats[kind])

@@ -85,7 +85,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self.by.activated.connect(self._pick)
         self.table.chosen.connect(self._choose)
         self.table.doubleClicked.connect(self._fit)
-        self.refresh_on(session.workspace_changed, theme.changed, self._comparison.changed)
+        self.refresh_on(session.workspace_changed, self._comparison.changed)
         for signal in (session.selection_changed, session.run_picked):
             signal.connect(self._follow)
         session.coloring_changed.connect(self._color)

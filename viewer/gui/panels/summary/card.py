@@ -31,7 +31,7 @@ from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.swatches import Swatch, colors_of
 from viewer.gui.panels.summary.links import FigureLink, FindingLink
 from viewer.gui.panels.summary.parts_bar import PartMark, PartsBar, parts_of
-from viewer.gui.panels.summary.sections import Action, SectionColumn
+from viewer.gui.panels.summary.sections import Action, IconMark, SectionColumn
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session import navigation
@@ -102,7 +102,7 @@ class SummaryCard(SectionColumn):
         for text in self._session.workspace.warnings(self._shown.file):
             row = QHBoxLayout()
             row.setSpacing(self._theme.px(8))
-            row.addWidget(self._icon("warning", "warning"), 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(IconMark("warning", "warning", self._theme), 0, Qt.AlignmentFlag.AlignTop)
             row.addWidget(label(text, self._theme, wrap=True), 1)
             self.column.addLayout(row)
             self.line("Show links", self._panel("links"))
@@ -295,11 +295,11 @@ class SummaryCard(SectionColumn):
             icon, token = ("warning", "warning") if problems else ("check", "ok")
             text = counted(problems, "problem") if problems else "No problems in the files"
             link = self.text(text, self._panel("problems"), elided=True)
-            rows.append((self._icon(icon, token), link))
+            rows.append((IconMark(icon, token, self._theme), link))
         table = self._shown.table
         if table.program is not None or bool((table.states > 0).any()):
             link = self.text(state.brief, self._panel("links"), hint=state.text, elided=True)
-            rows.append((self._icon("dot", state.token), link))
+            rows.append((IconMark("dot", state.token, self._theme), link))
         if rows:
             self.begin("")
             self.grid(rows, 1)
@@ -329,12 +329,6 @@ class SummaryCard(SectionColumn):
 
     def _scope_text(self) -> str:
         return scope_text(self._shown, self._summary.scope)
-
-    def _icon(self, name: str, token: str) -> QWidget:
-        mark = label("", self._theme)
-        mark.setPixmap(self._theme.icon(name, token).pixmap(16, 16))
-        mark.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        return mark
 
     def _counted(self) -> str:
         return inferences_text(self._shown.file, self._all())

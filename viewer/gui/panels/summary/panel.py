@@ -68,8 +68,7 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         self.page.viewport().setAutoFillBackground(False)
         self.set_page(self.page)
         self._latest.failed.connect(self.show_sentence)
-        session.coloring_changed.connect(self._restyle)
-        theme.changed.connect(self._restyle)
+        session.coloring_changed.connect(self._color)
         self.refresh_on(session.workspace_changed)
         self.refresh()
 
@@ -81,7 +80,7 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
             self.show_again()
 
     @Slot()
-    def _restyle(self) -> None:
+    def _color(self) -> None:
         if self._of[0] is None:
             self.refresh()
         else:

@@ -5,14 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from viewer.gui.panels.summary.links import FigureLink, SummaryLink, TextLink
-from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, Hairline, label
 
 Action = Callable[[], object]
 _INSET, _SECTION_GAP, _ROW_GAP = 16, 10, 4
+
+
+class IconMark(QWidget):
+    """An icon in the color of a token, in light and dark."""
+
+    def __init__(self, name: str, token: str, theme: Theme) -> None:
+        super().__init__()
+        self._name, self._token, self._theme = name, token, theme
+        self.setFixedSize(ICON_SIZE, ICON_SIZE)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        self._theme.icon(self._name, self._token).paint(painter, self.rect())
+        painter.end()
 
 
 class SectionColumn(QWidget):
