@@ -2,8 +2,8 @@
 
 It uses three coordinate spaces. *Time* is in whole ns of the axis of the strip's clock; the session
 stores the visible range. *Columns* are pixels of the canvas; only `XMap` converts between time and
-columns. *Lines* are pixels of the content, which the scene scrolls. The pyqtgraph ViewBox keeps
-one range and is never read, because floats hold ns exactly only near zero.
+columns. *Lines* are pixels of the content, which the scene scrolls. Frames are painted on the
+viewport itself: an item of a graphics scene takes longer, and its floats hold ns only near zero.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
     QNativeGestureEvent,
+    QPainter,
     QResizeEvent,
     QWheelEvent,
 )
@@ -40,7 +41,6 @@ from viewer.gui.session.tracks import toggle_part
 from viewer.gui.timeline.held_keys import HeldAxis, HeldKeys, HeldWay
 from viewer.gui.timeline.hover_text import plan_tip, slice_lines
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
-from viewer.gui.timeline.painting.rows_item import RowsItem
 from viewer.gui.timeline.scene.pointing import plan_at, slice_at
 from viewer.gui.timeline.scene.row_heights import grow_rows
 from viewer.gui.timeline.scene.scene import Scene
@@ -75,14 +75,6 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         self._overlay = Overlay()
         self._tip_of: tuple[OpenTrace, float] | None = None  # trace and ns per px of the hover tip
         self.tip = HoverTip(self, theme)
-        # Its range never changes, which would cost a tenth of a frame: items paint columns.
-        box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0.0)
-        box.disableAutoRange()
-        box.setMouseEnabled(x=False, y=False)
-        box.setRange(xRange=(0, 1), yRange=(0, 1), padding=0)
-        self.setCentralItem(box)
-        self._item = RowsItem(self.frames, self._overlay)
-        box.addItem(self._item, ignoreBounds=True)
         self._held = HeldKeys(self)
         self._held.moved.connect(self._move)
         self.drag_pans = False  # setting: dragging pans, and Shift+dragging selects an area
@@ -415,7 +407,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
 
     @guard(False)
     def viewportEvent(self, event: QEvent) -> bool:
-        """Zoom around the mouse on a pinch gesture; its position is known since it entered."""
+        """Paint a frame; on a pinch, zoom around the mouse, known since it entered."""
+        if event.type() == QEvent.Type.Paint:
+            painter = QPainter(self.viewport())
+            self.frames.paint(painter, self.canvas, self._overlay)
+            painter.end()
+            return True
         if isinstance(event, QEnterEvent):
             self._mouse_x = event.position().toPoint().x()
         if isinstance(event, QNativeGestureEvent):

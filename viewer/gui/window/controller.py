@@ -88,10 +88,23 @@ class WindowController(QObject):
         self.panels, self.session = panels, panels.session
         space = self.session.workspace
         space.choose(space.choices.with_remembered(self.settings.identifier_columns()))
-        self._take_panels()
-        self._make_files()
-        self._make_commands()
-        self._make_menus()
+        self._steps = [
+            self._take_panels,
+            self._make_files,
+            self._make_commands,
+            self._make_menus,
+            self._connect,
+        ]
+
+    def prepare(self) -> bool:
+        """Take the next step towards a complete controller; returns whether there was one."""
+        if self._steps:
+            self._steps.pop(0)()
+            return True
+        return False
+
+    def _connect(self) -> None:
+        """Connect all parts, and show the state of the session: from now on they can be used."""
         self._connect_session()
         self._connect_panels()
         _, state = self.settings.window()

@@ -43,6 +43,7 @@ class MainWindow(Shell):
     def __init__(self, theme: Theme, settings: Settings) -> None:
         super().__init__(theme, settings)
         self._controller: WindowController | None = None
+        self._builds: WindowController | None = None  # not complete yet
         self._agreed = False  # the user agreed to close
         self._asked: list[tuple[Sequence[str], Choices | None]] = []
         self.setAcceptDrops(True)
@@ -103,21 +104,29 @@ class MainWindow(Shell):
 
     @Slot()
     def _prepare(self) -> None:
-        """Create one panel, and return to the event loop before the next one."""
+        """Create one panel or other part, and return to the event loop before the next one."""
         if self._controller is not None:
             return
-        if self.panels.prepare():
+        if self.panels.prepare() or self._build().prepare():
             self._next_panel.start(0)
         else:
             self._furnish()
+
+    def _build(self) -> WindowController:
+        from viewer.gui.window.controller import WindowController
+
+        if self._builds is None:
+            self._builds = WindowController(self, self.panels)
+        return self._builds
 
     def _furnish(self) -> None:
         """Create the controller if needed, and open the files requested in the meantime."""
         if self._controller is not None:
             return
-        from viewer.gui.window.controller import WindowController
-
-        self._controller = WindowController(self, self.panels)
+        controller = self._build()
+        while controller.prepare():
+            pass
+        self._controller, self._builds = controller, None
         self._controller.close_guard.stayed.connect(self.stayed)
         requests, self._asked = self._asked, []
         for paths, choices in requests:

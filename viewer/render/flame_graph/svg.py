@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from xml.sax.saxutils import escape
 
 from viewer import __version__
 from viewer.analysis.statistics import figure_terms
@@ -18,7 +17,7 @@ from viewer.codecs.atomic_file import replacing
 from viewer.model.text import one_line
 from viewer.model.times import counted, format_share, format_time, group_digits, plain_spaces
 from viewer.render.flame_graph.boxes import BOXES_PER_PX, MOST_BOXES, MOST_LEVELS, WIDTH, FlameGraph
-from viewer.render.flame_graph.svg_text import cut_to, px_text, rgb_text
+from viewer.render.flame_graph.svg_text import cut_to, escaped, px_text, rgb_text
 from viewer.render.palette import (
     FRAME,
     SLAB,
@@ -62,7 +61,7 @@ def svg_lines(graphs: Sequence[FlameGraph]) -> Iterator[str]:
     )
     yield f"<title>{_text('Flame graph: ' + ', '.join(graph.title for graph in graphs))}</title>"
     width_of = " or ".join(dict.fromkeys(graph.width_of for graph in graphs))
-    yield f"<desc>Opscope {__version__}. The width of a box is {escape(width_of)}.</desc>"
+    yield f"<desc>Opscope {__version__}. The width of a box is {escaped(width_of)}.</desc>"
     yield from _style(graphs)
     yield f'<rect width="100%" height="100%" fill="{rgb_text(canvas_rgb(False))}"/>'
     top = 0
@@ -129,11 +128,11 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
     """Yield the elements of one flame graph; top: in px."""
     baseline = top + _MARGIN + _LINE - 4
     head = cut_to(one_line(graph.title), WIDTH, _TITLE_SIZE)
-    yield f'<text class="title" x="{_MARGIN}" y="{baseline}">{escape(head)}</text>'
+    yield f'<text class="title" x="{_MARGIN}" y="{baseline}">{escaped(head)}</text>'
     notes = _notes(graph)
     for note in notes:
         baseline += _LINE
-        text = escape(cut_to(one_line(note), WIDTH, _SIZE))
+        text = escaped(cut_to(one_line(note), WIDTH, _SIZE))
         yield f'<text class="note" x="{_MARGIN}" y="{baseline}">{text}</text>'
     first = top + _MARGIN + (1 + len(notes)) * _LINE + _LINE // 2
     whole, base = max(graph.whole_ns, 1), _share_of(graph)
@@ -157,7 +156,7 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
             del figures[2]  # processes and threads are not called
         if details:
             figures = [one_line(line) for line in details]
-        tip = escape("\n".join([text, *map(plain_spaces, figures)]))
+        tip = escaped("\n".join([text, *map(plain_spaces, figures)]))
         wide = " wide" if width >= _EDGE_FROM else ""
         y = first + depth * _ROW
         paint = "url(#hatch)" if graph.hatched and color == UNLINKED else fill[color]
@@ -173,7 +172,7 @@ def _graph(graph: FlameGraph, top: int) -> Iterator[str]:
         if label:
             yield (
                 f'<text fill="{ink[color]}" x="{px_text(_MARGIN + start + _PADDING)}" '
-                f'y="{y + _BASELINE}">{escape(label)}</text>'
+                f'y="{y + _BASELINE}">{escaped(label)}</text>'
             )
 
 
@@ -184,4 +183,4 @@ def _name(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(one_line(text[:_MOST_LETTERS]))
+    return escaped(one_line(text[:_MOST_LETTERS]))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from html import escape
 from unicodedata import east_asian_width
 
 # Average widths of letters in a sans-serif font, in parts of the font's size. Fonts differ, so
 # these are rather those of wide ones.
 _LETTER, _CAPITAL, _FULL_WIDTH = 0.6, 0.74, 1.02
 _LEAST_LETTERS = 2  # a label that would be shorter is left out
+
+
+def escaped(text: str) -> str:
+    """Text as it is written between two tags."""
+    return escape(text, quote=False)
 
 
 def cut_to(text: str, width: float, size: float) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from viewer.model.text import one_line
 from viewer.model.times import counted, format_share, format_time, plain_spaces
 from viewer.render.axis.ticks import ruler
 from viewer.render.axis.xmap import XMap
-from viewer.render.flame_graph.svg_text import cut_to, px_text, rgb_text
+from viewer.render.flame_graph.svg_text import cut_to, escaped, px_text, rgb_text
 from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import UNATTRIBUTED, UNLINKED, canvas_rgb, edge_rgb, fills, label_colors
 from viewer.view.clock_groups import ClockGroup, axis_zeros, group_title
@@ -174,7 +173,7 @@ class _Picture:
             f'width="{self.width}" height="{height}" viewBox="0 0 {self.width} {height}" '
             f'font-size="{_SIZE}">'
         )
-        yield f"<title>{escape(heading)}</title>"
+        yield f"<title>{escaped(heading)}</title>"
         if style:
             yield f"<style>{timeline_style()}</style>"
         yield from self._ruler(height)
@@ -193,7 +192,7 @@ class _Picture:
         for ns, label in zip(found.major.tolist(), found.labels, strict=True):
             x = px_text(_TITLES + (ns - self.t0) * scale)
             yield f'<path class="g" d="M{x} {_RULER - 5}V{height}"/>'
-            yield f'<text class="f" x="{x}" y="15" text-anchor="middle">{escape(label)}</text>'
+            yield f'<text class="f" x="{x}" y="15" text-anchor="middle">{escaped(label)}</text>'
 
     def _titles(self) -> Iterator[str]:
         layout, titles = self.bands.layout, self.bands.titles
@@ -205,13 +204,13 @@ class _Picture:
             if kind == BandKind.PROCESS:
                 yield f'<rect class="h" x="0" y="{top}" width="{self.width}" height="{height}"/>'
                 text = cut_to(_short(title), self.width - 2 * _PADDING, _SIZE + 1)
-                yield f'<text class="t b" x="{_PADDING}" y="{top + 17}">{escape(text)}</text>'
+                yield f'<text class="t b" x="{_PADDING}" y="{top + 17}">{escaped(text)}</text>'
             elif title:
                 text = cut_to(_short(title), _TITLES - 2 * _PADDING, _SIZE)
                 base = top + height / 2 + 4
                 yield (
-                    f'<text class="f" x="{_PADDING}" y="{px_text(base)}">{escape(text)}'
-                    f"<title>{escape(_short(title))}</title></text>"
+                    f'<text class="f" x="{_PADDING}" y="{px_text(base)}">{escaped(text)}'
+                    f"<title>{escaped(_short(title))}</title></text>"
                 )
 
     def _boxes(self, trace: int, boxes: Boxes) -> Iterator[str]:
@@ -230,7 +229,7 @@ class _Picture:
                 tip = _group_tip(shown, start, end, count, busy)
             else:
                 tip = f"{_short(shown.label(number))}\n{plain_spaces(shown.length_text(number))}"
-            title = f"<title>{escape(tip)}</title>"
+            title = f"<title>{escaped(tip)}</title>"
             if start == end:
                 middle = y + band / 2 - SLICE_TOP
                 d = _DIAMOND
@@ -254,7 +253,7 @@ class _Picture:
                 if label:
                     base = px_text(y + high / 2 + 4)
                     x = px_text(left + _PADDING)
-                    yield f'<text class="l{color}" x="{x}" y="{base}">{escape(label)}</text>'
+                    yield f'<text class="l{color}" x="{x}" y="{base}">{escaped(label)}</text>'
 
     def _counters(self) -> Iterator[str]:
         layout = self.bands.layout
@@ -268,7 +267,7 @@ class _Picture:
             bottom = _RULER + int(layout.y[band]) + height + 1
             for name, values in (("p", most), ("a", mean)):
                 path = _steps(raster.lines(values, height).tolist(), bottom)
-                tip = escape(_short(raster.counter.name))
+                tip = escaped(_short(raster.counter.name))
                 yield f'<path class="{name}" d="{path}"><title>{tip}</title></path>'
 
 
