@@ -110,7 +110,7 @@ def test_a_fault_in_painting_is_told_once_and_the_window_lives(attention, monkey
         assert not canvas(attention).grab().isNull()
     told = capsys.readouterr().err
     assert told.count("IndexError: ") == 1
-    assert "viewer.gui.timeline.painting.rows_item.RowsItem.paint" in told
+    assert "viewer.gui.timeline.view.TimelineView.viewportEvent" in told
     monkeypatch.undo()
     attention.session.select_slice(SliceRef(0, 5))
     assert not attention.window.grab().isNull()

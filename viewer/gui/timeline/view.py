@@ -410,8 +410,10 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         """Paint a frame; on a pinch, zoom around the mouse, known since it entered."""
         if event.type() == QEvent.Type.Paint:
             painter = QPainter(self.viewport())
-            self.frames.paint(painter, self.canvas, self._overlay)
-            painter.end()
+            try:
+                self.frames.paint(painter, self.canvas, self._overlay)
+            finally:
+                painter.end()
             return True
         if isinstance(event, QEnterEvent):
             self._mouse_x = event.position().toPoint().x()
