@@ -1,5 +1,6 @@
 """The window with real files and real events: what a click in one part does in the others."""
 
+import pytest
 from PySide6.QtCore import QPoint, Qt
 
 from tests.gui.events import canvas, move, place_of, settle
@@ -96,6 +97,7 @@ def test_a_row_of_the_delegation_selects_on_the_timeline(attention, qtbot):
     )
 
 
+@pytest.mark.qt_log_ignore("Painter ended with 1 saved states", extend=True)  # as the fault left it
 def test_a_fault_in_painting_is_told_once_and_the_window_lives(attention, monkeypatch, capsys):
     crash_report.forget()
     view = attention.timeline.view
