@@ -29,7 +29,7 @@ WIDE_FOLDERS = {
 }
 
 # READMEs with more than a few lines, and how many they may have.
-LONG_READMES = {"viewer": 91, "viewer/fleet": 40, "viewer/formats": 90}
+LONG_READMES = {"viewer": 93, "viewer/fleet": 40, "viewer/formats": 90}
 
 # Tests of no single module: folders, and files with what they are about.
 TESTS_OF_MANY = {
