@@ -3,11 +3,11 @@
 import json
 from decimal import Decimal
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.builders.cell_spans import padded, spans_of
 from viewer.codecs.json_columns import layouts as json_layouts
 from viewer.codecs.json_columns.layouts import (
     JsonLayout,
@@ -16,19 +16,7 @@ from viewer.codecs.json_columns.layouts import (
     distinct,
     whole_numbers,
 )
-from viewer.codecs.json_columns.objects import PADDING, Objects
-
-
-def padded(text: bytes) -> np.ndarray:
-    data = np.zeros(len(text) + PADDING, np.uint8)
-    data[: len(text)] = np.frombuffer(text, np.uint8)
-    return data
-
-
-def spans_of(cells: list[bytes]) -> tuple[bytes, np.ndarray, np.ndarray]:
-    """A text with the cells in it, and where they are."""
-    end = 8 + np.cumsum([len(cell) + 1 for cell in cells]) - 1
-    return b"        " + b",".join(cells), end - [len(cell) for cell in cells], end
+from viewer.codecs.json_columns.objects import Objects
 
 
 def test_values_are_found_by_key_with_whatever_is_in_them(monkeypatch):

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.codecs.json_columns.objects import PADDING, Objects
+from tests.builders.cell_spans import padded, spans_of
+from viewer.codecs.json_columns.objects import Objects
 from viewer.codecs.json_columns.pieces import (
     NumberMembers,
     Numbers,
@@ -16,18 +17,6 @@ from viewer.codecs.json_columns.pieces import (
     ShortTexts,
     key_end,
 )
-
-
-def padded(text: bytes) -> np.ndarray:
-    data = np.zeros(len(text) + PADDING, np.uint8)
-    data[: len(text)] = np.frombuffer(text, np.uint8)
-    return data
-
-
-def spans_of(cells: list[bytes]) -> tuple[bytes, np.ndarray, np.ndarray]:
-    """A text with the cells in it, and where they are."""
-    end = 8 + np.cumsum([len(cell) + 1 for cell in cells]) - 1
-    return b"        " + b",".join(cells), end - [len(cell) for cell in cells], end
 
 
 @pytest.mark.parametrize("separators", [None, (",", ":")])

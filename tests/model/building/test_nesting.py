@@ -44,11 +44,8 @@ def test_lanes_are_filled_first_fit(spans):
     assert sorted(found) == sorted(first_fit(spans))
 
 
-def test_many_overlapping_slices_are_placed_as_a_few_are():
-    """Long enough for the way that goes lane by lane."""
-    random = np.random.default_rng(7)
-    start = np.sort(random.integers(0, 20_000, 5_000))
-    end = start + random.integers(1, 90, 5_000)
+def placed_as_first_fit(start: np.ndarray, end: np.ndarray) -> list[tuple[int, ...]]:
+    """Check that slices are placed as one by one; (start, end, lane, depth) of each."""
     placed = place_by_time(start, end)
     expected = first_fit(list(zip(start.tolist(), end.tolist(), strict=True)))
     found = zip(
@@ -56,6 +53,15 @@ def test_many_overlapping_slices_are_placed_as_a_few_are():
         placed.depth.tolist(), strict=True,
     )  # fmt: skip
     assert sorted(found) == sorted(expected)
+    return expected
+
+
+def test_many_overlapping_slices_are_placed_as_a_few_are():
+    """Long enough for the way that goes lane by lane."""
+    random = np.random.default_rng(7)
+    start = np.sort(random.integers(0, 20_000, 5_000))
+    end = start + random.integers(1, 90, 5_000)
+    expected = placed_as_first_fit(start, end)
     assert max(lane for _, _, lane, _ in expected) > 5
 
 
@@ -79,13 +85,7 @@ def test_a_long_call_around_slices_that_overlap_now_and_then():
     random = np.random.default_rng(11)
     start = np.append(0, 10 * np.arange(20_000) + 1)
     end = start + np.append(10**6, np.where(random.random(20_000) < 0.02, 35, 9))
-    placed = place_by_time(start, end)
-    expected = first_fit(list(zip(start.tolist(), end.tolist(), strict=True)))
-    found = zip(
-        start[placed.index].tolist(), end[placed.index].tolist(), placed.lane.tolist(),
-        placed.depth.tolist(), strict=True,
-    )  # fmt: skip
-    assert sorted(found) == sorted(expected)
+    placed_as_first_fit(start, end)
 
 
 def placed_one_by_one(tracks):

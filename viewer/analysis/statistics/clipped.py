@@ -8,14 +8,17 @@ inside the range counts.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, stable_order
 from viewer.model.queries import foreign
 from viewer.model.trace import Slices
 from viewer.model.track_blocks import BLOCK, TrackBlock, on_two_threads, track_blocks
 
+_Some = TypeVar("_Some", bound=NDArray[np.integer[Any]])
 _SAFE = 1 << 62
 _FEW = 8  # times as many slices as are requested
 
@@ -47,6 +50,14 @@ def inclusive(
     total = np.zeros(count, np.int64)
     np.add.at(total, group, end - start)
     return total
+
+
+def those_in(own: Bools | None, index: _Some, group: _Some) -> tuple[_Some, _Some]:
+    """Return those of some slices that are in a mask of all, and their groups; None: all."""
+    if own is None:
+        return index, group
+    inside = own[index]
+    return index[inside], group[inside]
 
 
 def cut_count(slices: Slices, index: Ints, first: int | None, last: int | None) -> int:

@@ -45,15 +45,14 @@ By `inference` they are listed, with a share of 0, because they are no part of t
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.stated_time import stated_alone
@@ -62,7 +61,7 @@ from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.charged_time import ChargedTime
-from viewer.analysis.statistics.clipped import inclusive, outermost
+from viewer.analysis.statistics.clipped import inclusive, outermost, those_in
 from viewer.analysis.statistics.figure_terms import BUSY_TIME, SELF_TIME
 from viewer.analysis.statistics.group_keys import (
     KEYS,
@@ -78,7 +77,7 @@ from viewer.analysis.statistics.group_table import (
     table_of,
 )
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.charging import Segments, total_per_group
 from viewer.model.distributions import grouped
 from viewer.model.inferences.inference_views import thread_of_rows
@@ -86,7 +85,7 @@ from viewer.model.queries import Tree, counted_slices, foreign, is_whole, starts
 from viewer.model.scope import TimeScope, timed_by
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
-from viewer.model.track_blocks import TrackBlock, in_blocks
+from viewer.model.track_blocks import TrackBlock, in_blocks, on_two_threads
 from viewer.model.warm_up import counted_inferences
 
 # Nested slices of one name are several occurrences; those of an operator are parts of one.
@@ -286,22 +285,26 @@ class Grouping:
         own = None if track is None else (slices.row_track == track)[slices.rows()]
 
         def spreads() -> Spreads:
-            return self._spreads_of(*_on(own, *self._counted(key)), count, first, last)
+            return self._spreads_of(*those_in(own, *self._counted(key)), count, first, last)
 
-        with ThreadPoolExecutor(1) as pool:  # half of the time, in which numpy releases the GIL
-            spread = pool.submit(spreads)
+        def times() -> tuple[Ints, int, Ints]:
             if key in OF_OPERATORS:
                 self_ticks, ungrouped = self._costs(parts, first, last)
             else:
                 charged = self._charged_to(key)
                 self_ticks = charged.per_group(first, last, track, warm_up=self._warm_up)
                 ungrouped = charged.rest(self._scope(first, last))
-            outer, group = _on(own, *self._outer(key, is_whole=is_whole(first, last)))
-            total = inclusive(slices, outer, group, count, first, last)
-        native, _ = _on(own, self._unrated, self._unrated)
+            outer, group = those_in(own, *self._outer(key, is_whole=is_whole(first, last)))
+            return self_ticks, ungrouped, inclusive(slices, outer, group, count, first, last)
+
+        works: tuple[Callable[[], Any], ...] = spreads, times  # about half of the time each
+        spread, (self_ticks, ungrouped, total) = on_two_threads(
+            lambda work: work(), works, [len(slices)] * 2
+        )
+        native, _ = those_in(own, self._unrated, self._unrated)
         native = native[(self._occurring(parts) >= 0)[slices.key[native]]]
         left_out = self._started(native, first, last)
-        table = table_of(key, parts.labels, total, self_ticks, spread.result(), ungrouped, left_out)
+        table = table_of(key, parts.labels, total, self_ticks, spread, ungrouped, left_out)
         assert isinstance(table.groups, Groups)
         return replace(table, groups=table.groups.most_expensive_first())
 
@@ -418,19 +421,18 @@ class Grouping:
         group[self._unrated] = -1
         if key in _EACH_SLICE:
             index = np.flatnonzero(group >= 0)
-            found = index.astype(np.uint32), group[index].astype(np.uint32)
-            self._counted_by = ((key, found), *self._counted_by[: _KEPT_KEYS - 1])
-            return found
-        shape = self._tree
-        group = group[shape.index]
-        # The group of the slice itself, or of the nearest enclosing slice that has one.
-        nearest, inside = group.copy(), np.full(len(group), -1)
-        for level in range(1, int(shape.depth.max(initial=0)) + 1):
-            here = np.flatnonzero(shape.depth == level)
-            inside[here] = nearest[shape.parent[here]]
-            nearest[here] = np.where(group[here] < 0, inside[here], group[here])
-        counted = (group >= 0) & (group != inside)
-        found = shape.index[counted].astype(np.uint32), group[counted].astype(np.uint32)
+            group = group[index]
+        else:
+            shape = self._tree
+            group = group[shape.index]
+            # The group of the slice itself, or of the nearest enclosing slice that has one.
+            nearest, inside = group.copy(), np.full(len(group), -1)
+            for here in levels(shape.depth)[1:]:
+                inside[here] = nearest[shape.parent[here]]
+                nearest[here] = np.where(group[here] < 0, inside[here], group[here])
+            counted = (group >= 0) & (group != inside)
+            index, group = shape.index[counted], group[counted]
+        found = index.astype(np.uint32), group.astype(np.uint32)
         self._counted_by = ((key, found), *self._counted_by[: _KEPT_KEYS - 1])
         return found
 
@@ -472,17 +474,6 @@ class Grouping:
     def _started(self, some: Ints, first: int | None, last: int | None) -> int:
         """Return how many of some slices the figures of a range, or of the trace, count."""
         return int(self._counted_within(some, first, last).sum())
-
-
-_Some = TypeVar("_Some", bound=NDArray[np.integer[Any]])
-
-
-def _on(own: Bools | None, index: _Some, group: _Some) -> tuple[_Some, _Some]:
-    """Return those of some slices that are in a mask of all, and their groups; None: all."""
-    if own is None:
-        return index, group
-    inside = own[index]
-    return index[inside], group[inside]
 
 
 def _without_scopes(shape: Tree, outer: Bools, scopes: Ints) -> Bools:

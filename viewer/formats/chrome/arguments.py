@@ -308,8 +308,8 @@ def _numbers(
 ) -> list[tuple[slice | NDArray[np.bool_], NDArray[Any]]]:
     """Split numbers into integers (int64) and fractions (float64): (rows, values) of each.
 
-    Both stay as written if the column becomes text. Raises OverflowError if an integer does not
-    fit, and the errors of the decoders if a value is not a number.
+    A column that becomes text has them in their shortest form. Raises OverflowError if an integer
+    does not fit, and the errors of the decoders if a value is not a number.
     """
     try:
         return [(slice(None), np.array(_INTS.decode(joined), np.int64))]

@@ -7,7 +7,7 @@ Most files mix many layouts, and their texts repeat: `pieces` reads these, in ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 import msgspec
@@ -15,19 +15,14 @@ import numpy as np
 
 from viewer.arrays import Ints
 from viewer.codecs.json_columns.objects import Objects
-from viewer.formats.chrome.arguments import ArgumentColumns
-from viewer.formats.chrome.event_structs import Event
-from viewer.formats.chrome.ids import Name
+from viewer.formats.chrome.event_structs import EVENTS, FAULTS, Event
 from viewer.formats.chrome.layouts import EventLayouts
-from viewer.formats.chrome.pieces import SLICE, PieceReader
+from viewer.formats.chrome.pieces import PieceReader
 from viewer.formats.chrome.read_events import ReadEvents
-from viewer.formats.text_rows import DistinctTexts
 
 _TRIES = 4  # blocks in a row of which a reader reads too few events, before giving it up
 _FEW_LAYOUTS = 3
 _MOST_OTHERS = 1 / 50  # the share of events of other layouts
-_FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-_EVENTS = msgspec.json.Decoder(list[Event])
 _PIECES = msgspec.json.Decoder(list[list[Event]])
 
 Found = tuple[Sequence[ReadEvents], Ints | None, Sequence[Event]]
@@ -36,16 +31,9 @@ Found = tuple[Sequence[ReadEvents], Ints | None, Sequence[Event]]
 class BlockReader:
     """Reads the blocks of one file."""
 
-    def __init__(
-        self,
-        texts: Mapping[str, DistinctTexts],
-        threads: dict[tuple[Name, Name], int],
-        arguments: ArgumentColumns,
-        kind_of: Mapping[str, int],
-    ) -> None:
-        """texts: the tables for the values of ph, name and cat. kind_of: see `PieceReader`."""
-        self._pieces = PieceReader(texts, threads, arguments, kind_of)
-        self._layouts = EventLayouts(texts, threads, lambda phase: kind_of.get(phase) == SLICE)
+    def __init__(self, pieces: PieceReader, layouts: EventLayouts) -> None:
+        """Choose between two readers, which number texts and threads alike."""
+        self._pieces, self._layouts = pieces, layouts
         self._tries: dict[PieceReader | EventLayouts, int] = {
             self._layouts: _TRIES,
             self._pieces: _TRIES,
@@ -72,7 +60,7 @@ class BlockReader:
                     return whole
                 # If it does not pay off for some blocks, it will not for the rest of the file.
                 self._tries[reader] -= 1
-        return [], None, _EVENTS.decode(b"[" + data[:size] + b"]")
+        return [], None, EVENTS.decode(b"[" + data[:size] + b"]")
 
     def _readers(self) -> list[PieceReader | EventLayouts]:
         """Those to try, one after another."""
@@ -93,7 +81,7 @@ def _with_rest(objects: Objects, found: Sequence[ReadEvents], left: Ints) -> Fou
     pieces = b"],[".join([text[a:b] for a, b in zip(begin, end, strict=True)])
     try:
         parsed = _PIECES.decode(b"[[%b]]" % pieces) if begin else []
-    except _FAULTS:
+    except FAULTS:
         return None
     if len(parsed) != len(left):  # one text was cut into two objects
         return None

@@ -43,6 +43,11 @@ class Event(msgspec.Struct, gc=False):
     args: dict[str, _Raw] | None = None
 
 
+# What msgspec raises for text that is not JSON, or not of the types that are asked for.
+FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+EVENTS = msgspec.json.Decoder(list[Event])
+
+
 def lenient_event(value: dict[str, Any]) -> Event:
     """The event of a JSON object whose values may be of any type."""
     given = value.get("args")

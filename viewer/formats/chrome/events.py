@@ -15,7 +15,6 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,9 +27,24 @@ from viewer.codecs.partial_file import is_partial
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
 from viewer.formats.chrome.block_events import BlockReader
-from viewer.formats.chrome.event_structs import THREAD_TIMES, Event, JsonNumber, lenient_event
+from viewer.formats.chrome.event_structs import (
+    EVENTS,
+    FAULTS,
+    THREAD_TIMES,
+    Event,
+    JsonNumber,
+    lenient_event,
+)
 from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
-from viewer.formats.chrome.pieces import FLOW, INSTANT, METADATA, METADATA_NAMES, SLICE
+from viewer.formats.chrome.layouts import EventLayouts
+from viewer.formats.chrome.pieces import (
+    FLOW,
+    INSTANT,
+    METADATA,
+    METADATA_NAMES,
+    SLICE,
+    PieceReader,
+)
 from viewer.formats.chrome.read_events import ReadEvents
 from viewer.formats.chrome.thread_times import ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
@@ -60,10 +74,8 @@ _OLD_ASYNC = frozenset("STpF")
 FLOWS = frozenset("stf")
 
 
-_FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # The arguments of these phases are names and values, not arguments of a slice.
 _OWN_ARGUMENTS = frozenset("MC")
-_EVENTS = msgspec.json.Decoder(list[Event])
 
 
 _COLUMNS: dict[str, type] = {
@@ -112,11 +124,10 @@ class EventColumns:
         self._named: list[tuple[int, Event]] = []  # the metadata of a block, with their rows
         self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
         self.rows = 0
+        texts = {"ph": self.phases, "name": self.names, "cat": self.cats}
         self._block_reader = BlockReader(
-            {"ph": self.phases, "name": self.names, "cat": self.cats},
-            self.threads,
-            self.arguments,
-            _KINDS,
+            PieceReader(texts, self.threads, self.arguments, _KINDS),
+            EventLayouts(texts, self.threads, SLICES.__contains__),
         )
         self._grown = {
             **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
@@ -202,7 +213,7 @@ class EventColumns:
         if at:
             try:
                 read, rows, events = self._block_reader.read(data, at)
-            except _FAULTS:
+            except FAULTS:
                 pass
             else:
                 parts.used = data.index(b",", at) + 1
@@ -222,11 +233,11 @@ class EventColumns:
         if not found:
             return
         try:
-            yield from _EVENTS.decode(
+            yield from EVENTS.decode(
                 b"[" + b",".join([data[begin:end] for begin, end in found]) + b"]"
             )
             return
-        except _FAULTS:
+        except FAULTS:
             pass
         if len(found) > 1:
             half = len(found) // 2

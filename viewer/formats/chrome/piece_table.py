@@ -21,7 +21,7 @@ from viewer.arrays import Bools, Ints
 from viewer.codecs.json_columns.objects import Objects
 from viewer.codecs.json_columns.pieces import Pieces, ShortTexts
 from viewer.formats.chrome.arguments import ArgumentColumns
-from viewer.formats.chrome.event_structs import STACKS
+from viewer.formats.chrome.event_structs import FAULTS, STACKS
 from viewer.formats.chrome.ids import Name
 from viewer.formats.text_rows import DistinctTexts
 
@@ -57,7 +57,6 @@ _EARLIER = " "  # the key that stands for the members before the piece
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TEXT = msgspec.json.Decoder(str)
 _NAME = msgspec.json.Decoder(Name)
-_FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +209,7 @@ class PieceTable(dict[bytes, int]):
                 keys |= self._bit(ARGS, key)
             if parsed.arguments:
                 values["kind"], values["index"] = self._arguments.kind_of(parsed.arguments)
-        except (*_FAULTS, ValueError):
+        except (*FAULTS, ValueError):
             return None
         if parsed.number is not None:
             state, key = parsed.number
@@ -245,7 +244,7 @@ def _parsed(piece: bytes, begins: int, ends: int) -> _Parsed | None:
         arguments = (
             {key: bytes(raw) for key, raw in _OBJECT.decode(given).items()} if has_arguments else {}
         )
-    except _FAULTS:
+    except FAULTS:
         return None
     if not has_arguments and (given != b"null" or ARGS in (begins, ends)):
         return None

@@ -104,7 +104,10 @@ class PieceReader:
         arguments: ArgumentColumns,
         kind_of: Mapping[str, int],
     ) -> None:
-        """Texts: the tables for the values of ph, name and cat. kind_of: of phases; else OTHER."""
+        """Start without pieces.
+
+        texts: the tables for the values of ph, name and cat. kind_of: of phases; else OTHER.
+        """
         self.texts = {**{key: DistinctTexts() for key in ("s", "bp")}, **texts}
         self.table = PieceTable(self.texts, arguments)
         self._threads = threads

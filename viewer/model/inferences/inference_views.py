@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.inferences.logged_methods import median_of_methods, process_and_scope
 from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
 from viewer.model.trace import Column, Flows, KeyKind, Run, Slices, Trace, Track, UntimedEvents
@@ -224,8 +224,7 @@ class _Inferences:
         self.preorder = shape.index
         number = self.number[shape.index]
         depth = shape.depth.copy()
-        for level in range(1, int(depth.max(initial=0)) + 1):
-            here = np.flatnonzero(shape.depth == level)
+        for here in levels(shape.depth)[1:]:
             above = shape.parent[here]
             while (other := (above >= 0) & (number[above] != number[here])).any():
                 above[other] = shape.parent[above[other]]
