@@ -76,6 +76,7 @@ class RowRaster:
         self.drawn = drawn
         self.color = color
         self.mips = mips
+        self._has_slices = drawn.row_ptr[1:] > drawn.row_ptr[:-1]
 
     @staticmethod
     def of(slices: Slices, color: Palette, drawn: DrawnSlices | None = None) -> RowRaster:
@@ -114,6 +115,10 @@ class RowRaster:
                 self._add_wide(batch, position, row, wide)
             else:
                 self._add_burst(batch, position, lo, hi)
+
+    def rows_with_slices(self, rows: Ints) -> Ints:
+        """Return the positions of those of the given rows that have a slice with a length."""
+        return np.flatnonzero(self._has_slices[rows])
 
     def in_view(self, row: int, xmap: XMap) -> tuple[int, int]:
         """Return which drawn slices of a row have a column in view: from the first to before hi."""

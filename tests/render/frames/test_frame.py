@@ -63,7 +63,6 @@ def test_a_frame_returns_the_cells_of_marks_by_trace_and_does_not_draw_them():
     frames = [draw_frame(layout, 0, 99, xmap, [one], backdrop) for one in (plain, marked)]
     assert (frames[0].image == frames[1].image).all()
     assert frames[0].marks == {}
-    rows = frames[1].marks[0]
-    assert layout.row[rows.bands].tolist() == [0, 1]
-    for raster, cells in zip(marks, rows.cells, strict=True):
-        assert (cells == raster.draw([0, 1], xmap)).all()
+    for row, raster, marked in zip((0, 1), marks, frames[1].marks[0], strict=True):
+        assert layout.row[marked.bands].tolist() == [row]
+        assert (marked.cells == raster.draw([row], xmap)).all()

@@ -37,21 +37,21 @@ class RasterSource:
 
 @dataclass(frozen=True, slots=True)
 class MarkedRows:
-    """Some bands, and in their order the cells of each of the marks of a trace."""
+    """The bands that have slices of a mark, and in their order the cells of these."""
 
     bands: Ints
-    cells: list[Cells]
+    cells: Cells
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
     """A drawn frame: (height, width) pixels 0xffRRGGBB, and the marks of the traces that have any.
 
-    marks: by the number of the trace in the sources.
+    marks: by the number of the trace in the sources, in the order of its marks.
     """
 
     image: Pixels
-    marks: dict[int, MarkedRows]
+    marks: dict[int, list[MarkedRows]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +89,19 @@ def draw_frame(
     trace_of_band = layout.trace[bands]
     drawn = (trace_of_band >= 0) & (trace_of_band < len(sources))
     _lay_ground(image, tops[drawn], bottoms[drawn], backdrop)
-    marks: dict[int, MarkedRows] = {}
+    marks: dict[int, list[MarkedRows]] = {}
     for number, source in enumerate(sources):
         own = np.flatnonzero(trace_of_band == number)
         if not len(own):
             continue
-        rows, here = layout.row[bands[own]].tolist(), xmap.on(source.axis)
-        drawn_rows = draw_rows(source, rows, here)
+        drawn_rows = draw_rows(source, layout.row[bands[own]], xmap.on(source.axis))
         body, line = drawn_rows.body, drawn_rows.line
         row, column = np.nonzero(drawn_rows.cells[:, backdrop.columns] == 0)
         column = backdrop.columns[column]
         body[row, column] = line[row, column] = backdrop.grid
         expand(image, body, line, tops[own], (bottoms - tops)[own])
         if source.marks:
-            marks[number] = MarkedRows(bands[own], drawn_rows.marks)
+            marks[number] = [MarkedRows(bands[own[at]], cells) for at, cells in drawn_rows.marks]
     return Frame(image, marks)
 
 
@@ -111,28 +110,31 @@ class DrawnRows:
     """Rows of a source, each (rows, width).
 
     cells: with hits, 0 where there is no slice. body, line: the colors of bodies and edges. marks:
-    the cells of each of its marks.
+    of each of its marks, the positions of the rows that have slices of it, and their cells.
     """
 
     cells: Cells
     body: Pixels
     line: Pixels
-    marks: list[Cells]
+    marks: list[tuple[Ints, Cells]]
 
 
-def draw_rows(source: RasterSource, rows: Sequence[int], xmap: XMap) -> DrawnRows:
+def draw_rows(source: RasterSource, rows: Ints, xmap: XMap) -> DrawnRows:
     """Return the cells and colors of some rows with hits. xmap: on the trace's axis."""
     hits = () if source.hits is None else (source.hits,)
-    drawn = draw_together([(one, rows) for one in (source.raster, *hits, *source.marks)], xmap)
-    cells, marks = drawn[0], drawn[1 + len(hits) :]
+    parts = [(one, one.rows_with_slices(rows)) for one in (*hits, *source.marks)]
+    asked = [(one, rows[own].tolist()) for one, own in parts]
+    cells, *drawn = draw_together([(source.raster, rows.tolist()), *asked], xmap)
     body, line, at = source.colors.body, source.colors.line, cells.astype(np.intp)
+    over = zip((own for _, own in parts), drawn, strict=True)
     if hits:
         # The colors of hits are in the second half of joined tables.
-        at = np.where(drawn[1], drawn[1] + np.intp(CELLS), at)
+        own, above = next(over)
+        at[own] = np.where(above, above + np.intp(CELLS), at[own])
         body, line = joined_tables(source.colors, source.hit_colors or source.colors)
-        cells = np.maximum(cells, drawn[1])
+        cells[own] = np.maximum(cells[own], above)
     # A third of the time of body[cells].
-    return DrawnRows(cells, body.take(at), line.take(at), marks)
+    return DrawnRows(cells, body.take(at), line.take(at), list(over))
 
 
 def _lay_ground(image: Pixels, tops: Ints, bottoms: Ints, backdrop: Backdrop) -> None:

@@ -168,13 +168,13 @@ class ArenaPainter:
 
     def _image(self, frame: ArenaFrame, canvas: Canvas) -> QImage:
         theme = self._theme
-        ground = theme.color("canvas").rgb() | 0xFF000000
+        ground = theme.pixel("canvas")
         full, faint = rgb_table(theme.dark), rgb_table(theme.dark, Emphasis.DIMMED)
         fill = np.where(frame.answer.is_at_peak, full[frame.colors], faint[frame.colors])
         # The last one is that of pixels without a box, whose number is -1.
         pixels = np.append(fill, np.uint32(ground)).astype(np.uint32)[self._numbers]
         area, peak, line, hairline = (
-            theme.color(token).rgb() | 0xFF000000
+            theme.pixel(token)
             for token in ("counter_area", "counter_peak", "counter_line", "hairline")
         )
         top, height = (canvas.device(part) for part in self.curve(canvas))

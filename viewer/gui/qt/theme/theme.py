@@ -76,6 +76,11 @@ def _color(value: str, opacity: float) -> QColor:
     return color
 
 
+@lru_cache(maxsize=256)
+def _pixel(value: str) -> int:
+    return QColor(value).rgb() | 0xFF000000
+
+
 class Theme(QObject):
     """The look of the application; switch it with `set_choice`."""
 
@@ -148,6 +153,10 @@ class Theme(QObject):
         opacity: 0 to 1. All that paints with this token would get a change of its alpha.
         """
         return _color(getattr(self.tokens, token), opacity)
+
+    def pixel(self, token: str) -> int:
+        """A token of the current theme as an opaque pixel of an image, 0xffRRGGBB."""
+        return _pixel(getattr(self.tokens, token))
 
     def font(self, role: FontRole) -> QFont:
         """The font of a role, scaled with the system font; figures have one width."""

@@ -17,7 +17,6 @@ from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import Pixels
 
 CORNER = 7  # px, the legs of the triangle
-_OPAQUE = 0xFF000000
 
 
 def stamp_allocations(
@@ -33,7 +32,7 @@ def stamp_allocations(
     `section` is the range of canvas lines, in logical pixels, that the image covers.
     """
     layout, scroll = scene.layout, scene.scroll + section[0]
-    color, edge = (theme.color(token).rgb() | _OPAQUE for token in ("text1", "canvas"))
+    color, edge = (theme.pixel(token) for token in ("text1", "canvas"))
     for number in scene.group.traces:
         shown = scene.rasters[number].shown
         marks = shown.facts.allocations

@@ -22,7 +22,6 @@ from viewer.render.palette import Pixels, mixed_pixels
 BAR = 3  # px
 _STRIPE, _PERIOD = 2, 7  # px across a line of the hatch, and from one to the next
 STRENGTH_DARK = 0.25  # of the lines: labels keep a contrast of 4 on every slice color
-_OPAQUE = 0xFF000000
 _COLOR = 0x3F
 
 
@@ -31,7 +30,7 @@ def stamp_compared(
     scene: Scene,
     top: int,
     canvas: Canvas,
-    drawn: Mapping[int, MarkedRows],
+    drawn: Mapping[int, list[MarkedRows]],
     theme: Theme,
 ) -> None:
     """Draw bars and hatches into device pixels.
@@ -43,26 +42,29 @@ def stamp_compared(
         return
     layout, scroll = scene.layout, scene.scroll + top
     colors = np.zeros(_COLOR + 1, np.uint32)
-    colors[[SLOWER, FASTER]] = [theme.color(c).rgb() | _OPAQUE for c in ("slower", "faster")]
-    ground = theme.color("canvas").rgb() | _OPAQUE
+    colors[[SLOWER, FASTER]] = [theme.pixel(token) for token in ("slower", "faster")]
+    ground = theme.pixel("canvas")
     # Labels on slices are dark in both themes: dark lines must not hide them.
     strength = STRENGTH_DARK if theme.dark else 1.0
-    for trace, rows in drawn.items():
+    for trace, of_trace in drawn.items():
         marks = scene.drawings.compared_marks.found.of[trace]
-        y0 = layout.y[rows.bands] - scroll
-        y1 = y0 + layout.height[rows.bands]
-        ends = y0 + SLICE_TOP + layout.slice_height[rows.bands]
-        for raster, cells in zip(marks.rasters, rows.cells, strict=True):
-            bars, covered = colors.take(cells & _COLOR), cells != 0
-            for row in np.flatnonzero(np.diff(raster.drawn.row_ptr)[layout.row[rows.bands]]):
+        for raster, marked in zip(marks.rasters, of_trace, strict=True):
+            bars, covered = colors.take(marked.cells & _COLOR), marked.cells != 0
+            for band, color, columns in zip(marked.bands.tolist(), bars, covered, strict=True):
+                first = int(layout.y[band]) - scroll
                 if raster is marks.alone:
-                    lines = canvas.device(int(y0[row]) + SLICE_TOP), canvas.device(int(ends[row]))
-                    _hatch(image, np.flatnonzero(covered[row]), lines, canvas, ground, strength)
+                    first += SLICE_TOP
+                    lines = _device_lines(first, int(layout.slice_height[band]), canvas)
+                    _hatch(image, np.flatnonzero(columns), lines, canvas, ground, strength)
                 else:
-                    first = int(y0[row] if marks.is_b else y1[row] - BAR)
-                    lines = canvas.device(first), canvas.device(first + BAR)
-                    part = image[max(lines[0], 0) : max(lines[1], 0)]
-                    np.copyto(part, bars[row], where=covered[row])
+                    first += 0 if marks.is_b else int(layout.height[band]) - BAR
+                    top, bottom = _device_lines(first, BAR, canvas)
+                    np.copyto(image[max(top, 0) : max(bottom, 0)], color, where=columns)
+
+
+def _device_lines(first: int, height: int, canvas: Canvas) -> tuple[int, int]:
+    """Return where some logical lines begin and end in device pixels."""
+    return canvas.device(first), canvas.device(first + height)
 
 
 def _hatch(

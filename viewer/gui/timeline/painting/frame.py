@@ -96,9 +96,7 @@ class FramePainter:
         grid = columns[(columns >= 0) & (columns < canvas.columns)]
         if self._buffer.shape != (canvas.lines, canvas.columns):
             self._buffer = np.empty((canvas.lines, canvas.columns), np.uint32)
-        backdrop = Backdrop(
-            canvas_rgb(theme.dark) | 0xFF000000, theme.color("grid").rgb() | 0xFF000000, grid
-        )
+        backdrop = Backdrop(canvas_rgb(theme.dark) | 0xFF000000, theme.pixel("grid"), grid)
         sources = scene.sources(dark=theme.dark)
         image = self._buffer
         self.plans.start()
@@ -193,7 +191,7 @@ class FramePainter:
     def _stamp_marks(self, image: Pixels, xmap: XMap) -> None:
         layout = self.scene.layout
         dimmed = self.scene.search.dims
-        plain = self.theme.color("line" if dimmed else "diamond").rgb() | 0xFF000000
+        plain = self.theme.pixel("line" if dimmed else "diamond")
         reach = self._canvas.device(MARK)
         for band in self._bands(BandKind.STRIP):
             drawn = self.scene.rasters[int(layout.trace[band])]
@@ -209,7 +207,7 @@ class FramePainter:
         if not bands:
             return
         area, peak, line, ground = (
-            theme.color(token).rgb() | 0xFF000000
+            theme.pixel(token)
             for token in ("counter_area", "counter_peak", "counter_line", "hairline")
         )
         colors = CounterColors(area, peak, line, ground)

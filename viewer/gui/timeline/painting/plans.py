@@ -176,7 +176,7 @@ class PlanPainter:
             return
         profile = job_of(drawn.plans, index).profile
         assert profile is not None
-        rows = draw_rows(sources[profile.trace], profile.rows, own)
+        rows = draw_rows(sources[profile.trace], np.array(profile.rows), own)
         gap = canvas.device(_LANE_GAP) if room.lane > 2 * _LANE_GAP else 0
         edge = canvas.device(_EDGE) if room.lane >= _OUTLINED else 0
         for position, lane in enumerate(drawn.plans.lanes_of[int(drawn.plans.job[index])]):

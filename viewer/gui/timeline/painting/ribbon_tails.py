@@ -21,8 +21,6 @@ from viewer.render.layout import TimelineLayout
 from viewer.render.palette import Pixels
 from viewer.view.compared.changed_pairs import ChangedPairs, PairedSpans
 
-_OPAQUE = 0xFF000000
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Seen:
@@ -47,14 +45,17 @@ class _Seen:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Sides:
-    """The sides in view as parallel columns: canvas column, lines from the edge, and color."""
+    """The sides in view as parallel columns, by length: canvas column, and color.
+
+    lengths: lines from the edge, with the first and the last + 1 of the sides that are so long.
+    """
 
     column: Columns
-    length: Ints
     color: Pixels
+    lengths: list[tuple[int, int, int]]
 
 
-_NO_SIDES = _Sides(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint32))
+_NO_SIDES = _Sides(np.empty(0, np.int64), np.empty(0, np.uint32), [])
 
 
 class RibbonTails:
@@ -66,16 +67,14 @@ class RibbonTails:
         self.is_b: bool | None = None
         self._seen: _Seen | None = None
         self._lengths: Ints = np.empty(0, np.int64)
-        self._distinct: list[int] = []  # of the lengths, those of tails in view
         self._sides = _NO_SIDES
 
     def stamp(self, image: Pixels, canvas: Canvas) -> None:
         """Draw tails into the device pixels of the rows, from the slices to the edge."""
         sides = self._of(canvas)
-        for length in self._distinct:
-            own = np.flatnonzero(sides.length == length)
+        for length, first, last in sides.lengths:
             part = image[:length] if self.is_b else image[len(image) - length :]
-            part[:, sides.column[own]] = sides.color[own]
+            part[:, sides.column[first:last]] = sides.color[first:last]
 
     def stamp_below(self, image: Pixels, canvas: Canvas) -> None:
         """Draw how the tails that leave the rows of arm A at the lower edge go on.
@@ -92,12 +91,11 @@ class RibbonTails:
         if pairs is None or self.is_b is None:
             return _NO_SIDES
         xmap = scene.xmap(canvas.columns)
-        colors = tuple(self._theme.color(token).rgb() | _OPAQUE for token in VERDICTS)
+        colors = tuple(self._theme.pixel(token) for token in VERDICTS)
         seen = _Seen(pairs, scene.layout, scene.scroll, canvas, self.is_b, xmap, colors)
         same_rows = before is not None and seen.has_rows_of(before)
         if not same_rows:
             self._lengths = _lengths(seen)
-            self._distinct = np.unique(self._lengths[self._lengths > 0]).tolist()
         if before is None or not same_rows or (before.xmap, before.colors) != (xmap, colors):
             self._sides = self._in_view(seen)
         self._seen = seen
@@ -110,8 +108,15 @@ class RibbonTails:
         column = np.concatenate([left[own], right[own] - 1])
         shown = np.flatnonzero((column >= 0) & (column < canvas.columns))
         of = np.concatenate([own, own])[shown]
+        length = self._lengths[of]
+        # Ones of equal length stay in the order of their changes: the last one is on top.
+        order = np.argsort(length, kind="stable")
+        length, of = length[order], of[order]
+        first = np.flatnonzero(np.diff(length, prepend=0))
+        last = np.append(first, len(length))[1:]
+        lengths = list(zip(length[first].tolist(), first.tolist(), last.tolist(), strict=True))
         color: Pixels = np.array(seen.colors, np.uint32)[pairs.is_slower[of].view(np.uint8)]
-        return _Sides(column[shown], self._lengths[of], color)
+        return _Sides(column[shown[order]], color, lengths)
 
 
 def _lengths(seen: _Seen) -> Ints:

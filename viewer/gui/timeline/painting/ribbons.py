@@ -71,9 +71,8 @@ class RibbonPainter:
         self.labels = []
         marks, theme = self._scenes[0].drawings.compared_marks, self._theme
         pairs, found = marks.found.pairs, marks.comparison
-        ground = theme.color("canvas").rgb()
+        painter.fillRect(0, 0, canvas.width, canvas.height, theme.color("canvas"))
         if pairs is None or found is None:
-            draw_pixels(painter, np.full((canvas.lines, canvas.columns), ground, np.uint32), canvas)
             return
         both = zip(pairs.arms, self._scenes, strict=True)
         ends = [edges_of(arm, scene, canvas) for arm, scene in both]
@@ -83,18 +82,19 @@ class RibbonPainter:
         (a0, a1), (b0, b1) = ((x0[own], x1[own]) for x0, x1 in ends)
         kind = pairs.is_slower[own]
         wide = np.flatnonzero(np.maximum(a1 - a0, b1 - b0) >= canvas.device(WIDE))
-        colors = [theme.color(token) for token in VERDICTS]
-        fills = [ground, *(_opaque_mix(ground, color.rgb(), _FILL) for color in colors)]
-        sides = (a0[wide], b0[wide]), (a1[wide], b1[wide])
-        draw_pixels(painter, _filled(*sides, kind[wide], canvas, fills), canvas)
+        if len(wide):
+            ground = theme.pixel("canvas")
+            fills = [ground, *(_opaque_mix(ground, theme.pixel(x), _FILL) for x in VERDICTS)]
+            sides = (a0[wide], b0[wide]), (a1[wide], b1[wide])
+            draw_pixels(painter, _filled(*sides, kind[wide], canvas, fills), canvas)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         top, bottom = np.append(a0, (a1 - 1)[wide]), np.append(b0, (b1 - 1)[wide])
         of_side = np.append(kind, kind[wide])
-        for is_slower, color in enumerate(colors):
+        for is_slower, token in enumerate(VERDICTS):
             ours = np.flatnonzero(of_side == is_slower)
             if len(ours):
-                painter.setPen(QPen(color, 1))
+                painter.setPen(QPen(theme.color(token), 1))
                 _draw_lines(painter, top[ours], bottom[ours], canvas)
         painter.restore()
         in_view = _widest_of_rows(pairs, own)
@@ -136,7 +136,7 @@ class RibbonPainter:
     def _paint_labels(self, painter: QPainter, found: OpenComparison) -> None:
         """Paint the labels; drawn once and kept, because they are the same in each frame."""
         theme, ratio = self._theme, painter.device().devicePixelRatioF()
-        grounds = {token: theme.color(f"{token}_row").rgb() for token in VERDICTS}
+        grounds = {token: theme.pixel(f"{token}_row") for token in VERDICTS}
         look = tuple(grounds.values()), theme.font("caption").key(), ratio
         if look != self._look:
             self._pills.clear()

@@ -20,7 +20,6 @@ from viewer.render.palette import Pixels
 
 _RING = 2  # px
 _REACH = 4  # half the height of a selected diamond, px
-_OPAQUE = 0xFF000000
 
 
 def stamp_selected(
@@ -39,8 +38,8 @@ def stamp_selected(
     if not chosen:
         return
     layout, scroll = scene.layout, scene.scroll + section[0]
-    ring = theme.color("ring").rgb() | _OPAQUE
-    ground = theme.color("canvas").rgb() | _OPAQUE
+    ring = theme.pixel("ring")
+    ground = theme.pixel("canvas")
     bands = layout.bands_between(scroll, scene.scroll + section[1]).tolist()
     for trace, raster in chosen.items():
         trace_xmap = xmap.on(scene.rasters[trace].shown.axis)

@@ -101,7 +101,7 @@ def stamp_hits(
     """
     if all(drawn.found is None for drawn in all_rasters):
         return
-    color = theme.color("hit").rgb() | 0xFF000000
+    color = theme.pixel("hit")
     ground = canvas_rgb(theme.dark) | 0xFF000000
     bands, scroll = layout.bands_between(*lines), lines[0]
     for number, drawn in enumerate(all_rasters):

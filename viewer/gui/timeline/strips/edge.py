@@ -55,7 +55,7 @@ class StripEdge(QWidget):
         if self._is_joined:
             ratio, wide = self.devicePixelRatioF(), self._rows.width()
             canvas, rows = Canvas(wide, HEIGHT, ratio), Canvas(wide, self._rows.height(), ratio)
-            ground = theme.color("canvas").rgb()
+            ground = theme.pixel("canvas")
             image = np.full((canvas.lines, canvas.columns), ground, np.uint32)
             self._tails.stamp_below(image, rows)
             painter.translate(left, 0)

@@ -253,7 +253,7 @@ class _Frame:
         on = line_pixels(
             start[some] * self._scale + shift, end[some] * self._scale + shift, columns, lines
         )
-        color = np.uint32(self._theme.color("line").rgb() | 0xFF000000)
+        color = np.uint32(self._theme.pixel("line"))
         pixels = np.multiply(on, color, dtype=np.uint32)
         image = QImage(
             pixels.data, columns, lines, columns * 4, QImage.Format.Format_ARGB32_Premultiplied
