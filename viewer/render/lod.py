@@ -182,7 +182,9 @@ def weights_of(start: Ints, end: Ints, color: NDArray[np.uint8]) -> Weights:
 
 def shade_of(covered: NDArray[np.float64]) -> NDArray[np.uint16]:
     """Return the shade of a shared pixel, 1 to 255, from the covered share of its time."""
-    return 1 + np.clip(covered * 254, 0, 254).astype(np.uint16)
+    shade: NDArray[np.uint16] = np.minimum(np.maximum(covered * 254, 0), 254).astype(np.uint16)
+    shade += np.uint16(1)
+    return shade
 
 
 def build_mips(

@@ -44,6 +44,7 @@ LABEL_WIDTH = 15
 _SAMPLES = 8
 _COLOR = 0x3F
 _FULL = FULL_SHADE << 8
+_SIDES = np.array([SIDE << 6 | _FULL, ROUND_SIDE << 6 | _FULL], np.uint16)  # narrow, and round
 # Hit testing in a pixel shared by more slices than this uses only the time, to limit the work.
 _HIT_LIMIT = 1 << 16
 _LONG_AGO = np.iinfo(np.int64).min
@@ -320,23 +321,25 @@ class _Batch:
             end_column = end_column[last]
         x1 = np.maximum(base + end_column, x0 + 1)
 
-        wide = x1 - x0 > GAP_WIDTH
+        width = x1 - x0
+        wide = np.flatnonzero(width > GAP_WIDTH)
         bounds = np.empty(2 * len(x0) + 2, np.int64)
         bounds[0], bounds[-1] = 0, cells.size
         bounds[1:-1:2] = x0
         bounds[2:-1:2] = x1
         values = np.zeros(len(bounds) - 1, np.uint16)
-        values[1::2] = wide.astype(np.uint16) * INNER << 6 | color | np.uint16(_FULL)
+        values[1::2] = color
+        values[1::2] |= _FULL
+        values[2 * wide + 1] |= INNER << 6
         flat = cells.reshape(-1)
-        flat[:] = np.repeat(values, np.diff(bounds))
+        flat[:] = np.repeat(values, bounds[1:] - bounds[:-1])
 
-        part = np.where(x1 - x0 >= ROUND_WIDTH, ROUND_SIDE, SIDE).astype(np.uint16)
-        side = part << 6 | color | np.uint16(_FULL)
-        has_start = wide & (start >= edges[0])
-        has_end = wide & (end <= self.xmap.last_end)
-        flat[x0[has_start]] = side[has_start]
-        flat[x1[has_end] - 2] = side[has_end]
-        gaps: Ints = x1[has_end] - 1
+        first, stop = x0[wide], x1[wide]
+        side = _SIDES[(width[wide] >= ROUND_WIDTH).view(np.uint8)] | color[wide]
+        begins, ends = start[wide] >= edges[0], end[wide] <= self.xmap.last_end
+        flat[first[begins]] = side[begins]
+        flat[stop[ends] - 2] = side[ends]
+        gaps: Ints = stop[ends] - 1
         flat[gaps] = 0
         if before is not None:
             flat[x0[(before >= edges[column]) & (before > _LONG_AGO)]] = 0

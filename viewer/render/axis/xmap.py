@@ -30,6 +30,9 @@ _SAFE = 1 << 62
 # Up to here, columns of starts and ends together are faster: 23 instead of 31 µs for 1,000 slices,
 # but 234 instead of 147 for 10,000.
 _FEW = 3000
+# Up to here, a binary search for columns is faster than arithmetic: 9 instead of 16 µs for 500
+# times, 25 instead of 20 for 2,000.
+_SEARCHED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +236,9 @@ class XMap:
 
     def _pixel_of(self, places: Ints) -> Ints:
         edges = self._places
-        if not self._fits_int64:
-            return np.maximum(np.searchsorted(edges, places, side="right") - 1, 0)
+        if len(places) <= _SEARCHED or not self._fits_int64:
+            found: Ints = np.maximum(edges.searchsorted(places, side="right") - 1, 0)
+            return found
         near = np.minimum(np.maximum(places, edges[0]), edges[-1])
         # Float arithmetic is off by at most one column; the exact edges correct it.
         x = (near - np.int64(self._anchor)).astype(np.float64)

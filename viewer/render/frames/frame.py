@@ -90,10 +90,8 @@ def draw_frame(
     drawn = (trace_of_band >= 0) & (trace_of_band < len(sources))
     _lay_ground(image, tops[drawn], bottoms[drawn], backdrop)
     marks: dict[int, list[MarkedRows]] = {}
-    for number, source in enumerate(sources):
-        own = np.flatnonzero(trace_of_band == number)
-        if not len(own):
-            continue
+    for number in sorted(set(trace_of_band[drawn].tolist())):
+        own, source = np.flatnonzero(trace_of_band == number), sources[number]
         drawn_rows = draw_rows(source, layout.row[bands[own]], xmap.on(source.axis))
         body, line = drawn_rows.body, drawn_rows.line
         row, column = np.nonzero(drawn_rows.cells[:, backdrop.columns] == 0)
