@@ -171,7 +171,7 @@ class Shown:
         self._odd ^= 1
         state = self.session.state
         by = max((state.t1 - state.t0) // 997, 1) * (1 if self._odd else -1)
-        self.session.set_range(state.t0 + by, state.t1 + by)
+        self.session.set_range(state.t0 + by, state.t1 + by, now=time.monotonic())
         self.view.viewport().repaint()  # and with it what else has to be painted
 
     def alone(self, alone: bool) -> None:

@@ -406,6 +406,14 @@ def test_a_burst_of_the_wheel_is_one_step(session):
     assert session.history.can_undo
 
 
+def test_a_burst_changes_the_history_once(session, qtbot):
+    told = []
+    session.history_changed.connect(lambda: told.append(session.history.can_undo))
+    for step in range(10):
+        navigation.zoom(session, 0.8, 700_000, now=100 + step * BURST / 2)
+    assert told == [True]
+
+
 def test_two_bursts_are_two_steps(session):
     navigation.zoom(session, 0.8, 700_000, now=100)
     between = session.state

@@ -7,6 +7,7 @@ from tests.gui.events import canvas, move, place_of, settle
 from viewer.gui.qt import crash_report
 from viewer.gui.session.feeds import selection_statistics
 from viewer.gui.session.selection import slices_of
+from viewer.gui.window.frame.status_text import range_text
 from viewer.model.times import format_time
 from viewer.view.state import SliceRef, SliceSet
 
@@ -128,3 +129,14 @@ def test_pointing_at_the_window_does_not_change_it(attention, qtbot):
 def test_a_test_of_the_whole_window_is_marked_so(controller, request):
     """`packaging/test --quick` leaves it out by this mark."""
     assert request.node.get_closest_marker("window")
+
+
+def test_text_and_commands_follow_a_moving_range(attention, qtbot):
+    session, shown = attention.session, attention.window.status.range
+    state, before = session.state, shown.text()
+    for step in range(1, 4):
+        session.set_range(state.t0 + step, state.t1 + step, now=1.0)
+    assert shown.text() == before
+    qtbot.waitUntil(lambda: shown.text() == range_text(session))
+    assert shown.text() != before
+    assert attention.commands.actions["go.undo"].isEnabled()

@@ -288,8 +288,7 @@ class Session(QObject):
 
     @Slot(object)
     def _view_made(self, made: tuple[Inferences, Views]) -> None:
-        inferences, views = made
-        self.views = views
+        inferences, self.views = made
         self.show_inferences(inferences)
 
     # -- the visible range -------------------------------------------------------------------
@@ -303,8 +302,8 @@ class Session(QObject):
         if (t0, t1) == (self.state.t0, self.state.t1):
             return
         joins = now is not None and now - self._last_range_change < BURST
-        moved = replace(self.state, t0=t0, t1=t1)
-        self.change(moved, remember=not joins, by_hand=now is not None)
+        state, by_hand = replace(self.state, t0=t0, t1=t1), now is not None
+        self.change(state, remember=not joins, by_hand=by_hand)
         self._last_range_change = float("-inf") if now is None else now
 
     # -- selection ---------------------------------------------------------------------------
@@ -444,7 +443,7 @@ class Session(QObject):
         self._last_range_change = float("-inf")  # any other change ends a burst
         if remember and not self._in_step:
             self.history.record(self.state, state)
-        self._apply(state, by_hand=by_hand)
+        self._apply(state, by_hand=by_hand, goes_on=by_hand and not remember)
 
     @contextmanager
     def one_step(self) -> Iterator[None]:
@@ -458,7 +457,7 @@ class Session(QObject):
                 self.history.record(before, self.state)
                 self.history_changed.emit()
 
-    def _apply(self, state: ViewState, *, by_hand: bool = False) -> None:
+    def _apply(self, state: ViewState, *, by_hand: bool = False, goes_on: bool = False) -> None:
         shown, old = self.current_trace, self.state
         if (old.ties or state.ties) and old.rates == state.rates:
             state = group_ranges.within_limits(state, self.groups)
@@ -497,4 +496,5 @@ class Session(QObject):
         ):
             if changed:
                 signal.emit()
-        self.history_changed.emit()
+        if not goes_on:
+            self.history_changed.emit()

@@ -77,6 +77,9 @@ from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.gui.window.toolbar.toolbar import Toolbar
 
 FREED_AFTER_MS = 1000
+# From one text of a moving range to the next, and of commands that depend on it: nobody reads more,
+# and both are an eighth of a frame.
+_RANGE_MS = 100
 
 
 class WindowController(QObject):
@@ -231,7 +234,10 @@ class WindowController(QObject):
         session.about_to_change.connect(self.layout.make_room)
         session.workspace_changed.connect(self.refresh)
         session.files_added.connect(self._added)
-        session.range_changed.connect(self._show_range)
+        self._range_told = QTimer(self, interval=_RANGE_MS, singleShot=True)
+        self._range_told.timeout.connect(self._show_range)
+        self._range_told.timeout.connect(refresh_commands)
+        session.range_changed.connect(self._follow_range)
         session.clock_activated.connect(self._show_range)
         session.selection_changed.connect(self._show_selection)
         session.history_changed.connect(refresh_commands)
@@ -338,6 +344,11 @@ class WindowController(QObject):
         self.link_warnings.show()
         self.layout.show_added_rows()
         self.opener.report_added()
+
+    @Slot()
+    def _follow_range(self) -> None:
+        if not self._range_told.isActive():
+            self._range_told.start()
 
     @Slot()
     def _show_range(self) -> None:

@@ -198,8 +198,7 @@ class CommandTable(QObject):
     def refresh(self) -> None:
         """Enable and check all actions for the current state.
 
-        This runs in every frame of a zoom, so a precondition shared by several commands is
-        evaluated only once.
+        A precondition shared by several commands is evaluated only once.
         """
         met: dict[int, bool] = {id(None): True}
         for name, command in self.commands.items():

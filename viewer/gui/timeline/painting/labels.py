@@ -34,8 +34,6 @@ LABEL_INSET = 6
 _NARROW, _NARROW_INSET = 30, 2  # px; on narrower slices every pixel is needed for letters
 UNATTRIBUTED_ROOM = 120  # px; narrower unattributed time is recognized by its stripes alone
 _COMPACT = 15  # px for a 13 px font; slices up to this height have the small font
-# Looked up once, because accessing an enum member costs 1 µs before Python 3.12.
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _TIMED = {int(k) for k in (KeyKind.FRAMEWORK, KeyKind.PLAIN, KeyKind.UNATTRIBUTED)}
 _UNATTRIBUTED = int(KeyKind.UNATTRIBUTED)
 _OVERHANG = 4  # px by which a line of text may exceed the height of its slice
@@ -166,9 +164,10 @@ class LabelPainter:
                 length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
                 time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
             used = labels.width(time) + LABEL_INSET
-            if taken + used + 2 * LABEL_INSET < wide:
+            whole = labels.fit(time, wide) if taken + used + 2 * LABEL_INSET < wide else None
+            if whole is not None:
                 self.taken.append(QRectF(room.right() - used, room.top(), used, tall))
-                painter.drawText(room.adjusted(0, 0, -LABEL_INSET, 0), _RIGHT, time)
+                painter.drawStaticText(QPointF(room.right() - used, y), whole)
         if shared:
             self._ribbon(painter, shown, operators, room)
         return taken
