@@ -36,6 +36,7 @@ _LABEL = 18  # px, height
 _INSET, _GAP = 7, 5
 WIDE = 3  # px; narrower ribbons are lines
 _FAR = 30_000  # columns, that far out of view all are alike
+_APART = 4 * _FAR  # more than all columns
 _OPAQUE = 0xFF000000
 VERDICTS = "faster", "slower"
 _SLOWER_UNIT = 256  # counts slower ribbons above the faster ones of a pixel: 200 at most
@@ -87,16 +88,9 @@ class RibbonPainter:
             fills = [ground, *(_opaque_mix(ground, theme.pixel(x), _FILL) for x in VERDICTS)]
             sides = (a0[wide], b0[wide]), (a1[wide], b1[wide])
             draw_pixels(painter, _filled(*sides, kind[wide], canvas, fills), canvas)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         top, bottom = np.append(a0, (a1 - 1)[wide]), np.append(b0, (b1 - 1)[wide])
-        of_side = np.append(kind, kind[wide])
-        for is_slower, token in enumerate(VERDICTS):
-            ours = np.flatnonzero(of_side == is_slower)
-            if len(ours):
-                painter.setPen(QPen(theme.color(token), 1))
-                _draw_lines(painter, top[ours], bottom[ours], canvas)
-        painter.restore()
+        pens = [QPen(theme.color(token), 1) for token in VERDICTS]
+        _draw_lines(painter, top, bottom, np.append(kind, kind[wide]), pens, canvas)
         in_view = _widest_of_rows(pairs, own)
         half_way = ((x0 + x1)[in_view] / 2 for x0, x1 in ends)
         above, below = (np.minimum(np.maximum(x, 0), canvas.columns) for x in half_way)
@@ -213,16 +207,33 @@ def _filled(
     return filled.reshape(count, width)
 
 
-def _draw_lines(painter: QPainter, top: Columns, bottom: Columns, canvas: Canvas) -> None:
-    """Draw lines through the middles of columns at the top and the bottom, each once."""
-    both = np.unique((top + _FAR) * (4 * _FAR) + bottom + _FAR)
+def _draw_lines(
+    painter: QPainter,
+    top: Columns,
+    bottom: Columns,
+    is_slower: Bools,
+    pens: Sequence[QPen],
+    canvas: Canvas,
+) -> None:
+    """Draw lines through the middles of columns at the top and the bottom, each once.
+
+    pens: of faster ones, and of slower ones, which are drawn over them.
+    """
+    both = np.unique((is_slower * _APART + top + _FAR) * _APART + bottom + _FAR)
+    kind, both = np.divmod(both, _APART * _APART)
     ends = np.zeros((len(both), 4))  # x and y of the first end, then of the other
-    ends[:, 0] = (both // (4 * _FAR) - _FAR) / canvas.ratio + 0.5
-    ends[:, 2] = (both % (4 * _FAR) - _FAR) / canvas.ratio + 0.5
+    ends[:, 0] = (both // _APART - _FAR) / canvas.ratio + 0.5
+    ends[:, 2] = (both % _APART - _FAR) / canvas.ratio + 0.5
     ends[:, 3] = canvas.height
-    # Qt reads the array itself: making a QLineF of each line takes as long as drawing them.
-    first = cast(QLineF, wrapInstance(ends.ctypes.data, QLineF))
-    painter.drawLines(first, len(ends))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    faster = int(np.count_nonzero(kind == 0))
+    for pen, first, count in zip(pens, (0, faster), (faster, len(both) - faster), strict=True):
+        if count:
+            painter.setPen(pen)
+            # Qt reads the array itself: making a QLineF of each line takes as long as drawing them.
+            at = ends.ctypes.data + first * ends.strides[0]
+            painter.drawLines(cast(QLineF, wrapInstance(at, QLineF)), count)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
 def _opaque_mix(ground: int, over: int, part: float) -> int:
