@@ -96,6 +96,7 @@ class WindowController(QObject):
             self._make_files,
             self._make_commands,
             self._make_menus,
+            self._make_toolbar,
             self._connect,
         ]
 
@@ -200,15 +201,18 @@ class WindowController(QObject):
         self.commands.add(commands_of(context))
 
     def _make_menus(self) -> None:
-        """Create everything that triggers commands: menus, toolbar and shortcuts."""
+        """Create the menus."""
         session, window, table = self.session, self.window, self.commands
         self.menu_bar = MenuBar(
             session, self.timeline, table, self.docks, self.clock, self.recent_menus, window
         )
         self.context_menus = ContextMenus(session, self.timeline, self.docks, table, self.help)
-        focus_keys = FocusKeys(self)
-        window.installEventFilter(focus_keys)
-        self.toolbar = Toolbar(session, self.theme, table, self.search)
+
+    def _make_toolbar(self) -> None:
+        """Create the toolbar, and what shows the shortcuts and handles keys of the focus."""
+        window, table = self.window, self.commands
+        window.installEventFilter(FocusKeys(self))
+        self.toolbar = Toolbar(self.session, self.theme, table, self.search)
         window.take_toolbar(self.toolbar)
         self.hints = ShortcutHints(table, self.panels, self.timeline, self.search, window)
 
