@@ -7,6 +7,7 @@ from viewer.model.text import (
     amount_in_unit,
     capped,
     display_name,
+    natural,
     one_line,
     visible_controls,
 )
@@ -34,3 +35,19 @@ def test_a_text_for_the_screen_has_at_most_so_many_characters_and_states_its_len
 def test_control_characters_and_direction_overrides_are_visible():
     assert visible_controls("\x1b[31m\x9b\u202e\u2069\t\r") == r"\x1b[31m\x9b\u202e\u2069\t\r"
     assert visible_controls("two\nlines, שלום, 畳み込み") == "two\nlines, שלום, 畳み込み"
+
+
+def test_numbers_in_names_count():
+    for names in (
+        ["build 9", "build 10", "build 100"],
+        ["1.2", "1.9", "1.10", "1.10.1", "2.0"],
+        ["", "a", "A1", "b"],
+        ["1", "9" * 18],
+        ["core 1", "Core 2", "core 2"],
+    ):
+        assert sorted([*names[1:], names[0]], key=natural) == names
+
+
+def test_any_name_has_a_place():
+    names = ["9" * 40, "a" * 5, "²", "-1", "1a", "a1b", " "]
+    assert len(sorted(names, key=natural)) == len(names)

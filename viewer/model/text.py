@@ -1,4 +1,4 @@
-"""Display texts: amounts with a prefix ("110.592 kFLOP", "49 MB"), file names and single lines."""
+"""Display texts: amounts with a prefix ("110.592 kFLOP", "49 MB"), names and their order, lines."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ LONGEST = 4000
 # Signs with a meaning in Markdown, and in the HTML that it may contain; "_" has none in a word.
 _MARKDOWN = re.compile(r"([\\`*\[\]|#~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", "@": "&#64;"}
+_DIGITS = re.compile(r"([0-9]+)")
 _PREFIXES = (("P", 10**15), ("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3))
 
 
@@ -41,6 +42,16 @@ def bytes_text(size: int) -> str:
 def display_name(path: str) -> str:
     """The last component of a path, for headers and messages; control characters as escapes."""
     return visible_controls(capped(os.path.basename(path) or path))
+
+
+def natural(name: str) -> tuple[list[tuple[int, str]], str]:
+    """Return a sort key that puts "core 2" before "core 10"; the case of letters decides last."""
+    parts = _DIGITS.split(name.casefold())
+    key = [
+        (len(digits := part.lstrip("0")), digits) if i % 2 else (0, part)
+        for i, part in enumerate(parts)
+    ]
+    return key, name
 
 
 def one_line(text: str) -> str:

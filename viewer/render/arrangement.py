@@ -7,7 +7,6 @@ twice. It stays there whatever is filtered or folded below, until it is hidden i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from viewer.arrays import Bools, Ints
+from viewer.model.text import natural
 from viewer.render.layout import HeaderPart
 from viewer.render.track_table import Busy, TrackList
 
@@ -249,7 +249,7 @@ def _process_order(track_list: TrackList, view: TrackView, busy: Busy | None) ->
     """Return all processes in order."""
     order = list(range(len(track_list.processes)))
     if view.order is TrackOrder.NAME:
-        order.sort(key=lambda i: _natural(track_list.processes[i].name))
+        order.sort(key=lambda i: natural(track_list.processes[i].name))
     elif view.order is TrackOrder.TIME:
         starts = track_list.process_starts()
         order.sort(key=lambda i: (starts[i] is None, starts[i] or 0))
@@ -267,7 +267,7 @@ def _track_order(track_list: TrackList, view: TrackView, rank: Ints, busy: Busy 
     """Return all tracks in order, one process after another."""
     tracks = len(track_list.names)
     if view.order is TrackOrder.NAME:
-        by_name = sorted(range(tracks), key=lambda i: _natural(track_list.names[i]))
+        by_name = sorted(range(tracks), key=lambda i: natural(track_list.names[i]))
         key = np.empty(tracks, np.int64)
         key[by_name] = np.arange(tracks)
     elif view.order is TrackOrder.TIME:
@@ -298,15 +298,3 @@ def _placed(items: list[T], item: T, before: T | None) -> list[T]:
     rest = [one for one in items if one != item]
     at = len(rest) if before is None else rest.index(before)
     return [*rest[:at], item, *rest[at:]]
-
-
-_DIGITS = re.compile(r"([0-9]+)")
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a sort key that puts "core 2" before "core 10"."""
-    parts = _DIGITS.split(name.casefold())
-    return [
-        (len(digits := part.lstrip("0")), digits) if i % 2 else (0, part)
-        for i, part in enumerate(parts)
-    ]

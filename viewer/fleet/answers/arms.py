@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from viewer.fleet.answers.natural_order import natural
-from viewer.model.text import one_line
+from viewer.model.text import natural, one_line
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil, floor, log10
 
-from viewer.fleet.answers.natural_order import natural
 from viewer.fleet.answers.trends import Trend
 from viewer.html_report.html import text
+from viewer.model.text import natural
 from viewer.model.times import counted, format_briefly, format_time
 
 # More devices are in the table only.

@@ -14,9 +14,8 @@ from viewer.analysis.comparison.alignment import aligned
 from viewer.analysis.comparison.joined import Joined, Row
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.rollups import AND, NO_LINE, OUTERMOST
-from viewer.fleet.answers.natural_order import natural
 from viewer.fleet.answers.times import LakePart, ListedOperator
-from viewer.model.text import display_name
+from viewer.model.text import display_name, natural
 
 OPERATOR, TYPE, MODULE, LINE, INFERENCE = "operator", "type", "module", "line", "inference"
 LEVELS = (OPERATOR, TYPE, MODULE, LINE, INFERENCE)

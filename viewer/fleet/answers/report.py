@@ -19,7 +19,7 @@ from viewer.codecs.atomic_file import replacing
 from viewer.fleet.answers.arms import lake_profiles
 from viewer.fleet.answers.chart import MOST_LINES, chart
 from viewer.fleet.answers.comparison import GroupComparison, compare_groups, of_one_program
-from viewer.fleet.answers.natural_order import natural
+from viewer.fleet.answers.paired_rows import NOT_KNOWN
 from viewer.fleet.answers.trends import DeviceNoise, Trend, device_noise, last_builds, trends_of
 from viewer.fleet.lake import Lake
 from viewer.fleet.query import with_connection
@@ -36,6 +36,7 @@ from viewer.html_report.html import (
     table,
     text,
 )
+from viewer.model.text import natural
 from viewer.model.times import counted, format_time, group_digits
 from viewer.reports.compare_text import (
     WORDS,
@@ -49,7 +50,7 @@ from viewer.resources import resource
 if TYPE_CHECKING:
     import duckdb
 
-UNKNOWN, WHOLE = "(not known)", "whole inference"
+WHOLE = "whole inference"
 _MOST_CHANGES, _MOST_MODELS, _MOST_PROBLEMS, _MOST_FAILURES = 50, 60, 40, 40
 _OPEN_MODELS = 8
 # Builds of a table: the last ones.
@@ -213,8 +214,8 @@ def _change_row(one: GroupComparison, label: str, own: Compared) -> Row:
             Cell(median_text(own.a_ns), own.a_ns),
             Cell(median_text(own.b_ns), own.b_ns),
             Cell(WORDS[own.verdict]),
-            Cell(values["model"] or UNKNOWN),
-            Cell(values["device"] or UNKNOWN),
+            Cell(values["model"] or NOT_KNOWN),
+            Cell(values["device"] or NOT_KNOWN),
             Cell(values["build"]),
             Cell(label),
         ],
@@ -225,11 +226,11 @@ def _change_row(one: GroupComparison, label: str, own: Compared) -> Row:
 def _trends(trends: Sequence[Trend]) -> str:
     parts: list[str] = []
     names: list[tuple[str, list[Trend]]] = [
-        (" · ".join(part for part in (model or UNKNOWN, method) if part), list(own))
+        (" · ".join(part for part in (model or NOT_KNOWN, method) if part), list(own))
         for (model, method), own in groupby(trends, key=lambda one: (one.model, one.method))
     ]
     for number, (name, own) in enumerate(names[:_MOST_MODELS]):
-        content = chart(f"Median inference of {name} by build", own, UNKNOWN) + _builds(name, own)
+        content = chart(f"Median inference of {name} by build", own, NOT_KNOWN) + _builds(name, own)
         with_builds = sum(len(trend.points) > 1 for trend in own)
         if with_builds > MOST_LINES:
             content += paragraph(f"The chart has the first {MOST_LINES} devices.", "note")
@@ -259,14 +260,14 @@ def _builds(name: str, trends: Sequence[Trend]) -> str:
         ]
         sessions = sum(len(point.sessions) for point in trend.points)
         rows.append(
-            Row([*cells, Cell(group_digits(sessions), sessions), Cell(trend.device or UNKNOWN)])
+            Row([*cells, Cell(group_digits(sessions), sessions), Cell(trend.device or NOT_KNOWN)])
         )
     titles = [*(_build_text(build) for build in builds), "Sessions", "Device"]
     return table(f"Median inference of {name}", titles, rows, left=1, sortable=False)
 
 
 def _build_text(build: str) -> str:
-    return f"Build {build}" if build.isdecimal() else build or UNKNOWN
+    return f"Build {build}" if build.isdecimal() else build or NOT_KNOWN
 
 
 def _noise(noise: Sequence[DeviceNoise]) -> str:
@@ -275,7 +276,7 @@ def _noise(noise: Sequence[DeviceNoise]) -> str:
             [
                 Cell(f"{100 * expm1(one.deviation):.1f} %", one.deviation),
                 Cell(group_digits(one.sessions), one.sessions),
-                Cell(one.device or UNKNOWN),
+                Cell(one.device or NOT_KNOWN),
             ]
         )
         for one in sorted(noise, key=lambda one: -one.deviation)

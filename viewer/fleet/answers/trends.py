@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewer.fleet.answers.arms import Group, LakeProfile
-from viewer.fleet.answers.natural_order import natural
+from viewer.model.text import natural
 
 if TYPE_CHECKING:
     import duckdb
