@@ -15,6 +15,7 @@ from viewer.export.perfetto.source import FlowEdges, PerfettoSource
 from viewer.export.perfetto.writer import write_perfetto
 from viewer.export.tables.delimited import write_table
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.queries import preorder
 from viewer.model.trace import Clock, Column, KeyKind, Trace
 
 SLICES = bench_sizes.size(1_000_000, 200_000)
@@ -94,7 +95,7 @@ def with_reused_packets(trace: Trace) -> int:
     """
     slices, out = trace.slices, Counted()
     row = slices.rows()
-    index = np.argsort(slices.order)
+    index = preorder(slices)
     columns = (slices.start, slices.end, slices.name, slices.row_depth[row], slices.row_track[row])
     begin, begun = begin_packet(pb.TracePacket())
     finish, ended = end_packet(pb.TracePacket())

@@ -73,7 +73,7 @@ def slices() -> Slices:
         name=zeros,
         key=rng.integers(0, 28, total).astype(np.uint32),
         source_row=zeros,
-        order=zeros,
+        order=None,
         row_ptr=np.concatenate([[0], np.cumsum(counts)]),
         row_track=np.arange(ROWS, dtype=np.uint32),
         row_lane=number,

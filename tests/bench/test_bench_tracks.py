@@ -57,7 +57,7 @@ def lanes(tracks: int) -> Trace:
     zeros = np.zeros(LANES, np.uint32)
     slices = Slices(
         start=number, end=number + LANES, name=zeros, key=zeros,
-        source_row=number.astype(np.uint32), order=number.astype(np.uint32),
+        source_row=number.astype(np.uint32), order=None,
         row_ptr=np.arange(LANES + 1), row_track=(number * tracks // LANES).astype(np.uint32),
         row_lane=(number % (LANES // tracks)).astype(np.uint32), row_depth=zeros,
     )  # fmt: skip

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tests.builders.etdump_writer import framework, operator
 from tests.paths import DATA
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
+from viewer.model.queries import preorder
 from viewer.model.trace import Trace
 
 DUMPS = DATA / "etdump"
@@ -59,6 +58,5 @@ def rows(trace: Trace) -> list[tuple[str, int, int, int]]:
     s = trace.slices
     depth = s.row_depth[s.rows()]
     return [
-        (trace.name(i), int(depth[i]), int(s.start[i]), int(s.end[i]))
-        for i in np.argsort(s.order).tolist()
+        (trace.name(i), int(depth[i]), int(s.start[i]), int(s.end[i])) for i in preorder(s).tolist()
     ]

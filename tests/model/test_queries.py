@@ -12,7 +12,7 @@ from viewer.model.charging import (
     total_charged,
     total_per_group,
 )
-from viewer.model.queries import foreign, numbers, self_time, tree
+from viewer.model.queries import foreign, numbers, preorder, self_time, tree
 from viewer.model.trace import Clock, Column, KeyKind, Trace
 
 slices = st.lists(
@@ -64,7 +64,7 @@ def parents(trace: Trace) -> dict[int, int]:
     s, found = trace.slices, {}
     rows = s.rows()
     open_at: dict[tuple[int, int], list[int]] = {}
-    for i in sorted(range(len(s)), key=lambda i: int(s.order[i])):
+    for i in preorder(s).tolist():
         row = int(rows[i])
         stack = open_at.setdefault((int(s.row_track[row]), int(s.row_lane[row])), [])
         del stack[int(s.row_depth[row]) :]

@@ -18,6 +18,7 @@ from tests.peers.trace_processor import TraceProcessor
 from viewer.export.perfetto.source import FlowEdges, PerfettoSource
 from viewer.export.perfetto.writer import export_perfetto
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.queries import ranks
 from viewer.model.trace import Clock, KeyKind, Trace, Unit
 
 TRACES = 200
@@ -136,11 +137,10 @@ def test_flows_lead_from_every_slice_to_the_one_that_begins_after_it(sources, en
     expected, given = Counter(), 0
     for source in sources:
         slices, edges = source.trace.slices, source.flows(None)
+        rank = ranks(slices)
         given += len(edges.producer)
         for a, b in zip(edges.producer.tolist(), edges.consumer.tolist(), strict=True):
-            first, second = (
-                (floor_ns(source, int(slices.start[i])), int(slices.order[i])) for i in (a, b)
-            )
+            first, second = ((floor_ns(source, int(slices.start[i])), int(rank[i])) for i in (a, b))
             if first < second:
                 expected[source.trace.name(a), source.trace.name(b)] += 1
     assert 500 < expected.total() < given

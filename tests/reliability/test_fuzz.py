@@ -68,7 +68,8 @@ def broken() -> Iterator[tuple[str, dict[str, object]]]:
     yield "slices.name has another length", {"name": slices.name[:-1]}
     yield "a key that is not in the keys", {"key": slices.key + np.uint32(1000)}
     yield "row_ptr is no CSR", {"row_ptr": slices.row_ptr[::-1].copy()}
-    yield "the order is no permutation", {"order": np.zeros_like(slices.order)}
+    yield "the order is no permutation", {"order": np.zeros_like(slices.key)}
+    yield "the order is no preorder", {"row_depth": slices.row_depth + np.uint32(1)}
     yield "a row on no track", {"row_track": slices.row_track + np.uint32(7)}
 
 

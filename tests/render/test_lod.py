@@ -19,7 +19,7 @@ def slices_of(*rows: list[tuple[int, int]]) -> Slices:
         name=codes,
         key=codes,
         source_row=codes,
-        order=codes,
+        order=None,
         row_ptr=np.cumsum([0, *map(len, rows)]),
         row_track=np.arange(len(rows), dtype=np.uint32),
         row_lane=number,

@@ -18,6 +18,7 @@ from tests.peers.trace_processor import TraceProcessor
 from viewer.analysis.flows.slice_flows import FlowIndex
 from viewer.analysis.links.labels import slice_labels, track_name
 from viewer.export.perfetto.writer import export_perfetto
+from viewer.model.queries import ranks
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Trace
 from viewer.resources import SAMPLES
@@ -136,7 +137,7 @@ def test_flows_join_the_slices_that_the_window_joins(opened, engine):
         def end(i: int, trace=trace, labels=labels, strings=strings) -> tuple[str, int]:
             return strings[labels[i]], floored(opened, trace, int(trace.slices.start[i]))
 
-        order = trace.slices.order
+        order = ranks(trace.slices)
         for consumer in range(len(trace.slices)):
             for one in index.flows(consumer).inputs:
                 before, after = end(one.slice), end(consumer)

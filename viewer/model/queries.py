@@ -10,12 +10,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints, levels
+from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model import intervals
 from viewer.model.names.executorch import EXECUTE
 from viewer.model.names.profilers import MODEL_RUN
 from viewer.model.trace import KeyKind, Run, Slices, Trace
-from viewer.model.track_blocks import TrackBlock, on_two_threads, track_blocks
+from viewer.model.track_blocks import TrackBlock, in_blocks, on_two_threads, track_blocks
 from viewer.model.warm_up import counts_per_run
 
 NATIVE_START = "native_start"
@@ -38,8 +38,72 @@ class Tree:
     parent: Ints
 
 
+def preorder(slices: Slices) -> Ints:
+    """The slice at each rank in preorder, one lane after another."""
+    index = np.empty(len(slices), np.int64)
+
+    def arrange(block: TrackBlock) -> None:
+        np.add(_preorder(block.slices), block.span.start, out=index[block.span])
+
+    in_blocks(arrange, slices)
+    return index
+
+
+def ranks(slices: Slices) -> Codes:
+    """The rank of each slice in preorder: `Slices.order`, whether or not it is held."""
+    if slices.order is not None:
+        return slices.order
+    rank = np.empty(len(slices), np.uint32)
+
+    def count(block: TrackBlock) -> None:
+        span = block.span
+        rank[span][_preorder(block.slices)] = np.arange(span.start, span.stop, dtype=np.uint32)
+
+    in_blocks(count, slices)
+    return rank
+
+
+def _preorder(slices: Slices) -> Ints:
+    """The slice at each rank of a block of tracks."""
+    n = len(slices)
+    if slices.order is not None:
+        index = np.empty(n, np.int64)
+        index[slices.order] = np.arange(n)
+        return index
+    if not slices.row_depth.any():
+        return np.arange(n)
+    track, lane = slices.row_track, slices.row_lane
+    is_first = np.append(False, (track[1:] != track[:-1]) | (lane[1:] != lane[:-1]))
+    return by_lane(slices.start, np.cumsum(is_first).repeat(np.diff(slices.row_ptr)))
+
+
+def by_lane(start: Ints, lane: Ints) -> Ints:
+    """What sorts slices by lane, then start; equal ones keep their order.
+
+    lane: of each slice, ascending from 0. Slices in order of their rows come out in preorder unless
+    `Slices.order` is held. A row is sorted already, which a merge sort makes use of.
+    """
+    lanes = int(lane[-1]) + 1 if len(lane) else 0
+    if lanes <= 1:
+        return np.argsort(start, kind="stable")
+    first = int(start.min())
+    span = int(start.max()) - first + 1
+    if span * lanes >= 1 << 63:
+        return np.lexsort((start, lane))
+    return np.argsort(lane * span + (start - first), kind="stable")
+
+
+def nesting(slices: Slices) -> Codes | Ints:
+    """A column that is ascending in preorder of each lane, and places children in their parents.
+
+    A slice is a child of the last one in the row above whose number is not higher. No number of a
+    child is lower than its parent's, or as high as that of the slice after its parent.
+    """
+    return slices.start if slices.order is None else slices.order
+
+
 def tree(slices: Slices) -> Tree:
-    """Rebuild the nesting from `order` and the depths: linear, plus one search per depth."""
+    """Rebuild the nesting from preorder and the depths: linear, plus one search per depth."""
     blocks = track_blocks(slices)
     if len(blocks) == 1:
         return _tree(slices)
@@ -59,9 +123,8 @@ def tree(slices: Slices) -> Tree:
 def _tree(slices: Slices) -> Tree:
     """The tree of a block of tracks, whose ranks are 0 and up."""
     n = len(slices)
-    index, depth = np.empty(n, np.int64), np.empty(n, np.int64)
-    index[slices.order] = np.arange(n)
-    depth[slices.order] = np.repeat(slices.row_depth, np.diff(slices.row_ptr))
+    index = _preorder(slices)
+    depth = np.repeat(slices.row_depth.astype(np.int64), np.diff(slices.row_ptr)).take(index)
     parent = np.full(n, -1, np.int64)
     above = None
     for here in levels(depth):
@@ -233,10 +296,10 @@ def children_of(slices: Slices, i: int) -> Ints:
     if len(below) == 0:
         return np.empty(0, np.int64)
     lo, hi = (int(x) for x in slices.row_ptr[below[0] : below[0] + 2])
-    follows = i + 1 < int(slices.row_ptr[row + 1])
-    stop = int(slices.order[i + 1]) if follows else np.iinfo(np.uint32).max
-    rank = slices.order[lo:hi]
-    first, last = np.searchsorted(rank, np.array([slices.order[i], stop], np.uint32))
+    place = nesting(slices)
+    stop = min(i + 2, int(slices.row_ptr[row + 1]))
+    bounds = np.searchsorted(place[lo:hi], place[i:stop]).tolist()
+    first, last = bounds if len(bounds) == 2 else (bounds[0], hi - lo)
     return np.arange(lo + first, lo + last)
 
 
@@ -252,7 +315,8 @@ def parent_of(slices: Slices, i: int) -> int:
     if depth == 0 or not len(above):
         return -1
     lo, hi = (int(x) for x in slices.row_ptr[above[0] : above[0] + 2])
-    return lo + int(np.searchsorted(slices.order[lo:hi], slices.order[i])) - 1
+    place = nesting(slices)
+    return lo + int(np.searchsorted(place[lo:hi], place[i], side="right")) - 1
 
 
 def self_time_of(slices: Slices, i: int) -> int:

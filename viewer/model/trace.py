@@ -183,12 +183,12 @@ class Slices:
 
     start, end: int64 ticks, end >= start. name: index into `Trace.strings`. key: index into
     `Trace.keys`. source_row: the slice's position in its file (event, line or data row, from 0).
-    order: rank of the slice in preorder of its lane (parents before children, siblings by time),
-    counted over the whole trace, lanes one after another; with the depths it defines the tree.
-    derived: True for slices that the reader computed and the file does not state; None if there are
-    none. timing: a `viewer.model.timing.Timing` per slice; None if the file measured all of them.
-    row_ptr: rows + 1 offsets into the arrays. row_track, row_lane, row_depth: the track, lane
-    and depth of each row.
+    order: rank of the slice in preorder (parents before children, siblings by time; one lane after
+    another), which with the depths defines the tree. None if each lane is in preorder by start,
+    then depth, as nearly always: `queries.ranks` has both. derived: True for slices that the reader
+    computed and the file does not state, or None. timing: a `viewer.model.timing.Timing` per slice;
+    None if the file measured all of them. row_ptr: rows + 1 offsets into the arrays. row_track,
+    row_lane, row_depth: the track, lane and depth of each row.
     """
 
     start: Ints
@@ -196,7 +196,7 @@ class Slices:
     name: Codes
     key: Codes
     source_row: Codes
-    order: Codes
+    order: Codes | None
     row_ptr: Ints
     row_track: Codes
     row_lane: Codes

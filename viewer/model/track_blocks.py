@@ -26,8 +26,8 @@ _Out = TypeVar("_Out")
 class TrackBlock:
     """Some tracks that follow each other.
 
-    span: their slices in the trace, and at the same time their ranks in `Slices.order`. slices:
-    these as a trace of their own, with ranks from 0; its columns are views.
+    span: their slices in the trace, and at the same time their ranks in preorder. slices: these as
+    a trace of their own, with ranks from 0; its columns are views.
     """
 
     span: slice
@@ -59,7 +59,7 @@ def _part(slices: Slices, span: slice, rows: slice) -> Slices:
         name=slices.name[span],
         key=slices.key[span],
         source_row=slices.source_row[span],
-        order=slices.order[span] - np.uint32(span.start),
+        order=None if slices.order is None else slices.order[span] - np.uint32(span.start),
         row_ptr=slices.row_ptr[rows.start : rows.stop + 1] - span.start,
         row_track=slices.row_track[rows],
         row_lane=slices.row_lane[rows],

@@ -27,6 +27,7 @@ from viewer.export.perfetto.source import (
 )
 from viewer.export.perfetto.writer import export_perfetto, size_of_perfetto, write_perfetto
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.queries import preorder
 from viewer.model.times import RateOrigin
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace, Unit
 
@@ -70,7 +71,7 @@ def meant(sources, window=None):
         slices = trace.slices
         above = {}
         rows = []
-        for i in sorted(range(len(slices)), key=lambda i: slices.order[i]):
+        for i in preorder(slices).tolist():
             row = slices.row_of(i)
             place = (int(slices.row_track[row]), int(slices.row_lane[row]))
             depth = int(slices.row_depth[row])

@@ -43,7 +43,7 @@ from viewer.formats.executorch.logged_profile import expected_values, logged_pro
 from viewer.formats.executorch.pte.bundled_outputs import is_bundled, read_bundled_cases
 from viewer.formats.table.reader import TIME_LIMIT
 from viewer.model.inferences.inference_views import Inferences, aligned_runs, mean_run
-from viewer.model.queries import NATIVE_DURATION
+from viewer.model.queries import NATIVE_DURATION, preorder
 from viewer.model.trace import KeyKind, Trace
 from viewer.model.untimed import value_text
 from viewer.program.executable.executable import Executable
@@ -109,7 +109,7 @@ def check_trace(trace: Trace) -> None:
     """Check the columns of a trace. Raises Broken."""
     slices, keys = trace.slices, trace.keys
     count, rows = len(slices), len(slices.row_ptr) - 1
-    for name in ("end", "name", "key", "source_row", "order"):
+    for name in ("end", "name", "key", "source_row"):
         must(len(getattr(slices, name)) == count, f"slices.{name} has another length")
     for name in ("row_track", "row_lane", "row_depth"):
         must(len(getattr(slices, name)) == rows, f"slices.{name} has another length")
@@ -126,7 +126,12 @@ def check_trace(trace: Trace) -> None:
         same[inner[(inner > 0) & (inner < count)] - 1] = False
         must((slices.start[1:] >= slices.start[:-1])[same].all(), "a row is not sorted by start")
         must((slices.start[1:] >= slices.end[:-1])[same].all(), "slices of one row overlap")
+    if slices.order is not None:
+        must(len(slices.order) == count, "slices.order has another length")
         must((np.sort(slices.order) == np.arange(count)).all(), "the order is no permutation")
+    # The first slice has depth 0, and another one at most one more than the slice before it.
+    depth = slices.row_depth[slices.rows()].astype(np.int64)[preorder(slices)]
+    must((np.diff(depth, prepend=-1) <= 1).all(), "the order is no preorder")
     places = list(zip(slices.row_track.tolist(), slices.row_lane.tolist(),
                       slices.row_depth.tolist(), strict=True))  # fmt: skip
     must(len(set(places)) == rows, "two rows at one place")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from viewer.analysis.calls.preorder import numbered, preorder
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints, levels
+from viewer.model.queries import ranks
 from viewer.model.trace import Slices, Trace
 from viewer.model.track_blocks import TrackBlock, in_blocks
 
@@ -244,10 +245,11 @@ def _nodes_of_slices(
     of its name. merges: whether a slice is part of the one around it with the same label.
     """
     node = np.full(len(slices), -1, np.int32)
-    order_above = slices.order[:0]
+    ranked = ranks(slices)
+    order_above = ranked[:0]
     around_above = near_above = np.empty(0, np.int64)
     for depth, here in enumerate(_by_depth(slices)):
-        order = slices.order[here]
+        order = ranked[here]
         if depth:
             parent = _parents(order_above, order)
             around, near = around_above[parent], near_above[parent] if merges else near_above

@@ -209,7 +209,8 @@ def spans_of_threads(trace: Trace) -> Ints:
     wide = _covers(start, end, first[track], last[track]) & (end > start)
     # Of each thread, the last to start (the innermost) of its wide slices.
     found = np.flatnonzero(wide)
-    found = found[np.lexsort((slices.order[found], start[found], track[found]))]
+    # Those of a row before those of the rows below it.
+    found = found[np.lexsort((start[found], track[found]))]
     is_last = np.append(track[found][1:] != track[found][:-1], True) if len(found) else wide[:0]
     inner = found[is_last]
     of_track = np.full(len(trace.tracks), -1)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, stable_order
-from viewer.model.queries import foreign
+from viewer.model.queries import by_lane, foreign, nesting
 from viewer.model.trace import Slices
 from viewer.model.track_blocks import BLOCK, TrackBlock, on_two_threads, track_blocks
 
@@ -111,14 +111,13 @@ def _children(
     last: int | None,
 ) -> Ints:
     """Return per slice of a row how much its children in the row below cover in the range."""
-    stop = int(slices.row_ptr[row + 1])
-    after = np.full(len(index), np.iinfo(np.uint32).max, np.uint32)
-    follows = index + 1 < stop
-    after[follows] = slices.order[index[follows] + 1]
+    place = nesting(slices)
     lo, hi = int(slices.row_ptr[below]), int(slices.row_ptr[below + 1])
-    rank = slices.order[lo:hi]
-    first_child = np.searchsorted(rank, slices.order[index])
-    after_last = np.searchsorted(rank, after)
+    inner = place[lo:hi]
+    first_child = np.searchsorted(inner, place[index])
+    after_last = np.full(len(index), hi - lo)
+    follows = index + 1 < int(slices.row_ptr[row + 1])
+    after_last[follows] = np.searchsorted(inner, place[index[follows] + 1])
     # A row may have millions of slices; only those from the first to the last child are read.
     from_, to = int(first_child.min()), int(after_last.max())
     numbers = np.arange(lo + from_, lo + to)
@@ -163,7 +162,7 @@ def _outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     else:
         lane = np.unique(place, return_inverse=True)[1].reshape(-1)[row]
     part = lane * (int(group.max()) + 1) + group
-    order = _in_preorder(slices, index)
+    order = _in_preorder(slices, index, lane)
     order = order[stable_order(part[order])]
     part, start, end = part[order], slices.start[index][order], slices.end[index][order]
     is_first = np.append(True, part[1:] != part[:-1])
@@ -173,8 +172,10 @@ def _outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     return outer
 
 
-def _in_preorder(slices: Slices, index: Ints) -> Ints:
-    """Return the positions of some slices in preorder."""
+def _in_preorder(slices: Slices, index: Ints, lane: Ints) -> Ints:
+    """Return the positions of some slices in preorder; lane: the lane of each, ascending."""
+    if slices.order is None:
+        return by_lane(slices.start[index], lane)
     if len(index) * _FEW < len(slices):
         return stable_order(slices.order[index])
     # A place for each rank takes a third of the time of sorting them.

@@ -46,6 +46,7 @@ from viewer.export.perfetto.packets import (
 )
 from viewer.export.perfetto.passthrough import stated
 from viewer.export.perfetto.source import FlowEdges, PerfettoSource
+from viewer.model.queries import preorder
 from viewer.model.trace import Column, KeyKind, Unit
 
 # Fields of TrackEvent.
@@ -84,8 +85,7 @@ class SlicePackets:
         self._stated = stated(source.trace, source.facts)
         self._ns = Timestamps(source, origin)
         self._row = slices.rows()
-        self._preorder: Codes = np.empty(len(slices), np.uint32)
-        self._preorder[slices.order] = np.arange(len(slices), dtype=np.uint32)
+        self._preorder: Codes = preorder(slices).astype(np.uint32)
         self._brackets = BracketOrder(slices.row_depth[self._row[self._preorder]])
         self.over_edge = 0
         if source.only is not None:

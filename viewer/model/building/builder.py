@@ -412,7 +412,6 @@ def _arrays(trace: Trace) -> list[NDArray[Any]]:
         s.name,
         s.key,
         s.source_row,
-        s.order,
         s.row_ptr,
         s.row_track,
         s.row_lane,
@@ -436,7 +435,7 @@ def _arrays(trace: Trace) -> list[NDArray[Any]]:
         trace.flows.producer,
         trace.flows.consumer,
     ]
-    found += [array for array in (s.derived, s.timing) if array is not None]
+    found += [array for array in (s.order, s.derived, s.timing) if array is not None]
     for column in (*s.columns.values(), u.name, u.size, u.chain, u.instruction, u.offset):
         found.append(column.values)
         if column.valid is not None:

@@ -35,10 +35,13 @@ _TOGETHER = 1 << 16  # slices of small tracks that are laid out at once
 
 @dataclass(frozen=True, slots=True)
 class RowLayout:
-    """The original index of each slice in row order, its rank in preorder, and the rows."""
+    """The original index of each slice in row order, its rank in preorder, and the rows.
+
+    order: None if `is_by_start` is true of all.
+    """
 
     index: Ints
-    order: Codes
+    order: Codes | None
     row_ptr: Ints
     row_track: Codes
     row_lane: Codes
@@ -71,6 +74,7 @@ def laid_out(
     once = {id(values): name for name, values in given.items()}
     made = {name: np.empty(len(track), given[name].dtype) for name in once.values()}
     index = np.empty(len(track) if with_index else 0, np.int64)
+    are_by_start: list[bool] = []
 
     def lay(some: range) -> tuple[NDArray[Any], ...]:
         step()
@@ -84,6 +88,8 @@ def laid_out(
             own_faults = None if nested else faults
             placed = _place(*times, level[members], own_ptr, some, own_faults)
         by_row, rows = _rows_of(placed, own_ptr, some, span.start)
+        in_order = times[0].take(placed.index)
+        are_by_start.append(is_by_start(in_order, placed.lane, placed.depth, own_ptr))
         in_part = placed.index.take(by_row)
         own = in_part + members.start if isinstance(members, slice) else members.take(in_part)
         # Gather here, straight into the final arrays, while other tracks are being laid out:
@@ -105,7 +111,20 @@ def laid_out(
     row_ptr = np.concatenate([[0], *(part[0] for part in rows)]).astype(np.int64)
     of_rows = (joined([part[i] for part in rows], np.uint32) for i in (1, 2, 3))
     final = {name: made[once[id(values)]] for name, values in given.items()}
-    return RowLayout(index, order, row_ptr, *of_rows), final
+    held = None if all(are_by_start) else order
+    return RowLayout(index, held, row_ptr, *of_rows), final
+
+
+def is_by_start(start: Ints, lane: Ints, depth: Ints, ptr: Ints) -> bool:
+    """Return whether each lane of some slices in preorder is sorted by start, then depth.
+
+    It is not if slices without a length are nested where the next slice outside of them starts.
+    ptr: where each track starts.
+    """
+    at = np.flatnonzero(start[1:] <= start[:-1]) + 1
+    is_same = (start[at] == start[at - 1]) & (depth[at] >= depth[at - 1])
+    breaks = at[~is_same & (lane[at] == lane[at - 1])]
+    return not len(breaks) or bool(np.isin(breaks, ptr).all())
 
 
 def _taken(values: Ints, members: Ints | slice) -> Ints:

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, levels
+from viewer.model.building.layout import is_by_start
 from viewer.model.inferences.logged_methods import median_of_methods, process_and_scope
-from viewer.model.queries import NATIVE_DURATION, run_of_slices, tree
+from viewer.model.queries import NATIVE_DURATION, ranks, run_of_slices, tree
 from viewer.model.trace import Column, Flows, KeyKind, Run, Slices, Trace, Track, UntimedEvents
 from viewer.model.warm_up import counted_inferences
 
@@ -321,19 +322,21 @@ def _laid_out(
     """
     slices, lane, depth = own.trace.slices, own.lane[index], own.depth[index]
     lanes, depths = int(lane.max(initial=0)) + 1, int(depth.max(initial=0)) + 1
-    preorder = np.lexsort((slices.order[index], lane, track))
+    preorder = np.lexsort((ranks(slices)[index], lane, track))
     rank = np.empty(len(index), np.uint32)
     rank[preorder] = np.arange(len(index), dtype=np.uint32)
     key = (track * lanes + lane) * depths + depth
     final = np.lexsort((rank, key))
     rows, first = np.unique(key[final], return_index=True)
+    of_track = np.flatnonzero(np.diff(track[preorder])) + 1
+    by_start = is_by_start(start[preorder], lane[preorder], depth[preorder], of_track)
     laid_out = Slices(
         start=start[final],
         end=end[final],
         name=slices.name[index][final],
         key=slices.key[index][final],
         source_row=slices.source_row[index][final],
-        order=rank[final],
+        order=None if by_start else rank[final],
         row_ptr=np.append(first, len(final)).astype(np.int64),
         row_track=_codes(rows // (lanes * depths)),
         row_lane=_codes(rows // depths % lanes),
