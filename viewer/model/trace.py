@@ -365,27 +365,15 @@ class UntimedEvents:
         return int((self.kind == kind).sum())
 
     @staticmethod
-    def empty() -> UntimedEvents:
-        """No events."""
+    def empty(blocks: tuple[str, ...] = ()) -> UntimedEvents:
+        """No events in some blocks."""
         i4, nothing = np.empty(0, np.int32), Column(np.empty(0, np.int64))
         u1, u4 = np.empty(0, np.uint8), np.empty(0, np.uint32)
         return UntimedEvents(
-            kind=u1,
-            block=u4,
-            run=i4,
-            source_row=u4,
-            after=i4,
-            call=i4,
-            name=Column(u4, None, ()),
-            size=nothing,
-            chain=nothing,
-            instruction=nothing,
-            identifier=i4,
-            type=u1,
-            value=nothing.values,
-            output=np.empty(0, np.bool_),
-            offset=nothing,
-        )
+            kind=u1, block=u4, run=i4, source_row=u4, after=i4, call=i4, name=Column(u4, None, ()),
+            size=nothing, chain=nothing, instruction=nothing, identifier=i4, type=u1,
+            value=nothing.values, output=np.empty(0, np.bool_), offset=nothing, blocks=blocks,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -87,7 +87,7 @@ class TraceBuilder:
         self._chunks: list[Chunk] = []
         self._runs: list[Run] = []
         self._problems: dict[str, tuple[int, str]] = {}
-        self._untimed = UntimedEvents.empty()
+        self._untimed: UntimedEvents | None = None
         self._counters: list[Counter] = []
         self._flows: tuple[Ints, Ints] = np.empty(0, np.int64), np.empty(0, np.int64)
 
@@ -270,8 +270,10 @@ class TraceBuilder:
         if source_row is None:
             first = sum(len(chunk.start) for chunk in self._chunks)
             source_row = np.arange(first, first + n, dtype=np.uint32)
-        unknown = np.broadcast_to(np.int32(NO_LEVEL), (n,))
-        level = unknown if levels is None else levels.astype(np.int32)
+        if levels is None:
+            level = np.broadcast_to(np.int32(NO_LEVEL), (n,))
+        else:
+            level = levels.astype(np.int32)
         self._chunks.append(
             Chunk(
                 full(track),
@@ -342,7 +344,7 @@ class TraceBuilder:
             timing=joined_timing(chunks, layout.index),
         )
         self._chunks = []
-        untimed = self._untimed
+        untimed = UntimedEvents.empty() if self._untimed is None else self._untimed
         if len(untimed):
             untimed = replace(
                 untimed,

@@ -38,23 +38,24 @@ def level_fault(start: Ints, end: Ints, level: NDArray[np.int32]) -> int | None:
     """The first position that violates preorder, nesting or the depth limit, or None."""
     if level[0] != 0:
         return 0
-    steps = np.diff(level)
-    bad = (steps > 1) | (np.diff(start) < 0)
+    bad = (level[1:] - level[:-1] > 1) | (start[1:] < start[:-1])
     if bad.any():
         return int(np.flatnonzero(bad)[0]) + 1
-    if int(level.max()) >= MAX_DEPTH or int(level.min()) < 0:
+    deepest = int(level.max())
+    if deepest >= MAX_DEPTH or int(level.min()) < 0:
         return int(np.argmax(level))
-    positions: Ints = np.empty(0, np.int64)
-    for depth in range(int(level.max()) + 1):
-        above, positions = positions, np.flatnonzero(level == depth)
-        overlap = start[positions][1:] < end[positions][:-1]
+    positions = above_end = np.empty(0, np.int64)
+    for depth in range(deepest + 1):
+        above, positions = positions, (level == depth).nonzero()[0]
+        own_end = end[positions]
+        overlap = start[positions[1:]] < own_end[:-1]
         if overlap.any():
             return int(positions[1:][overlap][0])
         if depth:
-            parent = above[np.searchsorted(above, positions) - 1]
-            outside = end[positions] > end[parent]
+            outside = own_end > above_end[above.searchsorted(positions) - 1]
             if outside.any():
                 return int(positions[outside][0])
+        above_end = own_end
     return None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.formats.executorch.etdump.events import ProfileEvents, count_rows, filled
+from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, count_rows, filled
 from viewer.formats.executorch.etdump.nesting import next_in_run
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import (
@@ -106,17 +106,22 @@ def identities(
     return name[label], key[inverse]
 
 
-def _labels(events: ProfileEvents, delegate: Bools) -> tuple[Ints, list[str], NDArray[np.object_]]:
+def _labels(
+    events: ProfileEvents, delegate: Bools
+) -> tuple[Ints | Codes32, list[str], NDArray[np.object_]]:
     """A label per event; per label, its name and its identifier (None if none).
 
     The labels are numbered [nothing | names | texts | integers].
     """
     names, texts = events.names, events.texts
     numbered = events.number != -1
-    integers, number = np.unique(events.number[numbered], return_inverse=True)
-    by_identifier = 1 + len(names) + events.text
-    by_identifier[numbered] = 1 + len(names) + len(texts) + number
-    label: Ints = np.where(delegate, by_identifier, events.name + 1)
-    identifiers = [*texts, *integers.tolist()]
+    label = events.name + 1
+    identifiers: list[str | int] = list(texts)
+    if delegate.any():
+        integers, number = np.unique(events.number[numbered], return_inverse=True)
+        by_identifier = 1 + len(names) + events.text
+        by_identifier[numbered] = 1 + len(names) + len(texts) + number
+        label = np.where(delegate, by_identifier, label)
+        identifiers += integers.tolist()
     label_names = ["event", *(name or "event" for name in names), *map(str, identifiers)]
     return label, label_names, np.array([*[None] * (len(names) + 1), *identifiers], object)

@@ -85,15 +85,15 @@ def failed_runs(
     return np.flatnonzero(began & ~ended & ~is_load)
 
 
-def spans(events: ProfileEvents, first: Ints, executes: Bools) -> tuple[Ints, Ints]:
-    """Start and end of every run; `first`: the first event of each; executes: `ends_of_runs`.
+def spans(events: ProfileEvents, first: Ints, count: Ints, executes: Bools) -> tuple[Ints, Ints]:
+    """Start and end of every run.
 
+    first, count: the first event of each, and how many it has. executes: `ends_of_runs`.
     If a run has a Method::execute, only that counts, because a counter that wrapped inside the run
     stretches other events.
     """
     has_one = np.logical_or.reduceat(executes, first)
-    count = np.diff(first, append=len(events))
-    counted = executes | np.repeat(~has_one, count)
+    counted = executes | (~has_one).repeat(count)
     run_start = np.minimum.reduceat(np.where(counted, events.start, _INT64.max), first)
     return run_start, np.maximum.reduceat(np.where(counted, events.end, _INT64.min), first)
 

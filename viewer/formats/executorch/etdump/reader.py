@@ -132,7 +132,8 @@ def _compose(
         scope_of.append(builder.scope("load"))
     scope = np.array(scope_of)[method]
 
-    count = np.diff(first, append=len(events))
+    bounds = np.append(first, len(events))
+    count = bounds[1:] - bounds[:-1]
     tree = nest(events, kind)
     timing = event_timing(events, kind, tree.parent)  # as logged, before events are moved
     foreign = find_foreign(events, kind, tree.parent)
@@ -152,7 +153,7 @@ def _compose(
     )
     finished = np.ones(len(first), np.bool_)
     finished[failed] = False
-    run_start, finish = spans(events, first, executes)
+    run_start, finish = spans(events, first, count, executes)
     clock = clocks(run_start, finish)
     if clock[-1]:
         again = np.flatnonzero(np.diff(clock) > 0) + 1

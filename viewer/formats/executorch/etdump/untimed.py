@@ -12,7 +12,7 @@ its values; G2 has one value; G3 adds a delegate debug identifier and a name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -175,7 +175,7 @@ def place(
     """
     own = untimed.columns
     if not len(own["row"]):
-        return replace(UntimedEvents.empty(), blocks=tuple(runs.names))
+        return UntimedEvents.empty(tuple(runs.names))
     row = own["row"].astype(np.int64)
     block = np.searchsorted(np.cumsum(runs.length), row, side="right")
     nearest = np.searchsorted(events.row, row)  # index of the next timed event
