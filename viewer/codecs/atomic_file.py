@@ -13,7 +13,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import stat
 import sys
 import time
@@ -153,7 +152,7 @@ def _new_part(folder: str) -> tuple[BinaryIO, str]:
     """Create a temporary file, locked where that is possible; returns it and its path."""
     while True:
         # Not named after the target, whose name may already have the maximum length.
-        path = os.path.join(folder, f"{_PREFIX}{_mark}{secrets.token_hex(8)}{_PART}")
+        path = os.path.join(folder, f"{_PREFIX}{_mark}{os.urandom(8).hex()}{_PART}")
         file = open(path, "xb")  # noqa: SIM115
         try:
             # Another process may take it for a left one, and lock and delete it just now.

@@ -7,7 +7,6 @@ reason instead.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from dataclasses import dataclass
@@ -46,6 +45,8 @@ def hash_facts(
     """
     if stamp is None:
         return {"sha256_missing": GONE}
+    import hashlib  # 6 ms, which commands that write nothing do without
+
     digest = hashlib.sha256()
     try:
         # Do not wait for a writer if a pipe has replaced the file.

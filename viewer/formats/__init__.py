@@ -86,9 +86,10 @@ class Format:
 
 PLAIN_CSV = "Plain CSV"
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
+# The module of ETRecords takes 20 ms to import, and most commands open an ETDump.
 _FORMATS = {
-    "executorch.etrecord.reader": ("ETRecord", (".etrecord", ".bin"), "program"),
     "executorch.etdump.reader": ("ETDump", (".etdp", ".etdump"), "trace"),
+    "executorch.etrecord.reader": ("ETRecord", (".etrecord", ".bin"), "program"),
     "executorch.pte.reader": ("ExecuTorch program", (".pte", ".bpte"), "executable"),
     "perfetto.reader": ("Perfetto trace", (".pftrace", ".pb", ".perfetto-trace", ".gz"), "trace"),
     "opscope_report": ("Opscope report", (".html",), "trace"),

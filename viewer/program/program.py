@@ -15,12 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from viewer.model.trace import Problem
 from viewer.program.dataflow import MethodFlow
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
-from viewer.program.mlir.operations import OperationPlaces
 from viewer.program.torq.dispatch import Dispatch
+
+if TYPE_CHECKING:
+    from viewer.program.mlir.operations import OperationPlaces
 
 NO_HANDLE = -1  # the debug handle of a node without one
 
@@ -374,6 +377,9 @@ class Program:
     @cached_property
     def operation_places(self) -> OperationPlaces:
         """The positions of the operations in its text."""
+        # Its patterns take 7 ms to compile, and few programs are MLIR.
+        from viewer.program.mlir.operations import OperationPlaces
+
         return OperationPlaces(self.text_lines)
 
     def method(self, name: str) -> Method | None:

@@ -5,7 +5,6 @@ Some profiles contain no ExecuTorch identities, but one of their columns may sti
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -157,6 +156,8 @@ def check_column(trace: Trace, column: str | None, name: str) -> None:
 
 def form_of(trace: Trace) -> str:
     """Return the form of a profile, its format and columns, for remembered choices."""
+    import hashlib  # 6 ms, which most commands do without
+
     columns = "\n".join(sorted(column_names(trace)))
     digest = hashlib.sha256(columns.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{trace.format}:{digest[:16]}"
