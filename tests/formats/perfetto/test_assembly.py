@@ -9,6 +9,7 @@ from tests.formats.perfetto.test_reader import BEGIN, END, INSTANT, Writer
 from viewer.formats import open_file
 from viewer.model.building import layout
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.queries import ranks
 
 
 def some_events(seed: int) -> Writer:
@@ -51,5 +52,6 @@ def test_slices_are_laid_out_as_if_their_levels_were_checked(tmp_path, monkeypat
     )
     checked = open_file(str(path)).slices
     assert checks
-    for column in ("start", "end", "name", "source_row", "order", "row_ptr", "row_depth"):
+    for column in ("start", "end", "name", "source_row", "row_ptr", "row_depth"):
         assert getattr(spared, column).tolist() == getattr(checked, column).tolist()
+    assert ranks(spared).tolist() == ranks(checked).tolist()
