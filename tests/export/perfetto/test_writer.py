@@ -571,6 +571,32 @@ def test_the_peer_passes_on_what_the_engine_says_about_a_query(peers):
     assert peers["difficult"].rows("select 1 as a, 2.5 as a, null, 'x'") == [(1, 2.5, None, "x")]
 
 
+def test_an_engine_is_asked_about_one_trace_after_another(difficult, annotated, tmp_path):
+    export_perfetto(difficult, tmp_path / "difficult")
+    export_perfetto(annotated, tmp_path / "annotated")
+
+    def asked(name: str) -> tuple[int, int]:
+        with TraceProcessor(tmp_path / name) as peer:
+            ((count,),) = peer.rows("select count(*) from slice")
+            peer.rows("create perfetto table seen as select * from slice")  # once in a trace
+            return peer.pid, count
+
+    first, second, third = (asked(name) for name in ("difficult", "annotated", "difficult"))
+    assert first == third
+    assert first[0] == second[0]
+    assert first[1] > second[1] > 0
+
+
+def test_an_engine_that_was_asked_something_wrong_is_not_asked_again(annotated, tmp_path):
+    export_perfetto(annotated, tmp_path / "annotated")
+    with TraceProcessor(tmp_path / "annotated") as peer:
+        first = peer.pid
+        with pytest.raises(PerfettoException, match="nothing_such"):
+            peer.rows("select * from nothing_such")
+    with TraceProcessor(tmp_path / "annotated") as peer:
+        assert peer.pid != first
+
+
 def test_node_of_the_wheel_is_found_without_one_on_the_path(monkeypatch, tmp_path):
     from tests.peers import trace_processor
 

