@@ -209,17 +209,20 @@ def test_test_with_arguments_runs_only_pytest_in_the_project(tmp_path):
     assert done.stdout == f"{project.root} -m pytest -k lod or ticks\n"
 
 
-def test_test_goes_on_after_a_failure_and_returns_the_first(tmp_path):
+@pytest.mark.parametrize(
+    ("failures", "code"), [("mypy) exit 4 ;; pytest) exit 5", 5), ("mypy) exit 4", 4)]
+)
+def test_test_goes_on_after_a_failure_and_returns_the_first(failures, code, tmp_path):
     project = Project(tmp_path, "test")
-    tool = '#!/bin/sh\necho "$2 ${3-}"\ncase $2 in mypy) exit 4 ;; pytest) exit 5 ;; esac\n'
+    tool = f'#!/bin/sh\necho "$2 ${{3-}}"\ncase $2 in {failures} ;; esac\n'
     executable(project.root / ".venv/bin/python", tool)
     executable(project.root / ".venv/bin/lint-imports", "#!/bin/sh\necho lint-imports\n")
     done = project.run(project.root / "packaging/test")
     assert done.stdout.split() == [
-        "ruff", "check", "ruff", "format", "lint-imports", "mypy", "pytest", "-n",
+        "ruff", "check", "ruff", "format", "lint-imports", "pytest", "-n", "mypy",
         "tests.reliability", "--short",
     ]  # fmt: skip
-    assert done.returncode == 4
+    assert done.returncode == code
 
 
 def test_test_quick_leaves_out_types_and_what_takes_long(tmp_path):
