@@ -3,7 +3,7 @@
 import gc
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,11 +49,22 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_runtest_teardown() -> None:
-    """Collect between tests what the program collects by its timer."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """Collect between tests what the program collects by its timer, and delete what is due.
+
+    Widgets that wait for an event loop to delete them take part in every change of the look.
+    """
+    from PySide6.QtCore import QCoreApplication, QEvent
+
     from viewer.gui.qt.garbage_collector import collect_due
 
-    collect_due()
+    try:
+        yield
+    finally:
+        if QCoreApplication.instance() is not None:
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        collect_due()
 
 
 @pytest.fixture

@@ -66,6 +66,8 @@ def environment(folder: Path) -> dict[str, str]:
         "XDG_RUNTIME_DIR": str(folder / "run"),
         "TMPDIR": str(folder / "tmp"),
     }
+    if "PYTHONPYCACHEPREFIX" in os.environ:  # read, or each start compiles the program again
+        made["PYTHONPYCACHEPREFIX"] = os.environ["PYTHONPYCACHEPREFIX"]
     for name in ("HOME", "XDG_RUNTIME_DIR", "TMPDIR"):
         Path(made[name]).mkdir(mode=0o700, parents=True, exist_ok=True)
     return made
