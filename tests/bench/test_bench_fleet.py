@@ -17,6 +17,7 @@ from collections import Counter
 
 import pytest
 
+from tests.builders.bench_sizes import size
 from tests.builders.dask_cluster import Cluster, worker_ids
 from tests.builders.fleet_dumps import PATTERN, write_fleet
 from tests.builders.lakes import (
@@ -31,7 +32,7 @@ from viewer.fleet.engines.engine import EngineLost
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED
 
-SIZE = int(os.environ.get("OPSCOPE_BENCH_FLEET", "400"))
+SIZE = size(400, 24, "OPSCOPE_BENCH_FLEET")
 _TABLES = "operators,inference_operators"
 _EVERY_S = 10
 
@@ -59,17 +60,17 @@ def _build(source, lake, jobs):
 def test_profiles_per_second(tmp_path):
     sizes = [SIZE // 20, SIZE] if SIZE >= 2000 else [SIZE]
     print("\n profiles  jobs  seconds   per s  CPU ms  then kept/s")
-    for size in sizes:
-        source = tmp_path / f"in{size}"
-        write_fleet(source, size)
+    for count in sizes:
+        source = tmp_path / f"in{count}"
+        write_fleet(source, count)
         for jobs in (1, 2):
-            lake = tmp_path / f"lake{size}-{jobs}"
+            lake = tmp_path / f"lake{count}-{jobs}"
             seconds, cpu = _build(source, lake, jobs)
             again, _ = _build(source, lake, jobs)
-            check_whole(lake, size)
+            check_whole(lake, count)
             print(
-                f"{size:>9} {jobs:>5} {seconds:>8.1f} {size / seconds:>7.0f} "
-                f"{1000 * cpu / size:>7.2f} {size / again:>12.0f}"
+                f"{count:>9} {jobs:>5} {seconds:>8.1f} {count / seconds:>7.0f} "
+                f"{1000 * cpu / count:>7.2f} {count / again:>12.0f}"
             )
 
 

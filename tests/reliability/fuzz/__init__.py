@@ -7,7 +7,7 @@ from tests.reliability.campaign import Job, Options
 # Inputs of one job of a long run: so that two processors end at nearly the same time.
 _PER_JOB = 50_000
 # Seconds of processor time for each kind of a short run: 15 kinds on 2 processors.
-_SHORT = 6.0
+_SHORT = 2.5
 
 
 def jobs(options: Options) -> list[Job]:

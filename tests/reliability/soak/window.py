@@ -1,4 +1,4 @@
-"""Uses the real window at random for a minute or an hour; then nothing may be left behind.
+"""Uses the real window at random for half a minute or an hour; then nothing may be left behind.
 
 Reported exceptions, warnings of Qt, connections to other machines, files written outside the
 temporary folder, and actions that block the window are findings. At checkpoints, all files and
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from viewer.gui.app.windows import Windows
     from viewer.gui.window.main_window import MainWindow
 
-SHORT_SECONDS, LONG_SECONDS = 60.0, 3600.0
+SHORT_SECONDS, LONG_SECONDS = 30.0, 3600.0
 # After this share of the time, everything that is created once exists.
 _WARM = 1 / 12
 _CHECKPOINTS = 12
