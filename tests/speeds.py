@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -31,11 +32,22 @@ SLOW_PLACES = tuple(
 
 def mark(item: pytest.Function) -> None:
     """Mark a test by what it and its fixtures call."""
-    names = {name for each in _functions(item) for name in _names_in(each, set())}
+    names = {name for each in _functions(item) for name in _names_of_all(each)}
     if "qapp" in item.fixturenames:
         item.add_marker("window")
-    if names & SLOW_CALLS or any(item.path.is_relative_to(place) for place in SLOW_PLACES):
+    if names & SLOW_CALLS or _is_slow_place(item.path):
         item.add_marker("slow")
+
+
+# Most tests have a file and fixtures that others have too.
+@cache
+def _is_slow_place(path: Path) -> bool:
+    return any(path.is_relative_to(place) for place in SLOW_PLACES)
+
+
+@cache
+def _names_of_all(function: Callable[..., object]) -> frozenset[str]:
+    return frozenset(_names_in(function, set()))
 
 
 def _functions(item: pytest.Function) -> Iterator[Callable[..., object]]:

@@ -133,8 +133,8 @@ def lines(kind) -> Iterator[str]:
 
 
 def beside(path: Path, size: int) -> str:
-    """What trace_processor takes: its process has the time and the memory to itself."""
-    with TraceProcessor(path, alone=True) as peer:
+    """What trace_processor takes: its process has the time and the memory to itself if measured."""
+    with TraceProcessor(path, alone=bench_sizes.is_measured()) as peer:
         pid = peer.pid
         spent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
         seconds = sum(map(int, spent)) / os.sysconf("SC_CLK_TCK")

@@ -257,16 +257,17 @@ def test_too_many_steps_are_slices_alone(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_million_steps_cost_no_more_than_a_million_slices(tmp_path):
+def test_very_many_steps_cost_no_more_than_as_many_slices(tmp_path):
+    count = 250_000
     one = '{"ph":"X","cat":"%s","name":"%s","pid":1,"tid":2,"ts":%d,"dur":5}'
     seconds = []
     for category, name in (("cpu_op", "op"), ("user_annotation", "ProfilerStep")):
-        text = ",".join(one % (category, f"{name}#{n}", 10 * n) for n in range(1_000_000))
+        text = ",".join(one % (category, f"{name}#{n}", 10 * n) for n in range(count))
         before = time.process_time()
         trace = read(tmp_path, text=f"[{text}]")
         seconds.append(time.process_time() - before)
-        assert (len(trace.slices), trace.runs) == (1_000_000, ())
-    assert seconds[1] < 2 * seconds[0] + 1
+        assert (len(trace.slices), trace.runs) == (count, ())
+    assert seconds[1] < 2 * seconds[0] + 0.25
 
 
 def test_the_mean_is_of_the_steps_that_log_the_same_and_not_added_to_others(tmp_path):
