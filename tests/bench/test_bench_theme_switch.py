@@ -8,11 +8,12 @@ import statistics
 import time
 
 import pytest
+import shiboken6
 from PySide6.QtWidgets import QApplication
 
 from tests.builders import many_slices
 from tests.builders.bench_sizes import rounds, size
-from tests.gui.events import SAMPLE
+from tests.gui.events import SAMPLE, put_away
 from viewer.gui.app.application import window_to_draw
 
 SIZE = 1920, 1080
@@ -27,7 +28,10 @@ def window(qapp, request, tmp_path):
         many_slices.write_csv(path, ROWS)
         paths = [str(path)]
     with window_to_draw(paths, None, size=SIZE, theme="dark", failures=[]) as made:
+        theme = made.theme
         yield made
+    put_away(made)
+    shiboken6.delete(theme)  # each drawing makes one
 
 
 def test_switch_and_full_repaint(benchmark, window, request, capsys):
