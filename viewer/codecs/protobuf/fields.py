@@ -12,6 +12,18 @@ from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, Words
 
 
 @dataclass(frozen=True, slots=True)
+class Alike:
+    """Messages of one layout, and the messages of numbers that each has in a field.
+
+    owner: the index of each. inside: the messages in the field, in order: the numbers in them, by
+    tag; none has a field twice.
+    """
+
+    owner: Ints
+    inside: tuple[dict[int, Words], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """All occurrences of one field: message, value and position of each.
 
@@ -19,7 +31,8 @@ class Field:
     length-delimited field. at: position of its first byte; for a number, any position in the
     message that is not before those of earlier fields. is_single: no message has the field twice,
     and the occurrences are in message order. inside: the fields of the messages in it, if they were
-    read already; these are owned by its occurrences.
+    read already; these are owned by its occurrences. alike: further occurrences, read layout by
+    layout, if `Wanted.alike` asks for that.
     """
 
     owner: Ints
@@ -27,6 +40,7 @@ class Field:
     at: Ints
     is_single: bool = False
     inside: Fields | None = None
+    alike: tuple[Alike, ...] = ()
 
     @staticmethod
     def none() -> Field:

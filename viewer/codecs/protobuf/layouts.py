@@ -40,11 +40,13 @@ _SHARE = 16  # if a new layout covers less than 1/16 of the remaining rows, stop
 class Wanted:
     """What to read of messages: the tags of fields, and of the messages in some of them.
 
-    The tags of `inside` are wanted too.
+    The tags of `inside` are wanted too. alike: those of them whose messages, where they are of
+    numbers only, are read layout by layout (`fields.Alike`).
     """
 
     tags: Container[int]
     inside: Mapping[int, Wanted] = field(default_factory=dict)
+    alike: Container[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,13 @@ class LayoutField:
     begin: int
     size: int
     inside: tuple[LayoutField, ...] | None = None
+
+    def has_numbers(self) -> bool:
+        """Whether it has a message of numbers, none of them twice."""
+        if self.inside is None:
+            return False
+        tags = {field.tag for field in self.inside}
+        return len(tags) == len(self.inside) and all(tag & 7 != LENGTH_DELIMITED for tag in tags)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
-from viewer.codecs.protobuf.fields import Columns, Field, Fields, joined
+from viewer.codecs.protobuf.fields import Alike, Columns, Field, Fields, joined
 from viewer.codecs.protobuf.layouts import (
     LayoutField,
     MessageGroup,
@@ -179,12 +179,19 @@ class PaddedBytes:
         parts: messages of one layout, their fields there, and their rows.
         """
         repeated = {tag for tag, field in rest.by_tag.items() if not field.is_single}
-        for _, fields, _ in parts:
+        alike: dict[int, list[Alike]] = {}
+        others = []
+        for some, fields, rows in parts:
+            for tag in _alike_tags(fields, wanted):
+                inside = [self._numbers(one, some) for one in fields if one.tag == tag]
+                alike.setdefault(tag, []).append(Alike(rows, tuple(inside)))
+                fields = tuple(field for field in fields if field.tag != tag)
             tags = [field.tag for field in fields]
             repeated.update(tag for tag in tags if tags.count(tag) > 1)
+            others.append((some, fields, rows))
         columns = Columns(begin, repeated)
         inner: dict[int, list[tuple[MessageGroup, tuple[LayoutField, ...] | None, Ints]]] = {}
-        for some, fields, rows in parts:
+        for some, fields, rows in others:
             for field in fields:
                 if field.tag in wanted.tags:
                     value, at = self._values_of(field, some)
@@ -200,7 +207,18 @@ class PaddedBytes:
         for tag, of in inner.items():
             count = 0 if tag in repeated else len(begin)
             found[tag] = self._looked_into(found[tag], count, of, wanted.inside[tag])
+        for tag, groups in alike.items():
+            found[tag] = replace(found.get(tag, Field.none()), alike=tuple(groups))
         return Fields(found, rest.damaged)
+
+    def _numbers(self, field: LayoutField, some: MessageGroup) -> dict[int, Words]:
+        """The numbers of the message in a field, by tag."""
+        found = {}
+        for own in field.inside or ():
+            value, _ = self._values_of(own, some)
+            assert not isinstance(value, int)
+            found[own.tag] = value
+        return found
 
     def _values_of(self, field: LayoutField, some: MessageGroup) -> tuple[Words | int, Ints]:
         """The values of a field in messages of one layout, and their positions."""
@@ -412,6 +430,12 @@ class PaddedBytes:
                 values.append(value)
                 here += width
         return np.array(owners, np.int64), np.array(values, np.uint64)
+
+
+def _alike_tags(fields: tuple[LayoutField, ...], wanted: Wanted) -> set[int]:
+    """The tags of which all messages in a layout can be read as `Alike`."""
+    found = {field.tag for field in fields if field.tag in wanted.alike}
+    return found - {field.tag for field in fields if not field.has_numbers()}
 
 
 def _place(numbers: Ints, number: int) -> int:

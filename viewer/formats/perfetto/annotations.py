@@ -1,12 +1,15 @@
-"""Reads debug annotations into one column per argument name, stored sparsely until requested.
+"""Reads the debug annotations of events, which become one column per argument name.
 
-Values of one name may have several types. Integers become int64 if all fit, integers and fractions
-together become float64, and if one value is text, all become text.
+Most events have one of few layouts, with arguments that are numbers. These are read layout by
+layout (`fields.Alike`): the name of an argument is then the same in all events.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,16 +20,21 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.protobuf.fields import Field
 from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
 from viewer.codecs.protobuf.reader import PaddedBytes
-from viewer.codecs.protobuf.wire import FIXED64, LENGTH_DELIMITED, VARINT
-from viewer.formats.perfetto.begin_end import Places
+from viewer.codecs.protobuf.wire import FIXED64, LENGTH_DELIMITED, VARINT, Words
+from viewer.formats.perfetto.argument_columns import (
+    BOOL,
+    DOUBLE,
+    DTYPES,
+    INT,
+    TEXT,
+    UINT,
+    ArgumentColumns,
+    Part,
+    json_text,
+)
 from viewer.formats.perfetto.sequences import Problem, SequenceState, TextTable, as_text, parsed
-from viewer.model.trace import Column
 
-BOOL, UINT, INT, DOUBLE, TEXT = range(5)
-MOST_COLUMNS = 4096
-_AT_ONCE = 1 << 15  # slices per step, so that their texts stay in the processor's cache
-_LEAST = -(2**31)
-_DTYPES = {BOOL: np.bool_, UINT: np.uint64, INT: np.int64, DOUBLE: np.float64, TEXT: np.uint32}
+_NO_NAME = "arguments without a name: left out"
 _NAME_IID, _NAME, _TEXT, _JSON, _TEXT_IID = 1, 10, 6, 9, 17
 _NUMBERS = ((2, VARINT, BOOL), (3, VARINT, UINT), (4, VARINT, INT), (7, VARINT, UINT),
             (5, FIXED64, DOUBLE))  # fmt: skip
@@ -41,125 +49,196 @@ _TAGS = frozenset(
 )
 ARGUMENT = Wanted(_TAGS)
 # A TrackEvent: all of its fields, and its arguments.
-EVENT = Wanted(range(8, 1 << 16), {4 << 3 | LENGTH_DELIMITED: ARGUMENT})
+_ARGUMENTS = 4 << 3 | LENGTH_DELIMITED
+EVENT = Wanted(range(8, 1 << 16), {_ARGUMENTS: ARGUMENT}, (_ARGUMENTS,))
 
 
-class Annotations:
+@dataclass(frozen=True, slots=True)
+class _Some:
+    """Arguments: their events, which of these end slices, and the state of all or of each."""
+
+    event: Codes
+    late: Bools | None
+    state: int | Ints
+
+
+class Annotations(ArgumentColumns):
     """Collects the annotations of events; events are identified by number."""
 
     def __init__(self, texts: TextTable, problem: Problem) -> None:
-        self._texts = texts
-        self._problem = problem
-        self._parts: dict[tuple[str, int], list[tuple[Codes, NDArray[Any]]]] = {}
+        super().__init__(texts, problem)
+        self._found: list[tuple[int, int, int, Part]] = []  # rank, name and kind of each
         self._trees: dict[tuple[int, bytes], list[tuple[str, int, Any]]] = {}
-        self._names: list[str] = []
         self._layouts = MessageLayouts(ARGUMENT)
+        self._states: list[SequenceState] = []
 
     def add(
         self,
         block: PaddedBytes,
         spans: Field,
         event: Ints,
+        late: Bools,
         state: Ints,
         states: list[SequenceState],
     ) -> None:
-        """Add annotations; event, state: the number of each one's event and its state."""
-        if not len(spans):
+        """Add the annotations of a block's events.
+
+        spans: as many of these as of `event`, the number of each, -1 if its arguments are left out;
+        late: which ones end slices; state: the state of each.
+        """
+        self._states = states
+        every: int | None = int(state[0]) if (state == state[0]).all() else None
+        any_late = bool(late.any())
+
+        def some_of(owner: Ints) -> tuple[_Some, Bools | None]:
+            own, shown = event[owner], None
+            if int(own.min()) < 0:
+                shown = own >= 0
+                owner, own = owner[shown], own[shown]
+            are_late = late[owner] if any_late else None
+            if are_late is not None and not are_late.any():
+                are_late = None
+            of = state[owner] if every is None else every
+            return _Some(own.astype(np.uint32), are_late, of), shown
+
+        for alike in spans.alike:
+            some, shown = some_of(alike.owner)
+            if len(some.event):
+                for numbers in alike.inside:
+                    if shown is not None:
+                        numbers = {tag: value[shown] for tag, value in numbers.items()}
+                    self._add_alike(numbers, some)
+        if len(spans):
+            some, shown = some_of(spans.owner)
+            if len(some.event):
+                self._add_others(block, spans if shown is None else spans.taken(shown), some)
+        self._flush()
+
+    def _flush(self) -> None:
+        """Store what was noted, in the order of the kinds, then of the names."""
+        names = self._texts.all() if self._found else []
+        for _, name, kind, part in sorted(self._found, key=itemgetter(0, 1)):
+            self.keep_part(names[name], kind, part)
+        self._found.clear()
+
+    def _add_alike(self, numbers: dict[int, Words], some: _Some) -> None:
+        """Add an argument of events of one layout, given the numbers in it by tag."""
+        name: int | Ints = -1
+        iids = numbers.get(_NAME_IID << 3)
+        if iids is None:
+            self._problem(_NO_NAME, len(some.event), "")
             return
+        if isinstance(some.state, int) and (iids == iids[0]).all():
+            tables = self._states[some.state].tables
+            name = tables["debug_annotation_names"].get(int(iids[0]))
+            self._problem(_NO_NAME, len(iids) if name < 0 else 0, "")
+        else:
+            name = self._interned("debug_annotation_names", iids, some.state)
+            self._problem(_NO_NAME, int((name < 0).sum()), "")
+        for rank, (number, wire, kind) in enumerate(_NUMBERS):
+            value = numbers.get(number << 3 | wire)
+            if value is not None:
+                self._put(rank, name, some, kind, _of_kind(kind, value))
+        value = numbers.get(_TEXT_IID << 3)
+        if value is not None:
+            codes = self._interned("debug_annotation_string_values", value, some.state)
+            self._put(len(_NUMBERS), name, some, TEXT, codes)
+
+    def _add_others(self, block: PaddedBytes, spans: Field, some: _Some) -> None:
+        """Add arguments, given where they are, that are not read yet or of different layouts."""
         fields = spans.inside or block.fields_alike(spans.at, spans.end, self._layouts)
         self._problem("damaged arguments", len(fields.damaged), "")
         name = np.full(len(spans), -1)
-        for found in (fields.get(_NAME_IID, VARINT),):
-            name[found.owner] = self._interned("debug_annotation_names", found, state, states)
+        found = fields.get(_NAME_IID, VARINT)
+        state = some.state if isinstance(some.state, int) else some.state[found.owner]
+        name[found.owner] = self._interned("debug_annotation_names", found.value, state)
         inline = fields.get(_NAME, LENGTH_DELIMITED)
         name[inline.owner] = codes_of(block, inline, self._texts)
-        self._problem("arguments without a name: left out", int((name < 0).sum()), "")
-        for number, wire, kind in _NUMBERS:
-            found = fields.get(number, wire).sorted()  # of equal names in an event, the last counts
-            if len(found):
-                values = found.value
-                if kind == BOOL:
-                    values = values != 0
-                elif kind != UINT:
-                    values = values.view(_DTYPES[kind])
-                self._put(name[found.owner], event[found.owner], kind, values)
+        self._problem(_NO_NAME, int((name < 0).sum()), "")
+
+        def put(rank: int, found: Field, kind: int, values: NDArray[Any]) -> None:
+            self._put(rank, name[found.owner], _taken(some, found.owner), kind, values)
+
+        # Of equal names in an event, the last counts.
+        for rank, (number, wire, kind) in enumerate(_NUMBERS):
+            found = fields.get(number, wire).sorted()
+            put(rank, found, kind, _of_kind(kind, found.value))
         found = fields.get(_TEXT_IID, VARINT).sorted()
-        if len(found):
-            codes = self._interned("debug_annotation_string_values", found, state, states)
-            known = codes >= 0
-            self._put(name[found.owner[known]], event[found.owner[known]], TEXT, codes[known])
-        for number in (_TEXT, _JSON):
+        state = some.state if isinstance(some.state, int) else some.state[found.owner]
+        codes = self._interned("debug_annotation_string_values", found.value, state)
+        put(len(_NUMBERS), found, TEXT, codes)
+        for rank, number in enumerate((_TEXT, _JSON), len(_NUMBERS) + 1):
             found = fields.get(number, LENGTH_DELIMITED).sorted()
-            if len(found):
-                codes = codes_of(block, found, self._texts)
-                self._put(name[found.owner], event[found.owner], TEXT, codes)
+            put(rank, found, TEXT, codes_of(block, found, self._texts))
+        # Dictionaries and arrays come after all others.
+        self._flush()
         nested = [fields.get(n, LENGTH_DELIMITED).owner for n in _NESTED]
         owners = np.unique(np.concatenate(nested))
         if len(owners):
-            self._nested(block, spans, owners, name, event, state, states)
+            self._nested(block, spans, owners, name, some)
 
-    def _interned(self, table: str, found: Field, state: Ints, states: list[SequenceState]) -> Ints:
-        return interned(table, found.value, state[found.owner], states)
+    def _interned(self, table: str, iids: Words, state: int | Ints) -> Ints:
+        if isinstance(state, int):
+            return self._states[state].tables[table].lookup(iids)
+        return interned(table, iids, state, self._states)
 
-    def _put(self, name: Ints, event: Ints, kind: int, values: NDArray[Any]) -> None:
-        """Store values of one kind, by name."""
-        if len(self._names) < len(self._texts.codes):
-            self._names = self._texts.all()
-        short = name.astype(np.int16) if len(self._names) < 1 << 15 else name
-        order = None
-        if len(name) and (short != short[0]).any():
-            order = np.argsort(short, kind="stable")
-            short = short[order]
-        if not len(name):
+    def _put(
+        self, rank: int, name: int | Ints, some: _Some, kind: int, values: NDArray[Any]
+    ) -> None:
+        """Note values of one kind, by name; texts and names below 0 are none."""
+        known = None
+        if kind == TEXT and len(values) and int(values.min()) < 0:
+            known = values >= 0
+        if not isinstance(name, int):
+            if len(name) and int(name.min()) < 0:
+                known = name >= 0 if known is None else known & (name >= 0)
+            if known is not None:
+                name = name[known]
+        if known is not None:
+            values, some = values[known], _taken(some, known)
+        if not len(values):
             return
+        if isinstance(name, int):
+            if name >= 0:
+                self._note(rank, name, kind, some, values)
+            return
+        short = name.astype(np.int16) if int(name.max()) < 1 << 15 else name
+        if (short == short[0]).all():
+            self._note(rank, int(name[0]), kind, some, values)
+            return
+        order = np.argsort(short, kind="stable")
+        short = short[order]
         bounds = np.flatnonzero(np.append(True, short[1:] != short[:-1])).tolist()
         for a, b in zip(bounds, [*bounds[1:], len(name)], strict=True):
-            if short[a] < 0:
-                continue
-            rows: Any = slice(a, b) if order is None else order[a:b]
-            self.keep(self._names[int(short[a])], kind, event[rows], values[rows])
+            rows = order[a:b]
+            self._note(rank, int(short[a]), kind, _taken(some, rows), values[rows])
 
-    def keep(self, name: str, kind: int, event: Ints, values: NDArray[Any]) -> None:
-        """Store values of one argument and kind, up to `MOST_COLUMNS` distinct ones."""
-        key = (name, kind)
-        if key not in self._parts and len(self._parts) >= MOST_COLUMNS:
-            self._problem(
-                f"arguments beyond {MOST_COLUMNS} distinct names: left out", len(event), ""
-            )
-            return
-        dtype: Any = _DTYPES[kind]
-        if kind == INT and len(values) and values.min() > _LEAST and values.max() < -_LEAST:
-            dtype = np.int32  # half the memory, same values
-        self._parts.setdefault(key, []).append((event.astype(np.uint32), values.astype(dtype)))
+    def _note(self, rank: int, name: int, kind: int, some: _Some, values: NDArray[Any]) -> None:
+        self._found += [(rank, name, kind, part) for part in _parts(some, values)]
 
     def _nested(
-        self,
-        block: PaddedBytes,
-        spans: Field,
-        owners: Ints,
-        name: Ints,
-        event: Ints,
-        state: Ints,
-        states: list[SequenceState],
+        self, block: PaddedBytes, spans: Field, owners: Ints, name: int | Ints, some: _Some
     ) -> None:
         """Add dictionaries and arrays; equal bytes, which most slices repeat, are decoded once."""
         found: dict[tuple[str, int], tuple[list[int], list[Any]]] = {}
         data = block.data.data
         for i in owners.tolist():
-            own = states[int(state[i])]
+            state = self._states[some.state if isinstance(some.state, int) else int(some.state[i])]
             raw = bytes(data[int(spans.at[i]) : int(spans.at[i]) + int(spans.value[i])])
-            key = (id(own.tables), raw)
+            key = (id(state.tables), raw)
             leaves = self._trees.get(key)
             if leaves is None:
-                leaves = self._leaves(raw, own, int(name[i]))
+                leaves = self._leaves(raw, state, name if isinstance(name, int) else int(name[i]))
                 if len(self._trees) < 100_000:
                     self._trees[key] = leaves
             for path, kind, value in leaves:
-                events, values = found.setdefault((path, kind), ([], []))
-                events.append(int(event[i]))
+                rows, values = found.setdefault((path, kind), ([], []))
+                rows.append(i)
                 values.append(value)
-        for (path, kind), (events, values) in found.items():
-            self.keep(path, kind, np.array(events), np.array(values, _DTYPES[kind]))
+        for (path, kind), (rows, values) in found.items():
+            own = _taken(some, np.array(rows))
+            for part in _parts(own, np.array(values, DTYPES[kind])):
+                self.keep_part(path, kind, part)
 
     def _leaves(self, raw: bytes, state: SequenceState, name: int) -> list[tuple[str, int, Any]]:
         tree = parsed(pb.DebugAnnotation, raw, self._problem)
@@ -184,9 +263,9 @@ class Annotations:
             value = _old_nested(tree.nested_value, 0)
             if isinstance(value, dict):
                 for key, one in value.items():
-                    out.append((f"{path}.{key}", TEXT, self._texts.code(_text(one))))
+                    out.append((f"{path}.{key}", TEXT, self._texts.code(json_text(one))))
             else:
-                out.append((path, TEXT, self._texts.code(_text(value))))
+                out.append((path, TEXT, self._texts.code(json_text(value))))
             return
         if tree.dict_entries and not tree.array_values:
             for entry in tree.dict_entries:
@@ -235,170 +314,32 @@ class Annotations:
         code = state.tables[table].get(iid)
         return self._texts.all()[code] if code >= 0 else f"#{iid}"
 
-    # -- columns -----------------------------------------------------------------------------------
 
-    def take(
-        self, name: str, kind: int, slice_of: Places, count: int
-    ) -> tuple[NDArray[Any], Bools] | None:
-        """Remove and return the values of one kind of an argument, and which slices have it.
-
-        None if no slice has it, or if an event with it is not a slice. slice_of: the slice of every
-        event.
-        """
-        parts = self._parts.get((name, kind), [])
-        if not parts or not count:
-            return None
-        values: NDArray[Any] = np.zeros(count, _DTYPES[kind])
-        has_value = np.zeros(count, np.bool_)
-        for event, part in parts:
-            rows = slice_of[event]
-            values[rows] = part
-            has_value[rows] = True
-            if int(rows.min()) < 0:
-                return None
-        del self._parts[name, kind]
-        return values, has_value
-
-    def mixed(self, name: str, slice_of: Places, count: int) -> tuple[list[Any], Ints]:
-        """Remove an argument of both numbers and texts, without converting the numbers to text.
-
-        Returns the distinct values, and the index of each slice's value, -1 if none.
-        """
-        values: list[Any] = []
-        which = np.full(count, -1)
-        texts = self._texts.all()
-        for kind in (INT, UINT, TEXT):
-            for event, part in self._parts.pop((name, kind), []):
-                distinct, place = np.unique(part, return_inverse=True)
-                rows = slice_of[event]
-                own = rows >= 0
-                which[rows[own]] = len(values) + place.reshape(-1)[own]
-                values += (texts[i] if kind == TEXT else i for i in distinct.tolist())
-        return values, which
-
-    def at(self, name: str, events: Ints) -> list[Any]:
-        """The values of an argument at some events, None where it has none."""
-        found: dict[int, Any] = {}
-        texts = self._texts.all()
-        for kind in _DTYPES:
-            for event, part in self._parts.get((name, kind), []):
-                rows = np.flatnonzero(np.isin(event, events))
-                values = part[rows].tolist()
-                if kind == TEXT:
-                    values = [texts[i] for i in values]
-                found.update(zip(event[rows].tolist(), values, strict=True))
-        return [found.get(event) for event in events.tolist()]
-
-    def flags(self, name: str, slice_of: Places, count: int) -> Bools | None:
-        """Remove a boolean argument: True for some slices, False for all others; None if unused."""
-        parts = self._parts.pop((name, BOOL), None)
-        if parts is None:
-            return None
-        found = np.zeros(count, np.bool_)
-        for event, values in parts:
-            rows = slice_of[event]
-            found[rows[rows >= 0]] = values[rows >= 0]
-        return found
-
-    def columns(self, slice_of: Places, count: int) -> dict[str, Column]:
-        """All arguments as columns of `count` slices; releases the parts one by one."""
-        texts = self._texts.all()
-        names = self._most_used(count)
-        found = {}
-        for name in names:
-            kinds = {k: self._parts.pop((name, k)) for k in _DTYPES if (name, k) in self._parts}
-            column = _column(kinds, slice_of, count, texts)
-            if column is not None:
-                found[name or "(unnamed)"] = column
-        return found
-
-    def _most_used(self, count: int) -> list[str]:
-        """The argument names that become columns, in order of appearance.
-
-        These are the 32 most frequent ones, and more if the whole table does not become nearly
-        empty.
-        """
-        uses: dict[str, int] = {}
-        for (name, _), parts in self._parts.items():
-            uses[name] = uses.get(name, 0) + sum(len(event) for event, _ in parts)
-        room = 32 + 8 * sum(uses.values()) // max(count, 1)
-        if len(uses) <= room:
-            return list(uses)
-        included = set(sorted(uses, key=lambda name: -uses[name])[:room])
-        rare = {name: n for name, n in uses.items() if name not in included}
-        self._problem(
-            "values of rare arguments: left out",
-            sum(rare.values()),
-            next(iter(rare)),
-        )
-        for key in [key for key in self._parts if key[0] in rare]:
-            del self._parts[key]
-        return [name for name in uses if name in included]
+def _of_kind(kind: int, values: Words) -> NDArray[Any]:
+    """Numbers of the file as values of their kind."""
+    if kind == BOOL:
+        return np.not_equal(values, 0)
+    found: NDArray[Any] = values if kind == UINT else values.view(DTYPES[kind])
+    return found
 
 
-def _column(
-    kinds: dict[int, list[tuple[Codes, NDArray[Any]]]],
-    slice_of: Places,
-    count: int,
-    texts: list[str],
-) -> Column | None:
-    valid = np.zeros(count, np.bool_)
-    if set(kinds) <= {TEXT} or (len(kinds) > 1 and not set(kinds) <= {UINT, INT, DOUBLE}):
-        codes = np.zeros(count, np.uint32)
-        own = {text: code for code, text in enumerate(texts)} if len(kinds) > 1 else {}
-        more = list(texts)
-        for kind, parts in kinds.items():
-            for event, values in parts:
-                rows = slice_of[event]
-                if kind != TEXT:
-                    values = np.array(
-                        [_code(_text(v), own, more) for v in values.tolist()], np.int64
-                    )
-                if len(rows) and int(rows.min()) < 0:
-                    values, rows = values[rows >= 0], rows[rows >= 0]
-                codes[rows] = values
-                valid[rows] = True
-        if not valid.any():
-            return None
-        used = np.zeros(len(more), np.bool_)
-        everywhere = bool(valid.all())
-        near = [slice(a, a + _AT_ONCE) for a in range(0, count, _AT_ONCE)]
-        for here in near:
-            used[codes[here] if everywhere else codes[here][valid[here]]] = True
-        table = np.where(used, np.cumsum(used) - 1, 0).astype(np.uint32)
-        for here in near:
-            codes[here] = table[codes[here]]
-        if not everywhere:
-            codes[~valid] = 0
-        strings = [more[i] for i in np.flatnonzero(used).tolist()]
-        return Column.of_codes(codes, strings, None if everywhere else valid)
-    dtype: Any = _DTYPES[next(iter(kinds))]
-    if len(kinds) > 1:
-        dtype = np.float64
-        if DOUBLE not in kinds and all(not len(v) or int(v.max()) < 2**63 for _, v in kinds[UINT]):
-            dtype = np.int64
-    numbers: NDArray[Any] = np.zeros(count, dtype)
-    for parts in kinds.values():
-        for event, part in parts:
-            rows = slice_of[event]
-            if len(rows) and int(rows.min()) < 0:
-                rows, part = rows[rows >= 0], part[rows >= 0]
-            numbers[rows] = part
-            valid[rows] = True
-    if not valid.any():
-        return None
-    return Column(numbers, None if valid.all() else valid)
+def _taken(some: _Some, which: Ints | Bools) -> _Some:
+    return _Some(
+        some.event[which],
+        None if some.late is None else some.late[which],
+        some.state if isinstance(some.state, int) else some.state[which],
+    )
 
 
-def _code(text: str, own: dict[str, int], more: list[str]) -> int:
-    code = own.setdefault(text, len(own))
-    if code == len(more):
-        more.append(text)
-    return code
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _parts(some: _Some, values: NDArray[Any]) -> Iterator[Part]:
+    """The values of events that end slices, and of others."""
+    if some.late is None:
+        yield Part(some.event, values)
+        return
+    for is_late in (False, True):
+        own = some.late == is_late
+        if own.any():
+            yield Part(some.event[own], values[own], is_late)
 
 
 def _old_nested(tree: Any, depth: int) -> Any:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.formats.perfetto.annotations import INT, Annotations
+from viewer.formats.perfetto.argument_columns import INT, ArgumentColumns
 from viewer.formats.perfetto.begin_end import Places
 from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
@@ -197,7 +197,7 @@ def about_flows(event: bytes) -> dict[str, int | str]:
 
 def own_ticks(
     provenance: Provenance,
-    arguments: Annotations,
+    arguments: ArgumentColumns,
     slice_of: Places,
     start: Ints,
     end: Ints,

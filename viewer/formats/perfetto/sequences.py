@@ -77,6 +77,8 @@ class InternedTable:
             self._known = len(self._codes)
         if not len(self._dense):
             return np.full(len(iids), -1)
+        if not len(iids) or int(iids.max()) < len(self._dense):
+            return self._dense[iids.view(np.int64)]
         near = iids < np.uint64(len(self._dense))
         found = self._dense[np.where(near, iids, np.uint64(0)).view(np.int64)]
         if not near.all():

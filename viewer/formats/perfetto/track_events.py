@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Codes, Ints
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
-from viewer.formats.perfetto.annotations import EVENT, INT, TEXT, Annotations, codes_of, interned
+from viewer.formats.perfetto.annotations import EVENT, Annotations, codes_of, interned
+from viewer.formats.perfetto.argument_columns import INT, TEXT
 from viewer.formats.perfetto.begin_end import BEGIN, COMPLETE, END, POINT
 from viewer.formats.perfetto.counters import CounterEvents, EventPlaces
 from viewer.formats.perfetto.flows import FlowIds
@@ -152,7 +153,7 @@ class TrackEvents:
             (self.name, name),
         ):
             column.add(values[keep] if len(keep) < n else values, int(1.02 * more / share))
-        self._add_arguments(block, fields, event, state, states)
+        self._add_arguments(block, fields, event, kind == END, state, states)
         owner, codes = self._categories(block, fields, track, state, states)
         self._put_text("category", event[owner], codes)
         self.flows.add(fields, event)
@@ -324,15 +325,12 @@ class TrackEvents:
         block: PaddedBytes,
         fields: Fields,
         event: Ints,
+        late: Bools,
         state: Ints,
         states: Any,
     ) -> None:
         spans = fields.get(_ARGUMENT, LENGTH_DELIMITED)
-        if len(spans):
-            own = event[spans.owner]
-            if (own < 0).any():
-                spans, own = spans.taken(own >= 0), own[own >= 0]
-            self.arguments.add(block, spans, own, state[spans.owner], states)
+        self.arguments.add(block, spans, event, late, state, states)
         found = fields.get(_CORRELATION_IID, VARINT)
         self._put_text(
             "correlation_id",
