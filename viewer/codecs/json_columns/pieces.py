@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints
 from viewer.codecs.json_columns.objects import MASKS, PADDING, Bytes, Objects, Words
 
-_QUOTE, _COLON, _SPACE, _ZERO, _POINT, _MINUS = b'": 0.-'
+_QUOTE, _COLON, _SPACE, _ZERO, _NINE, _POINT, _MINUS = b'": 09.-'
 _MOST_DIGITS = 18
 _MOST_PLACES = 8
 _POWERS = 10 ** np.arange(_MOST_DIGITS + 1, dtype=np.int64)
 _NUMBER = re.compile(rb"-?[0-9.eE+-]*")
 _SAMPLE = 512
 _FEW = 8  # numbers that are no more than text
+_SCANNED = 1 << 17  # bytes that are looked at together, so that they stay in the processor's cache
 
 _DIGITS = np.uint64(0x3030303030303030)
 _LOW = np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -58,21 +59,23 @@ class NumberMembers:
     @staticmethod
     def of(objects: Objects) -> NumberMembers:
         """All of them in some objects, nested ones too."""
-        data = objects.data
-        colon = np.flatnonzero(data[: objects.size] == _COLON)
+        data, size = objects.data, objects.size
+        found = []
+        # A quote, a colon, a space if there is one, and "-", a digit, or what is between these.
+        for first in range(0, size, _SCANNED):
+            before = max(first - 3, 0)
+            text = data[before : min(first + _SCANNED, size)]
+            is_number = text - np.uint8(_MINUS) <= _NINE - _MINUS
+            is_member = text[:-2] == _QUOTE
+            is_member &= text[1:-1] == _COLON
+            spaced = text[2:-1] == _SPACE
+            spaced &= is_number[3:]
+            spaced |= is_number[2:-1]
+            spaced &= is_member[:-1]
+            found.append(np.flatnonzero(spaced) + (before + 1))
+        colon = np.concatenate(found) if found else np.empty(0, np.int64)
         colon = colon[np.searchsorted(colon, 8) :]
-        around: NDArray[np.uint32] = np.ndarray((len(data) - 3,), "<u4", data.data, strides=(1,))
-        four = around[colon - 1]  # quote, colon, space if there is one, number
-        is_spaced = (four >> np.uint32(16)) & np.uint32(0xFF) == _SPACE
-        first = (four >> (np.uint32(16) + (is_spaced << np.uint32(3)))).astype(np.uint8)
-        # From "0" to "9", or "-"; other bytes wrap around.
-        is_number = ((first - _ZERO) < 10) | (first == _MINUS)
-        is_number &= (four & np.uint32(0xFF)) == _QUOTE
-        at = np.flatnonzero(is_number)
-        colon = colon[at]
-        start = colon + 1 + is_spaced[at]
-        word = _word_at(data, colon - 8)
-        return NumberMembers(start, word)
+        return NumberMembers(colon + 1 + (data[colon + 1] == _SPACE), _word_at(data, colon - 8))
 
     def with_keys(self, keys: Collection[int]) -> Ints:
         """The starts of the numbers that have one of some keys, given by `key_end`."""

@@ -259,7 +259,9 @@ def _parsed(piece: bytes, begins: int, ends: int) -> _Parsed | None:
         del top[ARGUMENTS]
     own = list(top) + list(arguments)
     # With a backslash, a key may occur in two spellings.
-    is_single = b"\\" not in piece and all(piece.count(b'"%b"' % key.encode()) == 1 for key in own)
+    is_single = piece.count(b":") == len(own) or (
+        b"\\" not in piece and all(piece.count(b'"%b"' % key.encode()) == 1 for key in own)
+    )
     if not is_single and _repeats_key(whole):
         return None
     number = None
