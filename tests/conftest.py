@@ -1,7 +1,9 @@
 """Shared by all tests: offscreen Qt, settings in a throw-away folder, the bundled data."""
 
+import atexit
 import gc
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,10 +14,11 @@ from hypothesis import HealthCheck, settings
 from tests.paths import DATA
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-# Before Qt is imported: QSettings of any test must not touch those of the user.
-os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="opscope-test-settings-")
-# A window of the user's must not get the files of a test.
-os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="opscope-test-")
+# Before Qt is imported: QSettings of any test must not touch those of the user, and a window of the
+# user must not get the files of a test.
+for _variable in ("XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
+    os.environ[_variable] = tempfile.mkdtemp(prefix="opscope-test-")
+    atexit.register(shutil.rmtree, os.environ[_variable], ignore_errors=True)
 
 # Widgets of earlier tests must not be collected in the thread of a reader; see
 # viewer/gui/qt/garbage_collector.py.
