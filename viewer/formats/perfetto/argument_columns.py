@@ -52,6 +52,7 @@ class ArgumentColumns:
         self.keep_part(name, kind, Part(event.astype(np.uint32), values))
 
     def keep_part(self, name: str, kind: int, part: Part) -> None:
+        """Store a part of one argument and kind, unless there are `MOST_COLUMNS` others."""
         key, values = (name, kind), part.values
         if key not in self._parts and len(self._parts) >= MOST_COLUMNS:
             self._problem(
@@ -232,4 +233,5 @@ def _code(text: str, own: dict[str, int], more: list[str]) -> int:
 
 
 def json_text(value: Any) -> str:
+    """Return a value as text: text itself, and all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
