@@ -140,3 +140,10 @@ def test_text_and_commands_follow_a_moving_range(attention, qtbot):
     qtbot.waitUntil(lambda: shown.text() == range_text(session))
     assert shown.text() != before
     assert attention.commands.actions["go.undo"].isEnabled()
+
+
+def test_the_text_of_a_range_that_is_jumped_to_is_there_at_once(attention):
+    session, shown = attention.session, attention.window.status.range
+    before = shown.text()
+    session.set_range(100_000, 300_000)
+    assert shown.text() == range_text(session) != before

@@ -242,6 +242,7 @@ class WindowController(QObject):
         self._range_told.timeout.connect(self._show_range)
         self._range_told.timeout.connect(refresh_commands)
         session.range_changed.connect(self._follow_range)
+        session.range_jumped.connect(self._show_range)
         session.clock_activated.connect(self._show_range)
         session.selection_changed.connect(self._show_selection)
         session.history_changed.connect(refresh_commands)
