@@ -126,6 +126,10 @@ class History:
         """Return whether `back` has left another place."""
         return any(not place.is_at(now) for place in reversed(self._forward))
 
+    def ways(self, now: ViewState) -> tuple[bool, bool]:
+        """Return whether there is a way back from a state, and one forward."""
+        return self.can_go_back(now), self.can_go_forward(now)
+
     def undo(self, now: ViewState) -> ViewState:
         """Return the state before the last change, or `now` if there is none."""
         return _step(self._undo, self._redo, now)

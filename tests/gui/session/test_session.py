@@ -414,6 +414,15 @@ def test_a_burst_changes_the_history_once(session, qtbot):
     assert told == [True]
 
 
+def test_a_burst_that_returns_to_where_it_began_takes_the_way_back_and_gives_it_again(session):
+    began = session.state.t0, session.state.t1
+    told = []
+    session.history_changed.connect(lambda: told.append(session.history.can_go_back(session.state)))
+    for step, times in enumerate([(1_000, 2_000), began, (3_000, 4_000), (5_000, 6_000)]):
+        session.set_range(*times, now=100 + step * BURST / 2)
+    assert told == [True, False, True]
+
+
 def test_two_bursts_are_two_steps(session):
     navigation.zoom(session, 0.8, 700_000, now=100)
     between = session.state

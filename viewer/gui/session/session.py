@@ -496,5 +496,5 @@ class Session(QObject):
         ):
             if changed:
                 signal.emit()
-        if not goes_on:
+        if not goes_on or self.history.ways(old) != self.history.ways(self.state):
             self.history_changed.emit()
