@@ -77,6 +77,14 @@ def test_levels_of_many_tracks_are_used_and_wrong_ones_are_counted():
     assert built([right, [], right], levels=True).problems == ()
 
 
+def test_levels_of_times_that_are_more_than_half_of_int64_apart_are_used():
+    """The difference of two such starts does not fit int64."""
+    far = (1 << 62) + 9
+    trace = built([[(-far, -far + 5, 0), (far, far + 9, 0), (far, far, 1)]], levels=True)
+    assert trace.problems == ()
+    assert rows(trace, 0) == [(0, 0, [(-far, -far + 5), (far, far + 9)]), (0, 1, [(far, far)])]
+
+
 def with_and_without_order(build, monkeypatch):
     """Slices whose order is not held, and the same ones with it."""
     without = build().slices
