@@ -164,7 +164,7 @@ class LabelPainter:
                 length = int(shown.trace.slices.end[i] - shown.trace.slices.start[i])
                 time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
             used = labels.width(time) + LABEL_INSET
-            whole = labels.fit(time, wide) if taken + used + 2 * LABEL_INSET < wide else None
+            whole = labels.fit(time, used) if taken + used + 2 * LABEL_INSET < wide else None
             if whole is not None:
                 self.taken.append(QRectF(room.right() - used, room.top(), used, tall))
                 painter.drawStaticText(QPointF(room.right() - used, y), whole)
