@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -66,7 +67,8 @@ class RibbonTails:
         # Whether ribbons end in this strip, which is then arm B, or start here; None without any.
         self.is_b: bool | None = None
         self._seen: _Seen | None = None
-        self._lengths: Ints = np.empty(0, np.int64)
+        self._lengths: Ints = np.empty(0, np.int64)  # of all tails, 0 or less if they are not shown
+        self._by_length: Ints = np.empty(0, np.int64)  # the others, the shortest first
         self._sides = _NO_SIDES
 
     def stamp(self, image: Pixels, canvas: Canvas) -> None:
@@ -96,6 +98,9 @@ class RibbonTails:
         same_rows = before is not None and seen.has_rows_of(before)
         if not same_rows:
             self._lengths = _lengths(seen)
+            # Ones of equal length stay in the order of their changes: the last one is on top.
+            order = np.argsort(self._lengths, kind="stable")
+            self._by_length = order[self._lengths[order] > 0]
         if before is None or not same_rows or (before.xmap, before.colors) != (xmap, colors):
             self._sides = self._in_view(seen)
         self._seen = seen
@@ -104,19 +109,17 @@ class RibbonTails:
     def _in_view(self, seen: _Seen) -> _Sides:
         pairs, canvas = seen.pairs, seen.canvas
         left, right = edges_of(pairs.arms[seen.is_b], self._scene, canvas)
-        own = np.flatnonzero(are_drawn(pairs, self._scene, canvas) & (self._lengths > 0))
-        column = np.concatenate([left[own], right[own] - 1])
-        shown = np.flatnonzero((column >= 0) & (column < canvas.columns))
-        of = np.concatenate([own, own])[shown]
+        own = self._by_length[are_drawn(pairs, self._scene, canvas)[self._by_length]]
+        column = np.empty(2 * len(own), np.int64)
+        column[::2], column[1::2] = left[own], right[own] - 1
+        shown = ((column >= 0) & (column < canvas.columns)).nonzero()[0]
+        of = own[shown >> 1]
         length = self._lengths[of]
-        # Ones of equal length stay in the order of their changes: the last one is on top.
-        order = np.argsort(length, kind="stable")
-        length, of = length[order], of[order]
-        first = np.flatnonzero(np.diff(length, prepend=0))
-        last = np.append(first, len(length))[1:]
-        lengths = list(zip(length[first].tolist(), first.tolist(), last.tolist(), strict=True))
+        changes = ((length[1:] != length[:-1]).nonzero()[0] + 1).tolist()
+        bounds = [0, *changes, len(length)] if len(length) else []
+        lengths = [(int(length[a]), a, b) for a, b in pairwise(bounds)]
         color: Pixels = np.array(seen.colors, np.uint32)[pairs.is_slower[of].view(np.uint8)]
-        return _Sides(column[shown[order]], color, lengths)
+        return _Sides(column[shown], color, lengths)
 
 
 def _lengths(seen: _Seen) -> Ints:

@@ -131,7 +131,7 @@ class RibbonPainter:
         """Paint the labels; drawn once and kept, because they are the same in each frame."""
         theme, ratio = self._theme, painter.device().devicePixelRatioF()
         grounds = {token: theme.pixel(f"{token}_row") for token in VERDICTS}
-        look = tuple(grounds.values()), theme.font("caption").key(), ratio
+        look = tuple(grounds.values()), theme.texts("caption"), ratio
         if look != self._look:
             self._pills.clear()
             self._look = look
