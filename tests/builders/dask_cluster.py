@@ -10,7 +10,7 @@ import time
 from tests.builders.lakes import environment
 from viewer.fleet.engines.dask import DaskCluster
 
-_DEADLINE_S = 40
+_DEADLINE_S = 60
 
 
 class Cluster:
@@ -46,6 +46,7 @@ class Cluster:
                 address = text.partition('"address": "')[2].partition('"')[0]
             except OSError:
                 assert self.scheduler.poll() is None
+            time.sleep(0.02)  # the processor is for the scheduler
         engine = DaskCluster(address, patience=patience)
         engine._client.wait_for_workers(2, timeout=_DEADLINE_S)
         return engine
