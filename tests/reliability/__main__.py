@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
         description="Feed Opscope hostile files, faults and random use; exit 1 on any finding.",
     )
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--short", action="store_true", help="about 2 minutes, as in CI (default)")
+    length.add_argument("--short", action="store_true", help="2 to 3 minutes, as in CI (default)")
     length.add_argument("--long", action="store_true", help="hours, for a release")
     parser.add_argument("--only", action="append", metavar="AREA", help=f"{', '.join(AREAS)}, or "
                         "a job such as fuzz/etdump; may be repeated")  # fmt: skip

@@ -29,7 +29,7 @@ Number = TypeVar(
 _SHORT_TEXT = 64
 # So few texts are read one by one too: 0.4 µs each, where the passes over words take 170 µs in all.
 _FEW = 400
-_SMALL_FILE = 1 << 16
+_SMALL_FILE = 1 << 16  # bytes; a larger file is not copied to read its texts
 # The tables of a column share few vtables, because writers store equal ones once. So few are
 # decoded in Python; for one per table, or for long ones, that would take longer than numpy.
 _FEW_VTABLES, _SHORT_VTABLE = 64, 512

@@ -217,7 +217,7 @@ class Annotations(ArgumentColumns):
         self._found += [(rank, name, kind, part) for part in _parts(some, values)]
 
     def _nested(
-        self, block: PaddedBytes, spans: Field, owners: Ints, name: int | Ints, some: _Some
+        self, block: PaddedBytes, spans: Field, owners: Ints, name: Ints, some: _Some
     ) -> None:
         """Add dictionaries and arrays; equal bytes, which most slices repeat, are decoded once."""
         found: dict[tuple[str, int], tuple[list[int], list[Any]]] = {}
@@ -228,7 +228,7 @@ class Annotations(ArgumentColumns):
             key = (id(state.tables), raw)
             leaves = self._trees.get(key)
             if leaves is None:
-                leaves = self._leaves(raw, state, name if isinstance(name, int) else int(name[i]))
+                leaves = self._leaves(raw, state, int(name[i]))
                 if len(self._trees) < 100_000:
                     self._trees[key] = leaves
             for path, kind, value in leaves:

@@ -8,7 +8,7 @@ ends a slice replace those of the event that starts it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -169,6 +169,18 @@ def _in_order(parts: Iterable[Part]) -> list[Part]:
     return sorted(parts, key=attrgetter("is_late"))
 
 
+def _by_slice(
+    kinds: dict[int, list[Part]], slice_of: Places
+) -> Iterator[tuple[int, Ints, NDArray[Any]]]:
+    """Yield kind, slices and values of all parts of an argument, those that replace others last."""
+    each = [(kind, part) for kind, parts in kinds.items() for part in parts]
+    for kind, part in sorted(each, key=lambda one: one[1].is_late):
+        rows, values = slice_of[part.event], part.values
+        if len(rows) and int(rows.min()) < 0:
+            rows, values = rows[rows >= 0], values[rows >= 0]
+        yield kind, rows, values
+
+
 def _column(
     kinds: dict[int, list[Part]],
     slice_of: Places,
@@ -176,20 +188,15 @@ def _column(
     texts: list[str],
 ) -> Column | None:
     valid = np.zeros(count, np.bool_)
-    each = [(kind, part) for kind, parts in kinds.items() for part in parts]
-    by_time = sorted(each, key=lambda one: one[1].is_late)
     if set(kinds) <= {TEXT} or (len(kinds) > 1 and not set(kinds) <= {UINT, INT, DOUBLE}):
         codes = np.zeros(count, np.uint32)
         own = {text: code for code, text in enumerate(texts)} if len(kinds) > 1 else {}
         more = list(texts)
-        for kind, part in by_time:
-            rows, values = slice_of[part.event], part.values
+        for kind, rows, values in _by_slice(kinds, slice_of):
             if kind != TEXT:
                 values = np.array(
                     [_code(json_text(v), own, more) for v in values.tolist()], np.int64
                 )
-            if len(rows) and int(rows.min()) < 0:
-                values, rows = values[rows >= 0], rows[rows >= 0]
             codes[rows] = values
             valid[rows] = True
         if not valid.any():
@@ -214,10 +221,7 @@ def _column(
         ):
             dtype = np.int64
     numbers: NDArray[Any] = np.zeros(count, dtype)
-    for _, part in by_time:
-        rows, values = slice_of[part.event], part.values
-        if len(rows) and int(rows.min()) < 0:
-            rows, values = rows[rows >= 0], values[rows >= 0]
+    for _, rows, values in _by_slice(kinds, slice_of):
         numbers[rows] = values
         valid[rows] = True
     if not valid.any():

@@ -77,8 +77,8 @@ from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.gui.window.toolbar.toolbar import Toolbar
 
 FREED_AFTER_MS = 1000
-# From one text of a moving range to the next, and of commands that depend on it: nobody reads more,
-# and both are an eighth of a frame.
+# How often the text of a moving range and the state of the commands follow it. Nobody reads faster,
+# and in every frame they would be an eighth of it.
 _RANGE_MS = 100
 
 

@@ -230,7 +230,7 @@ class HeatMap(QWidget):
 
     @property
     def _odd(self) -> int:
-        return int(self._theme.color("hit").rgb())
+        return self._theme.pixel("hit")
 
     def _ring(self, painter: QPainter, cell: tuple[int, int]) -> None:
         side = self._theme.px(_MARK)

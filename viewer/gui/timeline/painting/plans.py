@@ -156,7 +156,7 @@ class PlanPainter:
         uncovered = np.flatnonzero(states == _UNCOVERED)
         diagonal = (np.arange(top, bottom)[:, None] - lines[0] + uncovered) % canvas.device(_HATCH)
         row, column = np.nonzero(diagonal < max(canvas.device(_HATCH_LINE), 1))
-        block[row, uncovered[column]] = QColor(tokens.line).rgb() | _OPAQUE
+        block[row, uncovered[column]] = self._theme.pixel("line")
 
     def _stamp_slices(
         self,

@@ -68,7 +68,7 @@ class RibbonTails:
         self.is_b: bool | None = None
         self._seen: _Seen | None = None
         self._lengths: Ints = np.empty(0, np.int64)  # of all tails, 0 or less if they are not shown
-        self._by_length: Ints = np.empty(0, np.int64)  # the others, the shortest first
+        self._by_length: Ints = np.empty(0, np.int64)  # the tails that are shown, shortest first
         self._sides = _NO_SIDES
 
     def stamp(self, image: Pixels, canvas: Canvas) -> None:
