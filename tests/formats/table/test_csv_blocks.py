@@ -20,9 +20,17 @@ TIMES = st.sampled_from(["0", "-5", "+7", " 8 ", "9.0", str(2**61), "1e3", "", "
 ROWS = st.lists(st.tuples(CELLS, TIMES, CELLS, st.sampled_from(["", ",", ",more"])), max_size=40)
 
 
+class InOrder:
+    """A file that is only read in order, like one that is packed."""
+
+    def __init__(self, text: bytes) -> None:
+        file = io.BytesIO(text)
+        self.read, self.readline, self.tell = file.read, file.readline, file.tell
+
+
 def rows_of(text: bytes):
     found = []
-    for block, _ in blocks(io.BytesIO(text), "file.csv", SHAPE):
+    for block, _ in blocks(InOrder(text), "file.csv", SHAPE):
         values, ok = block.numbers[1]
         texts = [
             [block.texts[n].distinct[code] for code in block.texts[n].codes.tolist()]
@@ -92,10 +100,20 @@ def test_the_row_of_a_quote_that_is_never_closed_is_stated(monkeypatch):
 def test_the_place_behind_each_block_is_told(monkeypatch):
     monkeypatch.setattr(csv_blocks, "BLOCK", 64)
     text = b"ab,1,c\n" * 50
-    places = [at for _, at in blocks(io.BytesIO(text), "file.csv", SHAPE)]
+    places = [at for _, at in blocks(InOrder(text), "file.csv", SHAPE)]
     assert places == sorted(places)
     assert places[-1] == len(text)
     assert np.diff([0, *places]).max() <= 2 * 64
+
+
+def test_the_place_of_what_was_read_ahead_is_told(monkeypatch):
+    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    text = b'5" disk,1,c\n' * 51
+    found = list(blocks(InOrder(text), "file.csv", SHAPE))
+    assert sum(block.rows for block, _ in found) == 51
+    places = [at for _, at in found]
+    assert places == sorted(places)
+    assert places[-1] == len(text)
 
 
 @pytest.mark.parametrize("quoted", ["", '"q",1,c\n'])

@@ -1,17 +1,19 @@
-"""Cuts a large CSV into blocks of whole lines and parses two of them at a time.
+"""Cuts a CSV into blocks of whole lines and parses two of them at a time.
 
 A block ends at a line end outside of quotes: the quotes before it are even in number. A quote
 inside a cell without quotes is only a character and makes that count wrong. So a parsed block also
 has to show that no quote is open at its end. From the first one that does not, the rest is one
 stream, which is read in order.
+
+The file is only read in order, since one that is packed cannot be read otherwise.
 """
 
 from __future__ import annotations
 
+import io
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import BinaryIO
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from viewer.arrays import parts_of
 from viewer.formats.table.arrow_rows import parsed
 from viewer.formats.table.csv_rows import CsvBlock, Shape
 from viewer.formats.table.csv_stream import blocks_in_order
-from viewer.formats.text_rows import LineFile, rest_of_line
+from viewer.formats.text_rows import LineFile, rest_of_line, whole_lines
 
 BLOCK = 8 << 20
 _AT_ONCE = 2
@@ -27,60 +29,48 @@ _AT_ONCE = 2
 _LONGEST_CELL = 1 << 20
 
 
-def blocks(file: BinaryIO, path: str, shape: Shape) -> Generator[tuple[CsvBlock, int], None, None]:
+def blocks(file: LineFile, path: str, shape: Shape) -> Generator[tuple[CsvBlock, int], None, None]:
     """All rows from the current position, each block with the file position after it.
 
     Raises UnreadableFile. Closing the iterator cancels pending parsing.
     """
     rows = 0
-    unclosed: int | None = None
+    unclosed: list[bytes] = []  # what was read from the block on that ends inside a quote
     with ThreadPoolExecutor(_AT_ONCE, "csv") as pool:
-        waiting: deque[tuple[Future[CsvBlock | None], int, int]] = deque()
+        waiting: deque[tuple[Future[CsvBlock | None], bytes, int]] = deque()
         cut = _cut(file, path)
         try:
             while True:
-                begin, data = next(cut, (0, b""))
+                data = next(cut, b"")
                 if data:
-                    future = pool.submit(parsed, data, shape)
-                    waiting.append((future, begin, begin + len(data)))
+                    waiting.append((pool.submit(parsed, data, shape), data, file.tell()))
                     if len(waiting) <= _AT_ONCE:
                         continue
                 if not waiting:
                     break
-                done, begin, at = waiting.popleft()
+                done, data, at = waiting.popleft()
                 block = done.result()
                 if block is None:
-                    unclosed = begin
+                    unclosed = [data, *(later for _, later, _ in waiting)]
                     break
                 rows += block.rows
                 yield block, at
         finally:
             for future, _, _ in waiting:
                 future.cancel()
-    if unclosed is not None:
-        file.seek(unclosed)
-        yield from blocks_in_order(file, path, shape, rows)
+    if unclosed:
+        yield from blocks_in_order(_ReadAgain(unclosed, file), path, shape, rows)
 
 
-def _cut(file: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:
-    """Split into blocks of whole lines, with their positions; no cell in quotes is cut.
+def _cut(file: LineFile, path: str) -> Iterator[bytes]:
+    """Split into blocks of whole lines; no cell in quotes is cut.
 
-    If the quotes are uneven in number for too long, the block ends at the first line end. That line
-    end is located first, so that a block is read in one call and not copied.
+    If the quotes are uneven in number for too long, the block ends at the first line end.
     """
-    begin = file.tell()
-    while True:
-        file.seek(begin + BLOCK)
-        rest_of_line(file, path)
-        size = file.tell() - begin
-        file.seek(begin)
-        data = file.read(size)
-        if not data:
-            return
+    while data := whole_lines(file, BLOCK, path):
         if b'"' in data and _quotes(data) % 2:
             data += _rest_of_cell(file, path)
-        yield begin, data
-        begin += len(data)
+        yield data
 
 
 def _quotes(data: bytes) -> int:
@@ -99,3 +89,33 @@ def _rest_of_cell(file: LineFile, path: str) -> bytes:
         if line.count(b'"') % 2:
             break
     return b"".join(lines)
+
+
+class _ReadAgain:
+    """Blocks of a file that were read already, and then the rest of it."""
+
+    def __init__(self, blocks: list[bytes], file: LineFile) -> None:
+        self._blocks = deque(io.BytesIO(block) for block in blocks)
+        self._left = sum(map(len, blocks))
+        self._file = file
+
+    def read(self, most: int, /) -> bytes:
+        """Up to `most` more bytes; b"" only at the end."""
+        return self._from_block(lambda block: block.read(most)) or self._file.read(most)
+
+    def readline(self, most: int, /) -> bytes:
+        """The next line, or its first `most` bytes. Blocks end with a line, or where it ends."""
+        return self._from_block(lambda block: block.readline(most)) or self._file.readline(most)
+
+    def tell(self) -> int:
+        """The position."""
+        return self._file.tell() - self._left
+
+    def _from_block(self, read: Callable[[io.BytesIO], bytes]) -> bytes:
+        """What the first block that has anything left gives; b"" if none has."""
+        while self._blocks:
+            if found := read(self._blocks[0]):
+                self._left -= len(found)
+                return found
+            self._blocks.popleft()
+        return b""

@@ -1,7 +1,7 @@
 """Reads the rows of a CSV in order with pandas, for what pyarrow refuses.
 
-That is a file with quotes that are not closed where a line ends, a packed or recoded file, a block
-with zero bytes, and rows of another width. It takes several times as long as `arrow_rows`.
+That is a file with quotes that are not closed where a line ends, a block with zero bytes, and rows
+of another width. It takes several times as long as `arrow_rows`.
 """
 
 from __future__ import annotations

@@ -128,11 +128,16 @@ class TextLines:
 
     def read(self, most: int) -> bytes:
         """Up to `most` more bytes; b"" only at the end."""
-        while self._at == len(self._waiting) and self._fill():
-            pass
-        found = self._waiting[self._at : self._at + most]
-        self._at += len(found)
-        return found
+        parts: list[bytes] = []
+        size = 0
+        while size < most:
+            part = self._waiting[self._at : self._at + most - size]
+            self._at += len(part)
+            size += len(part)
+            parts.append(part)
+            if self._at == len(self._waiting) and not self._fill():
+                break
+        return b"".join(parts)
 
     def readline(self, most: int = -1) -> bytes:
         """The next line, or its first `most` bytes."""

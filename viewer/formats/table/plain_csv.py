@@ -28,7 +28,6 @@ from viewer.formats.table import own_tables
 from viewer.formats.table.column_roles import TIMES, Columns, columns_of, needed, recognized
 from viewer.formats.table.csv_blocks import blocks
 from viewer.formats.table.csv_rows import CsvBlock, Shape
-from viewer.formats.table.csv_stream import blocks_in_order
 from viewer.formats.table.layout import COMMENT, Layout, is_no_value, layout_of
 from viewer.formats.table.packed_text import TextLines, head_text, is_direct
 from viewer.formats.table.slice_rows import PLACE, SliceRows
@@ -87,7 +86,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         with open(path, "rb") as file:
             direct = is_direct(file.read(HEAD_SIZE))
         rows = _Rows(path, layout, columns)
-        with closing(_direct(path, rows) if direct else _in_order(path, rows)) as parts:
+        with closing(_direct(path, rows) if direct else _packed(path, rows)) as parts:
             for block, at, share, ratio in parts:
                 if cancelled():
                     raise ReadCancelled
@@ -137,13 +136,16 @@ def _direct(path: str, rows: _Rows) -> _Parts:
                 yield block, at, at / max(rows.size, at, 1), 1.0
 
 
-def _in_order(path: str, rows: _Rows) -> _Parts:
+def _packed(path: str, rows: _Rows) -> _Parts:
     """The rows of another text, like `_direct`."""
     with TextLines(path) as file:
         rows.size = file.size
         _skip(file, rows.layout)
-        for block, at in blocks_in_order(file, path, rows.shape):
-            yield block, at, max(file.share, 1e-9), file.ratio
+        with closing(blocks(file, path, rows.shape)) as parts:
+            for block, at in parts:
+                # Blocks after this one were read already.
+                share = file.share * at / max(file.tell(), at, 1)
+                yield block, at, max(share, 1e-9), file.ratio
         if file.fault and not is_partial():
             rows.builder.problem(file.fault, 1, "the rows before it are shown")
 
