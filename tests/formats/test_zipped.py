@@ -10,6 +10,7 @@ from tests.paths import DATA
 from viewer.codecs.reading import ReadCancelled, UnreadableFile
 from viewer.formats import no_progress, open_file, zipped
 from viewer.formats.folders import look_through
+from viewer.formats.zipped import table_layout
 
 DUMP = (DATA / "etdump/demo_str_x4.etdp").read_bytes()
 
@@ -100,3 +101,14 @@ def test_a_folder_offers_it_unselected(tmp_path):
     assert [(f.name, f.is_meant) for f in look_through(str(tmp_path)).files] == [
         ("attached.zip", False)
     ]
+
+
+def test_the_layout_of_a_table_is_that_of_the_one_in_an_archive(tmp_path):
+    table = "name,start_us,dur_us\nconv,1,2\nrelu,5,3\n"
+    plain = tmp_path / "run.csv"
+    plain.write_text(table)
+    packed = archive(tmp_path, **{"README.txt": "notes", "run.csv": table})
+    assert table_layout(str(packed)) == table_layout(str(plain))
+    assert table_layout(str(plain)).names == ("name", "start_us", "dur_us")
+    with pytest.raises(UnreadableFile, match="2 profiles are in this ZIP archive"):
+        table_layout(str(archive(tmp_path, **{"a.csv": table, "b.csv": table})))

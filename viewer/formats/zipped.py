@@ -11,12 +11,19 @@ import os
 import re
 import tempfile
 import zipfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import cast
 
 from viewer.codecs.memory_budget import BUDGET
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import (
+    Cancelled,
+    Progress,
+    ReadCancelled,
+    UnreadableFile,
+    never_cancelled,
+)
 from viewer.formats import (
     ARRAY_MEMBER,
     HEAD_SIZE,
@@ -28,6 +35,8 @@ from viewer.formats import (
 )
 from viewer.formats.executorch.etrecord.archive import DAMAGED
 from viewer.formats.folders import is_meant
+from viewer.formats.table.layout import Layout
+from viewer.formats.table.plain_csv import layout_in
 from viewer.formats.table.stated_columns import ColumnsNeeded
 from viewer.model.trace import Trace
 
@@ -50,9 +59,47 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """The trace of the one profile in it. Raises UnreadableFile, ReadCancelled."""
+    with _unpacked(path, cancelled) as (inner, chosen), BUDGET.reading(size=os.path.getsize(inner)):
+        trace = cast(Trace, chosen.read(inner, progress, cancelled))
+    return replace(trace, path=path)
+
+
+def table_layout(path: str) -> Layout:
+    """The layout of a table, or of the one in an archive. Raises UnreadableFile, OSError."""
+    with open(path, "rb") as file:
+        is_archive = sniff(file.read(HEAD_SIZE))
+    if not is_archive:
+        return layout_in(path)
+    with _unpacked(path, never_cancelled) as (inner, _):
+        return layout_in(inner)
+
+
+@contextmanager
+def _unpacked(path: str, cancelled: Cancelled) -> Iterator[tuple[str, Format]]:
+    """The one profile in an archive as a file of its own while the context lasts, and its format.
+
+    Errors are about the archive. Raises UnreadableFile, ReadCancelled.
+    """
     try:
-        with closing(zipfile.ZipFile(path)) as archive:
-            return _read(path, archive, progress, cancelled)
+        with (
+            closing(zipfile.ZipFile(path)) as archive,
+            tempfile.TemporaryDirectory(prefix="opscope-") as folder,
+        ):
+            member, chosen = _only_profile(path, archive, cancelled)
+            name = _ODD.sub("_", os.path.basename(member.filename))[-_LONGEST_NAME:].lstrip(".")
+            inner = os.path.join(folder, name or "member")
+            _unpack(archive, member, inner, cancelled)
+            try:
+                yield inner, chosen
+            except ColumnsNeeded as error:
+                raise ColumnsNeeded(
+                    path, error.reason, error.question, where=error.where, remedy=error.remedy
+                ) from error
+            except UnreadableFile as error:
+                reason = f"{_short(member.filename)} in it: {error.reason}"
+                raise UnreadableFile(
+                    path, reason, where=error.where, remedy=error.remedy
+                ) from error
     except DAMAGED as error:
         raise UnreadableFile(
             path,
@@ -61,7 +108,10 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         ) from error
 
 
-def _read(path: str, archive: zipfile.ZipFile, progress: Progress, cancelled: Cancelled) -> Trace:
+def _only_profile(
+    path: str, archive: zipfile.ZipFile, cancelled: Cancelled
+) -> tuple[zipfile.ZipInfo, Format]:
+    """The one profile in an archive, if it may be unpacked. Raises UnreadableFile."""
     members = [info for info in archive.infolist() if not info.filename.endswith("/")]
     if len(members) > _MOST_MEMBERS:
         raise UnreadableFile(path, f"this is a ZIP archive of {len(members):,} files")
@@ -90,26 +140,7 @@ def _read(path: str, archive: zipfile.ZipFile, progress: Progress, cancelled: Ca
             "which no usual profile does",
             remedy="Unpack it, and open the file, if you trust it",
         )
-    with tempfile.TemporaryDirectory(prefix="opscope-") as folder:
-        name = _ODD.sub("_", os.path.basename(member.filename))[-_LONGEST_NAME:].lstrip(".")
-        inner = os.path.join(folder, name or "member")
-        _unpack(archive, member, inner, cancelled)
-        try:
-            with BUDGET.reading(size=os.path.getsize(inner)):
-                trace = cast(Trace, chosen.read(inner, progress, cancelled))
-        except ColumnsNeeded as error:
-            raise ColumnsNeeded(
-                path, error.reason, error.question, where=error.where, remedy=error.remedy
-            ) from error
-        except UnreadableFile as error:
-            where = _short(member.filename)
-            raise UnreadableFile(
-                path,
-                f"{where} in it: {error.reason}",
-                where=error.where,
-                remedy=error.remedy,
-            ) from error
-    return replace(trace, path=path)
+    return member, chosen
 
 
 def _profiles(

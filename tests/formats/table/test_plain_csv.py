@@ -10,8 +10,8 @@ import pytest
 from tests.builders.csv_variants import TEXT, TRUTH, variants
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
-from viewer.formats.table.plain_csv import layout_in
 from viewer.formats.table.stated_columns import ColumnsNeeded
+from viewer.formats.zipped import table_layout
 from viewer.model.trace import Trace
 
 VARIANTS = variants()
@@ -232,7 +232,7 @@ def test_the_question_on_a_table_in_an_archive_is_that_of_the_table(opened):
         opened(out.getvalue(), suffix=".zip")
     assert asked.value.question.missing == ("unit",)
     assert len(opened(out.getvalue(), "unit=us", ".zip").slices) == 2
-    assert layout_in(asked.value.path) == asked.value.question.layout
+    assert table_layout(asked.value.path) == asked.value.question.layout
 
 
 def test_a_part_of_a_file_ends_with_a_whole_row(tmp_path):

@@ -1,27 +1,21 @@
 """Reads a text as UTF-8 lines, however it is packed and encoded.
 
-It may be plain, compressed with gzip, or the only file in a ZIP archive; UTF-8 or UTF-16, with or
-without a byte order mark; its lines may end with CR alone. It is read in order and never held
-whole, so a small file that unpacks to a huge one takes no memory.
+It may be plain or compressed with gzip; UTF-8 or UTF-16, with or without a byte order mark; its
+lines may end with CR alone. It is read in order and never held whole, so a small file that unpacks
+to a huge one takes no memory.
 """
 
 from __future__ import annotations
 
 import codecs
-import zipfile
-import zlib
 from dataclasses import dataclass
 from types import TracebackType
-from typing import IO
 
 from viewer.codecs.gzip_head import MAGIC, inflated_head
 from viewer.codecs.json_blocks import PackedFile
-from viewer.codecs.memory_budget import allowance
-from viewer.codecs.partial_file import is_partial, part_size
-from viewer.codecs.reading import UnreadableFile
+from viewer.codecs.partial_file import is_partial
 from viewer.formats.text_rows import LONGEST_LINE
 
-_ZIP = b"PK\x03\x04"
 _HEAD = 4096
 _BLOCK = 1 << 18
 _MARKS = (
@@ -32,8 +26,6 @@ _MARKS = (
 # A text in UTF-16 has a zero in every second byte, except for letters beyond U+00FF. Of these, few
 # have a zero in the other byte.
 _MANY_ZEROS, _FEW_ZEROS = 0.4, 0.1
-# Of a file in an archive: what macOS adds.
-_NO_FILES = ("__MACOSX/", ".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +70,7 @@ def head_text(head: bytes) -> str:
 
 def is_direct(head: bytes) -> bool:
     """Whether the bytes of a file are UTF-8 lines already, apart from a byte order mark."""
-    if head.startswith((MAGIC, _ZIP)):
+    if head.startswith(MAGIC):
         return False
     encoding = encoding_of(head)
     return encoding.name == "utf-8" and not encoding.lines_end_with_cr
@@ -88,11 +80,8 @@ class TextLines:
     """A text as UTF-8 bytes with LF at line ends (or CR LF), read in order like a binary file."""
 
     def __init__(self, path: str) -> None:
-        """Open it. Raises UnreadableFile, OSError."""
-        self._source: _Member | PackedFile
-        with open(path, "rb") as file:
-            is_zip = file.read(len(_ZIP)) == _ZIP
-        self._source = _Member(path) if is_zip else PackedFile(path)
+        """Open it. Raises OSError."""
+        self._source = PackedFile(path)
         first = self._source.read(_HEAD)
         encoding = encoding_of(first)
         self._cr = encoding.lines_end_with_cr
@@ -196,54 +185,3 @@ class TextLines:
         where: TracebackType | None,
     ) -> None:
         self._source.close()
-
-
-class _Member:
-    """The only file in a ZIP archive, unpacked in order."""
-
-    def __init__(self, path: str) -> None:
-        self.unpacked, self.fault = 0, ""
-        try:
-            self._archive = zipfile.ZipFile(path)
-            names = [
-                info
-                for info in self._archive.infolist()
-                if not info.is_dir() and not info.filename.startswith(_NO_FILES)
-            ]
-            if len(names) != 1:
-                self._archive.close()
-                raise UnreadableFile(
-                    path,
-                    f"it is a ZIP archive with {len(names)} files",
-                    remedy="Unpack it, and open its files together",
-                )
-            self._info = names[0]
-            self._file: IO[bytes] = self._archive.open(self._info)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
-            raise UnreadableFile(
-                path, f"the ZIP archive cannot be read ({error})", remedy="Unpack it first"
-            ) from error
-        self.size = max(self._info.compress_size, 1)
-        self._left = part_size(self._info.file_size, allowance().part)
-
-    @property
-    def share(self) -> float:
-        return min(self.unpacked / max(self._info.file_size, 1), 1.0)
-
-    @property
-    def ratio(self) -> float:
-        return self.unpacked / max(self.size * self.share, 1)
-
-    def read(self, most: int) -> bytes:
-        try:
-            found = self._file.read(min(most, self._left))
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            self.fault = f"the ZIP archive is damaged ({error})"
-            return b""
-        self._left -= len(found)
-        self.unpacked += len(found)
-        return found
-
-    def close(self) -> None:
-        self._file.close()
-        self._archive.close()

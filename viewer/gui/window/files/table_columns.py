@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.table.column_roles import known_columns
-from viewer.formats.table.plain_csv import layout_in
 from viewer.formats.table.stated_columns import Question, is_columns, parse_columns
+from viewer.formats.zipped import table_layout
 from viewer.gui.qt.background import Latest
 from viewer.gui.window.dialogs.columns import ColumnsDialog
 from viewer.gui.window.frame.shell import Shell
@@ -100,7 +100,7 @@ def _question(given: tuple[str, str]) -> tuple[str, Question]:
     """A path, and the question with what is known of its columns. Raises UnreadableFile."""
     path, columns = given
     try:
-        layout = layout_in(path)
+        layout = table_layout(path)
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
     stated = parse_columns(columns) if columns else None
