@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from itertools import islice
 from typing import Any
 
@@ -123,7 +124,8 @@ class DaskCluster:
     def _result(self, future: Any) -> Any:
         try:
             return future.result(timeout=self._patience)
-        except (OSError, TimeoutError) as error:
+        # Cancelled: the scheduler ended after the task did, before its result was here.
+        except (CancelledError, OSError, TimeoutError) as error:
             raise self._lost() from error
 
     def _next(self, ended: queue.SimpleQueue[Any]) -> Any:
