@@ -5,6 +5,7 @@ import shutil
 import signal
 
 import pytest
+from distributed.client import Future, FutureCancelledError
 
 from tests.builders.dask_cluster import Cluster, worker_ids
 from tests.builders.lakes import POISON, built, check_whole, rows, work_with_poison
@@ -45,6 +46,18 @@ def test_a_file_that_ends_its_workers_is_set_aside_alone(cluster, fleet, tmp_pat
     progress = built(tmp_path / "lake", folder, engine=lambda _: engine)
     assert progress.states == {DONE: 4, REFUSED: 1}
     check_whole(tmp_path / "lake", 4)
+
+
+def test_a_scheduler_that_ends_before_a_result_arrives_is_gone(
+    cluster, fleet, tmp_path, monkeypatch
+):
+    def lost(future, timeout=None):
+        raise FutureCancelledError(future.key, "scheduler-connection-lost")
+
+    engine = cluster.engine()
+    monkeypatch.setattr(Future, "result", lost)
+    with pytest.raises(EngineLost, match="--resume"):
+        built(tmp_path / "lake", fleet, engine=lambda _: engine)
 
 
 def test_a_build_goes_on_after_its_scheduler_was_killed(

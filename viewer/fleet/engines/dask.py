@@ -124,7 +124,7 @@ class DaskCluster:
     def _result(self, future: Any) -> Any:
         try:
             return future.result(timeout=self._patience)
-        # Cancelled: the scheduler ended after the task did, before its result was here.
+        # Cancelled: the scheduler ended after the task did, and before its result arrived.
         except (CancelledError, OSError, TimeoutError) as error:
             raise self._lost() from error
 
