@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
@@ -35,7 +35,7 @@ def blocks(file: LineFile, path: str, shape: Shape) -> Generator[tuple[CsvBlock,
     Raises UnreadableFile. Closing the iterator cancels pending parsing.
     """
     rows = 0
-    unclosed: list[bytes] = []  # what was read from the block on that ends inside a quote
+    unclosed = b""  # what was read from the block on that ends inside a quote
     with ThreadPoolExecutor(_AT_ONCE, "csv") as pool:
         waiting: deque[tuple[Future[CsvBlock | None], bytes, int]] = deque()
         cut = _cut(file, path)
@@ -51,7 +51,7 @@ def blocks(file: LineFile, path: str, shape: Shape) -> Generator[tuple[CsvBlock,
                 done, data, at = waiting.popleft()
                 block = done.result()
                 if block is None:
-                    unclosed = [data, *(later for _, later, _ in waiting)]
+                    unclosed = b"".join([data, *(later for _, later, _ in waiting)])
                     break
                 rows += block.rows
                 yield block, at
@@ -92,30 +92,21 @@ def _rest_of_cell(file: LineFile, path: str) -> bytes:
 
 
 class _ReadAgain:
-    """Blocks of a file that were read already, and then the rest of it."""
+    """Text of a file that was read already, and then the rest of the file."""
 
-    def __init__(self, blocks: list[bytes], file: LineFile) -> None:
-        self._blocks = deque(io.BytesIO(block) for block in blocks)
-        self._left = sum(map(len, blocks))
+    def __init__(self, text: bytes, file: LineFile) -> None:
+        """text: whole lines, or all that was left of the file."""
+        self._text, self._size = io.BytesIO(text), len(text)
         self._file = file
 
     def read(self, most: int, /) -> bytes:
         """Up to `most` more bytes; b"" only at the end."""
-        return self._from_block(lambda block: block.read(most)) or self._file.read(most)
+        return self._text.read(most) or self._file.read(most)
 
     def readline(self, most: int, /) -> bytes:
-        """The next line, or its first `most` bytes. Blocks end with a line, or where it ends."""
-        return self._from_block(lambda block: block.readline(most)) or self._file.readline(most)
+        """The next line, or its first `most` bytes."""
+        return self._text.readline(most) or self._file.readline(most)
 
     def tell(self) -> int:
         """The position."""
-        return self._file.tell() - self._left
-
-    def _from_block(self, read: Callable[[io.BytesIO], bytes]) -> bytes:
-        """What the first block that has anything left gives; b"" if none has."""
-        while self._blocks:
-            if found := read(self._blocks[0]):
-                self._left -= len(found)
-                return found
-            self._blocks.popleft()
-        return b""
+        return self._file.tell() - self._size + self._text.tell()

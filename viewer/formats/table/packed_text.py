@@ -116,7 +116,7 @@ class TextLines:
         return self._source.fault
 
     def read(self, most: int) -> bytes:
-        """Up to `most` more bytes; b"" only at the end."""
+        """The next `most` bytes; fewer only at the end."""
         parts: list[bytes] = []
         size = 0
         while size < most:

@@ -106,10 +106,8 @@ def layout_in(path: str) -> Layout:
         with open_part(path, lines=True, quotes=True)[0] as plain:
             sample = plain.read(_SAMPLE)
     else:
-        sample = b""
         with TextLines(path) as packed:
-            while len(sample) < _SAMPLE and (more := packed.read(_SAMPLE - len(sample))):
-                sample += more
+            sample = packed.read(_SAMPLE)
             if not sample and packed.fault:
                 raise UnreadableFile(path, packed.fault, remedy="Copy or record it again")
     text = sample.decode("utf-8-sig", "replace")
