@@ -31,6 +31,7 @@ from viewer.fleet.unit_outcome import UnitOutcome
 
 PARTS = "_tmp"
 _LOCK, _OWNER = "_lock", ".lock"
+_ENDED = ".ended"
 # Publishing a batch takes milliseconds; only a file system that hangs takes longer.
 _PATIENCE_S = 60.0
 
@@ -210,18 +211,14 @@ class LakeSession:
             owner = OwnedLock.take(os.path.join(self._parts, entry))
             self.has_company |= owner is None
             if owner is not None:
-                shutil.rmtree(
-                    os.path.join(self._parts, entry.removesuffix(_OWNER)), ignore_errors=True
-                )
-                owner.remove()
+                _remove_parts(os.path.join(self._parts, entry.removesuffix(_OWNER)), owner)
 
     def close(self) -> None:
         """End, also after Ctrl+C in the middle of `publish`: remove the temporary folder."""
         self._writer.close()
         with contextlib.suppress(OSError, UnusableLake), self.lake.publishing():
             self._finish()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self._owner.remove()
+        _remove_parts(self.folder, self._owner)
 
     def _finish(self) -> None:
         """Rename files of the manifest that are not in their places yet. Raises OSError."""
@@ -239,3 +236,20 @@ class LakeSession:
         for path in (file.path, file.part):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.lake.path, path))
+
+
+def _remove_parts(folder: str, owner: OwnedLock) -> None:
+    """Remove the temporary folder of a build that ended, and its lock.
+
+    Workers that lost their scheduler still write there. They open files by path, so the folder gets
+    another name first. What cannot be removed keeps its lock file: the next session tries again.
+    """
+    ended = folder + _ENDED
+    with contextlib.suppress(OSError):  # missing, or Windows with an open file in it
+        os.rename(folder, ended)
+    for path in (ended, folder):
+        shutil.rmtree(path, ignore_errors=True)
+    if os.path.exists(ended) or os.path.exists(folder):
+        owner.release()
+    else:
+        owner.remove()
