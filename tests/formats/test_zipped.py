@@ -10,6 +10,7 @@ from tests.paths import DATA
 from viewer.codecs.reading import ReadCancelled, UnreadableFile
 from viewer.formats import no_progress, open_file, zipped
 from viewer.formats.folders import look_through
+from viewer.formats.table.stated_columns import ColumnsNeeded
 from viewer.formats.zipped import table_layout
 
 DUMP = (DATA / "etdump/demo_str_x4.etdp").read_bytes()
@@ -43,6 +44,14 @@ def test_the_profile_in_it_is_read_as_the_file_itself(tmp_path, name):
 def test_every_profile_of_another_runtime(tmp_path, name):
     trace = open_file(str(archive(tmp_path, **{name: FILES[name][0]})))
     assert trace.format == FILES[name][1]
+
+
+def test_what_macos_adds_does_not_count(tmp_path):
+    table = "a,b,c\nconv,1,2\nrelu,5,3\n"  # asks for its columns if it is alone
+    added = {"__MACOSX/._run.csv": b"\0\x05\x16\x07", ".DS_Store": b"\0\0\0\1Bud1"}
+    with pytest.raises(ColumnsNeeded):
+        open_file(str(archive(tmp_path, **added, **{"run.csv": table})))
+    assert "a ZIP archive with no files" in refusal(archive(tmp_path, **added))
 
 
 def test_several_profiles_are_named(tmp_path):

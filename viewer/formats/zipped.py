@@ -48,6 +48,8 @@ _LONGEST_NAME = 60
 _MOST_RATIO, _ALWAYS = 300, 16 << 20
 _CHUNK = 1 << 20
 _ODD = re.compile(r"[^\w.+ -]")
+# Folders, and what the macOS Finder adds for its own use.
+_ADDED = re.compile(r"/$|^__MACOSX/|(^|/)\.DS_Store$")
 
 
 def sniff(head: bytes) -> bool:
@@ -112,7 +114,7 @@ def _only_profile(
     path: str, archive: zipfile.ZipFile, cancelled: Cancelled
 ) -> tuple[zipfile.ZipInfo, Format]:
     """The one profile in an archive, if it may be unpacked. Raises UnreadableFile."""
-    members = [info for info in archive.infolist() if not info.filename.endswith("/")]
+    members = [info for info in archive.infolist() if not _ADDED.search(info.filename)]
     if len(members) > _MOST_MEMBERS:
         raise UnreadableFile(path, f"this is a ZIP archive of {len(members):,} files")
     found = _profiles(archive, members, cancelled)
