@@ -9,7 +9,13 @@ import pytest
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
-from viewer.formats.table.packed_text import TextLines, encoding_of, head_text, is_direct
+from viewer.formats.table.packed_text import (
+    WINDOWS,
+    TextLines,
+    encoding_of,
+    head_text,
+    is_direct,
+)
 
 TEXT = "name,start_us,dur_us\nconv,1,2\nµ€😀,3,4\n"
 
@@ -27,6 +33,34 @@ def test_every_encoding_gives_the_same_lines(tmp_path, encoding, pack, step):
         assert file.share == 1
     assert head_text(pack(data)).lstrip("\ufeff") == TEXT
     assert is_direct(data) == encoding.startswith("utf-8")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_text_of_a_spreadsheet_in_windows_1252(tmp_path, pack):
+    path = tmp_path / "a.csv"
+    text = "name;start (µs);dur (µs)\nfür “x”;1;2\n"
+    path.write_bytes(pack(text.encode("cp1252")))
+    trace = open_file(str(path))
+    assert [trace.name(i) for i in range(len(trace.slices))] == ["für “x”"]
+    assert trace.slices.start.tolist() == [1000]
+    assert trace.slices.end.tolist() == [3000]
+    assert [one.kind for one in trace.problems] == ["text that is not UTF-8: read as Windows-1252"]
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        ("größer, à la carte".encode("cp1252"), WINDOWS),
+        ("größer".encode(), "utf-8"),
+        ("größer".encode()[:4], "utf-8"),  # cut in a letter
+        (b"gr\xf6\xdfer and " + "größer".encode(), "utf-8"),  # damaged in one place
+        ("表の名前".encode("shift_jis"), "utf-8"),  # another encoding
+        (b"conv \xff\0 relu", "utf-8"),
+        (b"a\x81b", "utf-8"),
+    ],
+)
+def test_windows_1252_is_taken_only_for_what_no_other_encoding_explains(head, name):
+    assert encoding_of(head).name == name
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
 """Reads a text as UTF-8 lines, however it is packed and encoded.
 
-It may be plain or compressed with gzip; UTF-8 or UTF-16, with or without a byte order mark; its
-lines may end with CR alone. It is read in order and never held whole, so a small file that unpacks
-to a huge one takes no memory.
+It may be plain or compressed with gzip; UTF-8 or UTF-16, with or without a byte order mark, or
+Windows-1252, which spreadsheets write; its lines may end with CR alone. It is read in order and
+never held whole, so a small file that unpacks to a huge one takes no memory.
 """
 
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -26,6 +27,10 @@ _MARKS = (
 # A text in UTF-16 has a zero in every second byte, except for letters beyond U+00FF. Of these, few
 # have a zero in the other byte.
 _MANY_ZEROS, _FEW_ZEROS = 0.4, 0.1
+WINDOWS = "cp1252"
+_NOT_ASCII = re.compile(rb"[\x80-\xff]+")
+# Bytes that Windows-1252 does not define, and control characters that are not in texts.
+_NOT_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d\0-\x08\x0e-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,35 @@ def encoding_of(head: bytes) -> Encoding:
             name = "utf-16-le"
         elif even.count(0) > _MANY_ZEROS * len(even) and odd.count(0) < _FEW_ZEROS * len(odd):
             name = "utf-16-be"
+        elif _is_windows(head):
+            name = WINDOWS
     text = head[mark:].decode(name, "replace")
     # A CR at the end of the head may be the half of a CR LF.
     return Encoding(name, mark, "\r" in text[:-1] and "\n" not in text)
+
+
+def _is_windows(head: bytes) -> bool:
+    """Whether a text has letters as Windows-1252 writes them, and none as UTF-8 does.
+
+    European words have at most two such letters in a row; longer runs are of other encodings, or
+    damage.
+    """
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        runs = set(_NOT_ASCII.findall(head))
+        return not _NOT_WINDOWS.search(head) and not any(
+            len(run) > 2 or _is_utf8(run) for run in runs
+        )
+    return False
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def head_text(head: bytes) -> str:
@@ -84,6 +115,7 @@ class TextLines:
         self._source = PackedFile(path)
         first = self._source.read(_HEAD)
         encoding = encoding_of(first)
+        self.encoding = encoding.name
         self._cr = encoding.lines_end_with_cr
         self._decoder = (
             None

@@ -29,7 +29,7 @@ from viewer.formats.table.column_roles import TIMES, Columns, columns_of, needed
 from viewer.formats.table.csv_blocks import blocks
 from viewer.formats.table.csv_rows import CsvBlock, Shape
 from viewer.formats.table.layout import COMMENT, Layout, is_no_value, layout_of
-from viewer.formats.table.packed_text import TextLines, head_text, is_direct
+from viewer.formats.table.packed_text import WINDOWS, TextLines, head_text, is_direct
 from viewer.formats.table.slice_rows import PLACE, SliceRows
 from viewer.formats.table.stated_columns import DECIMAL, NOTHING_STATED, stated_columns
 from viewer.formats.table.time_cells import LIMIT, Cells, Numbers
@@ -138,6 +138,8 @@ def _packed(path: str, rows: _Rows) -> _Parts:
     """The rows of another text, like `_direct`."""
     with TextLines(path) as file:
         rows.size = file.size
+        if file.encoding == WINDOWS:
+            rows.builder.problem("text that is not UTF-8: read as Windows-1252", 1, "")
         _skip(file, rows.layout)
         with closing(blocks(file, path, rows.shape)) as parts:
             for block, at in parts:
