@@ -22,6 +22,10 @@ def cluster(tmp_path):
     found.end()
 
 
+def failing(batch):
+    raise OSError(28, "No space left on device")
+
+
 def test_a_worker_that_is_killed_costs_nothing(cluster, fleet, expected, tmp_path, small_batches):
     engine = cluster.engine()
     pids = worker_ids(engine)
@@ -56,6 +60,15 @@ def test_a_scheduler_that_ends_before_a_result_arrives_is_gone(
 
     engine = cluster.engine()
     monkeypatch.setattr(Future, "result", lost)
+    with pytest.raises(EngineLost, match="--resume"):
+        built(tmp_path / "lake", fleet, engine=lambda _: engine)
+
+
+def test_a_scheduler_that_ends_after_a_task_failed_is_gone(cluster, fleet, tmp_path, monkeypatch):
+    engine = cluster.engine()
+    monkeypatch.setattr("viewer.fleet.build.work", failing)
+    # What Dask returns for a task that has no error any more.
+    monkeypatch.setattr(Future, "exception", lambda future, timeout=None: None)
     with pytest.raises(EngineLost, match="--resume"):
         built(tmp_path / "lake", fleet, engine=lambda _: engine)
 

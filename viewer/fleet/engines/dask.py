@@ -119,6 +119,8 @@ class DaskCluster:
         error = future.exception()
         if isinstance(error, KilledWorker):
             return True
+        if error is None:  # canceled since its status was asked for
+            raise self._lost()
         raise _worker_error(error)
 
     def _result(self, future: Any) -> Any:
