@@ -68,6 +68,10 @@ class Labels:
     x0: Ints
     x1: Ints
 
+    def chosen(self, which: Ints) -> Labels:
+        """Return some of them, by their number here."""
+        return Labels(self.position[which], self.slice[which], self.x0[which], self.x1[which])
+
 
 class RowRaster:
     """Draws, finds and labels the slices of one trace. Immutable: safe to share between threads."""

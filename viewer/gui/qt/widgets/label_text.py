@@ -10,9 +10,11 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 
+import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
+from viewer.arrays import Floats, Ints
 from viewer.gui.qt.widgets.elided_text import measurable
 from viewer.model.text import visible_controls
 from viewer.model.trace import NOT_FINISHED
@@ -36,6 +38,12 @@ _MLIR_DIALECT = re.compile(r"\b[A-Za-z_]\w*\.(?=[\w.$-]+@L\d)")
 _FEWEST = 3  # letters before an ellipsis
 # px; widths from _EXACT on are rounded down to a multiple of _STEP, so that zooming hits the cache.
 _STEP, _EXACT = 4, 32
+
+
+def distinct_rooms(rooms: Floats) -> Ints:
+    """What of the room for labels makes a difference: in whole px, wide ones in steps."""
+    whole: Ints = rooms.astype(np.int64)
+    return whole - np.where(whole < _EXACT, 0, whole % _STEP)
 
 
 def bar_label(label: str) -> str:

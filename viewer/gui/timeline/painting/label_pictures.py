@@ -1,0 +1,246 @@
+"""Keeps labels that are painted again as pictures: copying one takes a third of writing it.
+
+A picture has the same pixels as the text, up to 1 of 255. Qt places text in 64ths of a device
+pixel, and cuts off the rest; a picture is of one such place, and is copied to whole device pixels.
+A label that is painted once is written, because making its picture takes longer. Where text has the
+colors of subpixels, or the painter makes vectors, all labels are written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QImage,
+    QPaintEngine,
+    QPainter,
+    QStaticText,
+    QTransform,
+)
+
+from viewer.arrays import Floats, Ints
+from viewer.render.palette import Pixels
+
+# As Qt places text: in 1 / 64 of a device pixel.
+_STEPS, _SHIFT = 64, 6
+_SAMPLE = "Agjk 0.5 µs…"
+_SAMPLE_COLORS = QColor(40, 90, 160), QColor(240, 240, 235)
+_MOST_LABELS = 8192
+_MOST_PIXELS = 4_000_000  # in all pictures: twice those of a screen
+
+
+@dataclass(slots=True)
+class Written:
+    """A label as it was written: its text, None if none fits, and the px that this takes.
+
+    picture: with `x`, `y` from the whole device pixel of its place; None until it is painted again.
+    """
+
+    text: QStaticText | None
+    wide: float
+    picture: QImage | None = None
+    x: int = 0
+    y: int = 0
+
+
+class LabelPictures:
+    """The labels that were painted last, with pictures of those that were painted again.
+
+    Places are whole device pixels and the 64ths between them. The painter copies pictures in device
+    pixels; `logical` returns it for anything else.
+    """
+
+    def __init__(self) -> None:
+        self._labels: OrderedDict[Hashable, Written] = OrderedDict()
+        self._pixels = 0  # of all pictures
+        self._scale = 0.0  # of all pictures: device pixels per logical pixel
+        self._exact: dict[str, bool] = {}  # by font: whether a picture looks as the text
+        self._start = self._origin = QPointF()
+        self._usual = self._whole = QTransform()
+        self._painter = self._idle = QPainter()
+        self._is_raster = self._converts = self._in_device = False
+
+    def clear(self) -> None:
+        """Forget all labels, because fonts or the scale are others."""
+        self._labels.clear()
+        self._exact.clear()
+        self._pixels = 0
+
+    def start(self, painter: QPainter) -> None:
+        """Paint with this painter from now on, with its transformation of now."""
+        device = painter.deviceTransform()
+        scale = device.m11()
+        is_even = device.isAffine() and not device.isRotating() and scale == device.m22() > 0
+        engine = painter.paintEngine().type()
+        self._is_raster = is_even and engine == QPaintEngine.Type.Raster
+        if scale != self._scale:
+            self._scale = scale
+            self.clear()
+        x, y = device.dx(), device.dy()
+        is_whole = scale == 1 and x.is_integer() and y.is_integer()
+        self._converts = self._is_raster and not is_whole
+        self._painter, self._usual, self._in_device = painter, painter.worldTransform(), False
+        if self._converts:
+            self._whole = device.inverted()[0] * self._usual
+        self._start = QPointF(x, y)
+        self._origin = QPointF(x, y) if is_whole else QPointF()
+
+    def finish(self) -> None:
+        """Leave the painter as it was, and keep no reference to it."""
+        self.logical()
+        self._painter = self._idle
+
+    def columns(self, x: Floats) -> tuple[Ints, Ints]:
+        """Where logical places are: column, and 64ths right of it."""
+        # As Qt calculates it: for 1.5 device pixels, the last bit may decide about a 64th.
+        steps: Ints = np.floor((x * self._scale + self._start.x()) * _STEPS).astype(np.int64)
+        return (steps >> _SHIFT) - int(self._origin.x()), steps & (_STEPS - 1)
+
+    def column(self, x: float) -> tuple[int, int]:
+        """Where a logical place is, as `columns` does."""
+        steps = math.floor((x * self._scale + self._start.x()) * _STEPS)
+        return (steps >> _SHIFT) - int(self._origin.x()), steps & (_STEPS - 1)
+
+    def line(self, y: float) -> tuple[int, int]:
+        """Where a logical place is: line, and 64ths below it."""
+        steps = math.floor((y * self._scale + self._start.y()) * _STEPS)
+        return (steps >> _SHIFT) - int(self._origin.y()), steps & (_STEPS - 1)
+
+    def find(self, key: Hashable) -> Written | None:
+        """The label of a key, None if it was not painted lately."""
+        found = self._labels.get(key)
+        if found is not None:
+            self._labels.move_to_end(key)
+        return found
+
+    def add(self, key: Hashable, label: Written) -> None:
+        """Remember a label that is written for the first time."""
+        self._labels[key] = label
+        if len(self._labels) > _MOST_LABELS:
+            self._forget_oldest()
+
+    def copy(
+        self, label: Written, font: QFont, ink: int, at: tuple[int, int], rest: tuple[int, int]
+    ) -> bool:
+        """Copy the picture of a label that was painted before; False if it has to be written.
+
+        at, rest: the column and line of its place, and the 64ths beyond, of which it is a picture.
+        """
+        picture = label.picture or self._take(label, font, ink, rest)
+        if picture is None:
+            return False
+        painter = self._painter
+        if self._converts and not self._in_device:
+            painter.setWorldTransform(self._whole)
+            self._in_device = True
+        painter.drawImage(at[0] + label.x, at[1] + label.y, picture)
+        return True
+
+    def logical(self) -> QPainter:
+        """The painter in logical pixels."""
+        if self._in_device:
+            self._painter.setWorldTransform(self._usual)
+            self._in_device = False
+        return self._painter
+
+    def _take(self, label: Written, font: QFont, ink: int, rest: tuple[int, int]) -> QImage | None:
+        """Take the picture of a label; None if it would look different, or shows nothing."""
+        if label.text is None or not self._is_exact(font):
+            return None
+        found = _picture(label.text, font, QColor.fromRgba(ink), self._scale, rest)
+        if found is None:
+            return None
+        picture, label.x, label.y = found
+        label.picture = picture
+        self._pixels += picture.width() * picture.height()
+        while self._pixels > _MOST_PIXELS:
+            self._forget_oldest()
+        return picture
+
+    def _forget_oldest(self) -> None:
+        _, label = self._labels.popitem(last=False)
+        if label.picture is not None:
+            self._pixels -= label.picture.width() * label.picture.height()
+
+    def _is_exact(self, font: QFont) -> bool:
+        """Whether pictures of texts look as the texts: not where these have colored edges."""
+        name = font.key()
+        if name not in self._exact:
+            self._exact[name] = self._is_raster and _looks_alike(font, self._scale)
+        return self._is_raster and self._exact[name]
+
+
+def _picture(
+    text: QStaticText, font: QFont, ink: QColor, scale: float, rest: tuple[int, int]
+) -> tuple[QImage, int, int] | None:
+    """The part of a text that has ink, as a picture, and its column and line from the text's place.
+
+    None without ink. rest: 64ths of a device pixel right of and below a whole one.
+    """
+    metrics = QFontMetricsF(font)
+    # Letters may exceed the box of their line.
+    air = metrics.height()
+    box = metrics.boundingRect(text.text()).translated(0, metrics.ascent())
+    box = box.united(QRectF(0, 0, metrics.horizontalAdvance(text.text()), metrics.height()))
+    left, top = math.floor((box.left() - air) * scale), math.floor((box.top() - air) * scale)
+    right, bottom = math.ceil((box.right() + air) * scale), math.ceil((box.bottom() + air) * scale)
+    whole = QImage(right - left, bottom - top, QImage.Format.Format_ARGB32_Premultiplied)
+    whole.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(whole)
+    painter.scale(scale, scale)
+    painter.setFont(font)
+    painter.setPen(ink)
+    # The middle of a 64th, so that rounding does not reach the next one.
+    x, y = (
+        (_STEPS * -start + part + 0.5) / _STEPS
+        for start, part in zip((left, top), rest, strict=True)
+    )
+    painter.drawStaticText(QPointF(x / scale, y / scale), text)
+    painter.end()
+    pixels = _pixels(whole) >> np.uint32(24)
+    columns, lines = (np.flatnonzero(pixels.any(axis=axis)) for axis in (0, 1))
+    if not len(columns):
+        return None
+    x0, y0 = int(columns[0]), int(lines[0])
+    part = whole.copy(x0, y0, int(columns[-1]) + 1 - x0, int(lines[-1]) + 1 - y0)
+    return part, left + x0, top + y0
+
+
+def _looks_alike(font: QFont, scale: float) -> bool:
+    """Whether a sample looks the same as a picture, up to 1 of 255."""
+    ground, ink = _SAMPLE_COLORS
+    text = QStaticText(_SAMPLE)
+    found = _picture(text, font, ink, scale, (0, 0))
+    if found is None:
+        return False
+    picture, x, y = found
+    seen = []
+    for copies in (False, True):
+        image = QImage(picture.size(), QImage.Format.Format_RGB32)
+        image.fill(ground)
+        painter = QPainter(image)
+        if copies:
+            painter.drawImage(0, 0, picture)
+        else:
+            painter.translate(-x, -y)
+            painter.scale(scale, scale)
+            painter.setFont(font)
+            painter.setPen(ink)
+            painter.drawStaticText(QPointF(0, 0), text)
+        painter.end()
+        seen.append(_pixels(image).view(np.uint8).astype(np.int16))
+    return int(np.abs(seen[0] - seen[1]).max()) <= 1
+
+
+def _pixels(image: QImage) -> Pixels:
+    """The pixels of an image with 32 bits each."""
+    found: Pixels = np.frombuffer(image.constBits(), np.uint32)
+    return found.reshape(image.height(), image.width())
