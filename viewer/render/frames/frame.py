@@ -6,13 +6,16 @@ a trace is drawn together: its slices, those that stand out, and marks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from weakref import ref
 
 import numpy as np
 
 from viewer.arrays import Ints
 from viewer.render.axis.xmap import Axis, XMap
+from viewer.render.frames.rows import FrameRows, KeptRows
 from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
 from viewer.render.lod import Cells
 from viewer.render.palette import CELLS, CellColors, Pixels, joined_tables
@@ -72,14 +75,16 @@ def draw_frame(
     backdrop: Backdrop,
     out: Pixels | None = None,
     ratio: float = 1.0,
+    kept: KeptRows | None = None,
 ) -> Frame:
     """Return the lines [y0, y0 + height) of the content, and the marks on them.
 
     Only rows are drawn; headers, strips and gaps show the backdrop. `xmap` is on the axis in ns;
     its columns are device pixels. `out` is reused if given. Rows of a trace that is not in
     `sources` stay empty. ratio: device pixels per line of the content; the image height is scaled
-    by it.
+    by it. kept: the rows of the last frame of this view, for the next one.
     """
+    kept = KeptRows() if kept is None else kept
     image = np.empty((round(height * ratio), xmap.width), np.uint32) if out is None else out
     bands = layout.bands_between(y0, y0 + height)
     bands = bands[layout.kind[bands] == BandKind.ROW]
@@ -90,17 +95,38 @@ def draw_frame(
     drawn = (trace_of_band >= 0) & (trace_of_band < len(sources))
     _lay_ground(image, tops[drawn], bottoms[drawn], backdrop)
     marks: dict[int, list[MarkedRows]] = {}
-    for number in sorted(set(trace_of_band[drawn].tolist())):
+    numbers = sorted(set(trace_of_band[drawn].tolist()))
+    kept.keep_only(numbers)
+    for number in numbers:
         own, source = np.flatnonzero(trace_of_band == number), sources[number]
-        drawn_rows = draw_rows(source, layout.row[bands[own]], xmap.on(source.axis))
-        body, line = drawn_rows.body, drawn_rows.line
-        row, column = np.nonzero(drawn_rows.cells[:, backdrop.columns] == 0)
-        column = backdrop.columns[column]
-        body[row, column] = line[row, column] = backdrop.grid
-        expand(image, body, line, tops[own], (bottoms - tops)[own])
+        here = xmap.on(source.axis)
+        draw = partial(_frame_rows, source, here, backdrop)
+        inputs = _inputs(source, here, backdrop)
+        found = kept.rows(number, inputs, layout.row[bands[own]], draw)
+        expand(image, found.body, found.line, tops[own], (bottoms - tops)[own])
         if source.marks:
-            marks[number] = [MarkedRows(bands[own[at]], cells) for at, cells in drawn_rows.marks]
+            marks[number] = [MarkedRows(bands[own[at]], cells) for at, cells in found.marks]
     return Frame(image, marks)
+
+
+def _inputs(source: RasterSource, xmap: XMap, backdrop: Backdrop) -> Hashable:
+    """Return what the pixels of a row depend on, besides its number.
+
+    It does not keep rasters: they change with what they show, but never in place.
+    """
+    hits = None if source.hits is None else ref(source.hits)
+    rasters = ref(source.raster), hits, tuple(map(ref, source.marks))
+    grid = backdrop.grid, backdrop.columns.tobytes()
+    return rasters, source.colors, source.hit_colors, xmap, grid
+
+
+def _frame_rows(source: RasterSource, xmap: XMap, backdrop: Backdrop, rows: Ints) -> FrameRows:
+    """Draw rows of a source, with the lines of the grid behind them."""
+    drawn = draw_rows(source, rows, xmap)
+    row, column = np.nonzero(drawn.cells[:, backdrop.columns] == 0)
+    column = backdrop.columns[column]
+    drawn.body[row, column] = drawn.line[row, column] = backdrop.grid
+    return FrameRows(rows, drawn.body, drawn.line, drawn.marks)
 
 
 @dataclass(frozen=True, slots=True)

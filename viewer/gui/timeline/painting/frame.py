@@ -34,6 +34,7 @@ from viewer.render.canvas import Canvas
 from viewer.render.frames.counter_raster import CounterColors, stamp
 from viewer.render.frames.diamonds import stamp_diamonds
 from viewer.render.frames.frame import Backdrop, draw_frame
+from viewer.render.frames.rows import KeptRows
 from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import (
     Pixels,
@@ -77,6 +78,7 @@ class FramePainter:
         self.edge_chips = EdgeChipPainter(scene, theme)
         self.tails = RibbonTails(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
+        self._kept: list[KeptRows] = []  # of each section of the last frame
         self._canvas = Canvas(1, 1)  # of the current frame
         self._shown: Ints = np.empty(0, np.int64)  # bands in the current section
 
@@ -100,7 +102,9 @@ class FramePainter:
         sources = scene.sources(dark=theme.dark)
         image = self._buffer
         self.plans.start()
-        for top, bottom in scene.sections(height):
+        sections = scene.sections(height)
+        self._kept = [*self._kept, KeptRows(), KeptRows()][: len(sections)]
+        for number, (top, bottom) in enumerate(sections):
             self._enter(top, bottom)
             part = image[canvas.device(top) : canvas.device(bottom)]
             drawn = draw_frame(
@@ -112,6 +116,7 @@ class FramePainter:
                 backdrop,
                 part,
                 canvas.ratio,
+                self._kept[number],
             )
             self._stamp_marks(image, xmap)
             self._stamp_counters(image, xmap)
@@ -143,12 +148,12 @@ class FramePainter:
                 else NOTHING_TO_DRAW,
             )
         self.labels.start()
-        for top, bottom in scene.sections(height):
+        for top, bottom in sections:
             self._enter(top, bottom)
             painter.setClipRect(QRect(0, top, width, bottom - top))
-            for number in scene.group.traces:
-                bands = self._bands(BandKind.ROW, number)
-                self.labels.paint(painter, canvas, xmap, number, bands)
+            for trace in scene.group.traces:
+                bands = self._bands(BandKind.ROW, trace)
+                self.labels.paint(painter, canvas, xmap, trace, bands)
             strips = self._bands(BandKind.STRIP)
             self.labels.paint_marks(painter, canvas, xmap, strips, overlay.hovered)
             self.plans.paint(painter, self._bands(BandKind.PLAN), canvas, xmap)
