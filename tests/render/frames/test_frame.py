@@ -6,16 +6,38 @@ from tests.builders.stocks import stacked
 from tests.render.test_raster import colors, crowded, raster_of, trace_of
 from viewer.render import layout as lay
 from viewer.render.axis.xmap import Axis, XMap
-from viewer.render.frames.frame import Backdrop, RasterSource, draw_frame, expand
+from viewer.render.frames.frame import (
+    Backdrop,
+    PlacedRows,
+    RasterSource,
+    draw_frame,
+    expand,
+)
 from viewer.render.palette import Emphasis, cell_colors
 from viewer.render.raster import RowRaster
 
 
+def placed(ground, rows, *spans):
+    """Rows of two columns that fill some lines, each with a body and an edge of one color."""
+    bodies, edges = zip(*rows, strict=True)
+    pixels = np.repeat(np.array([*bodies, *edges, ground], np.uint32)[:, None], 2, axis=1)
+    tops, bottoms = np.array(spans).T
+    return PlacedRows(pixels, tops, bottoms)
+
+
 def test_rows_get_their_height_and_are_cut_at_the_frame():
     image = np.zeros((6, 2), np.uint32)
-    body, line = np.array([[1, 2], [3, 4]], np.uint32), np.array([[5, 6], [7, 8]], np.uint32)
-    expand(image, body, line, np.array([-2, 4]), np.array([4, 5]))
-    assert image[:, 0].tolist() == [1, 5, 0, 0, 7, 3]
+    rows = [(1, 5), (2, 6), (3, 7)]
+    expand(image, [placed(9, rows, (-2, 2), (4, 9), (6, 8))])
+    assert image[:, 0].tolist() == [1, 5, 9, 9, 6, 2]
+    assert (image[:, 0] == image[:, 1]).all()
+
+
+def test_rows_of_several_traces_share_a_frame():
+    image = np.zeros((9, 2), np.uint32)
+    first = placed(9, [(1, 5), (2, 6)], (0, 3), (6, 7))
+    expand(image, [first, placed(9, [(3, 7)], (3, 6))])
+    assert image[:, 0].tolist() == [5, 1, 5, 7, 3, 7, 6, 9, 9]
 
 
 def test_a_frame_has_rows_hits_grid_and_canvas_where_the_layout_says():

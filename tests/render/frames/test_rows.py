@@ -102,7 +102,7 @@ OTHER_VIEWS = {
     "gaps": lambda: Gaps(np.array([40]), np.array([30])),
 }
 OTHER_BACKDROPS = {
-    "canvas": None,  # between rows
+    "canvas": lambda: GROUND + 7,
     "grid": lambda: GRID + 1,
     "columns": lambda: np.array([20, 56, 120]),
 }
@@ -121,7 +121,7 @@ def test_every_input_of_a_row_is_among_those_that_change_here(kind, others):
     [
         *(("own", name) for name in OTHER_SOURCES),
         *(("xmap", name) for name, other in OTHER_VIEWS.items() if other),
-        *(("backdrop", name) for name, other in OTHER_BACKDROPS.items() if other),
+        *(("backdrop", name) for name in OTHER_BACKDROPS),
     ],
     ids=lambda changed: changed[1],
 )
@@ -147,7 +147,6 @@ def test_a_row_is_drawn_again_if_anything_that_it_depends_on_has_changed(drawn, 
         {"y0": 25},
         {"height": 250},
         {"ratio": 1.5},
-        {"backdrop": replace(BACKDROP, canvas=GROUND + 7)},
         {"own": replace(source())},
         {"xmap": XMap(10, 310, 150)},
     ],
@@ -182,8 +181,9 @@ def test_only_rows_of_the_last_frame_are_kept(drawn):
     for y0 in (0, 60, 120, 300):
         draw(kept, y0=y0, height=90)
     (_, rows), = kept._last.values()  # fmt: skip
-    assert len(rows.body) == len(rows.line) == len(rows.rows) <= 90 // 26 + 2
-    assert rows.body.base is None or rows.body.base.shape == rows.body.shape
+    assert len(rows.pixels) == 2 * len(rows.rows) + 1
+    assert len(rows.rows) <= 90 // 26 + 2
+    assert rows.pixels.base is None
     draw(kept, y0=0, height=3)  # only a header
     assert not kept._last
 

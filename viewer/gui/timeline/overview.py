@@ -37,7 +37,7 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import RunKind
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
-from viewer.render.frames.frame import RasterSource, expand
+from viewer.render.frames.frame import RasterSource
 from viewer.render.palette import Pixels, canvas_rgb
 
 BAND_HEIGHT = 22
@@ -174,8 +174,8 @@ class Overview(QWidget):
                 hits = source.hits.draw([row], trace_xmap)
                 marked = hits != 0
                 body[marked] = source.hit_colors.body[hits[marked]]
-            top = np.array([canvas.device(lane * (lane_height + gap))])
-            expand(image, body, body, top, np.array([canvas.device(lane_height)]))
+            top = canvas.device(lane * (lane_height + gap))
+            image[top : top + canvas.device(lane_height)] = body
         return image
 
     def _choose_rows(self) -> None:

@@ -93,31 +93,35 @@ def draw_frame(
     tops = np.rint(tops * ratio).astype(np.int64)
     trace_of_band = layout.trace[bands]
     drawn = (trace_of_band >= 0) & (trace_of_band < len(sources))
-    _lay_ground(image, tops[drawn], bottoms[drawn], backdrop)
     marks: dict[int, list[MarkedRows]] = {}
     numbers = sorted(set(trace_of_band[drawn].tolist()))
     kept.keep_only(numbers)
+    shown: list[PlacedRows] = []
     for number in numbers:
         own, source = np.flatnonzero(trace_of_band == number), sources[number]
         here = xmap.on(source.axis)
         draw = partial(_frame_rows, source, here, backdrop)
         inputs = _inputs(source, here, backdrop)
         found = kept.rows(number, inputs, layout.row[bands[own]], draw)
-        expand(image, found.body, found.line, tops[own], (bottoms - tops)[own])
+        shown.append(PlacedRows(found.pixels, tops[own], bottoms[own]))
         if source.marks:
             marks[number] = [MarkedRows(bands[own[at]], cells) for at, cells in found.marks]
+    if shown:
+        expand(image, shown)
+    else:
+        image[:] = _ground(backdrop, xmap.width)
     return Frame(image, marks)
 
 
 def _inputs(source: RasterSource, xmap: XMap, backdrop: Backdrop) -> Hashable:
-    """Return what the pixels of a row depend on, besides its number.
+    """Return what the pixels of rows depend on, besides their numbers.
 
     It does not keep rasters: they change with what they show, but never in place.
     """
     hits = None if source.hits is None else ref(source.hits)
     rasters = ref(source.raster), hits, tuple(map(ref, source.marks))
-    grid = backdrop.grid, backdrop.columns.tobytes()
-    return rasters, source.colors, source.hit_colors, xmap, grid
+    ground = backdrop.canvas, backdrop.grid, backdrop.columns.tobytes()
+    return rasters, source.colors, source.hit_colors, xmap, ground
 
 
 def _frame_rows(source: RasterSource, xmap: XMap, backdrop: Backdrop, rows: Ints) -> FrameRows:
@@ -126,21 +130,32 @@ def _frame_rows(source: RasterSource, xmap: XMap, backdrop: Backdrop, rows: Ints
     row, column = np.nonzero(drawn.cells[:, backdrop.columns] == 0)
     column = backdrop.columns[column]
     drawn.body[row, column] = drawn.line[row, column] = backdrop.grid
-    return FrameRows(rows, drawn.body, drawn.line, drawn.marks)
+    drawn.pixels[-1] = _ground(backdrop, xmap.width)
+    return FrameRows(rows, drawn.pixels, drawn.marks)
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRows:
-    """Rows of a source, each (rows, width).
+    """Rows of a source.
 
-    cells: with hits, 0 where there is no slice. body, line: the colors of bodies and edges. marks:
-    of each of its marks, the positions of the rows that have slices of it, and their cells.
+    cells: (rows, width) with hits, 0 where there is no slice. pixels: the colors of bodies, then
+    of all edges, then a line that is left free. marks: of each of its marks, the positions of the
+    rows that have slices of it, and their cells.
     """
 
     cells: Cells
-    body: Pixels
-    line: Pixels
+    pixels: Pixels
     marks: list[tuple[Ints, Cells]]
+
+    @property
+    def body(self) -> Pixels:
+        """The colors of the bodies, (rows, width)."""
+        return self.pixels[: len(self.cells)]
+
+    @property
+    def line(self) -> Pixels:
+        """The colors of the edges, (rows, width)."""
+        return self.pixels[len(self.cells) : -1]
 
 
 def draw_rows(source: RasterSource, rows: Ints, xmap: XMap) -> DrawnRows:
@@ -157,32 +172,51 @@ def draw_rows(source: RasterSource, rows: Ints, xmap: XMap) -> DrawnRows:
         at[own] = np.where(above, above + np.intp(CELLS), at[own])
         body, line = joined_tables(source.colors, source.hit_colors or source.colors)
         cells[own] = np.maximum(cells[own], above)
-    # A third of the time of body[cells].
-    return DrawnRows(cells, body.take(at), line.take(at), list(over))
+    pixels = np.empty((2 * len(rows) + 1, xmap.width), np.uint32)
+    found = DrawnRows(cells, pixels, list(over))
+    # A third of the time of body[cells]; without a mode, it would fill a copy.
+    body.take(at, out=found.body, mode="clip")
+    line.take(at, out=found.line, mode="clip")
+    return found
 
 
-def _lay_ground(image: Pixels, tops: Ints, bottoms: Ints, backdrop: Backdrop) -> None:
-    """Fill all lines except rows with the backdrop; rows are painted completely.
-
-    Saves 10 % time.
-    """
-    line = np.full(image.shape[1], backdrop.canvas, np.uint32)
+def _ground(backdrop: Backdrop, width: int) -> Pixels:
+    """Return a line without slices."""
+    line = np.full(width, backdrop.canvas, np.uint32)
     line[backdrop.columns] = backdrop.grid
-    bare = np.ones(len(image), np.bool_)
-    for top, bottom in zip(np.maximum(tops, 0).tolist(), bottoms.tolist(), strict=True):
-        bare[top : max(bottom, 0)] = False
-    image[bare] = line
+    return line
 
 
-def expand(image: Pixels, body: Pixels, line: Pixels, tops: Ints, heights: Ints) -> None:
-    """Expand rows of pixels: row i fills lines tops[i] to tops[i] + heights[i] of the image.
+@dataclass(frozen=True, slots=True)
+class PlacedRows:
+    """Rows of a trace, and the lines [top, bottom) of the image that they fill.
 
-    The first and the last line come from `line`, those between from `body`; clipped to the image.
+    pixels: the bodies of the rows, then their edges, then the ground between them.
     """
-    limit = len(image)
-    for i, (top, height) in enumerate(zip(tops.tolist(), heights.tolist(), strict=True)):
-        bottom = top + height - 1
-        image[max(top + 1, 0) : max(min(bottom, limit), 0)] = body[i]
-        for y in (top, bottom):
-            if 0 <= y < limit:
-                image[y] = line[i]
+
+    pixels: Pixels
+    tops: Ints
+    bottoms: Ints
+
+
+def expand(image: Pixels, parts: Sequence[PlacedRows]) -> None:
+    """Fill an image with rows: their first and last lines are edges; what is outside is cut off.
+
+    All in one call: half the time of filling row by row.
+    """
+    height, before = len(image), 0
+    source = np.full(height, len(parts[0].pixels) - 1)
+    for part in parts:
+        count = len(part.tops)
+        first, last = np.clip(part.tops, 0, height), np.clip(part.bottoms, 0, height)
+        tall = np.maximum(last - first, 0)
+        row = np.repeat(np.arange(count), tall)
+        line = np.arange(len(row)) + np.repeat(first - (np.cumsum(tall) - tall), tall)
+        source[line] = before + row
+        for edge in (part.tops, part.bottoms - 1):
+            seen = np.flatnonzero((edge >= 0) & (edge < height))
+            source[edge[seen]] = before + count + seen
+        before += len(part.pixels)
+    pixels = parts[0].pixels if len(parts) == 1 else np.concatenate([p.pixels for p in parts])
+    # Without a mode, it would fill a copy.
+    pixels.take(source, axis=0, out=image, mode="clip")

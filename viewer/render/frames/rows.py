@@ -21,31 +21,31 @@ Rows = TypeVar("Rows", Pixels, Cells)
 
 @dataclass(frozen=True, slots=True)
 class FrameRows:
-    """Rows of a trace, each (rows, width).
+    """Rows of a trace.
 
-    rows: their numbers in the trace. body, line: the colors of bodies and edges. marks: of each of
-    the trace's marks, the positions of the rows that have slices of it, and their cells.
+    rows: their numbers in the trace. pixels: a line with the colors of each body, then one of each
+    edge, then one of the ground between rows. marks: of each of the trace's marks, the positions
+    of the rows that have slices of it, and their cells.
     """
 
     rows: Ints
-    body: Pixels
-    line: Pixels
+    pixels: Pixels
     marks: list[tuple[Ints, Cells]]
 
     def joined(self, others: FrameRows, rows: Ints) -> FrameRows:
         """Return some of these rows and of others, by their numbers."""
+        own, more = len(self.rows), len(others.rows)
         at = _places(np.append(self.rows, others.rows), rows)
+        is_own = at < own
+        body = np.where(is_own, at, at + own + 1)
+        line = body + np.where(is_own, own, more)
+        pixels = _picked(self.pixels, others.pixels, np.concatenate([body, line, [2 * own]]))
         marks = []
-        for (own, cells), (more, more_cells) in zip(self.marks, others.marks, strict=True):
-            marked = np.append(self.rows[own], others.rows[more])
+        for (kept, cells), (added, added_cells) in zip(self.marks, others.marks, strict=True):
+            marked = np.append(self.rows[kept], others.rows[added])
             position = np.flatnonzero(np.isin(rows, marked))
-            marks.append((position, _picked(cells, more_cells, _places(marked, rows[position]))))
-        return FrameRows(
-            rows,
-            _picked(self.body, others.body, at),
-            _picked(self.line, others.line, at),
-            marks,
-        )
+            marks.append((position, _picked(cells, added_cells, _places(marked, rows[position]))))
+        return FrameRows(rows, pixels, marks)
 
 
 class KeptRows:
