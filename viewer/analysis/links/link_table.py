@@ -157,6 +157,12 @@ class LinkTable:
         return np.array([number.get(tuple(sorted(x.operators)), -1) for x in self.links], np.int64)
 
     @cached_property
+    def are_shared(self) -> Bools:
+        """Per key whether it is linked to several operators."""
+        several = [len(operators) > 1 for operators in self.sets]
+        return np.array([*several, False], np.bool_)[self.set_of_key]
+
+    @cached_property
     def node_sets(self) -> tuple[tuple[int, ...], ...]:
         """The sets of graph nodes that keys are linked to, as indexes in `Program.nodes`.
 

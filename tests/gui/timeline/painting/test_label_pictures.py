@@ -41,12 +41,12 @@ def copied(pictures, label, font, x, y):
 
     def paint(painter):
         pictures.start(painter)
-        columns, rests = pictures.columns(np.array([x]))
-        line, below = pictures.line(y)
-        assert pictures.column(x) == (columns[0], rests[0])
+        column, line, rest = pictures.place(x, y)
+        every = pictures.places(np.array([0.0, x]), np.array([0.0, y]))
+        assert [int(of[1]) for of in every] == [column, line, rest]
         label.picture = None  # of this place
-        at, rest = (int(columns[0]), line), (int(rests[0]), below)
-        assert pictures.copy(label, font, INK, at, rest)
+        assert pictures.take(label, font, INK, rest)
+        pictures.copy(column + label.x, line + label.y, label.picture)
         pictures.logical().fillRect(0, 50, 7, 5, Qt.GlobalColor.red)
 
     return paint
@@ -80,14 +80,21 @@ def test_a_picture_has_the_pixels_of_the_text(theme, role, ratio, origin):
 
 @pytest.fixture
 def copies(monkeypatch):
-    """Whether each label was copied, of those that were painted before."""
-    asked, copy = [], LabelPictures.copy
+    """Whether each label that was painted before has a picture."""
+    asked, find, take = [], LabelPictures.find, LabelPictures.take
 
-    def note(pictures, *args):
-        asked.append(copy(pictures, *args))
+    def found(pictures, key):
+        label = find(pictures, key)
+        if label is not None and label.picture is not None:
+            asked.append(True)
+        return label
+
+    def taken(pictures, *args):
+        asked.append(take(pictures, *args))
         return asked[-1]
 
-    monkeypatch.setattr(LabelPictures, "copy", note)
+    monkeypatch.setattr(LabelPictures, "find", found)
+    monkeypatch.setattr(LabelPictures, "take", taken)
     return asked
 
 
@@ -170,7 +177,7 @@ def test_pictures_take_limited_memory(monkeypatch):
         for number in range(40):
             label = Written(text(f"label {number}"), 0.0)
             pictures.add(number, label)
-            assert pictures.copy(label, font, INK, (0, 0), (0, 0))
+            assert pictures.take(label, font, INK, 0)
             shown.append(label.picture.width() * label.picture.height())
 
     on_image(paint)

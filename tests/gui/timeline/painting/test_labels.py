@@ -109,3 +109,10 @@ def test_the_time_of_another_clock_is_shown_and_not_the_drawn_length(
     assert "cycles" in shown.length_text(longest)
     assert shown.length_text(longest) in measured
     assert format_time(end - start) not in measured
+
+
+def test_chips_are_on_slices_of_several_operators(attention):
+    table = attention.session.traces[0].table
+    assert table.are_shared.tolist() == [len(link.operators) > 1 for link in table.links]
+    assert table.are_shared.any()
+    assert not table.are_shared.all()

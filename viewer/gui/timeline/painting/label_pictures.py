@@ -66,7 +66,8 @@ class LabelPictures:
         self._start = self._origin = QPointF()
         self._usual = self._whole = QTransform()
         self._painter = self._idle = QPainter()
-        self._is_raster = self._converts = self._in_device = False
+        self._is_raster = self._in_device = False
+        self.converts = False  # whether logical pixels are no device pixels
 
     def clear(self) -> None:
         """Forget all labels, because fonts or the scale are others."""
@@ -86,9 +87,9 @@ class LabelPictures:
             self.clear()
         x, y = device.dx(), device.dy()
         is_whole = scale == 1 and x.is_integer() and y.is_integer()
-        self._converts = self._is_raster and not is_whole
+        self.converts = self._is_raster and not is_whole
         self._painter, self._usual, self._in_device = painter, painter.worldTransform(), False
-        if self._converts:
+        if self.converts:
             self._whole = device.inverted()[0] * self._usual
         self._start = QPointF(x, y)
         self._origin = QPointF(x, y) if is_whole else QPointF()
@@ -98,21 +99,22 @@ class LabelPictures:
         self.logical()
         self._painter = self._idle
 
-    def columns(self, x: Floats) -> tuple[Ints, Ints]:
-        """Where logical places are: column, and 64ths right of it."""
+    def places(self, x: Floats, y: Floats) -> tuple[Ints, Ints, Ints]:
+        """Where logical places are: columns, lines, and 64ths right of and below them."""
         # As Qt calculates it: for 1.5 device pixels, the last bit may decide about a 64th.
-        steps: Ints = np.floor((x * self._scale + self._start.x()) * _STEPS).astype(np.int64)
-        return (steps >> _SHIFT) - int(self._origin.x()), steps & (_STEPS - 1)
+        across = np.floor((x * self._scale + self._start.x()) * _STEPS).astype(np.int64)
+        down = np.floor((y * self._scale + self._start.y()) * _STEPS).astype(np.int64)
+        rest = (across & _STEPS - 1) << _SHIFT | down & _STEPS - 1
+        left, top = int(self._origin.x()), int(self._origin.y())
+        return (across >> _SHIFT) - left, (down >> _SHIFT) - top, rest
 
-    def column(self, x: float) -> tuple[int, int]:
-        """Where a logical place is, as `columns` does."""
-        steps = math.floor((x * self._scale + self._start.x()) * _STEPS)
-        return (steps >> _SHIFT) - int(self._origin.x()), steps & (_STEPS - 1)
-
-    def line(self, y: float) -> tuple[int, int]:
-        """Where a logical place is: line, and 64ths below it."""
-        steps = math.floor((y * self._scale + self._start.y()) * _STEPS)
-        return (steps >> _SHIFT) - int(self._origin.y()), steps & (_STEPS - 1)
+    def place(self, x: float, y: float) -> tuple[int, int, int]:
+        """Where a logical place is, as `places` does."""
+        across = math.floor((x * self._scale + self._start.x()) * _STEPS)
+        down = math.floor((y * self._scale + self._start.y()) * _STEPS)
+        rest = (across & _STEPS - 1) << _SHIFT | down & _STEPS - 1
+        left, top = int(self._origin.x()), int(self._origin.y())
+        return (across >> _SHIFT) - left, (down >> _SHIFT) - top, rest
 
     def find(self, key: Hashable) -> Written | None:
         """The label of a key, None if it was not painted lately."""
@@ -127,22 +129,30 @@ class LabelPictures:
         if len(self._labels) > _MOST_LABELS:
             self._forget_oldest()
 
-    def copy(
-        self, label: Written, font: QFont, ink: int, at: tuple[int, int], rest: tuple[int, int]
-    ) -> bool:
-        """Copy the picture of a label that was painted before; False if it has to be written.
+    def take(self, label: Written, font: QFont, ink: int, rest: int) -> bool:
+        """Whether a label that is painted again has a picture; takes it before.
 
-        at, rest: the column and line of its place, and the 64ths beyond, of which it is a picture.
+        Not where it would look different, or shows nothing. rest: of its place.
         """
-        picture = label.picture or self._take(label, font, ink, rest)
-        if picture is None:
+        if label.picture is not None:
+            return True
+        if label.text is None or not self._is_exact(font):
             return False
-        painter = self._painter
-        if self._converts and not self._in_device:
-            painter.setWorldTransform(self._whole)
-            self._in_device = True
-        painter.drawImage(at[0] + label.x, at[1] + label.y, picture)
+        found = _picture(label.text, font, QColor.fromRgba(ink), self._scale, rest)
+        if found is None:
+            return False
+        label.picture, label.x, label.y = found
+        self._pixels += label.picture.width() * label.picture.height()
+        while self._pixels > _MOST_PIXELS:
+            self._forget_oldest()
         return True
+
+    def copy(self, column: int, line: int, picture: QImage) -> None:
+        """Copy a picture; if nothing `converts`, the painter can do it without this."""
+        if self.converts and not self._in_device:
+            self._painter.setWorldTransform(self._whole)
+            self._in_device = True
+        self._painter.drawImage(column, line, picture)
 
     def logical(self) -> QPainter:
         """The painter in logical pixels."""
@@ -150,20 +160,6 @@ class LabelPictures:
             self._painter.setWorldTransform(self._usual)
             self._in_device = False
         return self._painter
-
-    def _take(self, label: Written, font: QFont, ink: int, rest: tuple[int, int]) -> QImage | None:
-        """Take the picture of a label; None if it would look different, or shows nothing."""
-        if label.text is None or not self._is_exact(font):
-            return None
-        found = _picture(label.text, font, QColor.fromRgba(ink), self._scale, rest)
-        if found is None:
-            return None
-        picture, label.x, label.y = found
-        label.picture = picture
-        self._pixels += picture.width() * picture.height()
-        while self._pixels > _MOST_PIXELS:
-            self._forget_oldest()
-        return picture
 
     def _forget_oldest(self) -> None:
         _, label = self._labels.popitem(last=False)
@@ -179,11 +175,11 @@ class LabelPictures:
 
 
 def _picture(
-    text: QStaticText, font: QFont, ink: QColor, scale: float, rest: tuple[int, int]
+    text: QStaticText, font: QFont, ink: QColor, scale: float, rest: int
 ) -> tuple[QImage, int, int] | None:
     """The part of a text that has ink, as a picture, and its column and line from the text's place.
 
-    None without ink. rest: 64ths of a device pixel right of and below a whole one.
+    None without ink. rest: 64ths of a device pixel right of the place, and below it.
     """
     metrics = QFontMetricsF(font)
     # Letters may exceed the box of their line.
@@ -199,10 +195,8 @@ def _picture(
     painter.setFont(font)
     painter.setPen(ink)
     # The middle of a 64th, so that rounding does not reach the next one.
-    x, y = (
-        (_STEPS * -start + part + 0.5) / _STEPS
-        for start, part in zip((left, top), rest, strict=True)
-    )
+    x = -left + ((rest >> _SHIFT) + 0.5) / _STEPS
+    y = -top + ((rest & _STEPS - 1) + 0.5) / _STEPS
     painter.drawStaticText(QPointF(x / scale, y / scale), text)
     painter.end()
     pixels = _pixels(whole) >> np.uint32(24)
@@ -218,7 +212,7 @@ def _looks_alike(font: QFont, scale: float) -> bool:
     """Whether a sample looks the same as a picture, up to 1 of 255."""
     ground, ink = _SAMPLE_COLORS
     text = QStaticText(_SAMPLE)
-    found = _picture(text, font, ink, scale, (0, 0))
+    found = _picture(text, font, ink, scale, 0)
     if found is None:
         return False
     picture, x, y = found

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter
 
-from viewer.arrays import Ints
+from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.label_text import LabelCache, distinct_rooms
 from viewer.gui.timeline.painting.label_pictures import LabelPictures, Written
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
 from viewer.model.trace import KeyKind
@@ -35,7 +36,7 @@ from viewer.render.palette import (
     fills,
     label_colors,
 )
-from viewer.render.raster import LABEL_WIDTH
+from viewer.render.raster import LABEL_WIDTH, Labels
 from viewer.view.open_trace import OpenTrace
 from viewer.view.state import SliceRef
 
@@ -55,28 +56,43 @@ MARK = 3  # half the height of a diamond
 _MARK_LABEL_ROOM = 56
 _FOREIGN_EDGE = 5  # px
 
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The upper edge of a text in px, and as a line of device pixels and the 64ths below it."""
-
-    y: float
-    line: int
-    rest: int
+Numbers = TypeVar("Numbers", int, Ints)
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
-    """The labels of a row: of the slices below `top`; without a font if there is no room for any.
+class _Labels:
+    """The labels of one trace in a frame, in parallel arrays.
 
-    lifted: of a label above chips.
+    slice: their slices. x, wide, top, tall: their rooms in px. text: their texts, -1 for none.
+    inset: px left and right of the texts. room: px between, as far as it makes a difference. ink:
+    0xAARRGGBB. y: the upper edge of texts in px, without chips. column, line, rest: the upper left
+    corner of the texts, as pictures have it. look: what pictures depend on, except for the texts.
+    free: px that a text must be narrower than, to have room for a time. is_small: the font.
     """
 
-    top: int
-    tall: int
-    labels: LabelCache | None
-    plain: _Place
-    lifted: _Place
+    slice: Ints
+    x: Floats
+    wide: Floats
+    top: Ints
+    tall: Ints
+    text: Ints
+    inset: Ints
+    room: Ints
+    ink: Ints
+    y: Floats
+    column: Ints
+    line: Ints
+    rest: Ints
+    look: Ints
+    free: Floats
+    is_small: Ints
+    is_hatched: Bools
+    is_shared: Bools
+
+    def rect(self, at: int) -> QRectF:
+        """The room of one label."""
+        x, wide, top, tall = self.x[at], self.wide[at], self.top[at], self.tall[at]
+        return QRectF(float(x), int(top), float(wide), int(tall))
 
 
 class LabelPainter:
@@ -128,137 +144,177 @@ class LabelPainter:
         shown, trace_xmap = drawn.shown, xmap.on(drawn.shown.axis)
         rows = [int(layout.row[b]) for b in bands]
         found = drawn.raster.labels(rows, trace_xmap, canvas.device(LABEL_WIDTH))
-        native = shown.trace.slices.columns.get(NATIVE_DURATION)
         selected = scene.session.state.slice
-        chosen = selected.index if selected is not None and selected.trace == number else -1
         lit = scene.drawings.stand_out(number, found.slice)
         if scene.search.dims and scene.search.shows_only_hits:  # `lit` is then a hit
+            chosen = selected.index if selected is not None and selected.trace == number else -1
             found = found.chosen(np.flatnonzero(lit | (found.slice == chosen)))
             lit = scene.drawings.stand_out(number, found.slice)
         if not len(found.slice):
             return
         self._use(painter, self._usual)
-        self._pictures.start(painter)
-        tops = (layout.y[bands] - scene.scroll + SLICE_TOP).tolist()
-        talls = layout.slice_height[bands].tolist()
-        lines: list[_Line | None] = [None] * len(tops)  # most rows have no labels
-        left, right = found.x0 / canvas.ratio, (found.x1 - 1) / canvas.ratio
-        wide = right - left
-        inset = np.where(wide < _NARROW, _NARROW_INSET, LABEL_INSET)
-        columns, rests = self._pictures.columns(left + inset)
+        pictures, strings = self._pictures, shown.label_strings
+        pictures.start(painter)
+        labels = self._placed(drawn, canvas, bands, found, lit)
+        is_plain = ~(labels.is_hatched | labels.is_shared) & (labels.text >= 0)
+        if selected is not None or NATIVE_DURATION in shown.trace.slices.columns:
+            is_plain[:] = False
+        copy = pictures.copy if pictures.converts else painter.drawImage
+        # Most labels are plain and have a picture: each call more is a tenth of their time.
+        for at, (text, look, column, line, free, plain) in enumerate(
+            zip(
+                labels.text.tolist(),
+                labels.look.tolist(),
+                labels.column.tolist(),
+                labels.line.tolist(),
+                labels.free.tolist(),
+                is_plain.tolist(),
+                strict=True,
+            )
+        ):
+            if plain and (label := pictures.find((strings[text], look))) is not None:
+                if (picture := label.picture) is not None:
+                    copy(column + label.x, line + label.y, picture)
+                    if label.wide < free:
+                        self._write_time(shown, labels, at, label.wide)
+                    continue
+                if label.text is None:  # nothing fits
+                    continue
+            self._paint_one(number, labels, at)
+        pictures.finish()
+
+    def _placed(
+        self, drawn: TraceRasters, canvas: Canvas, bands: Sequence[int], found: Labels, lit: Bools
+    ) -> _Labels:
+        """Where the labels of some slices are; lit: whether each stands out."""
+        scene, layout, shown = self.scene, self.scene.layout, drawn.shown
+        tops, talls = layout.y[bands] - scene.scroll + SLICE_TOP, layout.slice_height[bands]
+        are_small = talls <= self._compact
+        needed = np.where(are_small, self._small.line_height, self._usual.line_height)
+        ys = tops + (talls - needed) / 2
+        row = found.position
         keys, palette = shown.trace.slices.key[found.slice], drawn.palette[found.slice]
         kinds = shown.trace.keys.kind[keys]
+        left, right = found.x0 / canvas.ratio, (found.x1 - 1) / canvas.ratio
+        wide, tall = right - left, talls[row]
+        inset = np.where(wide < _NARROW, _NARROW_INSET, LABEL_INSET)
+        room = np.maximum(distinct_rooms(wide - 2 * inset), 0)
+        is_shared = (tall >= _RIBBON_ROOM) & shown.table.are_shared[keys]
+        y = ys[row]
+        lifted = y - np.where(is_shared, _LIFT, 0)
+        column, line, rest = self._pictures.places(left + inset, lifted)
         inks = _inks(self.theme.dark, self.theme.tokens.text2, scene.drawings.behind)
-        is_bare = (kinds == _UNATTRIBUTED) & (wide < UNATTRIBUTED_ROOM)
-        links, strings = shown.table.links, shown.label_strings
-        for position, i, x, across, text, room, gap, column, rest, ink, key, hatched, timed in zip(
-            found.position.tolist(),
-            found.slice.tolist(),
-            left.tolist(),
-            wide.tolist(),
-            np.where(is_bare, -1, shown.labels[found.slice].astype(np.int64)).tolist(),
-            distinct_rooms(wide - 2 * inset).tolist(),
-            inset.tolist(),
-            columns.tolist(),
-            rests.tolist(),
-            inks[lit.astype(np.intp), palette].tolist(),
-            keys.tolist(),
-            _IS_HATCHED[palette].tolist(),
-            _IS_TIMED[kinds].tolist(),
-            strict=True,
-        ):
-            line = lines[position]
-            if line is None:
-                line = lines[position] = self._line(tops[position], talls[position])
-            labels = line.labels
-            if hatched:
-                self._hatch(QRectF(x, line.top, across, line.tall))
-            if native is not None and native.value(i) is not None:
-                self._foreign_edge(QRectF(x, line.top, across, line.tall))
-            if text < 0 or labels is None:
-                continue
-            operators = links[key].operators if line.tall >= _RIBBON_ROOM else ()
-            place = line.plain if len(operators) < 2 else line.lifted
-            label = self._write(labels, strings[text], room, ink, x + gap, column, rest, place)
-            if label.text is None:
-                continue
-            used = label.wide + 2 * gap
+        ink, is_small = inks[lit.astype(np.intp), palette], are_small[row].astype(np.int64)
+        has_text = (talls >= needed - _OVERHANG)[row]
+        has_text &= (kinds != _UNATTRIBUTED) | (wide >= UNATTRIBUTED_ROOM)
+        return _Labels(
+            slice=found.slice,
+            x=left,
+            wide=wide,
+            top=tops[row],
+            tall=tall,
+            text=np.where(has_text, shown.labels[found.slice].astype(np.int64), -1),
+            inset=inset,
+            room=room,
+            ink=ink,
+            y=y,
+            column=column,
+            line=line,
+            rest=rest,
+            look=_look(ink, room, rest, is_small),
             # The insets of both texts, without the time itself.
-            if timed and across > used + 3 * LABEL_INSET:
-                self._write_time(shown, i, x, across, used, ink, line)
-            if len(operators) > 1:
-                self._ribbon(shown, operators, QRectF(x, line.top, across, line.tall))
-            if selected is not None:
-                taken = QRectF(x, line.top, used, line.tall)
-                self.taken.append(taken)
-                if i == chosen:
-                    self.own = taken
-        self._pictures.finish()
+            free=np.where(_IS_TIMED[kinds], wide - 2 * inset - 3 * LABEL_INSET, 0.0),
+            is_small=is_small,
+            is_hatched=_IS_HATCHED[palette],
+            is_shared=is_shared,
+        )
 
-    def _line(self, top: int, tall: int) -> _Line:
-        """Where the labels of a row of slices are: below `top`, in `tall` px."""
-        labels = self._small if tall <= self._compact else self._usual
-        y = top + (tall - labels.line_height) / 2
-        plain = lifted = _Place(y, *self._pictures.line(y))
-        if tall >= _RIBBON_ROOM:
-            lifted = _Place(y - _LIFT, *self._pictures.line(y - _LIFT))
-        fits = tall >= labels.line_height - _OVERHANG
-        return _Line(top, tall, labels if fits else None, plain, lifted)
+    def _paint_one(self, number: int, labels: _Labels, at: int) -> None:
+        """Paint the stripes, label, time and chips of one slice of a trace."""
+        shown = self.scene.rasters[number].shown
+        i, text, room = int(labels.slice[at]), int(labels.text[at]), labels.rect(at)
+        native = shown.trace.slices.columns.get(NATIVE_DURATION)
+        if labels.is_hatched[at]:
+            self._hatch(room)
+        if native is not None and native.value(i) is not None:
+            self._foreign_edge(room)
+        if text < 0:
+            return
+        inset, place = int(labels.inset[at]), (int(labels.column[at]), int(labels.line[at]))
+        lift = _LIFT if labels.is_shared[at] else 0
+        corner = QPointF(room.left() + inset, float(labels.y[at]) - lift)
+        fits, rest = int(labels.room[at]), int(labels.rest[at])
+        label = self._write(labels, at, shown.label_strings[text], fits, rest, corner, place)
+        if label.text is None:
+            return
+        if label.wide < labels.free[at]:
+            self._write_time(shown, labels, at, label.wide)
+        if labels.is_shared[at]:
+            self._ribbon(shown, shown.link(i).operators, room)
+        selected = self.scene.session.state.slice
+        if selected is not None:
+            room.setWidth(label.wide + 2 * inset)
+            self.taken.append(room)
+            if selected == SliceRef(number, i):
+                self.own = room
 
     def _write(
         self,
-        labels: LabelCache,
+        labels: _Labels,
+        at: int,
         text: str,
         room: int,
-        ink: int,
-        x: float,
-        column: int,
         rest: int,
-        place: _Place,
+        corner: QPointF,
+        place: tuple[int, int],
     ) -> Written:
-        """Write what fits of a text into `room` px, or copy its picture; x: also as a column."""
-        key = (labels, text, room, ink, rest, place.rest)
-        pictures = self._pictures
+        """Write what fits of a text into `room` px, or copy its picture.
+
+        corner: its upper left one in px; place, rest: the same as pictures have it.
+        """
+        pictures, ink = self._pictures, int(labels.ink[at])
+        font = self._small if labels.is_small[at] else self._usual
+        key = text, _look(ink, room, rest, int(labels.is_small[at]))
         known = pictures.find(key)
         if known is None:
-            fitted = labels.fit(text, room)
-            known = Written(fitted, 0.0 if fitted is None else labels.width(fitted.text()))
+            fitted = font.fit(text, room)
+            known = Written(fitted, 0.0 if fitted is None else font.width(fitted.text()))
             pictures.add(key, known)
-        elif known.text is None or pictures.copy(
-            known, labels.font, ink, (column, place.line), (rest, place.rest)
-        ):
+        elif known.text is None or pictures.take(known, font.font, ink, rest):
+            if known.picture is not None:
+                pictures.copy(place[0] + known.x, place[1] + known.y, known.picture)
             return known
         if known.text is not None:
             painter = pictures.logical()
-            if labels is not self._font:
-                self._use(painter, labels)
+            if font is not self._font:
+                self._use(painter, font)
             if ink != self._ink:
                 painter.setPen(QColor.fromRgba(ink))
                 self._ink = ink
-            painter.drawStaticText(QPointF(x, place.y), known.text)
+            painter.drawStaticText(corner, known.text)
         return known
 
-    def _write_time(
-        self, shown: OpenTrace, i: int, x: float, across: float, taken: float, ink: int, line: _Line
-    ) -> None:
-        """Write how long a slice took at its right end, if there is room beside its label."""
-        labels, slices = line.labels, shown.trace.slices
-        assert labels is not None
+    def _write_time(self, shown: OpenTrace, labels: _Labels, at: int, wide: float) -> None:
+        """Write how long a slice took at its right end, if there is room beside its label.
+
+        wide: px of the label.
+        """
+        i, slices = int(labels.slice[at]), shown.trace.slices
         if NATIVE_DURATION in slices.columns and shown.native(i) is not None:
             time = shown.length_text(i)  # its extent on the canvas is no time
         else:
             length = int(slices.end[i] - slices.start[i])
             time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
-        used = labels.width(time) + LABEL_INSET
-        if taken + used + 2 * LABEL_INSET < across:
-            left = x + across - used
-            column, rest = self._pictures.column(left)
-            room = int(used)
-            if (
-                self._write(labels, time, room, ink, left, column, rest, line.plain).text
-                is not None
-            ):
-                self.taken.append(QRectF(left, line.top, used, line.tall))
+        font = self._small if labels.is_small[at] else self._usual
+        used = font.width(time) + LABEL_INSET
+        room = labels.rect(at)
+        if wide + 2 * int(labels.inset[at]) + used + 2 * LABEL_INSET < room.width():
+            corner = QPointF(room.right() - used, float(labels.y[at]))
+            column, line, rest = self._pictures.place(corner.x(), corner.y())
+            label = self._write(labels, at, time, int(used), rest, corner, (column, line))
+            if label.text is not None:
+                room.setLeft(corner.x())
+                self.taken.append(room)
 
     def _use(self, painter: QPainter, labels: LabelCache) -> None:
         painter.setFont(labels.font)
@@ -345,15 +401,20 @@ class LabelPainter:
                     painter.drawText(QRectF(x, y, 60, tall), Qt.AlignmentFlag.AlignLeft, more)
 
 
+def _look(ink: Numbers, room: Numbers, rest: Numbers, is_small: Numbers) -> Numbers:
+    """What a picture depends on, except for the text, as one number: 32 + 16 + 12 + 1 bits."""
+    return ((ink << 16 | room) << 12 | rest) << 1 | is_small
+
+
 @lru_cache(maxsize=4)
-def _inks(dark: bool, hatched: str, behind: Emphasis) -> NDArray[np.uint32]:
+def _inks(dark: bool, hatched: str, behind: Emphasis) -> Ints:
     """0xAARRGGBB of labels by palette index: of slices drawn as `behind`, then of others."""
     faint, full = (
         np.array(label_colors(dark, emphasis), np.uint32) | np.uint32(0xFF000000)
         for emphasis in (behind, Emphasis.FULL)
     )
     full[list(_HATCHED)] = QColor(hatched).rgba()
-    return np.stack([faint, full])
+    return np.stack([faint, full]).astype(np.int64)
 
 
 @lru_cache(maxsize=8192)
