@@ -1,4 +1,4 @@
-"""Labels that are painted again are copied, and look as if they were written."""
+"""Labels that are painted often are copied, and look as if they were written."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,15 @@ from PySide6.QtCore import QBuffer, QPointF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QImage, QPainter, QStaticText
 from PySide6.QtSvg import QSvgGenerator
 
+from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.gui.timeline.painting import label_pictures
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay
-from viewer.gui.timeline.painting.label_pictures import LabelPictures, Written
+from viewer.gui.timeline.painting.label_pictures import (
+    OFTEN,
+    LabelPictures,
+    Picture,
+    Written,
+)
 from viewer.render.canvas import Canvas
 
 RATIOS = [1.0, 1.25, 1.5, 1.75, 2.0, 3.0]
@@ -36,27 +42,33 @@ def text(of):
     return QStaticText(of)
 
 
-def copied(pictures, label, font, x, y):
-    """How a label is painted by its picture, as a function of a painter."""
+def known():
+    """The picture of a text that was written often."""
+    return Picture(written=OFTEN)
+
+
+def copied(pictures, words, labels, x, y):
+    """How a text is painted by its picture, as a function of a painter."""
 
     def paint(painter):
         pictures.start(painter)
+        pictures.start_frame()
         column, line, rest = pictures.place(x, y)
         every = pictures.places(np.array([0.0, x]), np.array([0.0, y]))
         assert [int(of[1]) for of in every] == [column, line, rest]
-        label.picture = None  # of this place
-        assert pictures.take(label, font, INK, rest)
-        pictures.copy(column + label.x, line + label.y, label.picture)
+        picture = known()
+        assert pictures.take(picture, text(words), labels, INK, rest)
+        pictures.copy(column + picture.x, line + picture.y, picture.image)
         pictures.logical().fillRect(0, 50, 7, 5, Qt.GlobalColor.red)
 
     return paint
 
 
-def written(label, font, x, y):
+def written(words, labels, x, y):
     def paint(painter):
-        painter.setFont(font)
+        painter.setFont(labels.font)
         painter.setPen(QColor.fromRgba(INK))
-        painter.drawStaticText(QPointF(x, y), label.text)
+        painter.drawStaticText(QPointF(x, y), text(words))
         painter.fillRect(0, 50, 7, 5, Qt.GlobalColor.red)
 
     return paint
@@ -67,25 +79,24 @@ def written(label, font, x, y):
 @pytest.mark.parametrize("role", ["label", "zero_length"])
 def test_a_picture_has_the_pixels_of_the_text(theme, role, ratio, origin):
     """At each place that a column has, and in between."""
-    font, pictures = theme.font(role), LabelPictures()
+    labels, pictures = LabelCache(theme.font(role)), LabelPictures()
     for name in ("model.AVfgj…", "1.25 µs", "层 ÅÇ"):
-        label = Written(text(name), 0.0)
         for column in range(0, 30):
             x, y = column / ratio + 6, 7 + (22 - 13.297) / 2
             for place in ((x, y), (x + 0.37 * column, y - 4)):
-                wanted = on_image(written(label, font, *place), ratio, origin)
-                found = on_image(copied(pictures, label, font, *place), ratio, origin)
+                wanted = on_image(written(name, labels, *place), ratio, origin)
+                found = on_image(copied(pictures, name, labels, *place), ratio, origin)
                 assert np.abs(wanted - found).max() <= 1, (name, place)
 
 
 @pytest.fixture
 def copies(monkeypatch):
-    """Whether each label that was painted before has a picture."""
+    """Whether each text was copied."""
     asked, find, take = [], LabelPictures.find, LabelPictures.take
 
     def found(pictures, key):
         label = find(pictures, key)
-        if label is not None and label.picture is not None:
+        if label is not None and label.picture.image is not None:
             asked.append(True)
         return label
 
@@ -95,6 +106,8 @@ def copies(monkeypatch):
 
     monkeypatch.setattr(LabelPictures, "find", found)
     monkeypatch.setattr(LabelPictures, "take", taken)
+    monkeypatch.setattr(label_pictures, "_MOST_NEW", 1000)
+    monkeypatch.setattr(label_pictures, "OFTEN", 1)
     return asked
 
 
@@ -108,7 +121,7 @@ def frame(frames, ratio):
 def test_a_frame_is_the_same_when_painted_again(attention, copies, monkeypatch, ratio):
     """Of a sample with stripes, times and chips beside labels, whose pixels are all of both."""
     with monkeypatch.context() as patch:
-        patch.setattr(label_pictures, "_looks_alike", lambda font, scale: False)
+        patch.setattr(label_pictures, "_looks_alike", lambda labels, scale: False)
         first = frame(FramePainter(attention.timeline.scene, attention.theme), ratio)
     frames = FramePainter(attention.timeline.scene, attention.theme)
     frame(frames, ratio)
@@ -121,17 +134,16 @@ def test_a_frame_is_the_same_when_painted_again(attention, copies, monkeypatch, 
 
 def test_another_scale_or_font_has_other_pictures(attention, copies):
     frames = FramePainter(attention.timeline.scene, attention.theme)
-    for _ in range(2):
+    frame(frames, 1.0)
+    changes = [lambda: None, lambda: frame(frames, 1.25), frames.retheme]
+    for change, is_same in zip(changes, (True, False, False), strict=True):
+        change()
+        copies.clear()
         frame(frames, 1.0)
-    copies.clear()
-    frame(frames, 1.25)
-    assert not copies
-    frame(frames, 1.25)
-    assert copies
-    copies.clear()
-    frames.retheme()
-    frame(frames, 1.25)
-    assert not copies
+        assert all(copies) == is_same
+        copies.clear()
+        frame(frames, 1.0)
+        assert all(copies)
 
 
 def test_other_colors_have_other_pictures(attention):
@@ -145,7 +157,7 @@ def test_other_colors_have_other_pictures(attention):
 
 
 def test_labels_with_colored_edges_are_written(attention, copies, monkeypatch):
-    monkeypatch.setattr(label_pictures, "_looks_alike", lambda font, scale: False)
+    monkeypatch.setattr(label_pictures, "_looks_alike", lambda labels, scale: False)
     frames = FramePainter(attention.timeline.scene, attention.theme)
     first = frame(frames, 1.0)
     assert (frame(frames, 1.0) == first).all()
@@ -167,30 +179,57 @@ def test_vectors_are_of_texts(attention):
     assert counts[0] == counts[1] > 5
 
 
-def test_pictures_take_limited_memory(monkeypatch):
-    monkeypatch.setattr(label_pictures, "_MOST_PIXELS", 5_000)
-    pictures, font = LabelPictures(), QFont()
-    shown = []
+def taken(pictures, count, labels):
+    """Pictures of texts that were written often, in a frame of their own."""
+    found = []
 
     def paint(painter):
         pictures.start(painter)
-        for number in range(40):
-            label = Written(text(f"label {number}"), 0.0)
-            pictures.add(number, label)
-            assert pictures.take(label, font, INK, 0)
-            shown.append(label.picture.width() * label.picture.height())
+        pictures.start_frame()
+        for number in range(count):
+            found.append(known())
+            pictures.take(found[-1], text(f"label {number}"), labels, INK, 0)
 
     on_image(paint)
-    kept = [number for number in range(40) if pictures.find(number) is not None]
-    assert kept == list(range(kept[0], 40))
-    assert sum(shown[number] for number in kept) <= 5_000 < sum(shown[kept[0] - 1 :])
+    return found
 
 
-def test_many_labels_are_forgotten(monkeypatch):
+def test_pictures_take_limited_memory(monkeypatch):
+    monkeypatch.setattr(label_pictures, "_MOST_PIXELS", 5_000)
+    monkeypatch.setattr(label_pictures, "_MOST_NEW", 40)
+    found = taken(LabelPictures(), 40, LabelCache(QFont()))
+    kept = [picture.image for picture in found if picture.image is not None]
+    assert 2 < len(kept) < 38
+    assert all(picture.image is not None for picture in found[-len(kept) :])
+    assert sum(image.width() * image.height() for image in kept) <= 5_000
+
+
+def test_a_frame_makes_few_pictures():
+    """All labels of a view may be new, and become frequent at once."""
+    pictures, labels = LabelPictures(), LabelCache(QFont())
+    for _ in range(2):
+        made = [one.image is not None for one in taken(pictures, 40, labels)]
+        assert made == [True] * 4 + [False] * 36
+
+
+def test_a_text_has_a_picture_when_it_was_written_often():
+    pictures, labels, picture = LabelPictures(), LabelCache(QFont()), Picture()
+
+    def paint(painter):
+        pictures.start(painter)
+        pictures.start_frame()
+        asked = [pictures.take(picture, text("a"), labels, INK, 0) for _ in range(OFTEN + 2)]
+        assert asked == [False] * OFTEN + [True] * 2
+
+    on_image(paint)
+
+
+def test_labels_with_the_same_text_share_a_picture_and_are_forgotten(monkeypatch):
     monkeypatch.setattr(label_pictures, "_MOST_LABELS", 3)
     pictures = LabelPictures()
+    first = pictures.of("text")
+    assert pictures.of("text") is first
     for number in range(5):
-        pictures.add(number, Written(None, 0.0))
-    assert [pictures.find(number) is not None for number in range(5)] == [
-        False, False, True, True, True,
-    ]  # fmt: skip
+        pictures.add(number, Written(None, 0.0, pictures.of(number)))
+    assert [number for number in range(5) if pictures.find(number) is not None] == [2, 3, 4]
+    assert pictures.of("text") is not first

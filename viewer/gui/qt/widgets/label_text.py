@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
 from viewer.arrays import Floats, Ints
@@ -126,6 +126,10 @@ class LabelCache:
                 self._widths.clear()
             self._widths[text] = self._metrics.horizontalAdvance(text)
         return self._widths[text]
+
+    def box(self, text: str) -> QRectF:
+        """What the letters of a text cover, in px from the upper left corner of its line."""
+        return self._metrics.boundingRect(text).translated(0, self.ascent)
 
     def fit(self, label: str, room: float) -> QStaticText | None:
         """The label fitted into `room` px, None if not even a short form fits."""

@@ -1,15 +1,15 @@
-"""Keeps labels that are painted again as pictures: copying one takes a third of writing it.
+"""Keeps texts that are painted often as pictures: copying one takes a third of writing it.
 
 A picture has the same pixels as the text, up to 1 of 255. Qt places text in 64ths of a device
 pixel, and cuts off the rest; a picture is of one such place, and is copied to whole device pixels.
-A label that is painted once is written, because making its picture takes longer. Where text has the
-colors of subpixels, or the painter makes vectors, all labels are written.
+Making a picture takes longer, so texts are written until they were painted often. Where text has
+the colors of subpixels, or the painter makes vectors, all texts are written.
 """
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -17,8 +17,6 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
-    QFont,
-    QFontMetricsF,
     QImage,
     QPaintEngine,
     QPainter,
@@ -27,32 +25,46 @@ from PySide6.QtGui import (
 )
 
 from viewer.arrays import Floats, Ints
+from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.render.palette import Pixels
 
 # As Qt places text: in 1 / 64 of a device pixel.
 _STEPS, _SHIFT = 64, 6
+OFTEN = 8  # making a picture takes as long as writing 20 texts, so most are written a few times
 _SAMPLE = "Agjk 0.5 µs…"
 _SAMPLE_COLORS = QColor(40, 90, 160), QColor(240, 240, 235)
 _MOST_LABELS = 8192
+_MOST_NEW = 4  # pictures per frame: 0.5 ms
 _MOST_PIXELS = 4_000_000  # in all pictures: twice those of a screen
 
 
 @dataclass(slots=True)
-class Written:
-    """A label as it was written: its text, None if none fits, and the px that this takes.
+class Picture:
+    """The picture of a text; `x`, `y`: from the whole device pixel of its place.
 
-    picture: with `x`, `y` from the whole device pixel of its place; None until it is painted again.
+    image: None until the text was written `OFTEN` times, and after its memory is needed for others.
+    """
+
+    image: QImage | None = None
+    x: int = 0
+    y: int = 0
+    written: int = 0
+
+
+@dataclass(slots=True)
+class Written:
+    """What was written of a label: None if nothing fits; the px that it takes, and its picture.
+
+    Labels of which the same part is written share the picture.
     """
 
     text: QStaticText | None
     wide: float
-    picture: QImage | None = None
-    x: int = 0
-    y: int = 0
+    picture: Picture
 
 
 class LabelPictures:
-    """The labels that were painted last, with pictures of those that were painted again.
+    """The labels that were painted last, with pictures of texts that are painted often.
 
     Places are whole device pixels and the 64ths between them. The painter copies pictures in device
     pixels; `logical` returns it for anything else.
@@ -60,7 +72,10 @@ class LabelPictures:
 
     def __init__(self) -> None:
         self._labels: OrderedDict[Hashable, Written] = OrderedDict()
-        self._pixels = 0  # of all pictures
+        self._pictures: OrderedDict[Hashable, Picture] = OrderedDict()  # by what they show
+        self._made: deque[Picture] = deque()  # those with an image, oldest first
+        self._pixels = 0  # of all of these
+        self._free = 0  # how many more the frame may make
         self._scale = 0.0  # of all pictures: device pixels per logical pixel
         self._exact: dict[str, bool] = {}  # by font: whether a picture looks as the text
         self._start = self._origin = QPointF()
@@ -72,8 +87,14 @@ class LabelPictures:
     def clear(self) -> None:
         """Forget all labels, because fonts or the scale are others."""
         self._labels.clear()
+        self._pictures.clear()
+        self._made.clear()
         self._exact.clear()
         self._pixels = 0
+
+    def start_frame(self) -> None:
+        """Let a frame make some pictures."""
+        self._free = _MOST_NEW
 
     def start(self, painter: QPainter) -> None:
         """Paint with this painter from now on, with its transformation of now."""
@@ -124,35 +145,53 @@ class LabelPictures:
         return found
 
     def add(self, key: Hashable, label: Written) -> None:
-        """Remember a label that is written for the first time."""
+        """Remember a label that is painted for the first time."""
         self._labels[key] = label
         if len(self._labels) > _MOST_LABELS:
-            self._forget_oldest()
+            self._labels.popitem(last=False)
 
-    def take(self, label: Written, font: QFont, ink: int, rest: int) -> bool:
-        """Whether a label that is painted again has a picture; takes it before.
+    def of(self, key: Hashable) -> Picture:
+        """The picture of a text in one look, which may have no image yet."""
+        picture = self._pictures.get(key)
+        if picture is None:
+            picture = self._pictures[key] = Picture()
+            if len(self._pictures) > _MOST_LABELS:
+                self._pictures.popitem(last=False)
+        return picture
 
-        Not where it would look different, or shows nothing. rest: of its place.
+    def take(
+        self, picture: Picture, text: QStaticText, labels: LabelCache, ink: int, rest: int
+    ) -> bool:
+        """Whether there is an image of a text; takes it if the text was written often.
+
+        Not where it would look different, or shows nothing, or when the frame has made enough.
+        rest: of the text's place.
         """
-        if label.picture is not None:
+        if picture.image is not None:
             return True
-        if label.text is None or not self._is_exact(font):
+        if picture.written < OFTEN:
+            picture.written += 1
             return False
-        found = _picture(label.text, font, QColor.fromRgba(ink), self._scale, rest)
+        if not self._free or not self._is_exact(labels):
+            return False
+        found = _picture(text, labels, QColor.fromRgba(ink), self._scale, rest)
         if found is None:
             return False
-        label.picture, label.x, label.y = found
-        self._pixels += label.picture.width() * label.picture.height()
+        image, picture.x, picture.y = found
+        picture.image = image
+        self._free -= 1
+        self._made.append(picture)
+        self._pixels += image.width() * image.height()
         while self._pixels > _MOST_PIXELS:
             self._forget_oldest()
         return True
 
-    def copy(self, column: int, line: int, picture: QImage) -> None:
-        """Copy a picture; if nothing `converts`, the painter can do it without this."""
+    def copy(self, column: int, line: int, image: QImage) -> None:
+        """Copy an image; if nothing `converts`, the painter can do it without this."""
         if self.converts and not self._in_device:
             self._painter.setWorldTransform(self._whole)
             self._in_device = True
-        self._painter.drawImage(column, line, picture)
+        self._painter.drawImage(column, line, image)
 
     def logical(self) -> QPainter:
         """The painter in logical pixels."""
@@ -162,37 +201,38 @@ class LabelPictures:
         return self._painter
 
     def _forget_oldest(self) -> None:
-        _, label = self._labels.popitem(last=False)
-        if label.picture is not None:
-            self._pixels -= label.picture.width() * label.picture.height()
+        picture = self._made.popleft()
+        if picture.image is not None:
+            self._pixels -= picture.image.width() * picture.image.height()
+            picture.image = None
 
-    def _is_exact(self, font: QFont) -> bool:
+    def _is_exact(self, labels: LabelCache) -> bool:
         """Whether pictures of texts look as the texts: not where these have colored edges."""
-        name = font.key()
+        name = labels.font.key()
         if name not in self._exact:
-            self._exact[name] = self._is_raster and _looks_alike(font, self._scale)
+            self._exact[name] = self._is_raster and _looks_alike(labels, self._scale)
         return self._is_raster and self._exact[name]
 
 
 def _picture(
-    text: QStaticText, font: QFont, ink: QColor, scale: float, rest: int
+    text: QStaticText, labels: LabelCache, ink: QColor, scale: float, rest: int
 ) -> tuple[QImage, int, int] | None:
     """The part of a text that has ink, as a picture, and its column and line from the text's place.
 
     None without ink. rest: 64ths of a device pixel right of the place, and below it.
     """
-    metrics = QFontMetricsF(font)
     # Letters may exceed the box of their line.
-    air = metrics.height()
-    box = metrics.boundingRect(text.text()).translated(0, metrics.ascent())
-    box = box.united(QRectF(0, 0, metrics.horizontalAdvance(text.text()), metrics.height()))
+    air, words = labels.line_height, text.text()
+    box = QRectF(0, 0, labels.width(words), labels.line_height)
+    if not words.isascii():  # marks may be stacked on letters; measuring them takes a fifth
+        box = box.united(labels.box(words))
     left, top = math.floor((box.left() - air) * scale), math.floor((box.top() - air) * scale)
     right, bottom = math.ceil((box.right() + air) * scale), math.ceil((box.bottom() + air) * scale)
     whole = QImage(right - left, bottom - top, QImage.Format.Format_ARGB32_Premultiplied)
     whole.fill(Qt.GlobalColor.transparent)
     painter = QPainter(whole)
     painter.scale(scale, scale)
-    painter.setFont(font)
+    painter.setFont(labels.font)
     painter.setPen(ink)
     # The middle of a 64th, so that rounding does not reach the next one.
     x = -left + ((rest >> _SHIFT) + 0.5) / _STEPS
@@ -208,11 +248,11 @@ def _picture(
     return part, left + x0, top + y0
 
 
-def _looks_alike(font: QFont, scale: float) -> bool:
+def _looks_alike(labels: LabelCache, scale: float) -> bool:
     """Whether a sample looks the same as a picture, up to 1 of 255."""
     ground, ink = _SAMPLE_COLORS
     text = QStaticText(_SAMPLE)
-    found = _picture(text, font, ink, scale, 0)
+    found = _picture(text, labels, ink, scale, 0)
     if found is None:
         return False
     picture, x, y = found
@@ -226,7 +266,7 @@ def _looks_alike(font: QFont, scale: float) -> bool:
         else:
             painter.translate(-x, -y)
             painter.scale(scale, scale)
-            painter.setFont(font)
+            painter.setFont(labels.font)
             painter.setPen(ink)
             painter.drawStaticText(QPointF(0, 0), text)
         painter.end()

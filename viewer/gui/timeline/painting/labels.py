@@ -124,6 +124,7 @@ class LabelPainter:
         """Start a frame: no label is painted yet."""
         self.taken, self.own = [], QRectF()
         self._font, self._ink = None, -1
+        self._pictures.start_frame()
 
     # -- slices ------------------------------------------------------------------------------
 
@@ -173,8 +174,9 @@ class LabelPainter:
             )
         ):
             if plain and (label := pictures.find((strings[text], look))) is not None:
-                if (picture := label.picture) is not None:
-                    copy(column + label.x, line + label.y, picture)
+                picture = label.picture
+                if (image := picture.image) is not None:
+                    copy(column + picture.x, line + picture.y, image)
                     if label.wide < free:
                         self._write_time(shown, labels, at, label.wide)
                     continue
@@ -278,13 +280,16 @@ class LabelPainter:
         known = pictures.find(key)
         if known is None:
             fitted = font.fit(text, room)
-            known = Written(fitted, 0.0 if fitted is None else font.width(fitted.text()))
+            part = "" if fitted is None else fitted.text()
+            picture = pictures.of((part, _look(ink, 0, rest, int(labels.is_small[at]))))
+            known = Written(fitted, font.width(part), picture)
             pictures.add(key, known)
-        elif known.text is None or pictures.take(known, font.font, ink, rest):
-            if known.picture is not None:
-                pictures.copy(place[0] + known.x, place[1] + known.y, known.picture)
+        if known.text is None:
             return known
-        if known.text is not None:
+        picture = known.picture
+        if pictures.take(picture, known.text, font, ink, rest) and picture.image is not None:
+            pictures.copy(place[0] + picture.x, place[1] + picture.y, picture.image)
+        else:
             painter = pictures.logical()
             if font is not self._font:
                 self._use(painter, font)
