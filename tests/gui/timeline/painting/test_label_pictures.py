@@ -21,6 +21,11 @@ RATIOS = [1.0, 1.25, 1.5, 1.75, 2.0, 3.0]
 INK, GROUND = 0xFFF0F0EB, QColor(40, 90, 160)
 
 
+@pytest.fixture
+def labels_are_written():
+    """Not here: see `tests.gui.conftest`."""
+
+
 def pixels(image):
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
     return rows.astype(np.int16)
