@@ -171,9 +171,12 @@ def test_labels_with_colored_edges_are_written(attention, copies, monkeypatch):
 
 
 def test_vectors_are_of_texts(attention):
+    """Also when a screen showed the same labels before."""
     frames = FramePainter(attention.timeline.scene, attention.theme)
     counts = []
-    for _ in range(2):
+    for before in (0, OFTEN + 20):
+        for _ in range(before):
+            frame(frames, 1.0)
         buffer, generator = QBuffer(), QSvgGenerator()
         buffer.open(QBuffer.OpenModeFlag.WriteOnly)
         generator.setOutputDevice(buffer)

@@ -102,9 +102,9 @@ class LabelPictures:
         scale = device.m11()
         is_even = device.isAffine() and not device.isRotating() and scale == device.m22() > 0
         engine = painter.paintEngine().type()
-        self._is_raster = is_even and engine == QPaintEngine.Type.Raster
-        if scale != self._scale:
-            self._scale = scale
+        is_raster = is_even and engine == QPaintEngine.Type.Raster
+        if (scale, is_raster) != (self._scale, self._is_raster):
+            self._scale, self._is_raster = scale, is_raster
             self.clear()
         x, y = device.dx(), device.dy()
         is_whole = scale == 1 and x.is_integer() and y.is_integer()
