@@ -7,16 +7,15 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
-from tests.gui.events import open_files, open_sample, press
+from tests.gui.events import open_sample, press
 from viewer.gui.window.commands.menus import RULER_MENU
 from viewer.view.state import RulerUnit, SliceRef
 
 
 @pytest.fixture
-def compiled(controller, qtbot, data):
+def compiled(shared_window, data):
     """A compile profile, which is counted in cycles of 1.25 ns."""
-    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return controller
+    return shared_window.showing(data / "torq" / "compile_c3_taskid_mtu.csv")
 
 
 def choose(controller, unit):
@@ -55,23 +54,6 @@ def test_from_the_selection_and_without_one_from_the_start(compiled):
     assert compiled.timeline.ruler.caption.endswith(" from trace start")
 
 
-def test_the_clock_of_the_file(shared_window, qtbot):
-    controller = shared_window.showing_sample("attention_xnnpack")
-    choose(controller, RulerUnit.ABSOLUTE)
-    shown = controller.session.traces[0]
-    zero = shown.axis.to_ns(0)
-    assert zero < 0
-    assert controller.timeline.scene.scale.text(zero) == "0"
-    assert controller.timeline.ruler.caption == "µs from clock zero"
-
-
-def test_cycles_are_offered_where_a_file_counts_them(controller, qtbot, compiled):
-    assert compiled.commands.actions["ruler.cycles"].isEnabled()
-    compiled.session.close_all()
-    open_sample(qtbot, controller, "attention_xnnpack")
-    assert not controller.commands.actions["ruler.cycles"].isEnabled()
-
-
 def test_the_choice_is_checked_and_can_be_undone(compiled):
     actions = compiled.commands.actions
     choose(compiled, RulerUnit.CYCLES)
@@ -99,6 +81,23 @@ def test_a_click_on_what_it_counts_opens_the_menu_below_it(compiled, monkeypatch
     ((menu, place),) = opened
     assert menu is compiled.menu_bar.ruler
     assert corner.mapFromGlobal(place).y() > at.y()
+
+
+def test_cycles_are_offered_where_a_file_counts_them(compiled, qtbot):
+    assert compiled.commands.actions["ruler.cycles"].isEnabled()
+    compiled.session.close_all()
+    open_sample(qtbot, compiled, "attention_xnnpack")
+    assert not compiled.commands.actions["ruler.cycles"].isEnabled()
+
+
+def test_the_clock_of_the_file(shared_window, qtbot):
+    controller = shared_window.showing_sample("attention_xnnpack")
+    choose(controller, RulerUnit.ABSOLUTE)
+    shown = controller.session.traces[0]
+    zero = shown.axis.to_ns(0)
+    assert zero < 0
+    assert controller.timeline.scene.scale.text(zero) == "0"
+    assert controller.timeline.ruler.caption == "µs from clock zero"
 
 
 def test_a_long_caption_is_cut_inside_the_column(shared_window, qtbot):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from tests.gui.events import open_files, open_sample, settle
+from tests.gui.events import SAMPLE, settle
 from viewer.gui.qt.settings import FLOWS, Settings
 from viewer.gui.session.feeds.flows import FlowFeed
 from viewer.model.trace import KeyKind
@@ -121,7 +121,7 @@ def test_at_the_end_of_a_flow_nothing_moves(attention, qtbot):
     assert attention.window.status.said.text() == "No flow from this slice"
 
 
-def test_a_flow_at_a_slice_inside_the_selected_one_is_told(controller, qtbot, tmp_path):
+def test_a_flow_at_a_slice_inside_the_selected_one_is_told(shared_window, tmp_path):
     path = tmp_path / "nested.json"
     one, two = {"pid": 1, "tid": 1}, {"pid": 1, "tid": 2}
     events = [
@@ -133,7 +133,7 @@ def test_a_flow_at_a_slice_inside_the_selected_one_is_told(controller, qtbot, tm
         {"ph": "f", "id": 1, "name": "f", "cat": "f", "ts": 220, "bp": "e", **two},
     ]
     path.write_text(json.dumps({"traceEvents": events}))
-    open_files(qtbot, controller, path)
+    controller = shared_window.showing(path)
     shown, said = controller.session.traces[0], controller.window.status.said
     slices = range(len(shown.trace.slices))
     first, last = [SliceRef(0, i) for i in slices if shown.label(i) == "outer"]
@@ -147,21 +147,16 @@ def test_a_flow_at_a_slice_inside_the_selected_one_is_told(controller, qtbot, tm
     assert said.text() == "No flow to this slice · one ends at a slice inside it"
 
 
-def test_without_a_slice_or_a_record_there_are_no_steps(controller, qtbot):
+def test_without_a_slice_or_a_record_there_are_no_steps(shared_window, qtbot):
+    dump = next(path for path in SAMPLE["attention_xnnpack"].paths() if path.endswith(".etdp"))
+    controller = shared_window.showing(dump)
     actions = controller.commands.actions
-    open_files(qtbot, controller, next(p for p in _sample() if p.endswith(".etdp")))
     assert not actions["go.next_flow"].isEnabled()
     controller.session.select_slice(SliceRef(0, 66))
     assert actions["go.next_flow"].isEnabled()
     before = controller.session.state
     qtbot.keyClick(controller.window, Key.Key_BracketRight)
     assert controller.session.state == before
-
-
-def _sample():
-    from tests.gui.events import SAMPLE
-
-    return SAMPLE["attention_xnnpack"].paths()
 
 
 def test_whether_arrows_are_drawn_is_remembered(attention, qtbot):
@@ -236,9 +231,9 @@ def test_flows_of_aligned_and_mean_inferences_stay_in_their_own(attention):
             assert (np.diff(starts[2:]) > 0).all()
 
 
-def test_a_step_over_threads_of_an_npu(controller, qtbot):
+def test_a_step_over_threads_of_an_npu(shared_window, qtbot):
     """Along a job: from the host's start of it to the NPU and back to its wait."""
-    open_sample(qtbot, controller, "torq_npu")
+    controller = shared_window.showing_sample("torq_npu")
     controller.timeline.view.setFocus()
     session = controller.session
     number = next(

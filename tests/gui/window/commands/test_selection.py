@@ -3,16 +3,24 @@
 import json
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMenu
 
-from tests.gui.events import move, open_files
+from tests.gui.events import move
 from viewer.gui.panels.events.panel import EventsPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.copy_formats import CopyFormat, formatted
 from viewer.gui.qt.widgets.tables import offer_markdown
 from viewer.view.state import SliceRef, SliceSet
+
+
+@pytest.fixture
+def two_clocks(shared_window, data):
+    """Two profiles, each on a clock of its own."""
+    names = ("cnn_xnnpack_x10.etdp", "cnn_portable_x10.etdp")
+    return shared_window.showing(*(data / "etdump" / name for name in names))
 
 
 def copied(controller, id):
@@ -43,9 +51,9 @@ def test_a_slice_is_copied_as_text_markdown_json_and_ns(attention):
     assert copied(attention, "edit.copy_ns") == str(end - start)
 
 
-def test_copied_durations_are_those_of_details_and_search(controller, qtbot, data):
+def test_copied_durations_are_those_of_details_and_search(shared_window, data):
     """At 800 MHz a cycle is 1.25 ns, and both ends of a slice are rounded down."""
-    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
+    controller = shared_window.showing(data / "torq" / "compile_c3_taskid_mtu.csv")
     session, shown = controller.session, controller.session.traces[0]
     spans = [shown.span_ns(i) for i in range(len(shown.trace.slices))]
     session.select_slices(SliceSet({0: np.arange(len(spans))}), SliceRef(0, 0))
@@ -53,8 +61,8 @@ def test_copied_durations_are_those_of_details_and_search(controller, qtbot, dat
     assert lengths == [str(end - start) for start, end in spans]
 
 
-def test_a_slice_on_a_separate_clock_has_no_copied_duration(controller, qtbot, data):
-    open_files(qtbot, controller, data / "etdump" / "SYN_qnn_like.etdp")
+def test_a_slice_on_a_separate_clock_has_no_copied_duration(shared_window, data):
+    controller = shared_window.showing(data / "etdump" / "SYN_qnn_like.etdp")
     shown = controller.session.traces[0]
     native = next(i for i in range(len(shown.trace.slices)) if shown.native(i) is not None)
     controller.session.select_slice(SliceRef(0, native))
@@ -111,26 +119,20 @@ def test_without_rows_to_copy_the_clipboard_keeps_its_picture(attention):
         assert QGuiApplication.clipboard().image().size() == picture.size()
 
 
-def test_the_selection_is_measured_although_the_mouse_is_over_another_clock(
-    controller, qtbot, data
-):
-    names = ("cnn_xnnpack_x10.etdp", "cnn_portable_x10.etdp")
-    open_files(qtbot, controller, *(data / "etdump" / name for name in names))
-    session, timeline = controller.session, controller.timeline
+def test_the_selection_is_measured_although_the_mouse_is_over_another_clock(two_clocks):
+    session, timeline = two_clocks.session, two_clocks.timeline
     session.select_slice(SliceRef(1, 5))
     move(timeline.strips[0].view.viewport(), QPoint(60, 20))
-    controller.commands.actions["mark.measure"].trigger()
+    two_clocks.commands.actions["mark.measure"].trigger()
     state = session.state
     assert (state.measured, state.measured_on) == (session.traces[1].span_ns(5), state.clock)
     assert session.group.traces == (1,)
 
 
-def test_a_moment_under_the_mouse_is_bookmarked_on_the_clock_there(controller, qtbot, data):
-    names = ("cnn_xnnpack_x10.etdp", "cnn_portable_x10.etdp")
-    open_files(qtbot, controller, *(data / "etdump" / name for name in names))
-    session, second = controller.session, controller.timeline.strips[1]
+def test_a_moment_under_the_mouse_is_bookmarked_on_the_clock_there(two_clocks):
+    session, second = two_clocks.session, two_clocks.timeline.strips[1]
     move(second.view.viewport(), QPoint(60, 20))
-    controller.commands.actions["mark.keep"].trigger()
+    two_clocks.commands.actions["mark.keep"].trigger()
     (mark,) = session.state.marks
     assert (mark.t0, mark.clock) == (second.view.time_at(60), second.scene.clock)
-    controller.timeline.marks.field.done.emit(True)
+    two_clocks.timeline.marks.field.done.emit(True)
