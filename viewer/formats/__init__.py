@@ -98,6 +98,8 @@ _FORMATS = {
     "torq.annotated_csv": ("Torq annotated profile", (".csv",), "trace"),
     "torq.annotated_xlsx": ("Torq annotated workbook", (".xlsx",), "trace"),
     "torq.compile_csv": ("Torq compile profile", (".csv",), "trace"),
+    # Before texts that are recognized by a later line, which a name in such a table may look like.
+    "table.reader": ("Profile CSV", (".csv", ".tsv"), "trace"),
     "runtimes.qnn_csv": ("QNN profile", (".csv",), "trace"),
     "runtimes.snpe_diagview": ("SNPE profile", (".csv", ".txt"), "trace"),
     "runtimes.tflite_benchmark": ("LiteRT benchmark", (".txt", ".csv"), "trace"),
@@ -107,7 +109,6 @@ _FORMATS = {
     "runtimes.qnn_optrace": ("QNN optrace", (".json",), "trace"),
     "chrome.reader": ("Chrome trace", (".json", ".json.gz"), "trace"),
     "executorch.inspector_tsv": ("Inspector table", (".tsv",), "trace"),
-    "table.reader": ("Profile CSV", (".csv", ".tsv"), "trace"),
     "zipped": ("ZIP archive", (".zip",), "trace"),
     "source.mlir": ("MLIR text", (".mlir",), "program"),
     "source.python": ("Python source", (".py",), "program"),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.csv_cases import damaged
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
-from viewer.formats import choose
+from viewer.formats import choose, open_file
 from viewer.formats.table.reader import FORMAT, TIME_LIMIT
 from viewer.model.trace import KeyKind, Trace
 
@@ -41,6 +41,22 @@ def rows(trace: Trace) -> list[tuple[str, int, int, int]]:
 
 def problems(trace: Trace) -> dict[str, tuple[int, str]]:
     return {p.kind: (p.count, p.first) for p in trace.problems}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "[node type][avg ms]",
+        "x\nnode type, start, first, avg_ms",
+        "x\nMsg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,"
+        "Event Identifier\n",
+    ],
+)
+def test_a_name_that_looks_like_another_format(tmp_path, name):
+    path = tmp_path / "profile.csv"
+    path.write_text(f'{HEADER}\np,t,"{name}",0,5\n')
+    trace = open_file(str(path))
+    assert (trace.format, trace.name(0)) == (FORMAT.name, name)
 
 
 def test_times_levels_and_arguments(data):
