@@ -98,7 +98,7 @@ _FORMATS = {
     "torq.annotated_csv": ("Torq annotated profile", (".csv",), "trace"),
     "torq.annotated_xlsx": ("Torq annotated workbook", (".xlsx",), "trace"),
     "torq.compile_csv": ("Torq compile profile", (".csv",), "trace"),
-    # Before texts that are recognized by a later line, which a name in such a table may look like.
+    # Before formats that are recognized by any line: a name in a profile CSV may look like it.
     "table.reader": ("Profile CSV", (".csv", ".tsv"), "trace"),
     "runtimes.qnn_csv": ("QNN profile", (".csv",), "trace"),
     "runtimes.snpe_diagview": ("SNPE profile", (".csv", ".txt"), "trace"),

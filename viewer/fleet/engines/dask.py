@@ -126,7 +126,7 @@ class DaskCluster:
     def _result(self, future: Any) -> Any:
         try:
             return future.result(timeout=self._patience)
-        # Cancelled: the scheduler ended after the task did, and before its result arrived.
+        # Canceled: the scheduler ended after the task did, and before its result arrived.
         except (CancelledError, OSError, TimeoutError) as error:
             raise self._lost() from error
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TypeVar
 
-import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QStaticText
 
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Ints
 from viewer.gui.qt.widgets.elided_text import measurable
 from viewer.model.text import visible_controls
 from viewer.model.trace import NOT_FINISHED
@@ -39,11 +39,12 @@ _FEWEST = 3  # letters before an ellipsis
 # px; widths from _EXACT on are rounded down to a multiple of _STEP, so that zooming hits the cache.
 _STEP, _EXACT = 4, 32
 
+Whole = TypeVar("Whole", int, Ints)
 
-def distinct_rooms(rooms: Floats) -> Ints:
-    """What of the room for labels makes a difference: in whole px, wide ones in steps."""
-    whole: Ints = rooms.astype(np.int64)
-    return whole - np.where(whole < _EXACT, 0, whole % _STEP)
+
+def distinct_room(room: Whole) -> Whole:
+    """The part of the room for a label, or for many, that makes a difference; in whole px."""
+    return room - room % _STEP * (room >= _EXACT)
 
 
 def bar_label(label: str) -> str:
@@ -133,9 +134,8 @@ class LabelCache:
 
     def fit(self, label: str, room: float) -> QStaticText | None:
         """The label fitted into `room` px, None if not even a short form fits."""
-        whole = int(room)
         label = measurable(label)
-        key = (label, whole if whole < _EXACT else whole - whole % _STEP)
+        key = (label, distinct_room(int(room)))
         if key in self._fitted:
             self._fitted.move_to_end(key)
             return self._fitted[key]

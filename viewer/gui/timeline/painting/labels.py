@@ -18,7 +18,7 @@ from PySide6.QtGui import QBrush, QColor, QPainter
 
 from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import LabelCache, distinct_rooms
+from viewer.gui.qt.widgets.label_text import LabelCache, distinct_room
 from viewer.gui.timeline.painting.label_pictures import LabelPictures, Written
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
@@ -200,7 +200,7 @@ class LabelPainter:
         left, right = found.x0 / canvas.ratio, (found.x1 - 1) / canvas.ratio
         wide, tall = right - left, talls[row]
         inset = np.where(wide < _NARROW, _NARROW_INSET, LABEL_INSET)
-        room = np.maximum(distinct_rooms(wide - 2 * inset), 0)
+        room = distinct_room(np.maximum(wide - 2 * inset, 0).astype(np.int64))
         is_shared = (tall >= _RIBBON_ROOM) & shown.table.are_shared[keys]
         y = ys[row]
         lifted = y - np.where(is_shared, _LIFT, 0)
