@@ -161,7 +161,7 @@ def test_a_missing_library_is_named_with_its_packages(bare, monkeypatch, capsys)
     def missing(name):
         raise OSError(name)
 
-    monkeypatch.setattr(app.ctypes, "CDLL", missing)
+    monkeypatch.setattr(app, "CDLL", missing)
     assert app.run([], None) == 1
     assert "apt-get install" in capsys.readouterr().err
     assert "libxcb-cursor0" in app.XCB_PACKAGES

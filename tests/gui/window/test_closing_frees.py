@@ -4,14 +4,25 @@ import gc
 import weakref
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 
 from tests.gui.app.test_windows import delete_closed, take
 from tests.gui.app.test_windows import windows as windows
-from tests.gui.events import SAMPLE, canvas, move, open_files, open_sample, place_of, settle
+from tests.gui.events import (
+    SAMPLE,
+    canvas,
+    controller_of,
+    move,
+    open_files,
+    open_sample,
+    place_of,
+    put_away,
+    settle,
+)
 from viewer.gui.session import navigation
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.feeds.search import Search
+from viewer.gui.window import controller as window_controller
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
@@ -112,3 +123,16 @@ def test_a_closed_window_frees_what_it_had_open(windows, qtbot):
     second.close()
     del second
     assert alive(held) == []
+
+
+def test_a_window_that_is_gone_runs_nothing_more(qtbot, tmp_path, monkeypatch):
+    """Not even the return of its freed memory, which waits for a second."""
+    ran = []
+    monkeypatch.setattr(window_controller, "FREED_AFTER_MS", 0)
+    monkeypatch.setattr(window_controller, "release_freed", lambda: ran.append("freed"))
+    made = controller_of(qtbot, tmp_path, monkeypatch)
+    qtbot.waitUntil(lambda: ran == ["freed"])
+    made.refresh()
+    put_away(made.window)
+    QCoreApplication.processEvents()
+    assert ran == ["freed"]

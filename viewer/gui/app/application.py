@@ -7,11 +7,11 @@ process if it is missing.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import CDLL
 from typing import TYPE_CHECKING
 
 from viewer import APPLICATION_ID, __version__
@@ -269,7 +269,7 @@ def _missing_for_a_window() -> str:
             "`opscope export FILES -o OUT.pftrace` for Perfetto"
         )
     try:
-        ctypes.CDLL("libxcb-cursor.so.0")
+        CDLL("libxcb-cursor.so.0")
     except OSError:
         return f"a library of Qt is missing. On Debian: apt-get install {XCB_PACKAGES}"
     return ""

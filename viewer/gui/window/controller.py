@@ -329,7 +329,7 @@ class WindowController(QObject):
         )
         if is_empty:
             # By then, whatever was closed is freed.
-            QTimer.singleShot(FREED_AFTER_MS, release_freed)
+            QTimer.singleShot(FREED_AFTER_MS, self, release_freed)
             window.start_page.offer_last_session(self.session_files.has_last)
         self.layout.show_page()
         self.session_files.update_title()

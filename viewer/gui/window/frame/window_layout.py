@@ -118,7 +118,7 @@ class WindowLayout(QObject):
                 self.docks.show_panel("program")
             self._heights.start()
         if not shell.updatesEnabled():
-            QTimer.singleShot(0, partial(self._unveil.start, 0))
+            QTimer.singleShot(0, self._unveil, partial(self._unveil.start, 0))
 
     def show_added_rows(self) -> None:
         """Make space for the rows of an added file, after the layouts have updated."""
