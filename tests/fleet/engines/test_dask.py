@@ -40,6 +40,38 @@ def test_a_worker_that_is_killed_costs_nothing(cluster, fleet, expected, tmp_pat
     check_whole(tmp_path / "lake", 24)
 
 
+def test_a_result_that_is_lost_with_its_worker_is_computed_again(
+    cluster, fleet, expected, tmp_path, small_batches, monkeypatch
+):
+    lost = []
+
+    def before_it_is_asked_for(engine, ended):
+        future = wait(engine, ended)
+        if not lost:
+            lose(future)
+        return future
+
+    def while_it_is_on_its_way(future, timeout=None):
+        if len(lost) == 1:
+            lose(future)
+            raise TimeoutError
+        return result(future, timeout)
+
+    def lose(future):
+        future._state.lose()
+        lost.append(future)
+
+    wait, result = DaskCluster._next, Future.result
+    monkeypatch.setattr(DaskCluster, "_next", before_it_is_asked_for)
+    monkeypatch.setattr(Future, "result", while_it_is_on_its_way)
+    engine = cluster.engine()
+    progress = built(tmp_path / "lake", fleet, engine=lambda _: engine)
+    assert len(lost) == 2
+    assert progress.states == {DONE: 24}
+    assert rows(tmp_path / "lake") == expected
+    check_whole(tmp_path / "lake", 24)
+
+
 def test_a_file_that_ends_its_workers_is_set_aside_alone(cluster, fleet, tmp_path, monkeypatch):
     monkeypatch.setattr("viewer.fleet.build.work", work_with_poison)
     folder = tmp_path / "copied"

@@ -10,6 +10,7 @@ import queue
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from enum import Enum, auto
 from itertools import islice
 from typing import Any
 
@@ -21,6 +22,17 @@ _AHEAD = 2
 # Without a scheduler, or without any worker, for so long, the engine is lost.
 PATIENCE_S = 30.0
 _POLL_S, _FRESH_S, _ANSWER_S = 0.5, 1.0, 5.0
+
+
+class _End(Enum):
+    """How a task ended: with a result, by crashing its worker, or with a result that was lost.
+
+    Dask computes a result again that was lost with its worker. It is up to `run` when.
+    """
+
+    DONE = auto()
+    CRASHED = auto()
+    LOST = auto()
 
 
 class NoDask(Exception):
@@ -94,8 +106,11 @@ class DaskCluster:
             if future.key not in running:
                 continue
             _, task = running.pop(future.key)
-            if not self._crashed(future):
-                yield task, self._result(future)
+            end, result = self._end(future)
+            if end is _End.DONE:
+                yield task, result
+            elif end is _End.LOST:
+                (alone if is_alone else again).append(task)
             elif is_alone:
                 parts = divided(task)
                 alone += parts
@@ -108,27 +123,24 @@ class DaskCluster:
                 again.append(task)
             future.release()
 
-    def _crashed(self, future: Any) -> bool:
-        """Whether an ended task crashed its worker. Raises what else went wrong with it."""
+    def _end(self, future: Any) -> tuple[_End, Any]:
+        """How an ended task ended, and its result. Raises what else went wrong with it."""
         from distributed import KilledWorker
 
-        if future.status == "cancelled":
-            raise self._lost()
         if future.status == "finished":
-            return False
+            try:
+                return _End.DONE, future.result(timeout=self._patience)
+            except (CancelledError, KilledWorker, OSError, TimeoutError) as failure:
+                if future.status == "finished":  # the scheduler ended before the result arrived
+                    raise self._lost() from failure
+        if future.status in ("lost", "pending"):
+            return _End.LOST, None
         error = future.exception()
         if isinstance(error, KilledWorker):
-            return True
-        if error is None:  # canceled since its status was asked for
+            return _End.CRASHED, None
+        if error is None:  # canceled
             raise self._lost()
         raise _worker_error(error)
-
-    def _result(self, future: Any) -> Any:
-        try:
-            return future.result(timeout=self._patience)
-        # Canceled: the scheduler ended after the task did, and before its result arrived.
-        except (CancelledError, OSError, TimeoutError) as error:
-            raise self._lost() from error
 
     def _next(self, ended: queue.SimpleQueue[Any]) -> Any:
         """Wait for the next future that ends. Raises EngineLost if none can."""
