@@ -392,5 +392,4 @@ class WindowController(QObject):
         for setting, names in zip(PANEL_CHOICES, stored, strict=True):
             self.settings.set(setting, list(names))
         self.docks.show_all(True)
-        self.docks.unshown.setParent(self.window)  # to be destroyed with it
         self.work.shut_down()
