@@ -37,6 +37,7 @@ from viewer.render.lod import DrawnSlices, build_mips
 from viewer.render.palette import cell_colors
 from viewer.render.raster import RowRaster
 from viewer.render.track_table import track_list
+from viewer.view.state import SliceRef
 
 SLICES = many_slices.SLICES
 ROWS = 60
@@ -282,7 +283,9 @@ def test_frames_of_the_window_beside_a_blit(qtbot, controller, tmp_path):
         lines.append(line("360 rows of 3 px"))
         shown = Shown(qtbot, controller, many_slices.even(size))
         shown.look(shown.session.group.span_ns * LABELED / (many_slices.EVEN_STEP * WIDTH))
-        lines += [line("most labels"), ""]
+        lines.append(line("most labels"))
+        shown.session.select_slice(SliceRef(0, size // 2))
+        lines += [line("and one selected"), ""]
     text = "\n".join(lines)
     print("\n" + text)
     place = os.environ.get("OPSCOPE_BENCH_TABLE") or tmp_path / "timeline.txt"

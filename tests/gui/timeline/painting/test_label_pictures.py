@@ -16,6 +16,7 @@ from viewer.gui.timeline.painting.label_pictures import (
     Written,
 )
 from viewer.render.canvas import Canvas
+from viewer.view.state import SliceRef
 
 RATIOS = [1.0, 1.25, 1.5, 1.75, 2.0, 3.0]
 INK, GROUND = 0xFFF0F0EB, QColor(40, 90, 160)
@@ -135,6 +136,23 @@ def test_a_frame_is_the_same_when_painted_again(attention, copies, monkeypatch, 
         assert np.abs(frame(frames, ratio) - first).max() <= 1
         assert len(copies) > 5
         assert all(copies)
+
+
+def test_flows_know_the_places_of_copied_labels_too(attention, copies):
+    session, shown = attention.session, attention.session.traces[0]
+    spans = [shown.span_ns(i) for i in range(len(shown.trace.slices))]
+    in_view = [i for i, (start, end) in enumerate(spans)
+               if session.state.t0 <= start and end <= session.state.t1]  # fmt: skip
+    session.select_slice(SliceRef(0, max(in_view, key=lambda i: spans[i][1] - spans[i][0])))
+    frames = FramePainter(attention.timeline.scene, attention.theme)
+    frame(frames, 1.0)
+    written = frames.labels.taken, frames.labels.own
+    assert len(written[0]) > 5
+    assert not written[1].isEmpty()
+    copies.clear()
+    frame(frames, 1.0)
+    assert all(copies)
+    assert (frames.labels.taken, frames.labels.own) == written
 
 
 def test_another_scale_or_font_has_other_pictures(attention, copies):

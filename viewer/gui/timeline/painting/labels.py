@@ -24,7 +24,7 @@ from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.trace_rasters import TraceRasters
 from viewer.model.queries import NATIVE_DURATION
 from viewer.model.times import format_time, tick_to_ns
-from viewer.model.trace import KeyKind
+from viewer.model.trace import KeyKind, Slices
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.layout import SLICE_TOP, STRIP_HEIGHT
@@ -68,6 +68,7 @@ class _Labels:
     0xAARRGGBB. y: the upper edge of texts in px, without chips. column, line, rest: the upper left
     corner of the texts, as pictures have it. look: what pictures depend on, except for the texts.
     free: px that a text must be narrower than, to have room for a time. is_small: the font.
+    is_foreign: whether a separate clock timed the slice.
     """
 
     slice: Ints
@@ -87,6 +88,7 @@ class _Labels:
     free: Floats
     is_small: Ints
     is_hatched: Bools
+    is_foreign: Bools
     is_shared: Bools
 
     def rect(self, at: int) -> QRectF:
@@ -157,9 +159,7 @@ class LabelPainter:
         pictures, strings = self._pictures, shown.label_strings
         pictures.start(painter)
         labels = self._placed(drawn, canvas, bands, found, lit)
-        is_plain = ~(labels.is_hatched | labels.is_shared) & (labels.text >= 0)
-        if selected is not None or NATIVE_DURATION in shown.trace.slices.columns:
-            is_plain[:] = False
+        is_plain = ~(labels.is_hatched | labels.is_shared | labels.is_foreign) & (labels.text >= 0)
         copy = pictures.copy if pictures.converts else painter.drawImage
         # Most labels are plain and have a picture: each call more is a tenth of their time.
         for at, (text, look, column, line, free, plain) in enumerate(
@@ -179,6 +179,8 @@ class LabelPainter:
                     copy(column + picture.x, line + picture.y, image)
                     if label.wide < free:
                         self._write_time(shown, labels, at, label.wide)
+                    if selected is not None:
+                        self._take_room(number, labels, at, label.wide)
                     continue
                 if label.text is None:  # nothing fits
                     continue
@@ -228,6 +230,7 @@ class LabelPainter:
             free=np.where(_IS_TIMED[kinds], wide - 2 * inset - 3 * LABEL_INSET, 0.0),
             is_small=is_small,
             is_hatched=_IS_HATCHED[palette],
+            is_foreign=_are_foreign(shown.trace.slices, found.slice),
             is_shared=is_shared,
         )
 
@@ -235,10 +238,9 @@ class LabelPainter:
         """Paint the stripes, label, time and chips of one slice of a trace."""
         shown = self.scene.rasters[number].shown
         i, text, room = int(labels.slice[at]), int(labels.text[at]), labels.rect(at)
-        native = shown.trace.slices.columns.get(NATIVE_DURATION)
         if labels.is_hatched[at]:
             self._hatch(room)
-        if native is not None and native.value(i) is not None:
+        if labels.is_foreign[at]:
             self._foreign_edge(room)
         if text < 0:
             return
@@ -253,12 +255,16 @@ class LabelPainter:
             self._write_time(shown, labels, at, label.wide)
         if labels.is_shared[at]:
             self._ribbon(shown, shown.link(i).operators, room)
-        selected = self.scene.session.state.slice
-        if selected is not None:
-            room.setWidth(label.wide + 2 * inset)
-            self.taken.append(room)
-            if selected == SliceRef(number, i):
-                self.own = room
+        if self.scene.session.state.slice is not None:
+            self._take_room(number, labels, at, label.wide)
+
+    def _take_room(self, number: int, labels: _Labels, at: int, wide: float) -> None:
+        """Keep the place of a label whose text is `wide` px: a slice is selected."""
+        room = labels.rect(at)
+        room.setWidth(wide + 2 * int(labels.inset[at]))
+        self.taken.append(room)
+        if self.scene.session.state.slice == SliceRef(number, int(labels.slice[at])):
+            self.own = room
 
     def _write(
         self,
@@ -409,6 +415,14 @@ class LabelPainter:
 def _look(ink: Numbers, room: Numbers, rest: Numbers, is_small: Numbers) -> Numbers:
     """What a picture depends on, except for the text, as one number: 32 + 16 + 12 + 1 bits."""
     return ((ink << 16 | room) << 12 | rest) << 1 | is_small
+
+
+def _are_foreign(slices: Slices, index: Ints) -> Bools:
+    """Whether a separate clock timed the slices at `index`."""
+    native = slices.columns.get(NATIVE_DURATION)
+    if native is None or native.valid is None:
+        return np.full(len(index), native is not None)
+    return native.valid[index]
 
 
 @lru_cache(maxsize=4)
