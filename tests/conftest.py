@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.paths import DATA
+from tests.reliability.properties import PROFILE as EXPLORE
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # Before Qt is imported: QSettings of any test must not touch those of the user, and a window of the
@@ -24,8 +25,14 @@ for _variable in ("XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
 # viewer/gui/qt/garbage_collector.py.
 gc.disable()
 
-# A time limit fails on a busy machine and proves nothing.
-settings.register_profile("opscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A time limit fails on a busy machine and proves nothing. Examples are the same in each run, so a
+# change fails for what it changed; `tests/reliability/properties.py` looks for new ones.
+settings.register_profile(
+    "opscope", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    EXPLORE, settings.get_profile("opscope"), derandomize=False, max_examples=1000
+)
 settings.load_profile("opscope")
 
 

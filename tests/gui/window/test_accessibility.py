@@ -260,7 +260,7 @@ def test_a_face_lives_as_long_as_its_widget_and_no_longer(qapp):
         widget = Painted()
         widget.setAccessibleDescription("described.")
         assert face(widget).role() == ROLE.Chart
-        if number % 10 == 0:
+        if number % 25 == 0:
             gc.collect()
         assert face(widget).text(QAccessible.Text.Value) == "a value. described"
         if number % 2:
