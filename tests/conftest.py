@@ -35,11 +35,20 @@ settings.register_profile(
 )
 settings.load_profile("opscope")
 
+_PATIENCE_MS = 30_000
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Benches that are measured have their full size, in the processes of xdist too."""
+    """Benches that are measured have their full size, in the processes of xdist too.
+
+    What tests of windows wait for may take long: 3 of the usual 5 s passed on a busy machine.
+    """
+    from pytestqt.qtbot import QtBot
+
     from tests.builders.bench_sizes import MEASURED
 
+    for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitExposed):
+        wait.__kwdefaults__["timeout"] = _PATIENCE_MS
     if config.getoption("benchmark_enable"):
         os.environ[MEASURED] = "1"
 

@@ -25,6 +25,22 @@ SMALL_BATCHES = (
     "import sys, viewer.fleet.build as build; build.MOST_UNITS = 2;"
     "from viewer.cli import main; sys.exit(main(sys.argv[1:]))"
 )
+# The same, waiting after the first profiles for a signal, or for the end of its input.
+HELD = """
+import sys
+import viewer.fleet.build as build
+from viewer.cli import main
+from viewer.cli.commands.fleet import build as command
+
+def show_and_wait(shown, progress):
+    show(shown, progress)
+    if progress.ended:
+        sys.stdin.read()
+
+build.MOST_UNITS, command._SHOWN_S = 2, 0
+show, command._Shown._show = command._Shown._show, show_and_wait
+sys.exit(main(sys.argv[1:]))
+"""
 POISON = "poison"
 
 
@@ -72,9 +88,9 @@ def check_whole(lake: Path, profiles: int) -> None:
     assert os.listdir(lake / "_tmp") == []
 
 
-def command(*arguments: object) -> list[str]:
+def command(*arguments: object, code: str = SMALL_BATCHES) -> list[str]:
     """The command line of `opscope` with small batches."""
-    return [sys.executable, "-c", SMALL_BATCHES, *map(str, arguments)]
+    return [sys.executable, "-c", code, *map(str, arguments)]
 
 
 def environment(**more: str) -> dict[str, str]:

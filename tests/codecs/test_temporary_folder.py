@@ -4,9 +4,12 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
+from viewer.codecs import temporary_folder
+from viewer.codecs.file_lock import OwnedLock
 from viewer.codecs.temporary_folder import TemporaryFolder, remove_left_folders
 
 KILLED = """
@@ -47,6 +50,32 @@ def test_only_the_folders_of_dead_processes_are_removed(scratch):
         remove_left_folders()
         assert sorted(os.listdir(scratch)) == sorted([*others, os.path.basename(own)])
         assert left not in os.listdir(scratch)
+
+
+@pytest.mark.parametrize("is_locked", [True, False])
+def test_one_that_another_start_removes_before_it_is_locked_is_made_again(
+    scratch, monkeypatch, is_locked
+):
+    take = OwnedLock.take
+    removed = []
+
+    def removed_first(path):
+        if not removed:
+            removed.append(os.path.dirname(path))
+            Path(path).touch()
+            lock = take(path)
+            if is_locked:
+                assert take(path) is None
+            temporary_folder._remove(removed[0], lock)
+            if is_locked:
+                return None
+        return take(path)
+
+    monkeypatch.setattr(temporary_folder.OwnedLock, "take", removed_first)
+    with TemporaryFolder() as path:
+        assert removed != [path]
+        assert os.listdir(scratch) == [os.path.basename(path)]
+        assert take(os.path.join(path, ".lock")) is None
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links")

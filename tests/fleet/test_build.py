@@ -10,7 +10,9 @@ import pytest
 
 from tests.builders.fleet_dumps import RECORDED, Template
 from tests.builders.lakes import (
+    HELD,
     POISON,
+    SMALL_BATCHES,
     built,
     check_whole,
     command,
@@ -222,12 +224,19 @@ def test_nothing_is_lost_or_doubled_wherever_the_driver_is_killed(
     assert built(lake, copied).states == {KEPT: 4}
 
 
+def build_command(fleet, lake, *more, code=SMALL_BATCHES):
+    pattern = "{build}/{device}/{model}/{name}.etdp"
+    return command(
+        *("fleet", "build", fleet, "-o", lake, "--jobs", 1, "--from-path", pattern, *more),
+        code=code,
+    )
+
+
 def test_ctrl_c_ends_a_build_that_goes_on_later(fleet, expected, tmp_path):
     lake = tmp_path / "lake"
-    pattern = "{build}/{device}/{model}/{name}.etdp"
-    arguments = command("fleet", "build", fleet, "-o", lake, "--jobs", 1, "--from-path", pattern)
     stopped = subprocess.Popen(
-        [*arguments, "--json-progress"],
+        build_command(fleet, lake, "--json-progress", code=HELD),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -251,19 +260,21 @@ def test_ctrl_c_ends_a_build_that_goes_on_later(fleet, expected, tmp_path):
 
 def test_a_killed_process_and_two_builds_at_once(fleet, expected, tmp_path):
     lake = tmp_path / "lake"
-    pattern = "{build}/{device}/{model}/{name}.etdp"
-    arguments = command("fleet", "build", fleet, "-o", lake, "--jobs", 1, "--from-path", pattern)
     killed = subprocess.Popen(
-        [*arguments, "--json-progress"], stderr=subprocess.PIPE, text=True, env=environment()
+        build_command(fleet, lake, "--json-progress", code=HELD),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
     )
     assert killed.stderr is not None
     for line in killed.stderr:
         if '"done": 0' not in line and '"done"' in line:
             killed.send_signal(signal.SIGKILL)
             break
-    killed.wait(20)
-    killed.stderr.close()
+    killed.communicate(timeout=60)
     assert killed.returncode == -signal.SIGKILL
+    arguments = build_command(fleet, lake)
     two = [subprocess.Popen(arguments, stdout=subprocess.PIPE, env=environment()) for _ in "ab"]
     out = [one.communicate(timeout=60)[0].decode() for one in two]
     assert [one.returncode for one in two] == [0, 0], out

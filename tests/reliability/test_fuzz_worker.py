@@ -49,7 +49,7 @@ if __name__ == "__main__":
     ],
 )
 def test_a_planted_defect_becomes_a_finding_with_its_input(defect, what, tmp_path):
-    program = PROGRAM.format(defect=DEFECTS[defect], hang=1 if defect == "hang" else 60)
+    program = PROGRAM.format(defect=DEFECTS[defect], hang=2 if defect == "hang" else 60)
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],
         capture_output=True, text=True, timeout=120, check=True,

@@ -25,10 +25,7 @@ class TemporaryFolder:
     """A folder for the files of this process, until `remove`, the end of a `with` or the exit."""
 
     def __init__(self) -> None:
-        self.path = tempfile.mkdtemp(prefix=_PREFIX)
-        lock: OwnedLock | None = None
-        with contextlib.suppress(OSError):  # a file system without locks
-            lock = OwnedLock.take(os.path.join(self.path, _LOCK))
+        self.path, lock = _new_folder()
         self._remove = weakref.finalize(self, _remove, self.path, lock)
 
     def remove(self) -> None:
@@ -45,6 +42,21 @@ class TemporaryFolder:
         trace: TracebackType | None,
     ) -> None:
         self.remove()
+
+
+def _new_folder() -> tuple[str, OwnedLock | None]:
+    """Create a folder, locked where that is possible; returns its path and lock."""
+    while True:
+        path = tempfile.mkdtemp(prefix=_PREFIX)
+        # Another process may take it for a left one, and lock and delete it just now.
+        try:
+            lock = OwnedLock.take(os.path.join(path, _LOCK))
+        except OSError:
+            if os.path.isdir(path):  # on a file system without locks
+                return path, None
+        else:
+            if lock is not None:
+                return path, lock
 
 
 def remove_left_folders() -> None:

@@ -236,7 +236,7 @@ def test_a_program_with_a_full_queue_is_waited_for(where):
         while not taken:
             connection, _ = server.accept()
             with connection, contextlib.suppress(OSError):
-                connection.settimeout(0.2)
+                connection.settimeout(1)
                 if connection.recv(LONGEST):
                     connection.sendall(TAKEN)
                     start.join(5)

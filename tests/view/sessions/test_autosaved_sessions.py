@@ -12,14 +12,18 @@ from viewer.view.sessions.recent_sessions import RecentSessions
 from viewer.view.sessions.session_file import read
 
 OWNER = """
+import os
 import sys
+import time
 from msgspec.structs import replace
 from tests.view.sessions.test_recent_sessions import session
 from viewer.view.sessions.autosaved_sessions import AutosavedSession
 from viewer.view.sessions.session_file import SavedInput
 owned = [AutosavedSession(sys.argv[1]) for _ in sys.argv[2:]]
-for one, name in zip(owned, sys.argv[2:]):
+for age, one, name in zip(range(len(owned), 0, -1), owned, sys.argv[2:]):
     one.write(replace(session(name, 5), inputs=(SavedInput(name, absolute=name),)), 1)
+    # They are sorted by time, which a file system may round.
+    os.utime(one.path, (time.time() - age,) * 2)
 print("written", flush=True)
 sys.stdin.read()
 """
