@@ -57,6 +57,12 @@ def test_arms_that_cannot_be_compared(arms, tmp_path):
         viewer.compare(tmp_path / "none.etdp", arms[1])
 
 
+def test_no_report_is_written_over_an_arm(arms):
+    change = viewer.compare(*arms)
+    with pytest.raises(ValueError, match=r"must end in one of \.html"):
+        change.report(arms[1][0])
+
+
 def _copy(path, folder):
     other = folder / "copy.etdp"
     other.write_bytes(path.read_bytes())

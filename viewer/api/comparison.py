@@ -86,12 +86,14 @@ class ComparedProfiles:
 
         The options and errors are those of `Profile.report`.
         """
-        from viewer.html_report.options import ComparedReport, ReportOptions
+        from viewer.api.outputs import output_path
+        from viewer.html_report.options import PAGE_SUFFIXES, ComparedReport, ReportOptions
         from viewer.html_report.report import write_report
 
         a, b = self._arms
+        output = output_path(path, PAGE_SUFFIXES, (*a.paths, *b.paths))
         compared = ComparedReport(self.comparison, b, self.problems)
-        write_report(a, path, ReportOptions(title, source, compared))
+        write_report(a, output, ReportOptions(title, source, compared))
 
     def to_json(self) -> str:
         """Return the comparison as `opscope compare --json` prints it."""

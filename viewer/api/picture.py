@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from viewer.api.outputs import output_path
 from viewer.codecs.atomic_file import write_whole
 
 
@@ -21,5 +22,5 @@ class Picture:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as an SVG file. Raises OSError."""
-        write_whole(os.fspath(path), self.svg.encode("utf-8", "replace"))
+        """Write it as an SVG file. Raises OSError, and ValueError for another suffix."""
+        write_whole(output_path(path, [".svg"]), self.svg.encode("utf-8", "replace"))

@@ -212,14 +212,13 @@ class Profile(ProfileTables):
     def to_perfetto(self, path: str | os.PathLike[str]) -> None:
         """Write a trace for Perfetto, as `opscope export` does: `.pftrace`, `.pb`, also `.gz`.
 
-        Raises ValueError for another suffix, OSError, and NothingToExport without a profile.
+        Raises ValueError for another suffix or one of the open files, OSError, and NothingToExport
+        without a profile.
         """
+        from viewer.api.outputs import output_path
         from viewer.workspace.exports import PERFETTO_SUFFIXES, export
 
-        name = os.fspath(path)
-        if not name.lower().endswith(PERFETTO_SUFFIXES):
-            raise ValueError(f"{name}: the name must end in one of {', '.join(PERFETTO_SUFFIXES)}")
-        export(self.workspace, name)
+        export(self.workspace, output_path(path, PERFETTO_SUFFIXES, self.files))
 
     def to_parquet(self, folder: str | os.PathLike[str]) -> dict[str, str]:
         """Write every table that has rows to `<folder>/<table>.parquet`; returns the paths by name.
@@ -252,12 +251,15 @@ class Profile(ProfileTables):
         """Write one HTML file with findings, timeline, operators and source: `opscope report`.
 
         title: by default the name of the model or file. source: whether the text of the model's
-        source is in it. Raises NothingToExport without files, and OSError.
+        source is in it. Raises NothingToExport without files, OSError, and ValueError for a name
+        that does not end in .html.
         """
-        from viewer.html_report.options import ReportOptions
+        from viewer.api.outputs import output_path
+        from viewer.html_report.options import PAGE_SUFFIXES, ReportOptions
         from viewer.html_report.report import write_report
 
-        write_report(self.workspace, path, ReportOptions(title, source))
+        output = output_path(path, PAGE_SUFFIXES, self.files)
+        write_report(self.workspace, output, ReportOptions(title, source))
 
     def plot(self, *, width: int = 880, whole: bool = False) -> Picture:
         """Return the timeline as a picture (SVG) that a notebook shows.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -182,6 +182,14 @@ def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> C
         return option_texts(chosen).choices(chosen.files)
     except ValueError as error:
         parser.error(str(error))
+
+
+def keep_inputs(parser: argparse.ArgumentParser, output: str | None, inputs: Iterable[str]) -> None:
+    """Exit with a usage error if the output is one of the input files."""
+    from viewer.codecs.atomic_file import OVERWRITTEN, is_same_file
+
+    if output and any(is_same_file(path, output) for path in inputs):
+        parser.error(f"{output}: {OVERWRITTEN}")
 
 
 def internal_error(path: str, error: Exception) -> str:

@@ -90,6 +90,9 @@ def _remove_left(path: str) -> None:
         os.close(descriptor)
 
 
+OVERWRITTEN = "this is an input file and would be overwritten"
+
+
 def is_same_file(one: str, other: str) -> bool:
     """Whether two paths are the same file, so that writing to one would overwrite the other."""
     try:

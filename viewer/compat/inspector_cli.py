@@ -27,7 +27,7 @@ import numpy as np
 from viewer import __version__
 from viewer.analysis.links.link_table import LinkState, LinkTable
 from viewer.analysis.statistics.events import event_statistics
-from viewer.codecs.atomic_file import is_same_file, replacing
+from viewer.codecs.atomic_file import OVERWRITTEN, is_same_file, replacing
 from viewer.codecs.memory_budget import BUDGET, parse_limit
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official as official_inspector
@@ -77,7 +77,7 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         chosen.reference_outputs,
     ]
     if chosen.tsv_path and any(path and is_same_file(path, chosen.tsv_path) for path in inputs):
-        parser.error(f"{chosen.tsv_path}: this is an input file and would be overwritten")
+        parser.error(f"{chosen.tsv_path}: {OVERWRITTEN}")
     try:
         if chosen.debug_buffer_path:
             _check_readable(chosen.debug_buffer_path)

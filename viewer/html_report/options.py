@@ -9,6 +9,7 @@ from viewer.analysis.comparison.comparison import Comparison
 from viewer.workspace.workspace import Workspace
 
 MOST_BYTES = 5_000_000
+PAGE_SUFFIXES = ".html", ".htm"
 
 
 @dataclass(frozen=True, slots=True)

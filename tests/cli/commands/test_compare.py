@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,28 @@ def test_call_paths_are_saved_as_a_flame_graph(slower, tmp_path, capsys):
         main(["compare", *slower, "-o", str(svg)])
     assert usage.value.code == 2
     assert "--by path" in capsys.readouterr().err
+
+
+def test_an_input_is_never_overwritten(slower, tmp_path, capsys):
+    noise = str(tmp_path / "noise.json")
+    shutil.copytree(tmp_path / "a", tmp_path / "more")
+    in_a_folder = str(next((tmp_path / "more").glob("*.etdp")))
+    for arguments in (
+        [*slower, "-o", slower[0]],
+        [*slower, "-o", slower[-1]],
+        [*slower, "--noise", noise, "-o", noise],
+        [*slower, str(tmp_path / "more"), "-o", in_a_folder],
+        ["--null", *slower[:3], "-o", slower[0]],
+    ):
+        output = Path(arguments[-1])
+        if not output.exists():
+            assert main(["compare", "--null", *slower[:3], "-o", str(output)]) == 0
+        before = output.read_bytes()
+        with pytest.raises(SystemExit) as usage:
+            main(["compare", *arguments])
+        assert usage.value.code == 2
+        assert f"{output}: this is an input file" in capsys.readouterr().err
+        assert output.read_bytes() == before
 
 
 def test_a_call_path_can_fail_a_rule(slower, capsys):

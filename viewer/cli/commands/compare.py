@@ -12,7 +12,7 @@ from viewer.analysis.comparison.changes.paths.path_rows import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
-from viewer.cli.arguments import add_files, complain
+from viewer.cli.arguments import add_files, complain, keep_inputs
 from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all
 from viewer.cli.regressions import add_rule_options, code_of, rule_of
@@ -109,6 +109,9 @@ def run(arguments: list[str]) -> int:
         "text",
     )
     chosen = parser.parse_args(arguments)
+    if chosen.output:
+        given = files_of(parser, [*chosen.files, *(chosen.others or ())])
+        keep_inputs(parser, chosen.output, [*given, *([chosen.noise] if chosen.noise else ())])
     if chosen.null:
         return _null(parser, chosen)
     _check_arms(parser, chosen)

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 
 from viewer.analysis.statistics.group_keys import KEYS, key_named
-from viewer.cli.arguments import add_files, choices_of, complain, written
+from viewer.cli.arguments import add_files, choices_of, complain, keep_inputs, written
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import overwrite_line
 from viewer.cli.session_alignment import alignment_of
@@ -109,8 +109,7 @@ def run(arguments: list[str]) -> int:
         parser.error(_ONLY_TEXT)
     if chosen.names != "operators" and not chosen.output.lower().endswith(PERFETTO_SUFFIXES):
         parser.error("--names applies only to Perfetto traces: tables have both names")
-    if any(is_same_file(path, chosen.output) for path in chosen.files):
-        parser.error(f"{chosen.output}: this is an input file and would be overwritten")
+    keep_inputs(parser, chosen.output, chosen.files)
     workspace, failed = open_all(parser, chosen)
     warn(workspace)
     if not workspace.paths:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from viewer.cli.arguments import add_files, complain, written
+from viewer.cli.arguments import add_files, complain, keep_inputs, written
 from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all, warn
-from viewer.codecs.atomic_file import is_same_file, write_whole
+from viewer.codecs.atomic_file import write_whole
 from viewer.html_report.markdown import report_markdown
-from viewer.html_report.options import ComparedReport, ReportOptions
+from viewer.html_report.options import PAGE_SUFFIXES, ComparedReport, ReportOptions
 from viewer.html_report.report import write_report
 from viewer.reports.compare import NoComparison, compared
 from viewer.workspace.workspace import Workspace
 
-_PAGES, _MARKDOWN = (".html", ".htm"), (".md", ".markdown")
+_MARKDOWN = ".md", ".markdown"
 
 
 def run(arguments: list[str]) -> int:
@@ -45,11 +45,10 @@ def run(arguments: list[str]) -> int:
     markdown = chosen.markdown or output.lower().endswith(_MARKDOWN)
     if not markdown and not output:
         parser.error("give -o OUT.html, or --markdown")
-    if output and not output.lower().endswith(_MARKDOWN if markdown else _PAGES):
-        suffixes = _MARKDOWN if chosen.markdown else (*_PAGES, *_MARKDOWN)
+    if output and not output.lower().endswith(_MARKDOWN if markdown else PAGE_SUFFIXES):
+        suffixes = _MARKDOWN if chosen.markdown else (*PAGE_SUFFIXES, *_MARKDOWN)
         parser.error(f"{output}: the name must end in one of {', '.join(suffixes)}")
-    if any(is_same_file(path, output) for path in (*chosen.files, *(chosen.others or ()))):
-        parser.error(f"{output}: this is an input file and would be overwritten")
+    keep_inputs(parser, output, (*chosen.files, *(chosen.others or ())))
     workspace, comparison, failed = _opened(parser, chosen)
     if workspace is None:
         return 1

@@ -9,8 +9,7 @@ from viewer.cli.arguments import complain, written
 from viewer.fleet.answers.report import write_fleet_report
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.query import NoDuckDB
-
-_PAGES = (".html", ".htm")
+from viewer.html_report.options import PAGE_SUFFIXES
 
 
 def run(arguments: list[str]) -> int:
@@ -25,8 +24,8 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("-o", "--output", required=True, metavar="OUT.html")
     parser.add_argument("--title", default="", help="title of the page (default: the lake)")
     chosen = parser.parse_args(arguments)
-    if not chosen.output.lower().endswith(_PAGES):
-        parser.error(f"{chosen.output}: the name must end in one of {', '.join(_PAGES)}")
+    if not chosen.output.lower().endswith(PAGE_SUFFIXES):
+        parser.error(f"{chosen.output}: the name must end in one of {', '.join(PAGE_SUFFIXES)}")
     try:
         write = partial(write_fleet_report, Lake(chosen.lake), chosen.output, chosen.title)
         return 0 if written(chosen.output, write) else 1
