@@ -51,6 +51,25 @@ def test_names_are_those_of_all_processes():
     assert group_of_slices(a.sessions[0], NAME)[0] == [("<method items>",)]
 
 
+def test_self_times_by_name_are_those_of_the_inferences():
+    """Time that no event of a delegate accounts for is in its call alone, not once more."""
+    one = arm(DATA / "etdump/cnn_xnnpack_x10.etdp")
+    found = totals(one, NAME)
+    assert found["DELEGATE_CALL"] > 0
+    assert "unattributed" not in found
+    assert sum(found.values()) == sum(run.end - run.start for run in one.sessions[0].runs)
+
+
+def test_an_event_that_took_0_ran():
+    """XNNPACK counts whole µs: for a short kernel, most inferences have 0, and so does the median."""
+    one = arm(DATA / "etdump/cnn_xnnpack_x10.etdp")
+    (times,) = one.by(NAME)._times[0]
+    names = [part.name for part in times.parts]
+    own = times.ticks[:, names.index("Transpose (ND, X32) #1")]
+    assert (own > 0).any()
+    assert np.median(own) == 0
+
+
 def test_types_are_those_of_the_operators():
     a, _ = arms("09_wider")
     assert set(totals(a, TYPE)) == {type_of(op) for op in a.program.operators}

@@ -28,12 +28,12 @@ from viewer.analysis.torq.identities import (
     Groups,
     identified_slices,
 )
-from viewer.arrays import Codes, Floats, Ints
+from viewer.arrays import Bools, Codes, Floats, Ints
 from viewer.model import intervals
 from viewer.model.queries import foreign, self_time, units_of
 from viewer.model.text import display_name
 from viewer.model.timing import Timing, timings
-from viewer.model.trace import Trace, Unit
+from viewer.model.trace import Slices, Trace, Unit
 from viewer.program.program import GraphNode, Operator, type_of
 
 NODE, LINE, MODULE, TYPE, SET, NAME = "node", "line", "module", "type", "operator_set", "name"
@@ -56,7 +56,7 @@ def rolled_times(session: Session, level: str) -> tuple[MethodTimes, ...]:
     if level in IDENTITIES:
         groups, ticks, group = _identified_times(session, level)
         keys = [(key, set[int]()) for key in groups]
-        return (_times(session, level, keys, ticks, group),)
+        return (_times(session, level, keys, ticks, ticks > 0, group),)
     if session.program is None or level == NAME:
         return (_by_name(session),)
     return (_by_nodes(session, level),)
@@ -70,7 +70,7 @@ def group_of_slices(session: Session, level: str) -> tuple[list[tuple[str, ...]]
     if session.program is None or level == NAME:
         slices = session.table.trace.slices
         texts, group = plain_names(session.table.trace, slices.name)
-        group[foreign(slices)] = -1
+        group[_uncounted(slices)] = -1
         return [(text,) for text in texts], group
     groups, of_key = groups_of_keys(session.table, level)
     return groups, of_key[session.table.trace.slices.key]
@@ -106,21 +106,23 @@ def _by_nodes(session: Session, level: str) -> MethodTimes:
     table = session.table
     ticks = Costs(table).ticks_of_node_sets(session.runs).astype(np.float64)
     groups, of_set = _groups_of_sets(table, level)
+    own_set = table.node_set_of_key[table.trace.slices.key]
+    ran = (ticks > 0) | _ran(session.row_of_slices, own_set, ticks.shape)
     medians = np.zeros(ticks.shape[1])
-    ran = (ticks > 0).any(axis=0)
-    medians[ran] = np.nanmedian(np.where(ticks > 0, ticks, np.nan)[:, ran], axis=0)
+    ever = ran.any(axis=0)
+    medians[ever] = np.nanmedian(np.where(ran, ticks, np.nan)[:, ever], axis=0)
     summed = np.zeros(len(groups))
     np.add.at(summed, of_set, medians)
     every = np.broadcast_to(summed, (len(session.runs), len(groups)))
     of_slice = groups_of_keys(table, level)[1][table.trace.slices.key]
-    return _times(session, level, list(groups.items()), every, of_slice)
+    return _times(session, level, list(groups.items()), every, every > 0, of_slice)
 
 
 def _by_name(session: Session) -> MethodTimes:
     trace = session.table.trace
     slices = trace.slices
     row = session.row_of_slices.copy()
-    row[foreign(slices)] = -1
+    row[_uncounted(slices)] = -1
     at = np.flatnonzero(row >= 0)
     texts, group = plain_names(trace, slices.name[at])
     shape = len(session.runs), len(texts)
@@ -129,7 +131,26 @@ def _by_name(session: Session) -> MethodTimes:
     groups = [((text,), set[int]()) for text in texts]
     of_slice = np.full(len(slices), -1)
     of_slice[at] = group
-    return _times(session, NAME, groups, ticks.astype(np.float64), of_slice)
+    ran = _ran(row, of_slice, shape)
+    return _times(session, NAME, groups, ticks.astype(np.float64), ran, of_slice)
+
+
+def _uncounted(slices: Slices) -> Ints:
+    """Slices whose time is that of others: of a separate clock, or computed by the reader."""
+    if slices.derived is None:
+        return foreign(slices)
+    return np.union1d(foreign(slices), np.flatnonzero(slices.derived))
+
+
+def _ran(row: Ints, group: Ints, shape: tuple[int, ...]) -> Bools:
+    """Whether each of the groups has a slice in each of the runs, also one that took 0 ticks.
+
+    row, group: of every slice, -1 for none. shape: (runs, groups).
+    """
+    at = (row >= 0) & (group >= 0)
+    found = np.zeros(shape, np.bool_)
+    found[row[at], group[at]] = True
+    return found
 
 
 def plain_names(trace: Trace, name: Codes) -> tuple[tuple[str, ...], Ints]:
@@ -153,9 +174,13 @@ def _times(
     level: str,
     groups: Sequence[tuple[tuple[str, ...], set[int]]],
     ticks: Floats,
+    ran: Bools,
     group_of_slice: Ints,
 ) -> MethodTimes:
-    """The times of the groups that take any; group_of_slice: -1 for none."""
+    """The times of the groups that take any, in the runs that have them.
+
+    ticks, ran: of the shape (runs, groups). group_of_slice: -1 for none.
+    """
     is_estimated = timings(session.table.trace.slices) & Timing.ESTIMATED > 0
     measured = np.ones(len(groups), np.bool_)
     if level == UNIT and is_estimated.any():  # which has no slices of its own
@@ -167,12 +192,11 @@ def _times(
         Part(PartId(level, -1, None, key), AND.join(key), "", tuple(sorted(operators)), False)
         for key, operators in (groups[i] for i in taken.tolist())
     )
-    times = ticks[:, taken]
     return MethodTimes(
         level,
         session.runs,
         parts,
-        np.where(times > 0, times, np.nan),
+        np.where(ran, ticks, np.nan)[:, taken],
         measured[taken],
         np.ones(len(taken)),
         np.ones(len(taken), np.int64),
