@@ -79,7 +79,7 @@ def test_the_lines_above_say_what_it_is(capsys, tmp_path):
     path = tmp_path / "f.svg"
     assert texts(written(capsys, path, CNN))[:3] == [
         "cnn_portable_x10.etdp: ETDump, ExecuTorch 0.2 and later, clock 1 tick = 1 ns (assumed)",
-        "Call tree by name, all 10 inferences: total 3.022 ms",
+        "Call tree by name, the whole trace: total 3.022 ms",
         "Includes 2 warm-up inferences",
     ]
     line = texts(written(capsys, path, CNN, "--inference", "4", "--bottom-up"))[1]

@@ -20,7 +20,7 @@ from viewer.model.queries import (
     starts_in_run,
 )
 from viewer.model.times import counted
-from viewer.model.trace import Run, Trace
+from viewer.model.trace import Run, RunKind, Trace
 from viewer.model.warm_up import counted_inferences
 
 ScopeSpan = tuple[int | None, int | None, int | None]
@@ -113,13 +113,15 @@ def timed_by(trace: Trace) -> str:
     return trace.strings[int(trace.keys.name[timed[0]])] if len(timed) else ""
 
 
-def whole_scope_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
+def whole_scope_text(trace: Trace, scope: TimeScope = WHOLE, *, loads: bool = False) -> str:
     """Name what the figures of the whole trace cover: "all 5 inferences", "2 of 3 inferences".
 
     They cover only inferences if the runtime times them (`execute_keys`); otherwise they also cover
     what ran between them: "the whole trace". If only a part of the file is open: "the open part".
+    loads: whether they cover the loads of methods too, as those of all slices do.
     """
-    if not any(trace.inferences()) or not timed_by(trace):
+    with_loads = loads and any(run.kind is RunKind.LOAD for run in trace.runs)
+    if with_loads or not any(trace.inferences()) or not timed_by(trace):
         without = ", without the warm-up" if left_out(trace, scope).warm_up else ""
         return f"{'the open part' if trace.is_part else 'the whole trace'}{without}"
     return inferences_text(trace, scope)

@@ -64,7 +64,7 @@ def _scope_text(tree: ProfileCalls, options: CallOptions) -> str:
         return str(tree.facts["inference"])
     if options.span is not None:
         return f"range {format_span(*options.span)}"
-    return whole_scope_text(tree.trace)
+    return whole_scope_text(tree.trace, loads=True)
 
 
 def _sentence(text: str) -> str:

@@ -61,7 +61,7 @@ def test_self_times_by_name_are_those_of_the_inferences():
 
 
 def test_an_event_that_took_0_ran():
-    """XNNPACK counts whole µs: for a short kernel, most inferences have 0, and so does the median."""
+    """XNNPACK counts whole µs: of a short kernel, most inferences have 0, and so has the median."""
     one = arm(DATA / "etdump/cnn_xnnpack_x10.etdp")
     (times,) = one.by(NAME)._times[0]
     names = [part.name for part in times.parts]

@@ -310,7 +310,7 @@ def test_an_inference_that_did_not_finish_is_said_to_be_left_out(show_files):
         "etrecord/words_toedge_portable.etrecord",
     )
     note = "Not counted: 1 unfinished inference"
-    assert panel.subtitle.text().startswith("2 of 3 inferences · ")
+    assert panel.subtitle.text().startswith("the whole trace · ")
     assert panel.subtitle.text().endswith(note)
     assert plain(panel.footer.text()).endswith(f"Method::execute 16.754 µs, {note}")
     shown = panel.answer.shown

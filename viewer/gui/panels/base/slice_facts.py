@@ -354,8 +354,11 @@ def area_facts(traces: Sequence[OpenTrace], area: Area) -> AreaFacts:
     return AreaFacts(total, tuple(busy), tuple(sorted(names, key=lambda x: (-x.ns, -x.count))))
 
 
-def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
-    """Name the scope of costs: "run 2", the selected range, all inferences or the whole trace."""
+def scope_text(shown: OpenTrace, scope: TimeScope, *, loads: bool = False) -> str:
+    """Name the scope of costs: "run 2", the selected range, all inferences or the whole trace.
+
+    loads: as for `whole_scope_text`.
+    """
     if scope.run is not None:
         named = run_label(shown.table, scope.run).rpartition(" · ")[2]
         return median_text(scope.median_of) if scope.median_of else named
@@ -366,4 +369,4 @@ def scope_text(shown: OpenTrace, scope: TimeScope) -> str:
         count = len(counted_inferences(shown.file, warm_up=False)) - shown.cut
         is_median = shown.inferences is Inferences.MEDIAN
         return median_text(count) if is_median else f"the mean of {counted(count, 'inference')}"
-    return whole_scope_text(shown.trace, scope)
+    return whole_scope_text(shown.trace, scope, loads=loads)

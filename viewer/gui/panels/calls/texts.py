@@ -112,7 +112,7 @@ class CallTexts(NodeTexts):
 
     def subtitle(self, *, several: bool) -> str:
         answer = self.costs
-        where = scope_text(answer.shown, answer.question.scope)
+        where = scope_text(answer.shown, answer.question.scope, loads=True)
         parts = [where[:1].upper() + where[1:], counted(answer.count, "call")]
         if several:
             parts.append(display_name(answer.shown.trace.path))

@@ -159,7 +159,8 @@ class OperatorsPanel(CostPanel[Listed]):
         self._color()
         self._show_contents(listed.contents)
         show_whole(self.footer, shown, table, left_out(shown.trace, listed.scope))
-        where, name = scope_text(shown, listed.scope), display_name(shown.trace.path)
+        where = scope_text(shown, listed.scope, loads=True)
+        name = display_name(shown.trace.path)
         self.subtitle.setText(f"{BY_NAME} · {where} · {name}")
         costs = self._costs.answer
         may_link = KeyKind.OPERATOR_CALL in key_kinds(shown.trace)

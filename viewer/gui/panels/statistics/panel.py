@@ -180,7 +180,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         self.table.show_contents(contents, sorted_by=-1)
         uncounted = left_out(shown.trace, answer.scope)
         (_show_units if table.key == "unit" else show_whole)(self.footer, shown, table, uncounted)
-        parts = [scope_text(shown, answer.scope), display_name(shown.trace.path)]
+        parts = [scope_text(shown, answer.scope, loads=True), display_name(shown.trace.path)]
         if (found := self._comparison.in_tables) is not None:
             parts.insert(0, not_compared(found, shown.file.path))
         if len(contents.rows) < len(table.groups) and table.key != "unit":
