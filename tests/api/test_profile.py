@@ -49,6 +49,22 @@ def test_wrong_groups_and_inferences_are_errors():
         profile().stats("name", inference=9)
 
 
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda profile: profile.stats("name", span=(5, 1)), "ends before it begins"),
+        (lambda profile: profile.calls(span=(5, 1)), "ends before it begins"),
+        (lambda profile: profile.calls(depth=0), "at least 1"),
+        (lambda profile: profile.calls(min_percent=500), "from 0 to 100"),
+        (lambda profile: profile.calls("line"), "use one of name, operator, module, type"),
+        (lambda profile: profile.calls("zz"), "use one of name, operator, module, type"),
+    ],
+)
+def test_what_the_commands_refuse_is_an_error_in_python_too(ask, why):
+    with pytest.raises(ValueError, match=why):
+        ask(profile())
+
+
 def test_chosen_columns_of_slices():
     table = profile().slices_with("dur_ns", "name")
     assert table.columns.tolist() == ["dur_ns", "name"]

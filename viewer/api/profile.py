@@ -78,10 +78,12 @@ class Profile(ProfileTables):
 
         by: unit, operator, node, type, module, line, location, delegate, thread, inference or name.
         inference: only inferences of this number. span: only this range, in ns from the start of
-        the clock. Raises ValueError if no profile has such groups or inferences.
+        the clock. Raises ValueError if no profile has such groups or inferences, and for a span
+        that ends before it begins.
         """
         from viewer.reports.stats import NoSuchGroups, stats
 
+        _check_span(span)
         try:
             rows = stats(self.workspace, by, span, inference)["rows"]
         except NoSuchGroups as error:
@@ -101,11 +103,20 @@ class Profile(ProfileTables):
         """Return the call tree: the rows of `opscope calls`.
 
         bottom_up: names with their callers. depth: only so many levels. min_percent: leave out rows
-        with a smaller share. Raises ValueError if no profile has such a tree or inference.
+        with a smaller share. Raises ValueError if no profile has such a tree or inference, and for
+        numbers that the command refuses.
         """
+        from viewer.analysis.calls.call_tree import KEYS
         from viewer.reports.calls import CallOptions, calls
         from viewer.reports.stats import NoSuchGroups
 
+        if by not in KEYS:
+            raise ValueError(f"{by!r} is not a key: use one of {', '.join(KEYS)}")
+        _check_span(span)
+        if depth is not None and depth < 1:
+            raise ValueError(f"depth {depth}: it must be at least 1")
+        if not 0 <= min_percent <= 100:
+            raise ValueError(f"min_percent {min_percent:g}: it must be a percentage from 0 to 100")
         options = CallOptions(by, bottom_up, span, inference, depth, min_percent)
         try:
             rows = calls(self.workspace, options)["rows"]
@@ -287,3 +298,8 @@ class Profile(ProfileTables):
         environment: Mapping[str, str] = os.environ
         command = [sys.executable, "-m", "viewer", *self._options, *self.files]
         return subprocess.Popen(command, env=dict(environment), stdin=subprocess.DEVNULL)
+
+
+def _check_span(span: tuple[int, int] | None) -> None:
+    if span is not None and span[1] <= span[0]:
+        raise ValueError(f"the span {span} ends before it begins")

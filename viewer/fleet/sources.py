@@ -73,6 +73,9 @@ class Found:
     others: int
 
 
+_MISSING = "{}: no such file or folder"
+
+
 class NoSource(Exception):
     """A source does not exist or cannot be listed; the message says what to do."""
 
@@ -80,6 +83,13 @@ class NoSource(Exception):
 def is_url(source: str) -> bool:
     """Whether a source is a URL for fsspec, and not a path."""
     return _URL.match(source) is not None
+
+
+def check_paths(sources: Sequence[str]) -> None:
+    """Raise NoSource if one of the sources is a path, and there is nothing at it."""
+    for source in sources:
+        if not is_url(source) and not os.path.exists(os.path.abspath(source)):
+            raise NoSource(_MISSING.format(source))
 
 
 def find_profiles(
@@ -194,7 +204,7 @@ def _files(source: str, leave_out: str | None) -> Iterator[FoundFile]:
     elif os.path.isdir(path):
         yield from _files_below(path, "", leave_out)
     else:
-        raise NoSource(f"{source}: no such file or folder")
+        raise NoSource(_MISSING.format(source))
 
 
 def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[FoundFile]:

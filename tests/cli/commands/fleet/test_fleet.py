@@ -96,6 +96,11 @@ def test_urls_and_labels(fleet, tmp_path, capsys):
     memory.rm("/fleet", recursive=True)
 
 
+def test_a_source_that_is_missing_leaves_no_lake(tmp_path, capsys):
+    assert opscope(capsys, "build", tmp_path / "missing", "-o", tmp_path / "lake")[0] == 2
+    assert not (tmp_path / "lake").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -16,7 +16,7 @@ from viewer.fleet.dimensions import PathPattern, WrongDimensions, read_labels
 from viewer.fleet.engines.engine import Engine, EngineLost, InProcess
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.schemas import ALWAYS, DEFAULT_TABLES, TABLES
-from viewer.fleet.sources import NoSource
+from viewer.fleet.sources import NoSource, check_paths
 from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 from viewer.model.text import bytes_text
 from viewer.model.times import counted, group_digits
@@ -77,6 +77,7 @@ def run(arguments: list[str]) -> int:
 
     shown = _Shown(chosen.json_progress)
     try:
+        check_paths(chosen.sources)  # before there is a lake, or an empty one would be left
         progress = build(Lake.create(chosen.output), options, engine, shown.told)
     except (NoSource, UnusableLake, EngineLost, NoDask) as error:
         complain(str(error))
