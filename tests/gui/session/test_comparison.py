@@ -39,6 +39,17 @@ def test_the_given_files_are_b_and_the_other_profiles_a(opened, arms):
     assert session.state.compared == arms_of(*arms)
 
 
+@pytest.mark.parametrize("inferences", [Inferences.MEAN, Inferences.MEDIAN])
+def test_inferences_are_compared_as_they_ran(opened, arms, inferences):
+    session = opened(*arms[0], *arms[1])
+    session.show_inferences(inferences)
+    before = session.state
+    compare_files(session, arms[1])
+    assert session.state.inferences is Inferences.AS_RUN
+    session.undo()
+    assert session.state == before
+
+
 def test_other_files_replace_b_and_a_stays(opened, arms):
     session = opened(*arms[0], *arms[1])
     compare(session, arms_of(arms[0], arms[1][:2]))

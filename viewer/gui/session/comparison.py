@@ -79,9 +79,13 @@ def compare_with_others(session: Session) -> None:
 
 
 def compare(session: Session, arms: ComparedArms | None) -> None:
-    """Compare two arms; None ends the comparison. It can be undone."""
-    state = session.state
-    session.change(without_comparison(state) if arms is None else replace(state, compared=arms))
+    """Compare two arms, whose inferences are shown as they ran; None ends it. It can be undone."""
+    if arms is None:
+        session.change(without_comparison(session.state))
+        return
+    with session.one_step():
+        session.show_inferences(Inferences.AS_RUN)  # only these have the times that are aligned
+        session.change(replace(session.state, compared=arms))
 
 
 def letter_of(session: Session, group: ClockGroup) -> str:
