@@ -63,6 +63,12 @@ def test_a_command_is_found_by_what_it_is_for_and_an_empty_list_says_so(attentio
     assert palette.nothing.isHidden()
 
 
+def test_a_title_that_begins_like_this_is_first(attention):
+    for typed in ("compare with", "Mean", "  zoom i"):
+        first = found_rows(attention.commands, typed, [])[0]
+        assert first.title.lower().startswith(typed.strip().lower())
+
+
 def test_escape_closes_and_clears_nothing(attention, qtbot):
     attention.session.select_operators(0, (9,))
     before = attention.session.state

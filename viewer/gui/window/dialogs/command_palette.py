@@ -66,7 +66,11 @@ class PaletteRow:
 
 
 def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[PaletteRow]:
-    """The matching commands, best first; recently used ones first if nothing is typed."""
+    """The matching commands, best first; recently used ones first if nothing is typed.
+
+    Those that can run and whose title begins with what is typed come before all others.
+    """
+    begin = typed.strip().lower()
     rank = {id: number for number, id in enumerate(recent)}
     ranked = []
     for number, command in enumerate(table.commands.values()):
@@ -81,7 +85,8 @@ def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[P
         row = PaletteRow(command.id, title, group, keys, possible, command.need, fit.places)
         score = fit.score - (0 if possible else _IMPOSSIBLE)
         sort_key = (
-            -score if typed.strip() else not possible,
+            bool(begin) and not (possible and title.lower().startswith(begin)),
+            -score if begin else not possible,
             rank.get(command.id, len(rank)),
             number,
         )
