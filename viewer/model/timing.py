@@ -25,7 +25,7 @@ class Timing(IntFlag):
     PLACED = 1  # the start is not measured: it was put where it fits
     ROUNDED = 2  # the duration was cut to whole µs
     ESTIMATED = 4  # start and duration were computed from a cost model
-    DERIVED = 8  # the slice is not in the file: Opscope computed it
+    DERIVED = 8  # Opscope computed the slice or its time, such as the mean of inferences
 
 
 # The duration that a rounded slice may have lost at most, in ticks of an ETDump (assumed to be ns).
@@ -61,6 +61,7 @@ def timings(slices: Slices) -> Timings:
     found[foreign(slices)] |= np.uint8(Timing.PLACED)
     if slices.derived is not None:
         found[slices.derived] = Timing.DERIVED
+    found[found & Timing.DERIVED > 0] = Timing.DERIVED
     return found
 
 
@@ -69,6 +70,8 @@ def timing_of(slices: Slices, i: int) -> Timing:
     if slices.derived is not None and slices.derived[i]:
         return Timing.DERIVED
     stated = Timing.MEASURED if slices.timing is None else Timing(int(slices.timing[i]))
+    if stated & Timing.DERIVED:
+        return Timing.DERIVED
     return stated | Timing.PLACED if has_own_clock(slices, i) else stated
 
 

@@ -22,6 +22,7 @@ from viewer.gui.timeline import legend as legend_module
 from viewer.gui.timeline.scene import recoloring as recoloring
 from viewer.gui.timeline.scene.titles import process_note
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.times import group_digits
 from viewer.model.trace import Clock, KeyKind
 from viewer.render.color_shares import MOST
@@ -291,6 +292,17 @@ def test_shares_are_those_of_the_operators_panel_and_say_what_they_are_of(attent
         assert (share.ns, share.whole) == (most_expensive.ticks, cost.whole)
         assert legend.scope == scope
         assert f" of {scope}" in legend.classes[0].toolTip()
+
+
+def test_shares_of_the_mean_inference_are_those_of_its_operators_too(attention):
+    session, legend = attention.session, legend_of(attention)
+    as_run = [share.title for share in legend.shares.listed][:2]
+    session.show_inferences(Inferences.MEAN)
+    attention.settle()
+    listed = legend.shares.listed
+    assert [share.title for share in listed][:2] == as_run
+    (run,) = session.traces[0].trace.runs
+    assert sum(share.ns for share in listed) == listed[0].whole == run.end - run.start
 
 
 def test_files_without_what_the_scheme_tells_stand_apart_with_their_own_shares(harness):

@@ -22,6 +22,7 @@ from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.building.layout import is_by_start
 from viewer.model.inferences.logged_methods import median_of_methods, process_and_scope
 from viewer.model.queries import NATIVE_DURATION, ranks, run_of_slices, tree
+from viewer.model.timing import Timing
 from viewer.model.trace import Column, Flows, KeyKind, Run, Slices, Trace, Track, UntimedEvents
 from viewer.model.warm_up import counted_inferences
 
@@ -116,8 +117,9 @@ def mean_run(trace: Trace) -> Trace:
     kinds are included; of steps that cover all tracks, only the most frequent one: the first step
     may log more than the others, and their times would be added up. Each slice extends from its
     mean start to its mean end. Means are floored to whole ticks, so a mean duration is exact to one
-    tick, and slices that nest in all runs nest in the mean. All slices are flagged as derived.
-    Arguments are kept where all runs agree; native durations are averaged.
+    tick, and slices that nest in all runs nest in the mean. All times are derived; `derived` has
+    the slices that are so in the file, whose time is that of others. Arguments are kept where all
+    runs agree; native durations are averaged.
     """
     own = _Inferences(trace, counted_inferences(trace, warm_up=False))
     kinds = own.kinds()[:MOST_TRACKS]
@@ -150,14 +152,16 @@ def mean_run(trace: Trace) -> Trace:
             track = trace.tracks[first.track]
             tracks.append(track if is_alone else _named(trace, first, which))
             runs.append(run)
+    index = np.concatenate([part.index[0] for part in means])
     mean, _ = _laid_out(
         own,
-        np.concatenate([part.index[0] for part in means]),
+        index,
         np.concatenate([part.track for part in means]),
         np.concatenate([part.start for part in means]),
         np.concatenate([part.end for part in means]),
         {name: _mean_column(name, column, means) for name, column in slices.columns.items()},
-        np.ones(sum(len(part.track) for part in means), np.bool_),
+        None if slices.derived is None else slices.derived[index],
+        np.full(len(index), Timing.DERIVED, np.uint8),
     )
     return replace(
         trace,

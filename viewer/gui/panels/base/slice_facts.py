@@ -44,7 +44,7 @@ from viewer.model.times import (
     split_time,
     tick_to_ns,
 )
-from viewer.model.timing import timing_sentence
+from viewer.model.timing import Timing, timing_of, timing_sentence
 from viewer.model.trace import KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
 from viewer.model.warm_up import counted_inferences
@@ -155,7 +155,7 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         rows["Logged"] = values_summary(trace.untimed, logged)
     if allocated := allocation_text(trace, i):
         rows["Allocates"] = f"{allocated}; after it, the time is not logged"
-    if slices.derived is not None and slices.derived[i]:
+    if timing_of(slices, i) & Timing.DERIVED:
         rows["Origin"] = "computed by Opscope, not in the file"
     if (native := shown.native(i)) is not None:
         rate = clock_rate(shown.table, i)
