@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+import viewer.cli.commands.fleet
+import viewer.fleet
 from tests.builders.fleet_dumps import PATTERN, write_fleet
 from tests.builders.stretched_dumps import write_arm
 from tests.paths import DATA
@@ -142,6 +144,8 @@ def test_a_missing_package_names_the_extra(
     ours = ("viewer.fleet", "viewer.cli.commands.fleet")
     for name in [n for n in sys.modules if n.startswith((*ours, f"{package}."))]:
         monkeypatch.delitem(sys.modules, name)
+    for parent in (viewer, viewer.cli.commands):  # importing again puts other modules there
+        monkeypatch.setattr(parent, "fleet", parent.fleet)
     monkeypatch.setitem(sys.modules, package, None)
     places = {"IN": fleet, "OUT": tmp_path / "o", "LAKE": lake}
     code, _, err = opscope(capsys, *(places.get(one, one) for one in arguments))
