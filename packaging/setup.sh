@@ -99,7 +99,7 @@ make_venv() {
     fi
     extra=
     [ "$level" = run ] || extra="[$level]"
-    # What is imported compiles itself: all of it would take 10 to 16 s, and most is never imported.
+    # A module is compiled when it is first imported. Compiling all of them here takes 10 to 16 s.
     if ! PIP_USER=0 quietly "$venv/bin/python" -m pip --disable-pip-version-check install \
         --no-compile --editable "$root$extra"; then
         # pip takes back a failed installation, so what was there before still works.

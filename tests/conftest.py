@@ -26,7 +26,7 @@ for _variable in ("XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"):
 gc.disable()
 
 # A time limit fails on a busy machine and proves nothing. Examples are the same in each run, so a
-# change fails for what it changed; `tests/reliability/properties.py` looks for new ones.
+# change fails only for what it changed; `tests/reliability/properties.py` tries new ones.
 settings.register_profile(
     "opscope", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -41,7 +41,7 @@ _PATIENCE_MS = 30_000
 def pytest_configure(config: pytest.Config) -> None:
     """Benches that are measured have their full size, in the processes of xdist too.
 
-    What tests of windows wait for may take long: 3 of the usual 5 s passed on a busy machine.
+    Tests of windows wait longer than the usual 5 s: on a busy machine, some waits took 3 s.
     """
     from pytestqt.qtbot import QtBot
 

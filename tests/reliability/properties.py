@@ -1,6 +1,6 @@
-"""Properties of the tests with random examples that no run had before (`--long`).
+"""Property tests with new random examples (`--long`).
 
-Other runs take the same examples each time, so that a change fails for what it changed.
+All other runs use the same examples each time, so that a change fails only for what it changed.
 """
 
 from __future__ import annotations

@@ -106,12 +106,9 @@ class Profile(ProfileTables):
         with a smaller share. Raises ValueError if no profile has such a tree or inference, and for
         numbers that the command refuses.
         """
-        from viewer.analysis.calls.call_tree import KEYS
         from viewer.reports.calls import CallOptions, calls
         from viewer.reports.stats import NoSuchGroups
 
-        if by not in KEYS:
-            raise ValueError(f"{by!r} is not a key: use one of {', '.join(KEYS)}")
         _check_span(span)
         if depth is not None and depth < 1:
             raise ValueError(f"depth {depth}: it must be at least 1")

@@ -184,7 +184,9 @@ def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> C
         parser.error(str(error))
 
 
-def keep_inputs(parser: argparse.ArgumentParser, output: str | None, inputs: Iterable[str]) -> None:
+def check_output(
+    parser: argparse.ArgumentParser, output: str | None, inputs: Iterable[str]
+) -> None:
     """Exit with a usage error if the output is one of the input files."""
     from viewer.codecs.atomic_file import OVERWRITTEN, is_same_file
 

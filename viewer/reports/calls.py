@@ -19,7 +19,7 @@ import numpy as np
 from viewer import SCHEMA, __version__
 from viewer.analysis.calls.bottom_up import bottom_up
 from viewer.analysis.calls.call_table import CallTable
-from viewer.analysis.calls.call_tree import KEYS, CallTree
+from viewer.analysis.calls.call_tree import KEYS, CallTree, check_key
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics import figure_terms
@@ -120,8 +120,10 @@ class ProfileCalls:
 def call_trees(workspace: Workspace, options: CallOptions) -> Iterator[ProfileCalls]:
     """Return the call trees of all profiles, one at a time, because each may be large.
 
-    Raises `NoSuchGroups`, and `NoSuchRun` of `viewer.reports.inferences`.
+    Raises `NoSuchGroups`, `NoSuchRun` of `viewer.reports.inferences`, and ValueError for a key that
+    is not in `KEYS`.
     """
+    check_key(options.key)
     if not workspace.traces:
         raise NoSuchGroups("no profile is open")
     scopes = _scopes(workspace, options)

@@ -326,3 +326,11 @@ def test_what_a_clock_of_its_own_timed_is_found_by_its_own_unit_alone(data):
     own = [i for i in range(len(shown.trace.slices)) if shown.native(i) is not None]
     assert native == own != []
     assert not set(native) & set(found(shown, "dur >= 0ns or self >= 0ns"))
+
+
+def test_every_slice_of_the_mean_inference_is_derived():
+    file = opened("attention_xnnpack")[0].file
+    space = Workspace()
+    space.add(file)
+    mean = views_of(space, {Inferences.MEAN}, {})[file, Inferences.MEAN]
+    assert len(found(mean, "derived")) == len(mean.trace.slices)

@@ -43,6 +43,12 @@ from viewer.model.trace import KeyKind
 KEYS = ("name", "operator", "module", "type")
 
 
+def check_key(key: str) -> None:
+    """Raise ValueError for a key that is not in `KEYS`."""
+    if key not in KEYS:
+        raise ValueError(f"{key!r} is not a key: use one of {', '.join(KEYS)}")
+
+
 class CallTree:
     """The call tree of one linked trace by one key; what does not depend on the scope is cached."""
 
@@ -54,8 +60,7 @@ class CallTree:
         Raises ValueError for a key that is not in `KEYS`, and with the text of
         `GroupKeys.missing` if the trace does not have the key.
         """
-        if key not in KEYS:
-            raise ValueError(f"{key!r} is not a key: use one of {', '.join(KEYS)}")
+        check_key(key)
         self._groups = groups or GroupKeys(table)
         why = self._groups.missing(key)
         if why:

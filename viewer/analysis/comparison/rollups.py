@@ -136,14 +136,14 @@ def _by_name(session: Session) -> MethodTimes:
 
 
 def _uncounted(slices: Slices) -> Ints:
-    """Slices whose time is that of others: of a separate clock, or computed by the reader."""
+    """Slices without a time of their own: of a separate clock, or computed by the reader."""
     if slices.derived is None:
         return foreign(slices)
     return np.union1d(foreign(slices), np.flatnonzero(slices.derived))
 
 
 def _ran(row: Ints, group: Ints, shape: tuple[int, ...]) -> Bools:
-    """Whether each of the groups has a slice in each of the runs, also one that took 0 ticks.
+    """Whether each group has a slice in each run, even one that took 0 ticks.
 
     row, group: of every slice, -1 for none. shape: (runs, groups).
     """

@@ -36,6 +36,7 @@ from viewer.analysis.search.query import (
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.json_values import whole_number
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign, run_of_slices, self_time
+from viewer.model.timing import Timing, timings
 from viewer.model.trace import RunKind, Slices
 from viewer.program.program import type_of
 
@@ -211,7 +212,7 @@ class SearchedTrace:
                 return _spread(sets[table.set_of_key], slices.key)
             case "zero":
                 return np.asarray(slices.start == slices.end)
-        return np.zeros(len(slices), np.bool_) if slices.derived is None else slices.derived.copy()
+        return timings(slices) & Timing.DERIVED > 0
 
     # -- searched data ---------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import json
 
 from viewer.analysis.calls.call_tree import KEYS
 from viewer.analysis.statistics import figure_terms
-from viewer.cli.arguments import add_files, add_inference, complain, keep_inputs, written
+from viewer.cli.arguments import add_files, add_inference, check_output, complain, written
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.atomic_file import write_whole
 from viewer.model.text import visible_controls
@@ -155,7 +155,7 @@ def _options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cal
     if chosen.svg is not None and chosen.output is not None:
         parser.error("-o and --svg cannot be used together: --svg already names the file")
     for output in (chosen.output, chosen.svg):
-        keep_inputs(parser, output, chosen.files)
+        check_output(parser, output, chosen.files)
     depth, most = chosen.depth, None
     if not (chosen.json or chosen.folded or chosen.svg is not None):
         most = MOST_ROWS if depth is None and chosen.min is None else None

@@ -12,7 +12,7 @@ from viewer.analysis.comparison.changes.paths.path_rows import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
-from viewer.cli.arguments import add_files, complain, keep_inputs
+from viewer.cli.arguments import add_files, check_output, complain
 from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all
 from viewer.cli.regressions import add_rule_options, code_of, rule_of
@@ -109,9 +109,10 @@ def run(arguments: list[str]) -> int:
         "text",
     )
     chosen = parser.parse_args(arguments)
-    if chosen.output:
-        given = files_of(parser, [*chosen.files, *(chosen.others or ())])
-        keep_inputs(parser, chosen.output, [*given, *([chosen.noise] if chosen.noise else ())])
+    chosen.files = files_of(parser, chosen.files)
+    chosen.others = files_of(parser, chosen.others or ())
+    read = (*chosen.files, *chosen.others, *filter(None, [chosen.noise]))
+    check_output(parser, chosen.output, read)
     if chosen.null:
         return _null(parser, chosen)
     _check_arms(parser, chosen)
@@ -188,8 +189,7 @@ def _null(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     others = (chosen.others, chosen.fail_if, chosen.noise, chosen.split_at, chosen.relative)
     if any((*others, *splits)):
         parser.error("--null has one arm of whole files, and only the options for files")
-    files = files_of(parser, chosen.files)
-    workspace, failed = open_all(parser, argparse.Namespace(**{**vars(chosen), "files": files}))
+    workspace, failed = open_all(parser, chosen)
     arm = arm_of(workspace)
     problem = arm_problem(arm)
     if problem:
@@ -210,13 +210,12 @@ def _opened(
     parser: argparse.ArgumentParser, chosen: argparse.Namespace, noise: Noise | None
 ) -> tuple[Comparison | None, list[str], bool]:
     """Return the comparison (None without a profile in each arm), its problems, and any failure."""
-    files = files_of(parser, chosen.files)
-    a, b, failed = open_arms(parser, chosen, files, files_of(parser, chosen.others))
+    a, b, failed = open_arms(parser, chosen, chosen.files, chosen.others)
     notes: list[str] = []
     try:
         choices = _choice(chosen, a, "A"), _choice(chosen, b, "B")
         if chosen.split_at is not None:
-            *both, notes = split_at(chosen.split_at, files, a)
+            *both, notes = split_at(chosen.split_at, chosen.files, a)
             choices = both[0], both[1]
     except ValueError as error:
         if not failed:

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 
 from viewer.analysis.statistics.group_keys import KEYS, key_named
-from viewer.cli.arguments import add_files, choices_of, complain, keep_inputs, written
+from viewer.cli.arguments import add_files, check_output, choices_of, complain, written
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import overwrite_line
 from viewer.cli.session_alignment import alignment_of
@@ -109,7 +109,7 @@ def run(arguments: list[str]) -> int:
         parser.error(_ONLY_TEXT)
     if chosen.names != "operators" and not chosen.output.lower().endswith(PERFETTO_SUFFIXES):
         parser.error("--names applies only to Perfetto traces: tables have both names")
-    keep_inputs(parser, chosen.output, chosen.files)
+    check_output(parser, chosen.output, chosen.files)
     workspace, failed = open_all(parser, chosen)
     warn(workspace)
     if not workspace.paths:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from viewer.cli.arguments import add_files, complain, keep_inputs, written
+from viewer.cli.arguments import add_files, check_output, complain, written
 from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.atomic_file import write_whole
@@ -48,7 +48,7 @@ def run(arguments: list[str]) -> int:
     if output and not output.lower().endswith(_MARKDOWN if markdown else PAGE_SUFFIXES):
         suffixes = _MARKDOWN if chosen.markdown else (*PAGE_SUFFIXES, *_MARKDOWN)
         parser.error(f"{output}: the name must end in one of {', '.join(suffixes)}")
-    keep_inputs(parser, output, (*chosen.files, *(chosen.others or ())))
+    check_output(parser, output, (*chosen.files, *(chosen.others or ())))
     workspace, comparison, failed = _opened(parser, chosen)
     if workspace is None:
         return 1

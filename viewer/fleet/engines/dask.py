@@ -27,7 +27,7 @@ _POLL_S, _FRESH_S, _ANSWER_S = 0.5, 1.0, 5.0
 class _End(Enum):
     """How a task ended: with a result, by crashing its worker, or with a result that was lost.
 
-    Dask computes a result again that was lost with its worker. It is up to `run` when.
+    A result is lost if its worker ends before the client gets it. `run` submits the task again.
     """
 
     DONE = auto()

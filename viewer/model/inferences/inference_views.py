@@ -117,9 +117,9 @@ def mean_run(trace: Trace) -> Trace:
     kinds are included; of steps that cover all tracks, only the most frequent one: the first step
     may log more than the others, and their times would be added up. Each slice extends from its
     mean start to its mean end. Means are floored to whole ticks, so a mean duration is exact to one
-    tick, and slices that nest in all runs nest in the mean. All times are derived; `derived` has
-    the slices that are so in the file, whose time is that of others. Arguments are kept where all
-    runs agree; native durations are averaged.
+    tick, and slices that nest in all runs nest in the mean. All times have `Timing.DERIVED`;
+    `Slices.derived` is that of the file. Arguments are kept where all runs agree; native durations
+    are averaged.
     """
     own = _Inferences(trace, counted_inferences(trace, warm_up=False))
     kinds = own.kinds()[:MOST_TRACKS]

@@ -77,7 +77,7 @@ def run(arguments: list[str]) -> int:
 
     shown = _Shown(chosen.json_progress)
     try:
-        check_paths(chosen.sources)  # before there is a lake, or an empty one would be left
+        check_paths(chosen.sources)  # first, or an empty lake would be left
         progress = build(Lake.create(chosen.output), options, engine, shown.told)
     except (NoSource, UnusableLake, EngineLost, NoDask) as error:
         complain(str(error))

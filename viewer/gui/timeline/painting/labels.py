@@ -259,7 +259,7 @@ class LabelPainter:
             self._take_room(number, labels, at, label.wide)
 
     def _take_room(self, number: int, labels: _Labels, at: int, wide: float) -> None:
-        """Keep the place of a label whose text is `wide` px: a slice is selected."""
+        """Remember the place of a label, whose text is `wide` px, while a slice is selected."""
         room = labels.rect(at)
         room.setWidth(wide + 2 * int(labels.inset[at]))
         self.taken.append(room)

@@ -67,8 +67,8 @@ class Docks(QObject):
         self.is_restored = False  # whether the sizes are those of an earlier window
         self.by_name = dict(panels)
         # The parent of panels until they are first shown. A change of theme styles every widget in
-        # the window, so they come into it only then. They are destroyed after it: coming into it
-        # when it closes would style them all, which takes 80 ms.
+        # the window, so they come into it only then. They are destroyed after it: moving them
+        # into it when it closes would style them all, which takes 80 ms.
         self.unshown = QWidget()
         window.destroyed.connect(self.unshown.deleteLater)
         for panel in panels.values():
