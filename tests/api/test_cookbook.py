@@ -29,7 +29,7 @@ def executed(tmp_path_factory):
     root = Path(__file__).parents[2]
     run = subprocess.run(
         [sys.executable, "-c", EXECUTE, str(COOKBOOK), str(root), str(out)],
-        capture_output=True, text=True,
+        capture_output=True, text=True, timeout=600
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
     return json.loads(out.read_text(encoding="utf-8"))["cells"]

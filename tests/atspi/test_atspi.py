@@ -29,7 +29,9 @@ exit 0
 
 
 def has_gio():
-    done = subprocess.run([PYTHON, "-c", "from gi.repository import Gio"], capture_output=True)
+    done = subprocess.run(
+        [PYTHON, "-c", "from gi.repository import Gio"], capture_output=True, timeout=60
+    )
     return done.returncode == 0
 
 

@@ -73,7 +73,7 @@ class Chromium:
             self._process.wait(20)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(timeout=60)
         os.close(self._to)
         os.close(self._from)
 

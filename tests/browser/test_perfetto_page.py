@@ -61,7 +61,7 @@ def site(tmp_path):
         thread.start()
         yield folder
         server.shutdown()
-        thread.join()
+        thread.join(timeout=60)
 
 
 @pytest.mark.parametrize("key", ["attention_xnnpack", "torq_npu", "plain_csv"])

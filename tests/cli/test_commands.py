@@ -19,7 +19,9 @@ def test_every_command_has_a_module_and_every_module_a_command():
 def loaded_by(code):
     """The modules of Opscope, numpy and Qt that are imported after some code, in a new process."""
     code += "; import sys; print(*sys.modules, sep='\\n')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     return {name for name in done.stdout.split() if name.startswith(("viewer", "numpy", "PySide6"))}
 
 

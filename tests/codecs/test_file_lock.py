@@ -40,7 +40,7 @@ def test_a_killed_owner_releases_it(path):
         assert owner.stdout.readline() == "True\n"
         assert OwnedLock.take(path) is None
         owner.kill()
-        owner.wait()
+        owner.wait(timeout=60)
     assert OwnedLock.take(path) is not None
 
 

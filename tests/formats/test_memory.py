@@ -63,7 +63,9 @@ print(resident_bytes() - before)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems are not asked")
 def test_what_threads_have_freed_goes_back_too():
-    found = subprocess.run([sys.executable, "-c", _IN_A_THREAD], capture_output=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", _IN_A_THREAD], capture_output=True, check=True, timeout=60
+    )
     assert int(found.stdout) < 5_000_000
 
 

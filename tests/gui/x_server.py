@@ -18,4 +18,4 @@ def x_server() -> Iterator[str]:
             yield f":{told.readline().strip()}"
     finally:
         server.terminate()
-        server.wait()
+        server.wait(timeout=60)

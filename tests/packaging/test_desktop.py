@@ -94,7 +94,7 @@ def test_scripts_know_the_version_and_the_id(script):
 def test_the_tools_of_desktops_have_no_objection(tool, file):
     if shutil.which(tool[0]) is None:
         pytest.skip(f"{tool[0]} is not installed")
-    done = subprocess.run([*tool, LINUX / file], capture_output=True, text=True)
+    done = subprocess.run([*tool, LINUX / file], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -121,7 +121,9 @@ def test_real_files_are_of_the_right_type(tmp_path):
     """By name, and dumps and records by their content too; no text is taken for a dump."""
     (tmp_path / "mime/packages").mkdir(parents=True)
     shutil.copy(LINUX / f"{APPLICATION_ID}.xml", tmp_path / "mime/packages")
-    subprocess.run(["update-mime-database", tmp_path / "mime"], check=True, capture_output=True)
+    subprocess.run(
+        ["update-mime-database", tmp_path / "mime"], check=True, capture_output=True, timeout=60
+    )
     sample = ROOT / "resources/samples/delegate_handle_map"
     dump, record = "application/x-executorch-etdump", "application/x-executorch-etrecord"
     files = {
@@ -143,6 +145,7 @@ def test_real_files_are_of_the_right_type(tmp_path):
         capture_output=True,
         text=True,
         check=True,
+        timeout=60,
     )
     found = re.findall(r"standard::content-type: (\S+)", told.stdout)
     assert dict(zip(files, found, strict=True)) == {n: kind for n, (_, kind) in files.items()}
@@ -178,7 +181,11 @@ def test_the_manual_page_tells_every_command_and_option():
     for command in COMMANDS:
         assert f".B {command}\n" in page
     shown = subprocess.run(
-        [sys.executable, "-m", "viewer", "--help"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "viewer", "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     options = set(re.findall(r"(?<!\S)--[a-z-]+", shown.stdout.split("options:")[1])) - {
         "--torq-debug-info"

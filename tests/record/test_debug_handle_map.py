@@ -202,7 +202,9 @@ def test_importing_it_brings_nothing_along():
         "import sys, viewer.record; from viewer.record import DelegateMappingBuilder as B; "
         "B(True).insert_delegate_mapping_entry(5); print(*sorted(sys.modules))"
     )
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    ).stdout
     assert "viewer.record.debug_handle_map" in loaded.split()
     heavy = {"numpy", "pandas", "torch", "executorch", "PySide6", "pyqtgraph"}
     assert not heavy & set(loaded.split())

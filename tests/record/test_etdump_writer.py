@@ -163,7 +163,7 @@ def test_events_of_workers_are_parts_of_the_call_that_they_worked_for(tmp_path):
                 for worker in workers:
                     worker.start()
                 for worker in workers:
-                    worker.join()
+                    worker.join(timeout=60)
     trace = open_file(str(path))
     slices, keys = trace.slices, trace.keys
     whole = {

@@ -321,7 +321,7 @@ def info_of(path: Path, seconds: float) -> Reading:
                 break
             if took > seconds + 1:
                 child.kill()
-                child.wait()
+                child.wait(timeout=60)
                 break
             time.sleep(0.01)
         out.seek(0)

@@ -104,7 +104,7 @@ def run(
         code: int | None = process.returncode
     except subprocess.TimeoutExpired:
         process.kill()
-        out, err = process.communicate()
+        out, err = process.communicate(timeout=60)
         code = None
     return Ended(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 

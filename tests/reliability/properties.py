@@ -26,7 +26,7 @@ def check(options: Options) -> Outcome:
     if not options.is_long:
         return Outcome(0, figures="skipped: only with --long")
     command = [*_pytest(options.seed), "-m", "hypothesis", "-rA", "--tb=no", "--no-header", "-q"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600)
     return outcome_of(done.stdout, done.returncode, options.seed)
 
 

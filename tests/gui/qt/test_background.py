@@ -42,7 +42,7 @@ def test_only_the_latest_of_many_questions_is_answered(qtbot):
 
     def question(number):
         asked.append(number)
-        gate.wait()
+        gate.wait(timeout=60)
         return number
 
     latest = Latest()

@@ -212,7 +212,7 @@ def test_an_uncaught_error_of_any_thread_is_shown_on_the_gui_thread(reporter, qt
 
     thread = threading.Thread(target=fail)
     thread.start()
-    thread.join()
+    thread.join(timeout=60)
     qtbot.waitUntil(lambda: reporter.dialog is not None)
     dialog = reporter.dialog
     assert dialog.isVisible()
@@ -351,6 +351,8 @@ print("alive")
 
 
 def test_an_error_of_c_code_in_a_nested_override_does_not_end_the_process():
-    done = subprocess.run([sys.executable, "-c", NESTED], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", NESTED], capture_output=True, text=True, timeout=60
+    )
     assert done.stdout == "alive\n", done.stderr
     assert done.stderr.count("IndexError: ") == 1

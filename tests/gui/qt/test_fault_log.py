@@ -24,7 +24,9 @@ def crash(folder):
         "import faulthandler, sys; from viewer.gui.qt import fault_log; "
         "fault_log.begin(sys.argv[1]); faulthandler._sigsegv()"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, timeout=60
+    )
     assert done.returncode != 0
 
 

@@ -41,7 +41,7 @@ def test_a_thread_that_allocates_collects_nothing(collector, qtbot):
         Node(found)
     worker = threading.Thread(target=allocate_much)
     worker.start()
-    worker.join()
+    worker.join(timeout=60)
     assert found == []
     qtbot.waitUntil(lambda: len(found) == 1000)
     assert set(found) == {threading.main_thread().ident}

@@ -83,7 +83,7 @@ class _Pipe:
 
     def _gone(self) -> ConnectionError:
         self._child.kill()  # harmless if it ended by itself: its exit code stays
-        self._child.wait()
+        self._child.wait(timeout=60)
         self._noise.seek(0)
         said = self._noise.read().decode(errors="replace")
         return ConnectionError(f"trace_processor ended ({self._child.returncode}):\n{said}")
@@ -111,7 +111,7 @@ class _Pipe:
             self._child.wait(CLOSE_LIMIT_S)
         except (OSError, subprocess.TimeoutExpired):
             self._child.kill()
-            self._child.wait()
+            self._child.wait(timeout=60)
         finally:
             self._child.stdout.close()
             self._noise.close()

@@ -69,12 +69,12 @@ def check(options: Options) -> Outcome:
 def _disk(place: Path) -> Iterator[Path]:
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    if subprocess.run(mount, capture_output=True).returncode:
+    if subprocess.run(mount, capture_output=True, timeout=60).returncode:
         raise PermissionError
     try:
         yield place
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        subprocess.run(["umount", str(place)], check=True, timeout=60)
 
 
 def _fill(disk: Path, free: int) -> None:

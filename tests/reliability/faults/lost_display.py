@@ -56,7 +56,7 @@ def _lose(folder: Path) -> list[Finding]:
             time.sleep(_WORKS_SECONDS)
             lost = time.monotonic()
             server.kill()
-            server.wait()
+            server.wait(timeout=60)
             try:
                 process.wait(_ENDS_WITHIN)
             except subprocess.TimeoutExpired:
@@ -96,4 +96,4 @@ def x_server() -> Iterator[tuple[subprocess.Popen[bytes], str]]:
             yield server, f":{told.readline().strip()}"
     finally:
         server.kill()
-        server.wait()
+        server.wait(timeout=60)

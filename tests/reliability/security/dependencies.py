@@ -20,7 +20,9 @@ def check(options: Options) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="opscope-reliability-") as name:
         frozen = Path(name) / "requirements.txt"
         freeze = [sys.executable, "-m", "pip", "list", "--format=freeze", "--exclude", "opscope"]
-        frozen.write_text(subprocess.run(freeze, capture_output=True, text=True).stdout)
+        frozen.write_text(
+            subprocess.run(freeze, capture_output=True, text=True, timeout=600).stdout
+        )
         program = Path(name) / "venv" / "bin" / "python"
         try:
             make = [sys.executable, "-m", "venv", str(Path(name) / "venv")]

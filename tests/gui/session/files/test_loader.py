@@ -181,7 +181,7 @@ def test_a_file_that_ends_in_spite_of_its_cancel_is_cancelled(qtbot):
     gate = threading.Event()
 
     def deaf(path, progress, cancelled):
-        gate.wait()
+        gate.wait(timeout=60)
         return "too late"
 
     loader = Loader(reader=deaf)
@@ -211,7 +211,7 @@ def test_shutting_down_stops_the_readers_and_tells_nothing(qtbot):
 def test_shutting_down_does_not_wait_for_a_reader_that_does_not_listen(qtbot, monkeypatch):
     monkeypatch.setattr(loading, "_QUIT_SECONDS", 0.05)
     gate = threading.Event()
-    loader = Loader(reader=lambda path, progress, cancelled: gate.wait())
+    loader = Loader(reader=lambda path, progress, cancelled: gate.wait(timeout=60))
     loader.load("/a")
     loader.shutdown()
     assert not gate.is_set()

@@ -126,7 +126,7 @@ def test_shutting_down_does_not_wait_for_ever(qapp, monkeypatch):
     monkeypatch.setattr(saving, "_QUIT_SECONDS", 0.02)
     end = threading.Event()
     saver = Saver()
-    saver.save(lambda progress, cancelled: int(end.wait()), "/a")
+    saver.save(lambda progress, cancelled: int(end.wait(timeout=60)), "/a")
     saver.shutdown()
     assert saver.is_busy
     end.set()
