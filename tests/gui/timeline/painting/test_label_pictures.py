@@ -18,6 +18,9 @@ from viewer.gui.timeline.painting.label_pictures import (
 from viewer.render.canvas import Canvas
 from viewer.view.state import SliceRef
 
+# Text is painted, which ends a process without the application.
+pytestmark = pytest.mark.usefixtures("qapp")
+
 RATIOS = [1.0, 1.25, 1.5, 1.75, 2.0, 3.0]
 INK, GROUND = 0xFFF0F0EB, QColor(40, 90, 160)
 
