@@ -55,12 +55,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses among them
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that take long."""
-    from tests.speeds import mark
-
+    """Mark the tests that need Qt's application, since they show a widget."""
     for item in items:
-        if isinstance(item, pytest.Function):
-            mark(item)
+        if "qapp" in getattr(item, "fixturenames", ()):
+            item.add_marker("window")
 
 
 def pytest_collection_finish() -> None:

@@ -14,6 +14,7 @@ from tests.paths import DATA
 DUMP, RECORD = ATTENTION
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_no_library():
     code = (
         "import sys, viewer; viewer.UnreadableFile; found = set(sys.modules);"
@@ -21,7 +22,9 @@ def test_importing_the_package_loads_no_library():
     )
     code_first = "import sys, viewer; print([m for m in ('numpy', 'pandas') if m in sys.modules])"
     for one in (code, code_first):
-        done = subprocess.run([sys.executable, "-c", one], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", one], capture_output=True, text=True, timeout=60
+        )
         assert done.stdout.strip() == "[]", done.stderr
 
 

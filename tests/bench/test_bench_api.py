@@ -18,6 +18,8 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.nightly
+
 COUNT = size(1_000_000, 100_000, "OPSCOPE_BENCH_SLICES")
 PER_SLICE = 10  # bytes
 FIXED = 4_000_000  # names, identities and modules that are imported

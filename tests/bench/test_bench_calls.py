@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.builders import many_paths
 from tests.builders.bench_sizes import rounds
@@ -19,6 +20,8 @@ from viewer.analysis.calls.bottom_up import bottom_up
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.linker import unlinked
 from viewer.model.scope import TimeScope
+
+pytestmark = pytest.mark.nightly
 
 
 def told(what: str, work: Callable[[], Any], times: int = 3) -> Any:

@@ -27,6 +27,8 @@ from viewer.view.compared_arms import ChosenArm, ComparedArms
 from viewer.view.open_trace import views_of
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module", params=[False, True], ids=["few paths", "many paths"])
 def space(request: pytest.FixtureRequest) -> Workspace:

@@ -20,6 +20,8 @@ from tests.builders import bench_sizes
 from tests.paths import DATA, ROOT
 from tests.peers.trace_processor import TraceProcessor
 
+pytestmark = pytest.mark.nightly
+
 TS = re.compile(r'"ts": (\d+)')
 EVENTS = bench_sizes.size(200_000, 10_000, "OPSCOPE_BENCH_EVENTS")
 MEASURE = """
@@ -162,7 +164,7 @@ def test_read(kind, packed, tmp_path):
     for how in ("ours",) if packed else ("ours", "json"):
         out = subprocess.run(
             [sys.executable, "-c", MEASURE, how, str(path if how == "ours" else plain)],
-            capture_output=True, check=True, text=True, cwd=ROOT,
+            capture_output=True, check=True, text=True, cwd=ROOT, timeout=600
         )  # fmt: skip
         count, seconds, peak = json.loads(out.stdout)
         if how == "json" or kind not in (training, pairs, metadata):

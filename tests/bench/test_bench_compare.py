@@ -18,6 +18,8 @@ from viewer.reports.compare_text import compare_text
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.nightly
+
 OPERATORS, SESSIONS = size(5_000, 50), 7
 
 

@@ -29,6 +29,8 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 from viewer.view.compared_arms import ChosenArm, ComparedArms
 
+pytestmark = pytest.mark.nightly
+
 NAMES, CALLS = 250, 10  # operators of an inference, and calls of each
 FEW = 8  # inferences of a small profile
 AWAY = 0, -0.02, 0.02

@@ -19,6 +19,8 @@ from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
 from viewer.render.axis.xmap import XMap
 from viewer.render.frames.counter_raster import CounterColors, CounterRaster, stamp
 
+pytestmark = pytest.mark.nightly
+
 SLICES = size(1_000_000, 20_000, "OPSCOPE_BENCH_SLICES")
 UNITS = {
     "DMA In": Unit.DMA_IN, "DMA Out": Unit.DMA_OUT, "Slice unit 0": Unit.SLICE,

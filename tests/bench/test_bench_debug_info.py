@@ -14,6 +14,8 @@ from viewer.formats.source import mlir as mlir_file
 from viewer.program.mlir.operations import operations
 from viewer.program.program import Program
 
+pytestmark = pytest.mark.nightly
+
 OPERATIONS = size(100_000, 5_000, "OPSCOPE_BENCH_OPERATIONS")
 LOCATION = (
     'loc(fused[callsite("m.mlir":{0}:10 at "m.mlir":2:3), '

@@ -18,6 +18,8 @@ from viewer.gui.panels.delegation.view import DelegationView
 from viewer.gui.panels.handle_map.table import HandleMapModel, maps_of
 from viewer.model.scope import TimeScope
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def shown():

@@ -18,6 +18,8 @@ from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats import open_file
 from viewer.formats.executorch.etdump import reader as etdump
 
+pytestmark = pytest.mark.nightly
+
 RUNS, OPERATORS = size(100, 4), 250  # two events per operator and one around all: 50 100
 WIDE = 50_000  # operators of one run, no two events alike: 100 001
 

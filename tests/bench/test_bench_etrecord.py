@@ -21,6 +21,8 @@ from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.etrecord import reader as etrecord
 from viewer.program.program import Program
 
+pytestmark = pytest.mark.nightly
+
 LAYERS = size(800, 50)
 GRAPH_ID = 139_914_754_455_952
 # One layer of `x = torch.relu(linear(x)) + x`: ATen call, edge operators, inputs, module.

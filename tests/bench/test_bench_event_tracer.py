@@ -14,6 +14,8 @@ from viewer.record import EventTracer
 from viewer.record.etdump_writer import write_etdump
 from viewer.record.event_batches import EventBatches, EventKind
 
+pytestmark = pytest.mark.nightly
+
 PAIRS = 10_000  # a round; the bench divides by it
 EVENTS = 1_000_000
 

@@ -19,6 +19,8 @@ from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.model.scope import WHOLE, TimeScope
 
+pytestmark = pytest.mark.nightly
+
 NS = Fraction(1)
 
 

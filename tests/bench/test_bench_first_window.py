@@ -12,7 +12,11 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from tests.builders.bench_sizes import rounds
+
+pytestmark = pytest.mark.nightly
 
 STARTS = rounds(7)
 FLOOR = """

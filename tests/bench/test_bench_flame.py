@@ -36,6 +36,8 @@ from viewer.model.scope import WHOLE, TimeScope
 from viewer.view.open_trace import views_of
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.nightly
+
 WIDTH, HEIGHT = 1920, 600
 
 

@@ -32,6 +32,8 @@ from viewer.fleet.engines.engine import EngineLost
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED
 
+pytestmark = pytest.mark.nightly
+
 SIZE = size(400, 24, "OPSCOPE_BENCH_FLEET")
 _TABLES = "operators,inference_operators"
 _EVERY_S = 10
@@ -48,7 +50,7 @@ def _build(source, lake, jobs):
         ],
         env=environment(),
         capture_output=True,
-        text=True,
+        text=True, timeout=600
     )  # fmt: skip
     seconds = time.perf_counter() - started
     assert done.returncode == 0, done.stderr
@@ -117,7 +119,7 @@ def test_killed_workers_a_killed_scheduler_and_a_poison_file(tmp_path, monkeypat
                 built(lake, tmp_path / "in", engine=lambda _, e=engine: e, told=told, resume=True)
         finally:
             ended.set()
-            killer.join()
+            killer.join(timeout=600)
             cluster.end()
         print(
             f"{'the end' if is_last else 'half':>8} {states[DONE]:>6} {states[KEPT]:>6} "

@@ -40,6 +40,8 @@ from viewer.render.graph.layout import layered
 from viewer.render.graph.nested_layout import GroupSizes
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.nightly
+
 __all__ = ["program", "trace"]  # fixtures
 
 

@@ -13,16 +13,22 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.bench import growth
 from tests.builders.bench_sizes import size
 from tests.paths import ROOT
+
+pytestmark = pytest.mark.nightly
 
 MOST = size(1_000_000, 10_000, "OPSCOPE_BENCH_GROWTH")
 
 
 def measured(work: str, count: int, path: Path) -> growth.Measured:
     command = [sys.executable, "-m", "tests.bench.growth", work, str(count), str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600
+    )
     return growth.Measured(**json.loads(done.stdout))
 
 

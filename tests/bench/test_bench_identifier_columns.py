@@ -14,6 +14,8 @@ from viewer.formats import open_file
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 
+pytestmark = pytest.mark.nightly
+
 ROWS = size(1_000_000, 40_000)
 
 

@@ -21,7 +21,10 @@ from viewer.codecs.atomic_file import replacing
 from viewer.compat.inspector.answers import InspectorAnswers
 from viewer.workspace.workspace import Workspace
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # importing torch warns of many things
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.filterwarnings("ignore"),  # importing torch warns of many things
+]
 RUNS, OPERATORS = 450, 240  # 481 events a run, 216,450 in all
 WIDE = 100_000  # instructions, each a kernel and its call: 200,003 events in all
 LOAD = ("Default", [framework("Method::init", 10, 20), framework("Program::load_method", 5, 25)])

@@ -18,6 +18,8 @@ from viewer.formats.executorch.etdump import reader as etdump
 from viewer.model.trace import Trace
 from viewer.program.program import GraphNode, Method, Operator, Program
 
+pytestmark = pytest.mark.nightly
+
 INSTRUCTIONS, OPERATORS = 30_000, 3000  # a call and a kernel each
 
 

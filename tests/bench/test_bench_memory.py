@@ -18,6 +18,8 @@ from viewer.gui.panels.memory.contents import MemoryMode, rows_of
 from viewer.program.executable.executable import Executable
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.nightly
+
 COUNT = size(5_000, 500)
 
 

@@ -27,6 +27,8 @@ from viewer.model.trace import Trace
 from viewer.program.module_tree import module_tree
 from viewer.program.program import Program
 
+pytestmark = pytest.mark.nightly
+
 
 def told(what: str, work: Callable[[], object], times: int = 3) -> None:
     """Print the least CPU time of some calls: other work on the machine is not in it."""

@@ -16,6 +16,8 @@ import pytest
 from tests.builders.bench_sizes import size
 from tests.builders.etdump_writer import F32, Run, Tensor, framework, operator, write_dump
 
+pytestmark = pytest.mark.nightly
+
 WHOLE = size(1 << 30, 1 << 24)
 TENSORS = 16
 MOST = 200 << 20
@@ -53,6 +55,7 @@ def most_resident(*arguments: str) -> tuple[int, float]:
         stderr=subprocess.PIPE,
         text=True,
         check=True,
+        timeout=600,
     )
     code, resident = done.stderr.split()
     assert code == "0"

@@ -20,6 +20,8 @@ from viewer.gui.session.inferences import pick_run, run_span_ns
 from viewer.gui.window.controller import WindowController
 from viewer.view.state import Area
 
+pytestmark = pytest.mark.nightly
+
 DETAILS = "details"
 ROUNDS = 5 if RUNS >= 100 else 1
 

@@ -16,6 +16,8 @@ from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace, Unit
 
+pytestmark = pytest.mark.nightly
+
 ROWS = size(1_000_000, 40_000, "OPSCOPE_BENCH_ROWS")
 
 

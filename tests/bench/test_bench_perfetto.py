@@ -5,6 +5,7 @@ import tracemalloc
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.builders import bench_sizes
@@ -17,6 +18,8 @@ from viewer.export.tables.delimited import write_table
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.queries import preorder
 from viewer.model.trace import Clock, Column, KeyKind, Trace
+
+pytestmark = pytest.mark.nightly
 
 SLICES = bench_sizes.size(1_000_000, 200_000)
 TRACKS = 16

@@ -6,6 +6,7 @@ OPSCOPE_BENCH_IMPORT=10000000 makes the file larger.
 import tracemalloc
 from time import perf_counter
 
+import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.bench.test_bench_perfetto import generated
@@ -15,6 +16,8 @@ from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.export.perfetto.writer import PerfettoSource, export_perfetto
 from viewer.formats import open_file
 from viewer.formats.perfetto import trace_reader as perfetto_reading
+
+pytestmark = pytest.mark.nightly
 
 SLICES = size(200_000, 60_000, "OPSCOPE_BENCH_IMPORT")
 

@@ -17,6 +17,8 @@ from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.formats.executorch.pte import reader as pte
 from viewer.program.executable.executable import Executable
 
+pytestmark = pytest.mark.nightly
+
 WEIGHTS = size(100_000_000, 1_000_000)  # bytes
 INSTRUCTIONS = size(20_000, 500)
 

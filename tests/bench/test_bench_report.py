@@ -2,12 +2,16 @@
 
 import time
 
+import pytest
+
 from tests.builders import bench_sizes, many_slices
 from viewer.formats import open_file
 from viewer.html_report.options import MOST_BYTES
 from viewer.html_report.report import write_report
 from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
+
+pytestmark = pytest.mark.nightly
 
 SLICES = bench_sizes.size(1_000_000, 100_000, "OPSCOPE_BENCH_SLICES")
 

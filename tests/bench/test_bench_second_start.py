@@ -21,6 +21,8 @@ from tests.builders.bench_sizes import is_measured, rounds
 from tests.gui.x_server import x_server
 from viewer.resources import SAMPLES
 
+pytestmark = pytest.mark.nightly
+
 STARTS = rounds(20)
 REST = 1.5 if is_measured() else 0.2  # s, in which the window that was asked for comes
 FILE = str(SAMPLES[1].paths()[0])
@@ -70,7 +72,7 @@ def test_a_second_start_beside_a_bare_interpreter(environment, tmp_path):
         assert place.exists()
     finally:
         first.terminate()
-        first.wait()
+        first.wait(timeout=600)
     print(f"\n{STARTS} starts, load {load:.1f} before and {os.getloadavg()[0]:.1f} after")
     for what, times in figures.items():
         wall, cpu = (np.array(column) * 1e3 for column in zip(*times, strict=True))

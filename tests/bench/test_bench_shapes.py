@@ -18,6 +18,8 @@ from viewer.gui.qt.background import Latest
 from viewer.model.trace import Trace
 from viewer.view.state import SliceRef
 
+pytestmark = pytest.mark.nightly
+
 TRACKS = size(100_000, 1_000)
 SHOWN_TRACKS = size(10_000, 1_000)
 NAMES = size(1_000_000, 10_000)

@@ -8,6 +8,7 @@ Prints CPU seconds; nothing is asserted about time.
 import time
 
 import numpy as np
+import pytest
 
 from tests.builders.bench_sizes import size
 from tests.builders.pte_writer import KERNEL, Method, write_program
@@ -15,6 +16,8 @@ from viewer.analysis.programs.differences import program_differences
 from viewer.analysis.sizes.duplicates import duplicates
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.formats import open_file
+
+pytestmark = pytest.mark.nightly
 
 COUNT = size(20_000, 500)
 BYTES = 1024

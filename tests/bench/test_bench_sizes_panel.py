@@ -8,6 +8,7 @@ Prints seconds of the clock; nothing is asserted about time. Goal: 0.3 s to the 
 import time
 
 import numpy as np
+import pytest
 
 from tests.builders.bench_sizes import size
 from tests.builders.sized_programs import write_constants
@@ -18,6 +19,8 @@ from viewer.gui.panels.sizes.panel import SizesPanel
 from viewer.gui.panels.sizes.tree import Grouping, size_tree
 from viewer.gui.session.session import Session
 from viewer.render.boxes.treemap import Rest, TileRoom, draw_tiles, place_tiles
+
+pytestmark = pytest.mark.nightly
 
 COUNT = size(5_000, 300)
 

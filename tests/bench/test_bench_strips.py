@@ -31,6 +31,8 @@ from tests.gui.timeline_harness import TimelineHarness
 from viewer.gui.qt.background import Latest
 from viewer.view.ties import Tie
 
+pytestmark = pytest.mark.nightly
+
 WIDTH, HEIGHT = 1600, 900
 ZOOMS = (1, 10, 100, 1000, 20000)
 BLOCKS, FRAMES = 6, 60  # the configurations take turns in blocks, as the machine is never quiet

@@ -28,6 +28,8 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.view.open_trace import views_of
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.nightly
+
 ROWS = size(200_000, 10_000, "OPSCOPE_BENCH_ROWS")
 
 

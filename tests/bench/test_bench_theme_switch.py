@@ -16,6 +16,8 @@ from tests.builders.bench_sizes import rounds, size
 from tests.gui.events import SAMPLE, put_away
 from viewer.gui.app.application import window_to_draw
 
+pytestmark = pytest.mark.nightly
+
 SIZE = 1920, 1080
 ROWS = size(1_000_000, 20_000)
 

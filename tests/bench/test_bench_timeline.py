@@ -39,6 +39,8 @@ from viewer.render.raster import RowRaster
 from viewer.render.track_table import track_list
 from viewer.view.state import SliceRef
 
+pytestmark = pytest.mark.nightly
+
 SLICES = many_slices.SLICES
 ROWS = 60
 WIDTH, HEIGHT = 1920, 1080

@@ -26,6 +26,8 @@ from viewer.compat.torq_logger.overview import all_units, two_units
 from viewer.workspace import exports as exporting
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.nightly
+
 ROWS = size(100_000, 10_000, "OPSCOPE_BENCH_ROWS")
 ROUNDS = int(os.environ.get("OPSCOPE_BENCH_ROUNDS", "1"))
 # rows/s of the original, wall and CPU: f63e303 on C0, 36d5652 on C1, 183cae4 on C2 (it reads no C3)

@@ -15,6 +15,8 @@ from viewer.formats import open_file
 from viewer.formats.torq.compile_csv import FORMAT
 from viewer.model.trace import Trace
 
+pytestmark = pytest.mark.nightly
+
 ROWS = size(200_000, 6_000, "OPSCOPE_BENCH_ROWS")
 FUSED = (
     'loc(fused[callsite("tiny_cnn.mlir":{}:10 at "tiny_cnn.mlir":2:3), '

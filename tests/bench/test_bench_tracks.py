@@ -22,6 +22,8 @@ from viewer.render.arrangement import TrackOrder, TrackView, arrange
 from viewer.render.stacking import stack
 from viewer.render.track_table import busy_of_tracks, table_of, track_list
 
+pytestmark = pytest.mark.nightly
+
 LANES = size(1_000_000, 100_000)
 MOST_TIMES = 2.0  # a scrolled frame of 2,000 tracks next to one of 40; measured: at most 1.3
 MOST_SORTS = 5  # a layout next to a sort of as many numbers; measured: at most 2

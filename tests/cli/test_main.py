@@ -373,6 +373,7 @@ def as_command(*arguments: str | bytes, **environment: str) -> subprocess.Comple
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_not_utf8(controller):
     found = as_command("info", DUMP, RECORD, PYTHONIOENCODING="ascii")
     assert (found.returncode, b"Traceback" in found.stderr) == (0, False)

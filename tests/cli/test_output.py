@@ -185,12 +185,14 @@ def in_shell(command, redirected, folder, *, buffered=True):
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("command", PRINTS, ids=lambda words: " ".join(map(str, words[:1])))
 def test_a_full_output_is_one_line_and_an_exit_code(tmp_path, command):
     assert in_shell(command, "> /dev/full", tmp_path) == (1, f"opscope: {FULL}\n")
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("command", [["info", ATTENTION], ["--version"], ["calls", ATTENTION]])
 def test_a_closed_output_is_one_line_and_an_exit_code(tmp_path, command):
@@ -224,6 +226,7 @@ def test_without_stderr_the_complaints_do_not_get_into_the_output(tmp_path):
     assert "attn_xnnpack_x5" in out
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_full_stderr_changes_no_exit_code(tmp_path):
     assert in_shell(["info", ATTENTION], "2> /dev/full", tmp_path)[0] == 0

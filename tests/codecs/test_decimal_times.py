@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def exact(text: str) -> Fraction | None:
         return None
 
 
+@pytest.mark.slow
 @given(st.lists(PLAIN | ODD, max_size=12))
 def test_times_are_exact_to_half_a_picosecond(texts):
     times = times_of([text.encode() for text in texts])

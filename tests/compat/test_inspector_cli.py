@@ -267,6 +267,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
     return bytes(changed[: rng.choice((len(changed), rng.randrange(20, len(changed))))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compat", [(), ("--compat",)])
 def test_damaged_files_are_answered_or_refused(controller, capsys, compat):
     """60 dumps and 60 records: no other outcome, whatever is in them."""

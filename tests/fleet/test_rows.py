@@ -26,6 +26,7 @@ def rows_of(*paths):
     return ProfileRows(space)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paths", PROFILES.values(), ids=list(PROFILES))
 def test_times_per_inference_add_up_to_the_costs(paths):
     made = rows_of(*paths)

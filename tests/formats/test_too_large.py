@@ -126,6 +126,7 @@ def test_a_file_that_needs_more_memory_is_refused_with_figures(name, refused):
     assert ("--part" in match[4]) == (part > 0) == (name in IN_PARTS)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(IN_PARTS))
 def test_the_part_that_is_offered_opens(name, refused):
     path, _, part = refused(name)

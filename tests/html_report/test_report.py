@@ -117,6 +117,7 @@ def test_a_large_trace_states_how_many_slices_are_in_the_report(tmp_path):
     assert f"{exact} of 200 000 slices" in page.text
 
 
+@pytest.mark.slow
 def test_a_report_that_would_be_too_large_is_halved(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "MOST_BYTES", 400_000)
     path = tmp_path / "report.html"

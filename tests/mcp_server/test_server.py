@@ -28,6 +28,7 @@ _FIRST = {
 pytest.importorskip("mcp")
 
 
+@pytest.mark.slow
 def test_a_client_lists_and_calls_the_tools(tmp_path):
     from mcp import Client, StdioServerParameters, stdio_client
 
@@ -77,27 +78,30 @@ def started():
     assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "opscope"
     yield process
     process.kill()
-    process.communicate()
+    process.communicate(timeout=60)
 
 
+@pytest.mark.slow
 def test_it_ends_silently_when_standard_input_is_closed(started):
-    out, err = started.communicate()
+    out, err = started.communicate(timeout=60)
     assert (started.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(os.name != "posix", reason="signals of Unix")
 def test_it_ends_silently_at_ctrl_c(started):
     """Also while standard input stays open."""
     started.send_signal(signal.SIGINT)
-    started.wait()
+    started.wait(timeout=60)
     assert (started.returncode, started.stdout.read(), started.stderr.read()) == (130, "", "")
 
 
+@pytest.mark.nightly
 def test_it_ends_silently_when_nobody_reads_its_answers(started):
     started.stdout.close()
     started.stdin.write('{"jsonrpc": "2.0", "id": 2, "method": "ping"}\n')
     started.stdin.flush()
-    started.wait()
+    started.wait(timeout=60)
     assert (started.returncode, started.stderr.read()) == (0, "")
 
 

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,6 +101,7 @@ def test_a_single_duration_may_begin_before_zero():
         assert int(intervals.durations(np.int64(-7), np.int64(5))) == 12
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(pairs, pairs), max_size=6))
 def test_differences_of_many_pairs_are_as_of_each_alone(sets):
     a, b = (arrays([item for pair in sets for item in pair[side]]) for side in (0, 1))

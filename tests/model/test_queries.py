@@ -1,6 +1,7 @@
 """The tree of slices, self time and charging against counting single ticks."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +74,7 @@ def parents(trace: Trace) -> dict[int, int]:
     return found
 
 
+@pytest.mark.slow
 @given(slices)
 def test_the_tree_is_the_nesting_of_each_lane(items):
     trace = trace_of(items)
@@ -104,6 +106,7 @@ def test_events_are_a_bracket_sequence(items):
     assert not stack
 
 
+@pytest.mark.slow
 @given(slices)
 def test_events_of_a_lane_are_in_time_order(items):
     trace = trace_of(items)
@@ -118,6 +121,7 @@ def test_events_of_a_lane_are_in_time_order(items):
     assert (time[1:][same] >= time[:-1][same]).all()
 
 
+@pytest.mark.slow
 @given(slices, st.sets(st.integers(0, 13), max_size=3))
 def test_self_time_is_the_length_less_that_of_the_children(items, native):
     trace = trace_of(items, native)
@@ -149,6 +153,7 @@ def charged_ticks(trace: Trace, group_of_key) -> set[tuple[int, int, int]]:
     return found
 
 
+@pytest.mark.slow
 @given(
     slices, groups, st.sets(st.integers(0, 13), max_size=3), st.integers(0, 45), st.integers(0, 45)
 )  # fmt: skip
@@ -166,6 +171,7 @@ def test_charging_against_single_ticks(items, group_of_key, native, first, last)
     assert part.tolist() == [sum(g == x for _, g, _ in inside) for x in range(GROUPS)]
 
 
+@pytest.mark.slow
 @given(slices, st.integers(0, 20), st.integers(0, 20))
 def test_sums_per_key_count_slices_that_begin_inside(items, first, last):
     trace = trace_of(items)

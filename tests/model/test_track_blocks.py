@@ -20,6 +20,7 @@ def in_small_blocks():
     return patch.object(blocks_module, "BLOCK", 1)
 
 
+@pytest.mark.slow
 @given(slices, st.sets(st.integers(0, 13), max_size=3))
 def test_blocks_are_the_trace_in_parts(items, native):
     whole = trace_of(items, native).slices
@@ -59,6 +60,7 @@ def test_blocks_have_the_tree_and_the_charged_time_of_the_trace(items, group_of_
         assert found() == expected
 
 
+@pytest.mark.slow
 @given(slices, st.data())
 def test_blocks_have_the_outermost_slices_of_the_trace(items, data):
     whole = trace_of(items).slices

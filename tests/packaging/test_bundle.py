@@ -45,6 +45,7 @@ def test_patterns_are_written_as_they_are_compared():
     assert len(set(patterns)) == len(patterns)
 
 
+@pytest.mark.slow
 def test_no_module_that_the_program_imports_is_left_out():
     left_out = set(of_the_spec("LEFT_OUT_MODULES"))
     imported = set()

@@ -75,7 +75,9 @@ class Project:
         return f'root="{self.root}"; . "$root/packaging/setup.sh"'
 
     def shell(self, code: str) -> str:
-        done = subprocess.run(["sh", "-c", code], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["sh", "-c", code], capture_output=True, text=True, check=True, timeout=60
+        )
         return done.stdout
 
     def run(self, *command: str | Path, cwd: Path | None = None, **environment: str):
@@ -103,7 +105,9 @@ def test_the_scripts_can_be_called(script):
 @pytest.mark.parametrize("name", SHELLS)
 @pytest.mark.parametrize("script", SHELL_SCRIPTS)
 def test_every_shell_reads_the_scripts(name, script):
-    done = subprocess.run([*shell(name), "-n", ROOT / script], capture_output=True, text=True)
+    done = subprocess.run(
+        [*shell(name), "-n", ROOT / script], capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -209,35 +213,53 @@ def test_test_with_arguments_runs_only_pytest_in_the_project(tmp_path):
     assert done.stdout == f"{project.root} -m pytest -k lod or ticks\n"
 
 
+MEASURED = "-m pytest -p tests.cpu_times"
+WORKERS = f"-n {(os.cpu_count() or 1) + 1}"
+QUICK = f"{MEASURED} -m not window and not slow and not nightly"
+STYLE = ["-m ruff check", "-m ruff format --check", "lint-imports"]
+
+
+def tools_of(project, python: str) -> None:
+    """Put tools into the environment of a project that print how they are called."""
+    head = '#!/bin/sh\n[ "$1" = -c ] || echo "$*"\n'
+    executable(project.root / ".venv/bin/python", head + python)
+    executable(project.root / ".venv/bin/lint-imports", "#!/bin/sh\necho lint-imports\n")
+
+
 @pytest.mark.parametrize(
     ("failures", "code"), [("mypy) exit 4 ;; pytest) exit 5", 5), ("mypy) exit 4", 4)]
 )
 def test_test_goes_on_after_a_failure_and_returns_the_first(failures, code, tmp_path):
     project = Project(tmp_path, "test")
-    tool = f'#!/bin/sh\necho "$2 ${{3-}}"\ncase $2 in {failures} ;; esac\n'
-    executable(project.root / ".venv/bin/python", tool)
-    executable(project.root / ".venv/bin/lint-imports", "#!/bin/sh\necho lint-imports\n")
+    tools_of(project, f"case $2 in {failures} ;; esac\n")
     done = project.run(project.root / "packaging/test")
-    assert done.stdout.split() == [
-        "ruff", "check", "ruff", "format", "lint-imports", "pytest", "-n", "mypy",
-        "tests.reliability", "--short",
-    ]  # fmt: skip
+    assert done.stdout.splitlines() == [
+        *STYLE,
+        QUICK,
+        "-m mypy",
+        f"{MEASURED} {WORKERS} -m (window or slow) and not nightly",
+        "-m tests.reliability --short --only fuzz",
+    ]
+    assert re.search(r"^opscope: \d+ s of processor time after set-up$", done.stderr, re.MULTILINE)
     assert done.returncode == code
 
 
 def test_test_quick_leaves_out_types_and_what_takes_long(tmp_path):
     project = Project(tmp_path, "test")
-    tool = '#!/bin/sh\n[ "$1" = -c ] || echo "$*"\n[ "$2" != ruff ] || exit 3\n'
-    executable(project.root / ".venv/bin/python", tool)
-    executable(project.root / ".venv/bin/lint-imports", "#!/bin/sh\necho lint-imports\n")
+    tools_of(project, '[ "$2" != ruff ] || exit 3\n')
     done = project.run(project.root / "packaging/test", "--quick")
-    assert done.stdout.splitlines() == [
-        "-m ruff check",
-        "-m ruff format --check",
-        "lint-imports",
-        f"-m pytest -n {os.cpu_count() + 1} -m not window and not slow",
-    ]
+    assert done.stdout.splitlines() == [*STYLE, QUICK]
     assert done.returncode == 3
+
+
+def test_test_nightly_runs_what_is_marked_so_and_the_campaign(tmp_path):
+    project = Project(tmp_path, "test")
+    tools_of(project, "")
+    done = project.run(project.root / "packaging/test", "--nightly")
+    assert done.stdout.splitlines() == [
+        f"{MEASURED} {WORKERS} -m nightly",
+        "-m tests.reliability --short --fuzz-seconds 20",
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -255,6 +277,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
+@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_wheel_carries_the_samples(wheel):
     names = set(wheel.namelist())
     for sample in SAMPLES:
@@ -264,12 +288,14 @@ def test_a_wheel_carries_the_samples(wheel):
     assert "viewer/_resources/samples/README.md" in names
 
 
+@pytest.mark.nightly
 def test_a_wheel_carries_the_help_with_its_pictures(wheel):
     for path in (ROOT / "resources/help").rglob("*.*"):
         inside = Path("viewer/_resources") / path.relative_to(ROOT / "resources")
         assert wheel.read(inside.as_posix()) == path.read_bytes()
 
 
+@pytest.mark.nightly
 def test_a_wheel_carries_the_fonts_with_their_licenses(wheel):
     folder = ROOT / "resources/fonts"
     assert {p.suffix for p in folder.iterdir()} == {".ttf", ".txt", ".md"}
@@ -277,6 +303,7 @@ def test_a_wheel_carries_the_fonts_with_their_licenses(wheel):
         assert wheel.read(f"viewer/_resources/fonts/{path.name}") == path.read_bytes()
 
 
+@pytest.mark.nightly
 def test_a_wheel_carries_the_license_and_the_commands(wheel):
     (license,) = [n for n in wheel.namelist() if n.endswith("/LICENSE")]
     assert wheel.read(license) == (ROOT / "packaging/LICENSE").read_bytes()
@@ -285,6 +312,7 @@ def test_a_wheel_carries_the_license_and_the_commands(wheel):
     assert "opscope = viewer.cli:main" in wheel.read(entries).decode()
 
 
+@pytest.mark.nightly
 def test_a_wheel_holds_the_package_and_nothing_else(wheel):
     top = {name.split("/")[0] for name in wheel.namelist()}
     assert {name for name in top if not name.endswith(".dist-info")} == {"viewer"}
@@ -310,7 +338,7 @@ def test_a_picture_that_is_not_known_is_told(tmp_path):
          "import runpy, sys; sys.argv = ['pictures', 'nothing'];"
          f"sys.prefix = {str(ROOT / '.venv')!r};"
          f"runpy.run_path({str(ROOT / 'packaging/pictures')!r}, run_name='__main__')"],
-        capture_output=True, text=True,
+        capture_output=True, text=True, timeout=60
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.startswith("nothing: known are screenshot, graph_and_source")

@@ -130,6 +130,7 @@ def test_the_first_switch_of_a_packed_list_states_who_runs_then(tmp_path):
     assert ours == [(105, 35), (170, 20)]
 
 
+@pytest.mark.slow
 def test_a_begin_without_an_end_is_an_instant(tmp_path):
     """trace_processor has the duration -1."""
     made = AndroidTrace()

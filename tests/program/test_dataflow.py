@@ -1,5 +1,6 @@
 """The edges between operators, both ways, and what surrounds several of them at once."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ EDGES = st.integers(1, 30).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(EDGES)
 @settings(max_examples=150, deadline=None)
 def test_both_directions_hold_the_edges_that_were_put_in(case):

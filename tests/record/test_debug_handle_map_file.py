@@ -117,6 +117,7 @@ IDENTIFIERS = st.one_of(st.integers(-(2**63), 2**63 - 1), TEXTS)
 MAPPINGS = st.dictionaries(IDENTIFIERS, st.lists(st.integers(0, 2**63 - 1)), max_size=6)
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.tuples(TEXTS, st.one_of(st.none(), st.integers(0, 2**31))), MAPPINGS, max_size=5,

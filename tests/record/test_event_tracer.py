@@ -115,7 +115,7 @@ def test_a_worker_thread_says_its_instruction(path, tracer):
         lost = threading.Thread(target=lambda: tracer.log_profiling_delegate("lost", None, 0, 0))
         lost.start()
         for thread in (*threads, lost):
-            thread.join()
+            thread.join(timeout=60)
     tracer.write(path)
     found = events_of(path)
     assert {e.what for e in found if e.instruction == 4 and e.what != "DELEGATE_CALL"} == {
@@ -131,7 +131,7 @@ def test_an_event_may_end_in_another_thread(path, tracer):
     call = tracer.start_profiling("DELEGATE_CALL", 0, 4)
     thread = threading.Thread(target=tracer.end_profiling, args=(call,))
     thread.start()
-    thread.join()
+    thread.join(timeout=60)
     tracer.log_profiling_delegate("after it", None, 0, 0)
     tracer.write(path)
     assert [(e.what, e.chain) for e in events_of(path)] == [("DELEGATE_CALL", 0), ("after it", -1)]
@@ -211,6 +211,7 @@ def test_it_can_be_written_and_gone_on_with(path, tracer):
     assert [e.what for e in events_of(path)] == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_what_never_ended_is_left_out_and_told(path, tracer):
     threads = [
         threading.Thread(target=tracer.start_profiling, args=(f"thread {i}", 0, i))
@@ -218,7 +219,7 @@ def test_what_never_ended_is_left_out_and_told(path, tracer):
     ]
     for thread in threads:
         thread.start()
-        thread.join()
+        thread.join(timeout=60)
     del threads
     gc.collect()
     tracer.end_profiling(tracer.start_profiling("ended"))

@@ -18,17 +18,21 @@ def main(arguments: list[str]) -> int:
         description="Feed Opscope hostile files, faults and random use; exit 1 on any finding.",
     )
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--short", action="store_true", help="2 to 3 minutes, as in CI (default)")
+    length.add_argument("--short", action="store_true", help="2 to 3 minutes (default)")
     length.add_argument("--long", action="store_true", help="hours, for a release")
     parser.add_argument("--only", action="append", metavar="AREA", help=f"{', '.join(AREAS)}, or "
                         "a job such as fuzz/etdump; may be repeated")  # fmt: skip
+    parser.add_argument(
+        "--fuzz-seconds", type=float, default=1.5, metavar="N",
+        help="processor time of each kind of file in a short run (default %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")
     parser.add_argument(
         "--findings", type=Path, default=Path("build/reliability"), metavar="FOLDER",
         help="where inputs that cause a finding are saved (default: %(default)s)",
     )  # fmt: skip
     chosen = parser.parse_args(arguments)
-    options = Options(chosen.long, chosen.seed, chosen.findings)
+    options = Options(chosen.long, chosen.seed, chosen.findings, chosen.fuzz_seconds)
     wanted: list[str] = chosen.only or list(AREAS)
     areas = dict.fromkeys(one.partition("/")[0] for one in wanted)
     unknown = [area for area in areas if area not in AREAS]

@@ -25,11 +25,16 @@ AREAS = ("properties", "soak", "fuzz", "limits", "faults", "security")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run. findings: the folder for inputs that cause a finding."""
+    """What to run.
+
+    findings: the folder for inputs that cause a finding; fuzz_seconds: the processor time of each
+    kind of file in a short run.
+    """
 
     is_long: bool
     seed: int
     findings: Path
+    fuzz_seconds: float = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +144,12 @@ def _outcome(one: _Running) -> Outcome | None:
         try:
             outcome: Outcome = one.results.recv()
         except EOFError:
-            one.process.join()
+            one.process.join(timeout=60)
             outcome = Outcome(0, (Finding(f"the process died, exit code {one.process.exitcode}"),))
-        one.process.join()
+        one.process.join(timeout=60)
         return outcome
     if time.monotonic() < one.began + one.job.limit:
         return None
     one.process.kill()
-    one.process.join()
+    one.process.join(timeout=60)
     return Outcome(0, (Finding(f"no end after {one.job.limit:.0f} s"),))

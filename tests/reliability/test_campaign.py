@@ -3,8 +3,12 @@
 import os
 import time
 
+import pytest
+
 from tests.reliability import table
 from tests.reliability.campaign import Finding, Job, Options, Outcome, run
+
+pytestmark = pytest.mark.nightly
 
 
 def fine(options: Options, number: int) -> Outcome:

@@ -17,6 +17,8 @@ from viewer.formats import open_file
 from viewer.formats.table import reader
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_seed_gives_the_same_inputs(name):

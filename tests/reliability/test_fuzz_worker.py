@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.nightly
+
 # What a reader does with a file of more than three lines.
 DEFECTS = {
     "defect": "raise KeyError('planted')",

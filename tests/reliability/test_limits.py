@@ -1,7 +1,11 @@
 """Limits: what is made, and what counts as above them."""
 
+import pytest
+
 from tests.paths import DATA
 from tests.reliability.limits import SHAPES, Reading, info_of
+
+pytestmark = pytest.mark.nightly
 
 
 def test_a_small_file_is_read_within_all_limits():

@@ -6,6 +6,8 @@ import pytest
 
 from tests.reliability.programs import Ended, environment, parts_in, run
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.parametrize(
     ("ended", "fault"),

@@ -6,6 +6,8 @@ from hypothesis import settings
 from tests.reliability.campaign import Options
 from tests.reliability.properties import PROFILE, check, outcome_of
 
+pytestmark = pytest.mark.nightly
+
 FAILED = """\
 ..F.                                                                     [100%]
 PASSED tests/model/test_intervals.py::test_a_sum

@@ -64,6 +64,7 @@ def views(starts: list[int], ends: list[int], seed: int, width: int):
         yield XMap(t0, t0 + span, width)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_crowded_rows_are_drawn_where_they_are(many, ratio):
     slices, raster, lists = many

@@ -66,6 +66,7 @@ def test_chosen_slices_stay_on_their_rows():
     assert drawn.zero_ptr.tolist() == [0, 1, 1, 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),

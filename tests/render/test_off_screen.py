@@ -80,6 +80,7 @@ def test_what_ends_where_the_view_starts_and_starts_where_it_ends_is_out_of_view
     assert (sides.before.count, sides.after.count) == (1, 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     spans=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), min_size=1, max_size=12),

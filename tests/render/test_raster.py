@@ -325,6 +325,7 @@ def test_an_empty_trace_draws_nothing():
     assert len(raster.labels([], xmap).slice) == 0
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_rasters_that_are_drawn_together_have_the_same_cells_as_each_alone(data):

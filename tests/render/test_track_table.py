@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,6 +50,7 @@ def trace_of(tracks):
     return builder.build()
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 20)), max_size=8),
                 min_size=1, max_size=5))  # fmt: skip

@@ -125,6 +125,7 @@ def test_wrong_usage(capsys, tmp_path):
         assert why in err
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_written_is_an_error(capsys, tmp_path):
     path = str(tmp_path / "gone" / "f.svg")
     code, out, err = run(capsys, "calls", CNN, "--svg", path)

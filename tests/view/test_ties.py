@@ -157,6 +157,7 @@ def test_the_order_of_ties_does_not_matter_for_bounds():
 # -- properties ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries({key: st.integers(-SECOND, SECOND) for key in "abc"}),
     st.fixed_dictionaries(dict.fromkeys("abc", SCALES)),
@@ -193,6 +194,7 @@ def test_panning_at_one_scale_is_exact_and_does_not_drift(anchors, span, pans):
     assert ranges == {key: (t0 + total, t1 + total) for key, (t0, t1) in first.items()}
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries(dict.fromkeys("abc", SCALES)),
     st.fixed_dictionaries(dict.fromkeys("abc", RANGES)),

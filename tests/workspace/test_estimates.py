@@ -4,6 +4,8 @@ import gc
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 
+import pytest
+
 from tests.paths import DATA
 from viewer.workspace import estimates
 from viewer.workspace.estimates import of_workspace, shared_estimates
@@ -25,6 +27,7 @@ def test_the_comparison_of_a_workspace_is_computed_once(monkeypatch):
     assert len(made) == 2
 
 
+@pytest.mark.slow
 def test_it_is_forgotten_with_the_workspace():
     space = Workspace()
     for name in TORQ:

@@ -93,6 +93,7 @@ def engine(opened, tmp_path_factory):
         yield peer
 
 
+@pytest.mark.slow
 def test_every_duration_and_depth_of_every_file_is_the_engines(opened, engine):
     meant: Counter[tuple[str, str, str, int, int, int]] = Counter()
     for trace in opened.traces:
@@ -149,6 +150,7 @@ def test_flows_join_the_slices_that_the_window_joins(opened, engine):
     assert engine.rows("select name, value from stats where name glob 'flow*' and value > 0") == []
 
 
+@pytest.mark.slow
 def test_the_bytes_of_every_file_and_sample_are_those_of_the_official_serializer(opened, tmp_path):
     path = tmp_path / "a.pftrace"
     export(opened, str(path))
@@ -273,6 +275,7 @@ def test_a_chosen_clock_rate_is_exported_with_the_same_ticks(tmp_path):
     assert b"chosen" in (tmp_path / "t.pftrace").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "table"), [("a.pftrace", "slices"), *((f"{t}.csv", t) for t in TABLES)]
 )

@@ -50,6 +50,7 @@ def test_other_methods_are_another_match():
     assert matches.match_trace(trace, program, {}) == undecided
 
 
+@pytest.mark.slow
 def test_a_closed_file_is_freed_although_all_copies_shared_what_is_known_of_it():
     space = with_torq(EVENTS, STR)
     trace, program = space.traces[0], space.programs[0]
@@ -67,6 +68,7 @@ def test_a_closed_file_is_freed_although_all_copies_shared_what_is_known_of_it()
     assert [ref() for ref in held] == [None] * 3
 
 
+@pytest.mark.slow
 def test_what_only_a_cache_knows_is_forgotten_with_the_files():
     matches, trace, program = MatchCache(), read(DUMP), read(STR)
     matches.match_trace(trace, program, {})

@@ -48,6 +48,7 @@ def test_a_job_writes_what_was_open_when_it_was_asked_for(files, name, table, tm
         assert (tmp_path / name).read_bytes() != (tmp_path / f"0{name}").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.pftrace", "a.csv"])
 def test_a_job_keeps_no_workspace(name, tmp_path):
     workspace = with_torq(EVENTS, STR)

@@ -492,6 +492,7 @@ def test_a_map_needs_no_operators():
 PTE = DATA / "pte"
 
 
+@pytest.mark.slow
 def test_a_program_file_stands_beside_its_dump_and_record_and_changes_no_link():
     workspace = Workspace()
     workspace.open(str(PTE / "custom.pte"))

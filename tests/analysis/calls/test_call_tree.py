@@ -116,6 +116,7 @@ def test_an_unknown_key_is_an_error():
         CallTree(unlinked(trace_of(("t", "a", 0, 1))), "line")
 
 
+@pytest.mark.slow
 def test_a_very_deep_trace_takes_no_recursion():
     """Beyond 500 levels a trace has further lanes; these join the paths of the first."""
     count = 100_000

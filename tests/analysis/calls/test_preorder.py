@@ -33,6 +33,7 @@ def test_distinct_keys_are_numbered_in_ascending_order(monkeypatch, many, widest
     assert distinct.tolist() == [10, 30, 70]
 
 
+@pytest.mark.slow
 def test_a_chain_of_20_000_nodes_takes_no_recursion():
     count = 20_000
     parent, depth = np.arange(count) - 1, np.arange(count)

@@ -40,6 +40,7 @@ def splits(count, sessions):
         yield seed, picked[:sessions], picked[sessions:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["portable", "xnn"])
 @pytest.mark.parametrize("sessions", [3, 7])
 def test_unchanged_programs_raise_an_alarm_in_at_most_4_of_40_comparisons(model, sessions):
@@ -51,6 +52,7 @@ def test_unchanged_programs_raise_an_alarm_in_at_most_4_of_40_comparisons(model,
     assert alarms <= MOST_OF_40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "share"), [("portable", 0.9), ("xnn", 0.8)])
 def test_one_operator_at_30_percent_more_is_found_by_7_and_7_sessions(model, share):
     times, above = recorded(model)
@@ -64,6 +66,7 @@ def test_one_operator_at_30_percent_more_is_found_by_7_and_7_sessions(model, sha
     assert np.mean(found) >= share
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["portable", "xnn"])
 def test_a_change_of_the_detectable_size_is_found_in_80_percent_and_its_interval_is_true(model):
     times, above = recorded(model)
@@ -117,6 +120,7 @@ def test_missing_and_zero_medians_are_no_times():
     assert changes.is_tested.tolist() == [True, False, False]
 
 
+@pytest.mark.slow
 def test_one_thousand_unchanged_rows_raise_few_alarms():
     alarms = 0
     for seed in range(40):

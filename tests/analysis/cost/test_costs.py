@@ -91,6 +91,7 @@ def test_the_whole_is_the_time_of_the_inferences_when_the_counter_wraps():
     assert Costs(table).table().whole == 8000
 
 
+@pytest.mark.slow
 def test_consecutive_ranges_add_up(tables):
     dice = random.Random(7)
     for table in tables:
@@ -112,6 +113,7 @@ def test_consecutive_ranges_add_up(tables):
             assert (full.rows, full.whole) == (costs.table().rows, costs.table().whole)
 
 
+@pytest.mark.slow
 def test_an_operator_costs_the_union_of_its_slices_less_those_of_others_inside(tables):
     """An OPERATOR_CALL and its kernel count once, a call without the events linked inside it."""
     for table in tables:
@@ -135,6 +137,7 @@ def test_an_operator_costs_the_union_of_its_slices_less_those_of_others_inside(t
             assert sum(rows.values()) == linked
 
 
+@pytest.mark.slow
 def test_what_is_slower_comes_first(tables):
     for table in tables:
         ticks = [row.ticks for row in Costs(table).table().rows]

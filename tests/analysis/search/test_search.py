@@ -185,6 +185,7 @@ QUERIES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [sample.key for sample in SAMPLES])
 @given(query=QUERIES)
 @settings(max_examples=40, deadline=None)
@@ -245,6 +246,7 @@ def test_a_wrong_query_is_told_in_one_sentence(query, sentence):
     assert parse(query).node is None
 
 
+@pytest.mark.slow
 @given(st.text(alphabet='ab()"-:<>=. 01mscduorntelfµ\u2009\ud800', max_size=40))
 @settings(max_examples=500)
 def test_nothing_that_can_be_typed_is_an_error(text):

@@ -206,6 +206,7 @@ transfers = st.tuples(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(transfers, min_size=1, max_size=30))
 def test_integrals_are_the_sums_of_the_slices(work):
     trace = trace_of(*((thread, start, start + length, n) for thread, start, length, n in work))

@@ -286,6 +286,7 @@ NODES = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(NODES, min_size=1, max_size=5), st.frozensets(st.sampled_from("abcdef")))
 def test_whatever_a_record_states_there_is_a_figure_or_a_reason(nodes, leaving):
     found = figures_of_nodes(nodes, leaving)

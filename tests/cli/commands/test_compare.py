@@ -23,6 +23,7 @@ def slower(tmp_path):
     return [*map(str, a), "--with", *map(str, b)]
 
 
+@pytest.mark.slow
 def test_two_arms_are_compared(slower, capsys):
     assert main(["compare", *slower]) == 0
     assert "slower" in capsys.readouterr().out
@@ -321,6 +322,7 @@ def test_a_session_file_stands_for_its_profiles(slower, tmp_path, capsys):
         assert ("gone.etdp was not found" in said.err) == (count == 3)
 
 
+@pytest.mark.slow
 def test_hundreds_of_sessions(tmp_path, capsys):
     shares = [i / 5000 for i in range(100)]
     write_sessions(tmp_path / "a", "a", *varied(BASE, shares))

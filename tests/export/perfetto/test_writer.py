@@ -512,6 +512,7 @@ def by_level(draw):
     return trace_of(*nodes, levels=levels)
 
 
+@pytest.mark.slow
 @given(
     trace=by_time() | by_level(),
     ratio=st.sampled_from([Fraction(1), Fraction(5, 4), Fraction(1, 3), Fraction(1000)]),
@@ -557,6 +558,7 @@ def test_progress_ends_at_all_slices(difficult):
 # -- the peer itself -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_peer_says_why_it_cannot_answer(tmp_path: Path):
     with pytest.raises(FileNotFoundError):
         TraceProcessor(tmp_path / "missing.pftrace")
@@ -587,6 +589,7 @@ def test_an_engine_is_asked_about_one_trace_after_another(difficult, annotated, 
     assert first[1] > second[1] > 0
 
 
+@pytest.mark.slow
 def test_an_engine_that_was_asked_something_wrong_is_not_asked_again(annotated, tmp_path):
     export_perfetto(annotated, tmp_path / "annotated")
     with TraceProcessor(tmp_path / "annotated") as peer:
@@ -786,6 +789,7 @@ def test_the_size_of_a_small_file_is_exact(name, request):
     assert size.slices == sum(len(s.trace.slices) for s in sources)
 
 
+@pytest.mark.slow
 def test_the_size_of_a_large_file_is_told_from_a_sample():
     random = np.random.default_rng(3)
     start = np.cumsum(random.integers(1, 2000, 300_000))

@@ -42,6 +42,7 @@ def test_awkward_texts_come_back(tmp_path, suffix, delimiter):
     assert read(path, delimiter) == [header, *map(list, zip(*columns, strict=True))]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(*[st.text(st.characters(codec="utf-8", exclude_characters="\0"))] * 2)))
 def test_any_text_comes_back(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "any.csv"

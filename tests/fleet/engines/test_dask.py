@@ -14,20 +14,32 @@ from viewer.fleet.engines.engine import EngineLost
 from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED
 
 
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A scheduler and two workers that all tests use."""
+    cluster = Cluster(tmp_path_factory.mktemp("dask"))
+    yield cluster
+    cluster.end()
+
+
 @pytest.fixture
-def cluster(tmp_path):
+def cluster_to_kill(tmp_path):
+    """A scheduler and two workers of one test."""
     (tmp_path / "dask").mkdir()
-    found = Cluster(tmp_path / "dask")
-    yield found
-    found.end()
+    cluster = Cluster(tmp_path / "dask")
+    yield cluster
+    cluster.end()
 
 
 def failing(batch):
     raise OSError(28, "No space left on device")
 
 
-def test_a_worker_that_is_killed_costs_nothing(cluster, fleet, expected, tmp_path, small_batches):
-    engine = cluster.engine()
+@pytest.mark.nightly
+def test_a_worker_that_is_killed_costs_nothing(
+    cluster_to_kill, fleet, expected, tmp_path, small_batches
+):
+    engine = cluster_to_kill.engine()
     pids = worker_ids(engine)
 
     def told(progress, outcome):
@@ -40,6 +52,7 @@ def test_a_worker_that_is_killed_costs_nothing(cluster, fleet, expected, tmp_pat
     check_whole(tmp_path / "lake", 24)
 
 
+@pytest.mark.slow
 def test_a_result_that_is_lost_with_its_worker_is_computed_again(
     cluster, fleet, expected, tmp_path, small_batches, monkeypatch
 ):
@@ -72,18 +85,22 @@ def test_a_result_that_is_lost_with_its_worker_is_computed_again(
     check_whole(tmp_path / "lake", 24)
 
 
-def test_a_file_that_ends_its_workers_is_set_aside_alone(cluster, fleet, tmp_path, monkeypatch):
+@pytest.mark.nightly
+def test_a_file_that_ends_its_workers_is_set_aside_alone(
+    cluster_to_kill, fleet, tmp_path, monkeypatch
+):
     monkeypatch.setattr("viewer.fleet.build.work", work_with_poison)
     folder = tmp_path / "copied"
     shutil.copytree(fleet / "build0" / "device0", folder)
     first = next(folder.rglob("*.etdp"))
     shutil.copy(first, first.with_name(f"{POISON}.etdp"))
-    engine = cluster.engine(patience=30)
+    engine = cluster_to_kill.engine(patience=30)
     progress = built(tmp_path / "lake", folder, engine=lambda _: engine)
     assert progress.states == {DONE: 4, REFUSED: 1}
     check_whole(tmp_path / "lake", 4)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_ends_before_a_result_arrives_is_gone(
     cluster, fleet, tmp_path, monkeypatch
 ):
@@ -96,6 +113,7 @@ def test_a_scheduler_that_ends_before_a_result_arrives_is_gone(
         built(tmp_path / "lake", fleet, engine=lambda _: engine)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_ends_after_a_task_failed_is_gone(cluster, fleet, tmp_path, monkeypatch):
     engine = cluster.engine()
     monkeypatch.setattr("viewer.fleet.build.work", failing)
@@ -105,14 +123,15 @@ def test_a_scheduler_that_ends_after_a_task_failed_is_gone(cluster, fleet, tmp_p
         built(tmp_path / "lake", fleet, engine=lambda _: engine)
 
 
+@pytest.mark.nightly
 def test_a_build_goes_on_after_its_scheduler_was_killed(
-    cluster, fleet, expected, tmp_path, small_batches
+    cluster_to_kill, fleet, expected, tmp_path, small_batches
 ):
-    engine = cluster.engine(patience=2)
+    engine = cluster_to_kill.engine(patience=2)
 
     def told(progress, outcome):
         if outcome is not None and progress.ended == 4:
-            cluster.scheduler.kill()
+            cluster_to_kill.scheduler.kill()
 
     with pytest.raises(EngineLost, match="--resume"):
         built(tmp_path / "lake", fleet, engine=lambda _: engine, told=told)
@@ -128,6 +147,7 @@ def test_without_a_scheduler_the_error_says_how_to_start_one():
         DaskCluster("tcp://127.0.0.1:9", patience=0.5)
 
 
+@pytest.mark.slow
 def test_workers_that_it_starts_itself(fleet, expected, tmp_path, small_batches):
     progress = built(tmp_path / "lake", fleet, engine=lambda _: DaskCluster(None, 1))
     assert progress.states == {DONE: 24}

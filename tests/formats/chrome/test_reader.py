@@ -65,6 +65,7 @@ def test_events_lie_in_blocks_of_any_size(tmp_path, monkeypatch):
         assert problems(trace) == {}
 
 
+@pytest.mark.slow
 def test_a_file_cut_anywhere_keeps_what_was_complete(tmp_path):
     events = [*named(1, "p"), slice_event("a{[", 1, 2), slice_event('b"\\', 3, 1, args={"x": [1]})]
     text = json.dumps({"traceEvents": events})

@@ -336,6 +336,7 @@ def replayed(events) -> Counter:
     return out
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(EVENTS)
 def test_any_stream_of_events_is_paired_as_by_a_stack(tmp_path_factory, events):

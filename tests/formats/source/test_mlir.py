@@ -131,6 +131,7 @@ def test_progress_and_cancelling(data):
         read(path.with_name("missing.mlir"))
 
 
+@pytest.mark.nightly
 def test_no_damage_raises_anything_but_unreadable(data, tmp_path):
     whole = (data / "torq" / "tiny_cnn.mlir").read_bytes()[:1200]
     path = tmp_path / "bent.mlir"

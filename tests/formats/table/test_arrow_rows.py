@@ -66,6 +66,7 @@ def rows_of(block: CsvBlock | None):
     return list(zip(numbers, *texts, block.surplus.tolist(), strict=True)), first
 
 
+@pytest.mark.slow
 @given(text=tables())
 def test_the_rows_are_those_of_the_stream(text):
     if not text:

@@ -71,6 +71,7 @@ def test_any_bytes_have_an_encoding(head):
     head_text(head)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gzip", "zip"])
 def test_a_small_file_that_unpacks_to_a_huge_one_takes_little_memory(tmp_path, kind):
     path = tmp_path / "bomb.csv"

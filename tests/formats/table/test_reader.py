@@ -310,6 +310,7 @@ def test_progress_is_in_bytes_and_reading_can_be_cancelled(data):
         FORMAT.read(str(path), no_progress, lambda: True)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["two_threads.csv", "executorch_like.tsv"])
 def test_no_damage_raises_anything_but_unreadable(data, trace_of, name):
     for bent in damaged((data / "table_csv" / name).read_bytes()):

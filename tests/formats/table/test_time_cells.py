@@ -39,6 +39,7 @@ def written(draw, decimal: str):
     return sign + text, -value if sign == "-" else value
 
 
+@pytest.mark.slow
 @given(st.lists(written(","), min_size=1, max_size=8), UNITS, st.sampled_from(",;\t|"))
 def test_a_time_is_right_or_asked_for_with_a_decimal_comma(pairs, unit, separator):
     check(pairs, unit, separator)

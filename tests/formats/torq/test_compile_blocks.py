@@ -70,6 +70,7 @@ with_ids = st.tuples(numbers, numbers, numbers, events, places, tails).map(",".j
 ends = st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n"])
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(st.tuples(bare, ends), max_size=5))
 def test_rows_without_a_header_read_alike(tmp_path, monkeypatch, rows):

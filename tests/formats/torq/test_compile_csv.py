@@ -209,6 +209,7 @@ def test_progress_is_in_bytes_and_reading_can_be_cancelled(data):
         FORMAT.read(str(path), no_progress, lambda: True)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["compile_c3_hostile_locs.csv", "compile_c1_css_cdma.csv"])
 def test_no_damage_raises_anything_but_unreadable(data, tmp_path, name):
     whole = b"\n".join((data / "torq" / name).read_bytes().split(b"\n")[:8])

@@ -130,6 +130,7 @@ def test_reading_can_be_cancelled(data):
         FORMAT.read(str(data / "torq" / "runtime_r0_nss.csv"), no_progress, lambda: True)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["runtime_r0_nss.csv", "runtime_r1_nss_noloc.csv"])
 def test_no_damage_raises_anything_but_unreadable(data, tmp_path, name):
     whole = b"\n".join((data / "torq" / name).read_bytes().split(b"\n")[:6])

@@ -119,7 +119,7 @@ def test_a_header_alone_is_refused_with_a_remedy(tmp_path, header, ending):
     assert refused.value.remedy == "Record it again with profiling on"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_last_line_that_is_cut_costs_at_most_its_own_slice(data, tmp_path, name):
     whole = (data / "torq" / name).read_bytes().rstrip()
@@ -132,6 +132,7 @@ def test_a_last_line_that_is_cut_costs_at_most_its_own_slice(data, tmp_path, nam
         assert before["slices"] - 1 <= after["slices"] <= before["slices"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name.startswith(("host", "anno"))])
 def test_no_damage_raises_anything_but_unreadable(data, tmp_path, name):
     whole = b"\n".join((data / "torq" / name).read_bytes().split(b"\n")[:4])

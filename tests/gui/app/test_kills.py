@@ -19,7 +19,10 @@ from viewer.view.sessions.autosaved_sessions import take_left
 from viewer.view.sessions.recent_sessions import RecentSessions
 from viewer.view.sessions.session_file import read
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(os.name == "nt", reason="signals of POSIX"),
+]
 
 DEMO = SAMPLE["delegate_handle_map"].paths()[0]
 TIMEOUT_S = 60
@@ -132,7 +135,7 @@ def program(tmp_path, work, *files, display=""):
         yield process
     finally:
         process.kill()
-        process.wait()
+        process.wait(timeout=60)
         process.stdout.close()
 
 
@@ -145,7 +148,6 @@ def bookmarks(path):
     return [mark.name for mark in read(path).view.marks]
 
 
-@pytest.mark.slow
 def test_after_sigkill_the_next_start_restores_the_bookmark(tmp_path, settings):
     with program(tmp_path, ONE_BOOKMARK, DEMO) as process:
         assert line(process) == "saved"
@@ -160,7 +162,6 @@ def test_after_sigkill_the_next_start_restores_the_bookmark(tmp_path, settings):
     assert [name for name in os.listdir(tmp_path / "runtime") if "folder" in name] == []
 
 
-@pytest.mark.slow
 def test_killed_in_the_moment_of_the_bookmark_the_files_are_restored(tmp_path, settings):
     with program(tmp_path, KILLED_AT_ONCE, DEMO) as process:
         assert process.wait(TIMEOUT_S) == -signal.SIGKILL
@@ -168,7 +169,6 @@ def test_killed_in_the_moment_of_the_bookmark_the_files_are_restored(tmp_path, s
     assert left.saved.inputs[0].absolute == DEMO
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_keeps_the_session_and_nothing_is_offered(tmp_path, settings, number):
     with program(tmp_path, ONE_BOOKMARK, DEMO) as process:
@@ -180,7 +180,6 @@ def test_a_signal_keeps_the_session_and_nothing_is_offered(tmp_path, settings, n
     assert bookmarks(kept) == ["slow"]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("Xvfb"), reason="needs Xvfb")
 def test_a_lost_display_saves_the_last_change_and_it_is_offered(tmp_path, settings):
     with ExitStack() as stack:

@@ -32,6 +32,7 @@ def first_fit(spans):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(SPANS)
 def test_lanes_are_filled_first_fit(spans):
@@ -65,6 +66,7 @@ def test_many_overlapping_slices_are_placed_as_a_few_are():
     assert max(lane for _, _, lane, _ in expected) > 5
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(SPANS.filter(bool), st.integers(0, 10), st.integers(1, 5), st.integers(1, 6))
 def test_all_ways_into_a_lane_are_the_same(spans, long, few, depth):
@@ -123,6 +125,7 @@ TRACKS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(TRACKS)
 def test_tracks_placed_together_are_as_each_alone(tracks):

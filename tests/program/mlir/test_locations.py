@@ -258,6 +258,7 @@ def test_aliases_labels_comments_and_resources_are_no_operations():
     ]
 
 
+@pytest.mark.slow
 def test_hostile_texts_end_quickly():
     for line in ("{" * 200_000, "}" * 200_000, '"' * 9999, "({[" * 60_000 + ")" * 9, "%" * 9999,
                  "%a," * 60_000, "func.func @" * 9999, "\0" * 99, "a." * 60_000):  # fmt: skip
@@ -266,6 +267,7 @@ def test_hostile_texts_end_quickly():
     assert len(list(operations(nested))) == 5000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -268,6 +268,7 @@ def test_cut_anywhere_and_filled_with_nonsense_it_is_still_answered():
     parsed(GENERIC.replace("%", "%0"))
 
 
+@pytest.mark.slow
 def test_hostile_texts_end_quickly():
     start = '"torq_hw.dma_in_start"() {"torq-action-id" = 1 : i64} : () -> ()'
     nested = ['"torq_hw.nss_task"() ({'] * 4_000

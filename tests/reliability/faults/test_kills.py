@@ -1,6 +1,10 @@
 """What a killed window must have saved."""
 
+import pytest
+
 from tests.reliability.faults.kills import bookmarks_made
+
+pytestmark = pytest.mark.nightly
 
 
 def test_bookmarks_count_until_a_time_and_a_cut_line_does_not():

@@ -6,8 +6,6 @@ from tests.reliability.campaign import Job, Options
 
 # Inputs of one job of a long run: so that two processors end at nearly the same time.
 _PER_JOB = 50_000
-# Seconds of processor time for each kind of a short run: 15 kinds on 2 processors.
-_SHORT = 2.5
 
 
 def jobs(options: Options) -> list[Job]:
@@ -16,7 +14,9 @@ def jobs(options: Options) -> list[Job]:
     from tests.reliability.fuzz.kinds import KINDS
 
     if not options.is_long:
-        return [Job("fuzz", name, worker.run, (name, 0, 1 << 40, _SHORT), 120.0) for name in KINDS]
+        seconds = options.fuzz_seconds
+        limit = 120 + 10 * seconds  # of wall time
+        return [Job("fuzz", name, worker.run, (name, 0, 1 << 40, seconds), limit) for name in KINDS]
     found = []
     for name, kind in KINDS.items():
         parts = -(-kind.runs // _PER_JOB)

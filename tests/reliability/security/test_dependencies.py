@@ -6,6 +6,8 @@ import pytest
 
 from tests.reliability.security.dependencies import outcome_of
 
+pytestmark = pytest.mark.nightly
+
 
 def test_each_vulnerability_is_a_finding():
     flaw = {"id": "PYSEC-1", "fix_versions": ["2.0"]}

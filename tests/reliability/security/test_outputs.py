@@ -4,6 +4,8 @@ import pytest
 
 from tests.reliability.security.outputs import faults_of, is_formula, svg_faults
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.parametrize("cell", ["=1", "+cmd", "-a", "@SUM(1)", "\t=1", " =1", "＝1", "\u200b=1"])
 def test_formulas(cell):

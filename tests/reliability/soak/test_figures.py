@@ -2,7 +2,11 @@
 
 from collections import Counter
 
+import pytest
+
 from tests.reliability.soak.figures import Figures, largest
+
+pytestmark = pytest.mark.nightly
 
 MB = 1 << 20
 FIRST = Figures(200 * MB, 8, 1, 700, 900, Counter(QLabel=20))

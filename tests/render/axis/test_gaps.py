@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def place(gaps, time, *, is_end=False):
 TIMES = np.arange(-5, 70)
 
 
+@pytest.mark.slow
 @given(some_gaps())
 def test_what_begins_at_a_gap_is_after_it_and_what_ends_there_before_it(gaps):
     starts = [place(gaps, time) for time in TIMES.tolist()]
@@ -35,6 +37,7 @@ def test_what_begins_at_a_gap_is_after_it_and_what_ends_there_before_it(gaps):
     assert gaps.end_places(TIMES).tolist() == [gaps.end_place(t) for t in TIMES.tolist()] == ends
 
 
+@pytest.mark.slow
 @given(some_gaps())
 def test_each_place_has_a_first_and_a_last_time(gaps):
     wide = np.arange(-200, 200)

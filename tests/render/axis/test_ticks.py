@@ -62,6 +62,7 @@ def test_no_range_has_no_lines():
         assert ruler(t0, t1, width).labels == ()
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     t0=st.integers(-(10**18), 10**18),

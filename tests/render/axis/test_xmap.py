@@ -14,6 +14,7 @@ EPOCH = 1_700_000_000_000_000_000
 HOUR = 3_600_000_000_000
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     t0=st.integers(-(2**62), 2**62),
@@ -105,6 +106,7 @@ def test_columns_are_exact_where_floats_are_not(t0):
     assert xmap.pixel_of(borders - 1).tolist() == list(range(1919))
 
 
+@pytest.mark.slow
 @given(
     t0=st.integers(-(10**12), 10**12),
     span=st.integers(1, 10**9),

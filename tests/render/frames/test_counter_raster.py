@@ -44,6 +44,7 @@ def seen(steps, xmap):
     return columns
 
 
+@pytest.mark.slow
 @given(
     changes=st.dictionaries(st.integers(-60, 120), st.integers(-9, 9), max_size=40),
     t0=st.integers(-80, 80),

@@ -188,6 +188,7 @@ def test_only_rows_of_the_last_frame_are_kept(drawn):
     assert not kept._last
 
 
+@pytest.mark.slow
 def test_rasters_are_not_kept():
     kept, own = KeptRows(), replace(source(), raster=some(2), hits=some(4), marks=(some(6),))
     rasters = [ref(one) for one in (own.raster, own.hits, *own.marks)]
@@ -198,6 +199,7 @@ def test_rasters_are_not_kept():
     assert_same(draw(kept), draw(None))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(

@@ -53,6 +53,7 @@ def taken(folder):
     return [one.saved.inputs[0].path for one in take_left(folder)]
 
 
+@pytest.mark.slow
 def test_what_a_crash_left_is_taken_once_and_becomes_recent(folder):
     crash(folder, "a", "b")
     assert taken(folder) == ["a", "b"]
@@ -61,6 +62,7 @@ def test_what_a_crash_left_is_taken_once_and_becomes_recent(folder):
     assert not [name for name in os.listdir(folder) if name.startswith("autosave")]
 
 
+@pytest.mark.slow
 def test_a_living_program_keeps_what_it_has(folder):
     with start(folder, "a") as program:
         assert taken(folder) == []
@@ -68,6 +70,7 @@ def test_a_living_program_keeps_what_it_has(folder):
     assert taken(folder) == ["a"]
 
 
+@pytest.mark.slow
 def test_one_program_alone_takes_it(folder):
     crash(folder, "a", "b", "c")
     code = """
@@ -110,6 +113,7 @@ def test_it_is_written_only_if_it_changed_and_never_by_an_older_snapshot(folder)
     assert one.write(session("a", 1), 6)
 
 
+@pytest.mark.slow
 def test_one_that_a_later_version_wrote_stays_for_it(folder):
     crash(folder, "a")
     (name,) = [name for name in os.listdir(folder) if name.endswith(".opscope")]
@@ -119,6 +123,7 @@ def test_one_that_a_later_version_wrote_stays_for_it(folder):
     assert name in os.listdir(folder)
 
 
+@pytest.mark.slow
 def test_one_without_its_lock_file_is_taken_too(folder):
     crash(folder, "a")
     (lock,) = [name for name in os.listdir(folder) if name.endswith(".lock")]
@@ -126,6 +131,7 @@ def test_one_without_its_lock_file_is_taken_too(folder):
     assert taken(folder) == ["a"]
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_it_is_taken_at_the_next_start_too(folder, monkeypatch):
     crash(folder, "a")
 

@@ -114,6 +114,7 @@ def hammer(kept, name, rounds):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_two_programs_at_once_lose_nothing(kept):
     programs = [hammer(kept, name, 20) for name in "ab"]
     ended = [(program.communicate(timeout=60)[1], program.returncode) for program in programs]
@@ -124,6 +125,7 @@ def test_two_programs_at_once_lose_nothing(kept):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 6])
 def test_a_program_killed_while_it_keeps_loses_nothing(kept, count):
     with hammer(kept, "a", 1000) as program:

@@ -210,6 +210,7 @@ VIEWS = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(VIEWS)
 def test_any_saved_view_gives_ranges_that_can_be_shown(saved):

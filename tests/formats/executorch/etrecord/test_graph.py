@@ -194,6 +194,7 @@ def test_commas_in_a_module_stack_take_linear_time(tmp_path):
     assert growth(small, large) < 8  # 16 if every letter were compared with all others
 
 
+@pytest.mark.slow
 def test_many_names_that_are_taken_take_linear_time(tmp_path):
     def outputs(name: str) -> list[dict]:
         return [{"as_tensor": {"name": name}}]

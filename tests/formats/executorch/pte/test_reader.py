@@ -268,6 +268,7 @@ def damaged(seed: int) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.nightly
 def test_damaged_files_give_a_result_or_the_one_error(tmp_path):
     path, outcomes = tmp_path / "damaged.pte", {True: 0, False: 0}
     for seed in range(400):

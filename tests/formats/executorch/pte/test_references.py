@@ -1,5 +1,7 @@
 """Where constants, initial states, named data and delegates are in program files."""
 
+import pytest
+
 from tests.builders.pte_writer import DELEGATE, KERNEL, Method, write_program
 from tests.paths import DATA
 from viewer.formats import open_file
@@ -67,6 +69,7 @@ def test_ranges_in_a_bundle_count_from_the_start_of_its_file():
     assert int(stored.content.start[0]) == int(stored.program.start[0]) > 0
 
 
+@pytest.mark.nightly
 def test_damaged_offsets_are_counted_and_stay_inside_the_file(tmp_path):
     path = write_program(
         tmp_path / "a.pte", Method(tensors=[(F32, [8], None, 9)]),
