@@ -14,6 +14,8 @@ from viewer.fleet.sources import MOST_RECORDS
 from viewer.workspace.exports import prepare
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 DATA = ROOT / "tests" / "data"
 SAMPLE = ROOT / "resources" / "samples" / "attention_xnnpack"
 DUMP, RECORD = SAMPLE / "attn_xnnpack_x5.etdp", SAMPLE / "attn_teal_xnnpack.etrecord"
@@ -45,7 +47,6 @@ def written(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-@pytest.mark.slow
 def test_every_profile_is_written_with_its_record(folder, tmp_path, capsys):
     out = tmp_path / "out"
     code, told, complaints = opscope(capsys, "--jobs", 2, folder, "-o", out)
@@ -61,7 +62,6 @@ def test_every_profile_is_written_with_its_record(folder, tmp_path, capsys):
     assert (out / "attn_xnnpack_x5.pftrace").read_bytes() == alone.read_bytes()
 
 
-@pytest.mark.slow
 def test_tables_of_any_kind(folder, tmp_path, capsys):
     (folder / "deep" / "broken.etdp").unlink()
     out = tmp_path / "out"
@@ -74,7 +74,6 @@ def test_tables_of_any_kind(folder, tmp_path, capsys):
     assert "jobs.csv: No statistics by operator" in complaints
 
 
-@pytest.mark.slow
 def test_texts_as_they_are(tmp_path, capsys):
     (tmp_path / "in").mkdir()
     text = "process,thread,name,start_ns,dur_ns\np,t,=1+1,0,1\n"
@@ -87,7 +86,6 @@ def test_texts_as_they_are(tmp_path, capsys):
     assert ",=1+1," in (out / "a.csv").read_text()
 
 
-@pytest.mark.slow
 def test_again_writes_over_and_reads_nothing_of_what_it_wrote(folder, capsys):
     out = folder / "out"
     opscope(capsys, "--jobs", 1, folder, "-o", out, "--table", "slices", "--to", ".csv")
@@ -130,7 +128,6 @@ def end_with_some(task, table, by, raw):
     return batch_export.write(task, table, by, raw)
 
 
-@pytest.mark.slow
 def test_a_file_that_ends_its_process_stops_no_other(folder, tmp_path):
     (folder / "deep" / "broken.etdp").unlink()
     for number in range(5):
@@ -176,7 +173,6 @@ def test_an_empty_folder_is_told(tmp_path, capsys):
     assert (code, told) == (1, f"wrote 0 of 0 profiles to {tmp_path / 'out'}\n")
 
 
-@pytest.mark.slow
 def test_a_profile_that_is_too_large_for_its_share_of_the_memory_is_written_alone(
     tmp_path, monkeypatch
 ):

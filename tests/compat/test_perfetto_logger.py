@@ -272,6 +272,7 @@ def test_default_differs_overlapping_slices_go_below_their_thread():
 EVERY = sorted(p.name for p in DATA.glob("*.csv") if p.name.startswith(("compile_", "runtime_")))
 
 
+@pytest.mark.slow
 def test_default_differs_trace_processor_shows_every_duration_as_it_is():
     """All samples in one trace. Of the original's slices up to 21 % have a wrong duration there."""
     compiled = [name for name in EVERY if name.startswith("compile")]

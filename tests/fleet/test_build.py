@@ -29,6 +29,8 @@ from viewer.fleet.lake import Lake, LakeSession, UnusableLake
 from viewer.fleet.manifest import ManifestWriter
 from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_fleet_becomes_tables(expected):
     files = expected["files"]
@@ -47,7 +49,6 @@ def test_processes_write_the_same_rows_as_one(fleet, expected, tmp_path, small_b
     check_whole(tmp_path / "lake", 24)
 
 
-@pytest.mark.slow
 def test_a_second_build_keeps_everything_and_writes_no_rows(fleet, tmp_path):
     lake = tmp_path / "lake"
     built(lake, fleet)
@@ -56,7 +57,6 @@ def test_a_second_build_keeps_everything_and_writes_no_rows(fleet, tmp_path):
     assert {p: p.stat().st_mtime_ns for p in lake.glob("table=*/**/*.parquet")} == before
 
 
-@pytest.mark.slow
 def test_more_tables_are_added_to_a_lake(fleet, expected, tmp_path):
     lake = tmp_path / "lake"
     built(lake, fleet, tables=("operators",))
@@ -120,7 +120,6 @@ def test_a_broken_file_is_tried_again_but_not_with_resume(copied, tmp_path):
     assert built(lake, copied, resume=True).states == {KEPT: 4, FAILED: 1, DONE: 1}
 
 
-@pytest.mark.slow
 def test_a_file_that_ends_its_process_is_set_aside_alone(copied, tmp_path, monkeypatch):
     monkeypatch.setattr("viewer.fleet.build.work", work_with_poison)
     first = next(copied.rglob("*.etdp"))
@@ -139,7 +138,6 @@ def test_a_file_that_ends_its_process_is_set_aside_alone(copied, tmp_path, monke
     check_whole(tmp_path / "lake", 4)
 
 
-@pytest.mark.slow
 def test_a_profile_that_does_not_fit_the_memory_is_refused_alone(copied, tmp_path, monkeypatch):
     monkeypatch.setattr("viewer.codecs.memory_budget.ALWAYS", 1)
     monkeypatch.setattr(BUDGET, "_limit", 1)
@@ -156,7 +154,6 @@ def test_a_profile_that_does_not_fit_the_memory_is_refused_alone(copied, tmp_pat
     assert rows(tmp_path / "later")["operators"]
 
 
-@pytest.mark.slow
 def test_a_lost_file_is_written_again(fleet, expected, tmp_path, small_batches):
     lake = tmp_path / "lake"
     built(lake, fleet)
@@ -237,7 +234,6 @@ def build_command(fleet, lake, *more, code=SMALL_BATCHES):
     )
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_a_build_that_goes_on_later(fleet, expected, tmp_path):
     lake = tmp_path / "lake"
     stopped = subprocess.Popen(

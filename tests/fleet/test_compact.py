@@ -13,6 +13,8 @@ from viewer.fleet.lake import Lake, LakeSession
 from viewer.fleet.manifest import ManifestWriter
 from viewer.fleet.unit_outcome import DONE, KEPT
 
+pytestmark = pytest.mark.slow
+
 
 def compacted(lake):
     found = []
@@ -26,7 +28,6 @@ def lake(fleet, tmp_path, small_batches):
     return tmp_path / "lake"
 
 
-@pytest.mark.slow
 def test_many_files_become_one_per_table(lake, fleet, expected):
     assert len(files_on_disk(lake)) == 4 * 12
     assert {count for _, count in compacted(lake)} == {12}
@@ -37,7 +38,6 @@ def test_many_files_become_one_per_table(lake, fleet, expected):
     assert compacted(lake) == []
 
 
-@pytest.mark.slow
 def test_a_reader_that_lists_files_before_a_compaction_reads_again(lake, expected):
     opened = Lake(str(lake))
     opened.read()
@@ -63,7 +63,6 @@ def test_rows_of_changed_profiles_go_and_can_come_back(fleet, tmp_path):
     assert rows(lake) == before
 
 
-@pytest.mark.slow
 def test_a_compaction_in_the_middle_of_a_build(fleet, expected, tmp_path, small_batches):
     made = tmp_path / "made"
 
@@ -81,7 +80,6 @@ class Killed(BaseException):
     """As SIGKILL: nothing that follows happens."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("point", range(1, 8))
 def test_a_killed_compaction_loses_and_doubles_nothing(lake, expected, monkeypatch, point):
     """For each table: a line of the manifest, the removal of each old file, a renaming."""

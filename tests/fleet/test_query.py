@@ -6,6 +6,8 @@ from tests.builders.lakes import built
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.query import WrongQuery, query
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def lake(fleet, tmp_path_factory):

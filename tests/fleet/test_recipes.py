@@ -10,6 +10,8 @@ from tests.paths import ROOT
 from viewer.cli import main
 from viewer.gui.window.help.pages import text_of
 
+pytestmark = pytest.mark.slow
+
 
 def code(language):
     return re.findall(rf"```{language}\n(.*?)```", text_of("fleets"), re.S)
@@ -33,7 +35,6 @@ def test_the_commands_of_the_readme(traces, capsys):
         assert "24" in page.read()
 
 
-@pytest.mark.slow
 def test_the_comparisons_of_the_help_page(traces, capsys):
     assert main(["fleet", "build", "traces", "-o", "lake", "--from-path", PATTERN]) == 0
     known = {"1203": "build0", "1204": "build1", "phone-6": "device0", "phone-7": "device2"}

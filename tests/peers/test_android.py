@@ -11,6 +11,8 @@ from tests.builders.android_traces import APP, OTHER, RENDER, AndroidTrace
 from tests.peers.trace_processor import TraceProcessor
 from viewer.formats import open_file
 
+pytestmark = pytest.mark.slow
+
 STATES = {"Running": "Running", "Runnable": "R", "Sleeping": "S", "Uninterruptible sleep": "D",
           "Runnable (preempted)": "R+", "Stopped": "T", "Traced": "t", "Dead": "X",
           "Zombie": "Z"}  # fmt: skip
@@ -130,7 +132,6 @@ def test_the_first_switch_of_a_packed_list_states_who_runs_then(tmp_path):
     assert ours == [(105, 35), (170, 20)]
 
 
-@pytest.mark.slow
 def test_a_begin_without_an_end_is_an_instant(tmp_path):
     """trace_processor has the duration -1."""
     made = AndroidTrace()

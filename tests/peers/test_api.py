@@ -15,7 +15,10 @@ from tests.bench.test_bench_inspect import LOAD, RUNS, events
 from tests.builders.etdump_writer import Run, write_dump
 from tests.paths import DATA
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # importing torch warns of many things
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # importing torch warns of many things
+]
 # Measured: 46 times, and 25 on a busy machine.
 TIMES_FASTER = 12
 

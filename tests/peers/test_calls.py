@@ -32,6 +32,8 @@ from viewer.model.trace import Trace
 from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = ROOT / "resources" / "samples"
 # Threads, and tracks of units below one of their file.
 SLICES = """

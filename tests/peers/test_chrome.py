@@ -12,11 +12,14 @@ import random
 from collections import Counter
 from fractions import Fraction
 
+import pytest
 from viztracer import VizTracer
 
 from tests.builders.chrome_cases import event, named, problems, read, rows, slice_event
 from tests.peers.trace_processor import TraceProcessor
 from viewer.formats import open_file
+
+pytestmark = pytest.mark.slow
 
 SLICES = """
     select coalesce(process.name, ''), coalesce(thread.name, ''), slice.name, ts, dur

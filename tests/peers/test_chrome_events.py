@@ -13,6 +13,8 @@ from tests.builders.chrome_cases import event, named, slice_event
 from tests.peers.events import events_of_both
 from tests.peers.trace_processor import TraceProcessor
 
+pytestmark = pytest.mark.slow
+
 GPU = {"pid": 1, "tid": 4}
 FLOW = {"name": "flow", "cat": "ac2g", "pid": 1}
 

@@ -15,7 +15,10 @@ from tests.paths import DATA
 from viewer.record import EventTracer
 
 # Importing torch warns of much that is not ours.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+]
 
 RECORDS = DATA / "etrecord"
 NO_PEERS = "the extra `peers` is not installed"

@@ -18,6 +18,8 @@ from viewer.analysis.links.linker import link
 from viewer.formats import open_file
 from viewer.program.module_tree import module_tree
 
+pytestmark = pytest.mark.slow
+
 DATA = ROOT / "tests" / "data"
 RECORDS = DATA / "etrecord", ROOT / "resources" / "samples" / "attention_xnnpack"
 PAIRS = [

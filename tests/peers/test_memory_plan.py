@@ -21,7 +21,10 @@ from executorch.exir import memory, to_edge_transform_and_lower  # noqa: E402
 from executorch.exir.memory_planning import collect_specs_from_nodes  # noqa: E402
 from torch import nn  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+]
 
 
 class Attention(nn.Module):

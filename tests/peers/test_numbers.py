@@ -25,7 +25,10 @@ from executorch.devtools import Inspector  # noqa: E402
 from executorch.exir import to_edge_transform_and_lower  # noqa: E402
 from torch import nn  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+]
 METRICS = {"MSE": "mse", "L1": "l1", "SNR": "snr"}
 
 

@@ -12,6 +12,8 @@ from tests.formats.perfetto.test_reader import BEGIN, CLEARED, COUNTER, END, INS
 from tests.peers.events import events_of_both
 from tests.peers.trace_processor import TraceProcessor
 
+pytestmark = pytest.mark.slow
+
 IN, OUT, INOUT = 1, 2, 3
 THREADS = """
     select slice.name, tid from slice join thread_track on thread_track.id = slice.track_id

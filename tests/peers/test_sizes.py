@@ -26,7 +26,10 @@ from executorch.exir import (  # noqa: E402
 from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass  # noqa: E402
 from torch import nn  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+]
 
 
 class Block(nn.Module):

@@ -18,6 +18,8 @@ from viewer.model.times import tick_to_ns
 from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 SLICES = "select id, parent_id, name, dur, track_id from slice where dur >= 0"
 
 

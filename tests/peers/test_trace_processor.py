@@ -21,6 +21,8 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.queries import ranks
 from viewer.model.trace import Clock, KeyKind, Trace, Unit
 
+pytestmark = pytest.mark.slow
+
 TRACES = 200
 SLICES = """
     select coalesce(process.name, parent.name), coalesce(thread.name, track.name),
@@ -114,7 +116,6 @@ def engine(sources, tmp_path_factory):
         yield peer
 
 
-@pytest.mark.slow
 def test_every_slice_of_every_random_trace_comes_back(sources, engine):
     tracks = {track.process: track.unit for s in sources for track in s.trace.tracks}
     expected = Counter()
@@ -158,7 +159,6 @@ def test_each_flow_has_an_id_of_its_own_that_ends_once(sources):
     assert sorted(begun) == list(range(1, len(begun) + 1))
 
 
-@pytest.mark.slow
 def test_the_bytes_are_those_of_the_official_serializer(sources):
     data = written(sources)
     assert pb.Trace.FromString(data).SerializeToString() == data

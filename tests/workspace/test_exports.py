@@ -113,11 +113,13 @@ def test_every_duration_and_depth_of_every_file_is_the_engines(opened, engine):
     assert Counter(engine.rows(SLICES)) == meant
 
 
+@pytest.mark.slow
 def test_the_engine_finds_nothing_open_unnamed_or_odd(engine):
     assert engine.rows("select count(*) from slice where dur < 0 or name is null") == [(0,)]
     assert engine.rows(FAULTS) == []
 
 
+@pytest.mark.slow
 def test_one_operator_has_one_correlation_id(opened, engine):
     """Handle 5 of the demo model is the operator tan: three identifiers, twelve slices."""
     found = engine.rows(
@@ -129,6 +131,7 @@ def test_one_operator_has_one_correlation_id(opened, engine):
     assert found == [("cos/1", 4), ("div", 4), ("sin:0;a=b", 4)]
 
 
+@pytest.mark.slow
 def test_flows_join_the_slices_that_the_window_joins(opened, engine):
     meant: Counter[tuple[str, int, str, int]] = Counter()
     for trace in opened.traces:
@@ -165,6 +168,7 @@ def test_the_bytes_of_every_file_and_sample_are_those_of_the_official_serializer
         assert pb.Trace.FromString(data).SerializeToString() == data
 
 
+@pytest.mark.slow
 def test_every_sample_comes_back_from_the_engine(tmp_path):
     """All samples in one file, each paired for itself; what is meant is told slice by slice."""
     sources, meant = [], Counter()

@@ -98,6 +98,7 @@ def peer(profiles, tmp_path_factory):
         yield engine
 
 
+@pytest.mark.slow
 def test_every_value_and_every_time_comes_back(profiles, peer):
     expected = meant(profiles)
     assert len(expected) > 400
@@ -107,10 +108,12 @@ def test_every_value_and_every_time_comes_back(profiles, peer):
     assert peer.rows("select count(*) from counter") == [(len(expected),)]
 
 
+@pytest.mark.slow
 def test_the_engine_has_nothing_to_complain_about(peer):
     assert peer.rows(FAULTS) == []
 
 
+@pytest.mark.slow
 def test_tracks_have_the_units_of_their_values(peer):
     units = dict(peer.rows("select name, unit from counter_track"))
     assert units["Concurrent units"] == "count"

@@ -251,6 +251,7 @@ def peers(tmp_path_factory, difficult, annotated):
         yield {"difficult": first, "annotated": second}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["difficult", "annotated"])
 def test_every_slice_comes_back_with_its_place_time_and_depth(name, peers, request):
     sources = request.getfixturevalue(name)
@@ -259,12 +260,14 @@ def test_every_slice_comes_back_with_its_place_time_and_depth(name, peers, reque
     assert peers[name].rows("select count(*) from slice") == [(found.total(),)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["difficult", "annotated"])
 def test_the_engine_has_nothing_to_complain_about(name, peers):
     assert peers[name].rows(FAULTS) == []
     assert peers[name].rows("select name from slice where dur < 0 or name is null") == []
 
 
+@pytest.mark.slow
 def test_threads_have_ids_in_display_order_and_no_unnamed_one_is_invented(peers, annotated):
     threads = peers["annotated"].rows(
         "select pid, tid, thread.name, process.name from thread left join process "
@@ -275,6 +278,7 @@ def test_threads_have_ids_in_display_order_and_no_unnamed_one_is_invented(peers,
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_all_further_lanes_of_a_thread_are_drawn_as_one_track(peers):
     lanes = peers["difficult"].rows(
         "select track.name, thread.name, track_group_id from track join thread_track using (id) "
@@ -299,6 +303,7 @@ def arguments(peer, name):
     }
 
 
+@pytest.mark.slow
 def test_arguments_of_a_linked_slice_come_back(peers):
     assert arguments(peers["annotated"], "features.4 · convolution") == {
         "event": "OPERATOR_CALL",
@@ -321,6 +326,7 @@ def test_arguments_of_a_linked_slice_come_back(peers):
     }
 
 
+@pytest.mark.slow
 def test_identifiers_nulls_and_derived_slices_come_back(peers):
     peer = peers["annotated"]
     rows = peer.rows(
@@ -338,6 +344,7 @@ def test_identifiers_nulls_and_derived_slices_come_back(peers):
     ]
 
 
+@pytest.mark.slow
 def test_clock_and_origin_are_metadata_that_the_engine_shows(peers):
     rows = peers["annotated"].rows("select name, coalesce(str_value, int_value) from metadata")
     found = {name.removeprefix("cr-org.opscope."): value for name, value in rows}
@@ -450,6 +457,7 @@ def test_times_that_no_timestamp_can_hold_are_refused(ticks, ratio, tmp_path):
 # -- a range -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_range_keeps_whole_slices_and_those_around_them(tmp_path):
     source = PerfettoSource.of(
         trace_of(
@@ -567,12 +575,14 @@ def test_the_peer_says_why_it_cannot_answer(tmp_path: Path):
         TraceProcessor(tmp_path / "noise")
 
 
+@pytest.mark.slow
 def test_the_peer_passes_on_what_the_engine_says_about_a_query(peers):
     with pytest.raises(PerfettoException, match="nothing_such"):
         peers["difficult"].rows("select * from nothing_such")
     assert peers["difficult"].rows("select 1 as a, 2.5 as a, null, 'x'") == [(1, 2.5, None, "x")]
 
 
+@pytest.mark.slow
 def test_an_engine_is_asked_about_one_trace_after_another(difficult, annotated, tmp_path):
     export_perfetto(difficult, tmp_path / "difficult")
     export_perfetto(annotated, tmp_path / "annotated")
@@ -682,6 +692,7 @@ def test_tracks_stand_in_the_order_that_is_given(annotated):
     assert [d.thread.tid for d in descriptors(data) if d.HasField("thread")] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_marks_are_a_track_of_their_own(tmp_path):
     source = PerfettoSource.of(trace_of(("a", 100, 200)))
     marks = [

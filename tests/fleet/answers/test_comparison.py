@@ -17,6 +17,8 @@ from viewer.fleet.lake import Lake
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 A, B = parse_arm("build=9"), parse_arm("build=10")
 
 
@@ -39,7 +41,6 @@ def sides(one):
     return [*sorted(one.sessions_a), *sorted(one.sessions_b)]
 
 
-@pytest.mark.slow
 def test_each_device_is_compared_with_itself(found):
     assert list(found) == ["model=net, device=phone1", "model=net, device=phone2"]
     assert {one.sessions for one in found.values()} == {(3, 3)}
@@ -65,7 +66,6 @@ def test_rows_have_the_figures_of_opscope_compare(found, builds):
     assert own.inference.verdict is expected.inference.verdict
 
 
-@pytest.mark.slow
 def test_all_groups_are_one_family_of_tests(tmp_path):
     for build, factors in (("1", (1.0, 1.03, 1.07)), ("2", (1.09, 1.13, 1.16))):
         for device in ("phone1", "phone2"):

@@ -9,6 +9,8 @@ from tests.builders.lakes import built
 from viewer.fleet.answers.report import fleet_page, write_fleet_report
 from viewer.fleet.lake import Lake
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def page(lake_of_builds):

@@ -13,6 +13,8 @@ from viewer.fleet.engines.dask import DaskCluster
 from viewer.fleet.engines.engine import EngineLost
 from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
@@ -52,7 +54,6 @@ def test_a_worker_that_is_killed_costs_nothing(
     check_whole(tmp_path / "lake", 24)
 
 
-@pytest.mark.slow
 def test_a_result_that_is_lost_with_its_worker_is_computed_again(
     cluster, fleet, expected, tmp_path, small_batches, monkeypatch
 ):
@@ -100,7 +101,6 @@ def test_a_file_that_ends_its_workers_is_set_aside_alone(
     check_whole(tmp_path / "lake", 4)
 
 
-@pytest.mark.slow
 def test_a_scheduler_that_ends_before_a_result_arrives_is_gone(
     cluster, fleet, tmp_path, monkeypatch
 ):
@@ -113,7 +113,6 @@ def test_a_scheduler_that_ends_before_a_result_arrives_is_gone(
         built(tmp_path / "lake", fleet, engine=lambda _: engine)
 
 
-@pytest.mark.slow
 def test_a_scheduler_that_ends_after_a_task_failed_is_gone(cluster, fleet, tmp_path, monkeypatch):
     engine = cluster.engine()
     monkeypatch.setattr("viewer.fleet.build.work", failing)
@@ -147,7 +146,6 @@ def test_without_a_scheduler_the_error_says_how_to_start_one():
         DaskCluster("tcp://127.0.0.1:9", patience=0.5)
 
 
-@pytest.mark.slow
 def test_workers_that_it_starts_itself(fleet, expected, tmp_path, small_batches):
     progress = built(tmp_path / "lake", fleet, engine=lambda _: DaskCluster(None, 1))
     assert progress.states == {DONE: 24}

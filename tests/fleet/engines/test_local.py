@@ -8,6 +8,8 @@ import pytest
 from viewer.fleet.engines.engine import InProcess, undivided
 from viewer.fleet.engines.local import LocalProcesses
 
+pytestmark = pytest.mark.slow
+
 
 def doubled(task):
     """Twice the sum of the numbers of a task; 13 ends the process."""
@@ -34,7 +36,6 @@ def test_results_of_all_tasks():
     assert answers(InProcess(), without) == [(t, 2 * t[0]) for t in without]
 
 
-@pytest.mark.slow
 def test_a_task_that_crashes_its_process_costs_no_other():
     engine = LocalProcesses(2)
     found = answers(engine, [(i,) for i in range(20)])
@@ -43,7 +44,6 @@ def test_a_task_that_crashes_its_process_costs_no_other():
     assert engine.crashes == 2
 
 
-@pytest.mark.slow
 def test_a_task_that_crashes_twice_is_divided():
     found = answers(LocalProcesses(2), [(1, 2), (12, 13, 14), (3,)], one_by_one)
     assert found == [((1, 2), 6), ((3,), 6), ((12,), 24), ((13,), None), ((14,), 28)]

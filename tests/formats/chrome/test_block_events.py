@@ -77,6 +77,7 @@ def test_a_block_that_is_no_json_leaves_no_phases_behind(tmp_path):
     check(path)
 
 
+@pytest.mark.slow
 def test_a_file_of_one_layout_is_read_by_it_and_others_in_pieces():
     assert order([torch]) == ["EventLayouts", "PieceReader", "EventLayouts"]
     assert order([torch, processor, begun, flow]) == ["PieceReader", "EventLayouts"]

@@ -26,6 +26,7 @@ def read(events: list[dict]) -> tuple[ReadEvents, list[int]]:
     return events_read, left.tolist()
 
 
+@pytest.mark.slow
 def test_events_of_a_profiler_are_all_read_by_columns():
     found, left = read([torch(i, "aten::add", [i % 9]) for i in range(500)] + [other(2, "b", None)])
     assert found.rows.tolist() == list(range(500))
@@ -36,6 +37,7 @@ def test_events_of_a_profiler_are_all_read_by_columns():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_text_that_repeats_is_parsed_once():
     known = reader()
     for _ in range(3):
@@ -48,6 +50,7 @@ def test_text_that_repeats_is_parsed_once():
     assert len(known.table) == 6
 
 
+@pytest.mark.slow
 def test_events_with_a_text_of_their_own_are_left():
     events = [torch(i, f"name {i}", [i]) for i in range(500)]
     assert reader().read(Objects(json.dumps(events)[1:-1].encode())) is None

@@ -89,6 +89,7 @@ def arguments(trace: Trace, name: str) -> dict:
     return {n: v for n, v in found.items() if v is not None}
 
 
+@pytest.mark.slow
 def test_slices_of_threads_are_those_of_the_engine(tmp_path):
     w = Writer()
     w.thread(11, 5, 6, "worker", "app")
@@ -111,6 +112,7 @@ def test_slices_of_threads_are_those_of_the_engine(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_interned_texts_are_those_of_their_sequence_and_its_last_clearing(tmp_path):
     w = Writer()
     w.thread(11, 5, 6, "worker", "app")
@@ -168,6 +170,7 @@ def test_arguments_of_every_type(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_defaults_give_the_track_and_the_clock(tmp_path):
     w = Writer()
     w.thread(11, 5, 6, "worker", "app")
@@ -188,6 +191,7 @@ def test_defaults_give_the_track_and_the_clock(tmp_path):
     assert slices_of(open_file(str(path))) == expected == {("app", "worker", "a", 1100, 50, 0): 1}
 
 
+@pytest.mark.slow
 def test_an_incremental_clock_adds_up_in_its_unit(tmp_path):
     w = Writer()
     w.thread(11, 5, 6, "worker", "app")
@@ -458,6 +462,7 @@ FLOW_EDGES = """
 """
 
 
+@pytest.mark.slow
 def test_flows_lead_as_in_the_engine(tmp_path):
     """Two takers of one giver, a chain of one id, an id that is used again after its end, one that
     leads nowhere, and both ages of the fields."""
@@ -493,6 +498,7 @@ def test_flows_lead_as_in_the_engine(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_categories_of_other_tools_stay_categories(tmp_path):
     w = Writer()
     w.thread(11, 5, 6, "t11", "app")

@@ -15,6 +15,8 @@ from tests.builders.stretched_dumps import write_arm
 from tests.paths import DATA
 from viewer.cli import main
 
+pytestmark = pytest.mark.slow
+
 SOURCE = DATA / "compare/02_module_renamed"
 
 
@@ -61,7 +63,6 @@ def test_build_status_query_and_compact(fleet, lake, capsys):
     assert opscope(capsys, "compact", lake)[0] == 0
 
 
-@pytest.mark.slow
 def test_failures_are_one_line_each_and_exit_code_1(fleet, tmp_path, capsys):
     broken = DATA / "etdump" / "BAD_truncated.etdp"
     code, out, err = opscope(capsys, "build", fleet, broken, "-o", tmp_path / "l", "--jobs", 1)
@@ -73,7 +74,6 @@ def test_failures_are_one_line_each_and_exit_code_1(fleet, tmp_path, capsys):
     assert [one["state"] for one in facts["failures"]] == ["failed"]
 
 
-@pytest.mark.slow
 def test_progress_as_json(fleet, tmp_path, capsys):
     _, _, err = opscope(capsys, "build", fleet, "-o", tmp_path / "l", "--jobs", 1,
                         "--json-progress")  # fmt: skip
@@ -100,7 +100,6 @@ def test_urls_and_labels(fleet, tmp_path, capsys):
     memory.rm("/fleet", recursive=True)
 
 
-@pytest.mark.slow
 def test_a_source_that_is_missing_leaves_no_lake(tmp_path, capsys):
     assert opscope(capsys, "build", tmp_path / "missing", "-o", tmp_path / "lake")[0] == 2
     assert not (tmp_path / "lake").exists()
@@ -155,7 +154,6 @@ def test_a_missing_package_names_the_extra(
     assert (code, "opscope[fleet]" in err, err.count("\n")) == (2, True, 1)
 
 
-@pytest.mark.slow
 def test_compare_and_report(lake, tmp_path, capsys):
     arms = ("--a", "device=device0", "--b", "device=device2")
     code, out, _ = opscope(capsys, "compare", lake, *arms)
