@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as arrays
 from viewer.arrays import levels, stable_order
 
 
+@pytest.mark.slow
 @given(
     arrays.arrays(np.int64, st.integers(0, 40), elements=st.sampled_from(
         [0, 1, 5, 65_535, 65_536, 131_072, 2**31, 2**32 - 1]

@@ -50,6 +50,7 @@ def run(folder, mark, *options):
     return done.returncode, done.stdout
 
 
+@pytest.mark.slow
 def test_a_slow_test_without_a_mark_fails_the_run(tmp_path):
     code, out = run(tmp_path, "")
     assert "2 passed" in out
@@ -58,6 +59,7 @@ def test_a_slow_test_without_a_mark_fails_the_run(tmp_path):
     assert code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", ["slow", "nightly"])
 def test_a_marked_test_may_take_longer(mark, tmp_path):
     code, out = run(tmp_path, f"@pytest.mark.{mark}")

@@ -379,6 +379,7 @@ def test_a_terminal_that_is_not_utf8(controller):
     assert (found.returncode, b"Traceback" in found.stderr) == (0, False)
 
 
+@pytest.mark.slow
 def test_a_file_that_names_a_method_with_a_lone_surrogate(controller):
     with zipfile.ZipFile("odd.etrecord", "w") as archive:
         archive.writestr("ETRECORD_V0", "")
@@ -717,6 +718,7 @@ def test_version_and_help(capsys):
         assert "--pair DUMP=RECORD" in out
 
 
+@pytest.mark.slow
 def test_the_reader_of_the_output_may_go_away(controller):
     command = f"{sys.executable} -m viewer info --json {DUMP} | true"
     found = subprocess.run(

@@ -199,6 +199,7 @@ def test_a_closed_output_is_one_line_and_an_exit_code(tmp_path, command):
     assert in_shell(command, ">&-", tmp_path) == (1, f"opscope: {CLOSED}\n")
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("command", [["--help"], ["info", ATTENTION]])
 def test_an_unbuffered_output_fails_in_the_same_way(tmp_path, command):
@@ -206,6 +207,7 @@ def test_an_unbuffered_output_fails_in_the_same_way(tmp_path, command):
     assert found == (1, f"opscope: {FULL}\n")
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("buffered", [False, True])
 def test_a_reader_that_has_ended_is_no_line_on_stderr(tmp_path, buffered):
@@ -217,6 +219,7 @@ def test_a_reader_that_has_ended_is_no_line_on_stderr(tmp_path, buffered):
     assert err == ""
 
 
+@pytest.mark.slow
 @POSIX
 def test_without_stderr_the_complaints_do_not_get_into_the_output(tmp_path):
     code, _ = in_shell(["info", "gone.csv", ATTENTION], "2>&- > out.txt", tmp_path)

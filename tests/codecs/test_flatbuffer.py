@@ -35,6 +35,7 @@ def file_of_texts(texts: list[bytes], gap: int = 0) -> tuple[Buffer, np.ndarray]
 short_texts = st.lists(st.binary(max_size=10) | st.binary(min_size=60, max_size=70), max_size=30)
 
 
+@pytest.mark.slow
 @given(short_texts, st.integers(0, 3))
 def test_texts_are_numbered_by_first_appearance(texts, gap):
     buffer, places = file_of_texts(texts, gap)

@@ -61,6 +61,7 @@ print(resident_bytes() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems are not asked")
 def test_what_threads_have_freed_goes_back_too():
     found = subprocess.run(

@@ -83,6 +83,7 @@ def bomb(path, size):
     return str(path)
 
 
+@pytest.mark.slow
 def test_an_array_that_unpacks_to_more_than_the_budget_is_refused(tmp_path, monkeypatch):
     file = NpzFile(bomb(tmp_path / "a.npz", 80 << 20))
     monkeypatch.setattr(BUDGET, "available", lambda: 0)

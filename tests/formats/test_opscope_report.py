@@ -59,6 +59,7 @@ def test_several_clocks_start_at_their_own_zero(tmp_path):
     assert trace.clock.ns_per_tick == Fraction(1)
 
 
+@pytest.mark.slow
 def test_what_a_report_leaves_out_is_counted(tmp_path):
     workspace = Workspace()
     trace = trace_named(tuple(f"n{i % 7}" for i in range(90_000)))

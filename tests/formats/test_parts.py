@@ -69,6 +69,7 @@ def test_a_packed_chrome_trace(tmp_path):
     assert not any("truncated" in problem.kind for problem in part.problems)
 
 
+@pytest.mark.slow
 def test_a_perfetto_trace(tmp_path):
     path, prefix = tmp_path / "many.pftrace", tmp_path / "prefix.pftrace"
     export_perfetto([PerfettoSource.of(many(20_000))], path)

@@ -33,6 +33,7 @@ def test_combinations_are_numbered_in_their_order_with_the_first_row_of_each(den
     assert first.tolist() == [pairs.index(pair) for pair in distinct]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dense", [0, 1 << 16])
 @given(pairs=PAIRS)
 def test_each_combination_is_asked_about_once_in_the_order_of_the_rows(dense, pairs):

@@ -79,6 +79,7 @@ def test_what_is_wrong_with_the_profile_names_it(tmp_path):
     assert refusal(path).startswith("trace.json in it: ")
 
 
+@pytest.mark.slow
 def test_what_grows_like_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
     event = json.dumps({"ph": "X", "name": "a", "ts": 1, "dur": 2})
     path = archive(tmp_path, **{"trace.json": f'{{"traceEvents": [{event},' + " " * (40 << 20)})

@@ -106,6 +106,7 @@ def large(count, names=1):
     return workspace
 
 
+@pytest.mark.slow
 def test_a_large_trace_states_how_many_slices_are_in_the_report(tmp_path):
     workspace = large(200_000)
     path = tmp_path / "report.html"
@@ -126,6 +127,7 @@ def test_a_report_that_would_be_too_large_is_halved(tmp_path, monkeypatch):
     assert written.exact > 100
 
 
+@pytest.mark.slow
 def test_boxes_add_up_to_the_slices_of_the_trace(tmp_path):
     workspace = large(150_000)
     page = page_of(workspace, tmp_path)

@@ -50,6 +50,7 @@ def test_durations_read_as_in_opscope():
     assert answer("d.map(r.formatTime)", TIMES) == [format_time(ns) for ns in TIMES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["attention_xnnpack", "torq_npu"])
 def test_boxes_are_where_the_trace_has_its_slices(key, tmp_path):
     workspace: Workspace = sample(key)
@@ -93,6 +94,7 @@ def test_lines_of_the_ruler_are_round_and_in_range():
         assert 2 <= len(ruler["lines"]) <= 11
 
 
+@pytest.mark.slow
 def test_an_operator_and_a_line_mean_the_same_slices(tmp_path):
     data = page_of(sample("attention_xnnpack"), tmp_path).data()
     profile = data["axes"][0]["profiles"][0]

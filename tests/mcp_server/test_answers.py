@@ -168,6 +168,7 @@ def test_memory_has_the_largest_tensors_first():
     assert "live" not in method
 
 
+@pytest.mark.slow
 def test_tools_answer_about_files_of_every_kind():
     """None fails because of an error in Opscope, whatever is open."""
     calls = {

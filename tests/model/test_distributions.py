@@ -27,6 +27,7 @@ def test_ten_runs_of_one_event_and_one_of_another():
     assert found.total.dtype == np.int64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [WHOLE, MILLISECONDS])
 @given(data=st.data())
 def test_every_number_is_numpys_of_the_group_alone(data, kind):

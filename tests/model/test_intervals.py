@@ -26,6 +26,7 @@ def is_minimal(starts, ends):
     return (ends > starts).all() and (starts[1:] > ends[:-1]).all()
 
 
+@pytest.mark.slow
 @given(pairs)
 def test_a_union_covers_the_same_ticks_in_the_fewest_pieces(items):
     start, end = arrays(items)
@@ -35,6 +36,7 @@ def test_a_union_covers_the_same_ticks_in_the_fewest_pieces(items):
     assert intervals.length(start, end) == len(ticks(start, end))
 
 
+@pytest.mark.slow
 @given(pairs, st.integers(-9, 9), st.integers(-9, 9))
 def test_clipping_keeps_what_lies_inside(items, first, last):
     start, end = arrays(items)
@@ -43,6 +45,7 @@ def test_clipping_keeps_what_lies_inside(items, first, last):
     assert (result[1] > result[0]).all()
 
 
+@pytest.mark.slow
 @given(pairs, st.lists(st.integers(-9, 9)))
 def test_what_is_covered_until_a_time_is_what_lies_before_it(items, times):
     united = intervals.union(*arrays(items))
@@ -50,6 +53,7 @@ def test_what_is_covered_until_a_time_is_what_lies_before_it(items, times):
     assert found.tolist() == [sum(t < time for t in ticks(*united)) for time in times]
 
 
+@pytest.mark.slow
 @given(pairs, pairs)
 def test_a_difference_is_what_lies_outside(a, b):
     a, b = arrays(a), arrays(b)
@@ -58,6 +62,7 @@ def test_a_difference_is_what_lies_outside(a, b):
     assert is_minimal(*only)
 
 
+@pytest.mark.slow
 @given(pairs, pairs)
 def test_an_intersection_is_what_lies_in_both(a, b):
     a, b = arrays(a), arrays(b)
@@ -69,6 +74,7 @@ def test_an_intersection_is_what_lies_in_both(a, b):
     assert intervals.length(*both) + intervals.length(*alone) == intervals.length(*a)
 
 
+@pytest.mark.slow
 @given(pairs, pairs)
 def test_two_sets_divide_their_time_into_three(a, b):
     a, b = arrays(a), arrays(b)

@@ -88,6 +88,7 @@ def test_the_tree_is_the_nesting_of_each_lane(items):
             assert trace.slices.end[i] <= trace.slices.end[parent]
 
 
+@pytest.mark.slow
 @given(slices)
 def test_events_are_a_bracket_sequence(items):
     shape = tree(trace_of(items).slices)

@@ -44,6 +44,7 @@ def test_a_track_is_never_divided():
         assert [len(block.slices) for block in track_blocks(whole)] == [1, 3, 1]
 
 
+@pytest.mark.slow
 @given(slices, groups, st.sets(st.integers(0, 13), max_size=3))
 def test_blocks_have_the_tree_and_the_charged_time_of_the_trace(items, group_of_key, native):
     trace, group_of_key = trace_of(items, native), np.array(group_of_key, np.int64)

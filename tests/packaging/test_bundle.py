@@ -155,6 +155,7 @@ def made_on(monkeypatch):
     return make
 
 
+@pytest.mark.slow
 def test_linux_gets_one_program_with_all_readers_resources_and_licenses(made_on):
     made = made_on("linux")
     assert set(made) == {"analysis", "PYZ", "opscope"}
@@ -165,6 +166,7 @@ def test_linux_gets_one_program_with_all_readers_resources_and_licenses(made_on)
     assert {"licenses/opscope", "licenses/Qt and PySide6", "licenses/pandas"} <= texts
 
 
+@pytest.mark.slow
 def test_about_has_the_versions_and_licenses_that_the_parts_state(made_on):
     """Copied as the spec asks, each part is found by name; nothing tells of the machine."""
     copied = [
@@ -183,6 +185,7 @@ def test_about_has_the_versions_and_licenses_that_the_parts_state(made_on):
     assert "opscope" not in stated
 
 
+@pytest.mark.slow
 def test_windows_gets_a_program_for_terminals_and_one_without_a_console(made_on):
     made = made_on("win32")
     assert made["opscope"]["console"] is True
@@ -190,6 +193,7 @@ def test_windows_gets_a_program_for_terminals_and_one_without_a_console(made_on)
     assert made["opscope-gui"]["icon"].endswith("opscope.ico")
 
 
+@pytest.mark.slow
 def test_macos_gets_an_application_that_is_told_its_documents(made_on):
     app = made_on("darwin")["Opscope.app"]
     assert (app["bundle_identifier"], app["version"]) == (APPLICATION_ID, __version__)

@@ -141,6 +141,7 @@ ENTRIES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(st.booleans(), ENTRIES)
 @settings(deadline=None)
 def test_a_map_is_what_was_accepted(generated, entries):

@@ -67,6 +67,7 @@ def test_all_others_of_a_track_are_those_of_its_process_and_other_processes():
     assert shown(pinned.showing_only(STOCK, (0, 1))) == [(1, 0), (0, 2), (0, 1)]
 
 
+@pytest.mark.slow
 @given(
     st.frozensets(st.sampled_from(PARTS)), st.frozensets(st.sampled_from(PARTS)),
     st.lists(st.sampled_from([p for p in PARTS if isinstance(p[1], int)])),

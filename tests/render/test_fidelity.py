@@ -83,6 +83,7 @@ def test_crowded_rows_are_drawn_where_they_are(many, ratio):
     assert invented <= covered // 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_no_slice_is_ever_invisible(many, ratio):
     """Each run of covered columns shows something, in it or beside it: any row, any view."""

@@ -182,6 +182,7 @@ def test_a_known_slice_that_left_the_view_makes_a_track_blank():
     assert seen == [0, 0, 0, 1, 1, 0, 0, 0, 1]
 
 
+@pytest.mark.slow
 @given(
     spans=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 9)), min_size=1, max_size=6),
     views=st.lists(st.tuples(st.integers(-20, 330), st.integers(1, 60)), max_size=8),

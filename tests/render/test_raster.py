@@ -288,6 +288,7 @@ def test_labels_are_the_slices_wide_enough_and_stick_to_the_left_edge():
     assert labels.x1.tolist() == [50, 110, 150]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(STEPS, st.integers(0, 500), st.integers(40, 900))
 def test_labels_agree_with_a_search_of_all_slices(steps, t0, width):

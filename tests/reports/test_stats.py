@@ -76,6 +76,7 @@ def test_units_have_names_for_scripts_and_no_lengths(capsys):
     assert list(rows)[-3:] == ["busy", "idle", "overall"]
 
 
+@pytest.mark.slow
 def test_the_attention_model_by_every_key_that_it_has(capsys):
     found = {
         key: answer(capsys, *ATTENTION, "--by", key)

@@ -355,6 +355,7 @@ def three():
     return groups_of(A, B, inference_trace("c", [(0, CONV), (100, CONV)]))
 
 
+@pytest.mark.slow
 @given(STEPS)
 def test_the_anchors_stay_at_one_place_whatever_is_moved(three, steps):
     """Groups are activated and panned, or moved by hand."""

@@ -178,6 +178,7 @@ def test_aligned_groups_stay_aligned(anchors, scales, ranges, moves):
             assert abs((t1 - t0) - length) <= (Fraction(1, 2) if length >= 1 else 1)
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries({key: st.integers(-SECOND, SECOND) for key in "ab"}),
     RANGES,

@@ -89,6 +89,7 @@ def test_what_is_no_plain_text_beside_it_is_never_looked_at(tmp_path, recorded):
     assert companions(profile(folder, f'loc("{recorded}":1:1)'), []) == []
 
 
+@pytest.mark.slow
 def test_of_very_many_names_few_are_looked_for(tmp_path):
     trace = profile(tmp_path, *(f'loc("m{i}.mlir":1:1)' for i in range(50_000)))
     assert len(recorded_texts(trace)) == 32

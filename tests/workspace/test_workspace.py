@@ -36,6 +36,7 @@ from viewer.workspace.workspace import Workspace
 SAMPLE = SAMPLES / "delegate_handle_map"
 
 
+@pytest.mark.slow
 def test_every_dump_finds_its_record_in_any_order():
     pairs = {
         "demo_str_x4.etdp": "demo_str.etrecord",
@@ -68,6 +69,7 @@ def test_one_record_serves_many_dumps_in_any_order():
         assert warnings(workspace) == ""
 
 
+@pytest.mark.slow
 def test_files_of_different_ages_and_models_find_only_their_own():
     old, mid = DATA / "etrecord" / "0.6.0", DATA / "etrecord" / "1.0.1"
     pairs = {

@@ -195,6 +195,7 @@ def test_a_slower_call_of_a_pytorch_profile_is_found_at_every_level(training):
     assert max(by_line, key=lambda label: abs(by_line[label][0] or 0)) == "train.py:27"
 
 
+@pytest.mark.slow
 def test_pytorch_profiles_of_two_processes_and_versions_are_paired_completely(tmp_path):
     """Addresses of objects differ, a module was renamed, and a line moved."""
     other = {"MultiheadAttention_0": "Attention_0", "train.py(27)": "train.py(29)"}

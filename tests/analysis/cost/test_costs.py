@@ -72,6 +72,7 @@ RECORD_OF_WORDS = "etrecord/words_toedge_portable.etrecord"
 REAL = ("cnn_", "cond_", "demo_", "multi_", "attn_")
 
 
+@pytest.mark.slow
 def test_the_whole_is_the_time_of_the_inferences(tables):
     for table in tables:
         trace = table.trace

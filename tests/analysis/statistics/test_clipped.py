@@ -18,6 +18,7 @@ def ticks_of(s, i, within):
     return {t for t in range(int(s.start[i]), int(s.end[i])) if lo <= t < hi}
 
 
+@pytest.mark.slow
 @given(slices, numbers, ranges)
 def test_lengths_are_the_ticks_inside(items, chosen, within):
     s = trace_of(items).slices
@@ -29,6 +30,7 @@ def test_lengths_are_the_ticks_inside(items, chosen, within):
     assert cut_count(s, index, *(within or (None, None))) == len(over)
 
 
+@pytest.mark.slow
 @given(slices, numbers, ranges, st.booleans())
 def test_self_time_is_what_no_child_covers(items, chosen, within, native):
     trace = trace_of(items, native=[0, 3] if native else ())
@@ -46,6 +48,7 @@ def test_self_time_is_what_no_child_covers(items, chosen, within, native):
     assert found.tolist() == wanted
 
 
+@pytest.mark.slow
 @given(slices, numbers, st.lists(st.integers(0, 2), min_size=14, max_size=14))
 def test_outermost_are_those_around_which_no_other_of_the_group_lies(items, chosen, groups):
     trace = trace_of(items)

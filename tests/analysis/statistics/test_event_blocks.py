@@ -1,6 +1,7 @@
 """Runs that logged the same are one block; every event finds its row."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def test_runs_without_events_are_in_no_block():
     assert merged("", "") == ([], [])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 10**6)), max_size=40))
 def test_the_first_of_a_run_and_code_whatever_the_codes(pairs):
     """Codes may be few and large, which is another way through."""

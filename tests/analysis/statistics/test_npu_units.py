@@ -208,6 +208,7 @@ events = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(events, st.integers(-12, 30), st.integers(0, 20))
 def test_every_row_is_what_single_ticks_say(items, first, long):
     trace = made(*((u, f"{u.name} 0", "a", start, start + n) for u, start, n in items))

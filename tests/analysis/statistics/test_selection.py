@@ -162,6 +162,7 @@ def test_single_slices_of_a_linked_dump(linked, key):
         assert sorted(members.tolist()) == found.index.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(slices, st.sets(st.integers(0, 13)), st.booleans(), st.sampled_from(("name", "thread")))
 def test_random_nestings(items, chosen, native, key):
@@ -175,6 +176,7 @@ def test_random_nestings(items, chosen, native, key):
     assert found.slices == len(index) == len(found.index) + found.foreign
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(slices, st.integers(0, 40), st.integers(0, 40), st.sets(st.integers(0, 2)))
 def test_random_areas(items, one, other, tracks):

@@ -251,6 +251,7 @@ def test_integrals_are_the_sums_of_the_slices(work):
         assert len(counter.tick) <= MOST_WINDOWS + 2 or counter.unit != "%"
 
 
+@pytest.mark.slow
 def test_rounding_does_not_add_up_over_many_transfers():
     """Three overlapping streams of sevenths and thirds, a hundred thousand times."""
     n = 100_000

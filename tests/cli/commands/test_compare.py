@@ -47,6 +47,7 @@ def test_call_paths_are_compared(slower, capsys, form):
     assert "slower" in row
 
 
+@pytest.mark.slow
 def test_call_paths_are_saved_as_a_flame_graph(slower, tmp_path, capsys):
     svg = tmp_path / "changes.svg"
     assert main(["compare", *slower, "--by", "path", "-o", str(svg)]) == 0

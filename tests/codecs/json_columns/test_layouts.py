@@ -89,6 +89,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS.map(str.encode), min_size=1, max_size=30))
 def test_whole_numbers_are_those_of_json(cells):
     text, start, end = spans_of(cells)
@@ -103,6 +104,7 @@ def test_whole_numbers_are_those_of_json(cells):
         assert not is_good or value == expected
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 2**64), st.integers(0, 10**6 - 1)), min_size=1),
     st.integers(0, 6), st.binary(),
@@ -123,6 +125,7 @@ def test_decimals_are_exact(given, behind, odd):
     assert not good[-2:].any()
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=20).map(str.encode), min_size=1, max_size=50))
 def test_distinct_texts_are_those_of_a_dictionary(cells):
     cells = [cell.replace(b",", b"") for cell in cells] * 3

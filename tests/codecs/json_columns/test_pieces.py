@@ -60,6 +60,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS.map(str.encode), min_size=1, max_size=30))
 def test_numbers_are_those_of_json(cells):
     text, start, end = spans_of(cells)
@@ -89,6 +90,7 @@ def test_numbers_are_those_of_json(cells):
     assert not times[found.minus].any()
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=40).map(str.encode), min_size=1, max_size=50))
 def test_short_texts_are_found_once_they_are_known(cells):
     cells = [cell[:32] for cell in cells]

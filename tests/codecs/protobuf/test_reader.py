@@ -1,6 +1,7 @@
 """Protobuf read by columns, beside the official parser and a walk by hand."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
@@ -23,6 +24,7 @@ EVENTS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(EVENTS)
 def test_fields_are_those_of_the_official_parser(events):
     trace = pb.Trace()
@@ -78,6 +80,7 @@ def walked(data: bytes) -> tuple[list[tuple[int, int]], int]:
     return found, at
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(
@@ -179,6 +182,7 @@ def test_messages_in_messages_are_read_with_the_layouts_of_those_around_them():
     assert_same(block, found, block.fields(begin, end, DEEP.tags), DEEP)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.binary(max_size=12), min_size=1, max_size=6), st.binary(max_size=3),
     st.integers(0, 2**32),

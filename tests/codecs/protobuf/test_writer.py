@@ -80,6 +80,7 @@ def test_a_float32_column_is_written_as_doubles():
     assert alone(Doubles(np.array([0.5], np.float32), b"")) == np.float64(0.5).tobytes()
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.binary(max_size=300), min_size=1, max_size=30).flatmap(
         lambda blobs: st.tuples(
@@ -93,6 +94,7 @@ def test_picked_blobs_of_any_length_come_in_order(case):
     assert alone(piece) == b"".join(blobs[i] for i in codes)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.booleans()), max_size=40))
 def test_a_masked_piece_is_there_or_not(rows):
     values = np.array([v for v, _ in rows], np.int64)
@@ -106,6 +108,7 @@ def test_a_masked_piece_is_there_or_not(rows):
     )
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), st.integers(0, 2)),

@@ -1,6 +1,7 @@
 """The overview's figures against sets of single ticks, and how they are told."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def ticks(items):
     return {t for start, end in items for t in range(start, end)}
 
 
+@pytest.mark.slow
 @given(spans, spans)
 def test_two_units_are_sets_of_time(dma, slices):
     times = two_units(arrays(dma + slices), arrays(dma), arrays(slices)).times
@@ -32,6 +34,7 @@ def test_two_units_are_sets_of_time(dma, slices):
     assert times["SLICE"] + times["DMA_ONLY"] + times["IDLE"] == times["OVERALL"]
 
 
+@pytest.mark.slow
 @given(spans, spans, spans, spans)
 def test_all_units_take_dma_with_cdma_and_slices_with_css(dma, cdma, slices, css):
     parts = [arrays(part) for part in (dma, cdma, slices, css)]

@@ -27,6 +27,7 @@ def told(table):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)
 def test_all_flows_of_the_window_are_there_and_none_crosses_inferences(sample):
     workspace = opened(sample.key)

@@ -734,6 +734,7 @@ def test_chosen_slices_stand_at_the_depth_that_they_have_among_themselves(tmp_pa
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(trace=by_time() | by_level(), seed=st.integers(0, 2**32))
 def test_any_choice_of_slices_nests_as_they_do(trace, seed):

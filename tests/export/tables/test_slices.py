@@ -78,6 +78,7 @@ def test_a_folder_is_one_table_for_pyarrow(folder):
     assert found["native_unit"].to_pylist().count(None) == len(found) - 3
 
 
+@pytest.mark.slow
 def test_a_folder_is_one_table_for_duckdb(folder):
     duckdb = pytest.importorskip("duckdb")
     for suffix, read in (("parquet", "read_parquet"), ("csv", "read_csv")):
@@ -124,6 +125,7 @@ def test_what_is_on_another_clock_has_no_ticks_of_the_file(folder):
         assert row["native_dur"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("paths", "timing"),
     [
@@ -161,6 +163,7 @@ def test_a_range_has_the_same_columns_and_its_slices_alone():
     assert (tuple(columns), count) == (COLUMNS, 0)
 
 
+@pytest.mark.slow
 def test_an_exported_trace_keeps_what_it_states_of_its_slices(folder, tmp_path):
     """Opened again without its record: what it says of operators is still in the table."""
     workspace = opened(*FILES["pair"])

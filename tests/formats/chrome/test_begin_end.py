@@ -1,6 +1,7 @@
 """Begin and end events, paired as a stack machine would one by one."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,11 +39,13 @@ def vectorized(events):
     return sorted(pairs), sorted(found.lone_begin.tolist()), sorted(found.lone_end.tolist())
 
 
+@pytest.mark.slow
 @given(EVENTS)
 def test_ends_with_names_close_the_innermost_begin_of_that_name(events):
     assert vectorized(events) == one_by_one(events)
 
 
+@pytest.mark.slow
 @given(EVENTS)
 def test_ends_without_names_close_the_innermost_begin(events):
     events = [(s, t, is_end, NAMELESS if is_end else n) for s, t, is_end, n in events]

@@ -158,6 +158,7 @@ def connected(trace):
     return set(zip(rows[flows.producer].tolist(), rows[flows.consumer].tolist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [STEPS, RUNS])
 def test_a_perfetto_export_states_the_inference_of_every_slice(path, tmp_path):
     workspace = Workspace()

@@ -34,6 +34,7 @@ def by_stack(events):
     return [(begin, *rest) for begin, rest in slices.items()], lone
 
 
+@pytest.mark.slow
 @given(EVENTS, st.sampled_from((1, 2, 5, 1 << 15)))
 def test_pairs_are_those_of_a_stack_in_parts_of_any_size(events, at_once):
     track, time, kind = (np.array([e[i] for e in events]) for i in range(3))

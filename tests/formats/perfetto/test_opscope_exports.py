@@ -52,6 +52,7 @@ def exported(paths, to: Path, wish: PerfettoOptions | None = None) -> bytes:
     return to.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", [*((name,) for name in ALONE), *LINKED], ids=lambda f: f[0])
 def test_export_import_export_gives_the_same_bytes(files, tmp_path):
     first = exported([DATA / name for name in files], tmp_path / "first.pftrace")

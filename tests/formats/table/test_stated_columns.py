@@ -9,6 +9,7 @@ from viewer.formats.table.stated_columns import ROLES, StatedColumns, parse_colu
 NAME = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=8).map(str.strip)
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from([role for role in ROLES if role != "end"]), NAME, min_size=1)
 )

@@ -45,6 +45,7 @@ def test_a_time_is_right_or_asked_for_with_a_decimal_comma(pairs, unit, separato
     check(pairs, unit, separator)
 
 
+@pytest.mark.slow
 @given(st.lists(written("."), min_size=1, max_size=8), UNITS, st.sampled_from(",;\t|"))
 def test_a_time_is_right_or_asked_for_with_a_decimal_point(pairs, unit, separator):
     check(pairs, unit, separator)
@@ -64,6 +65,7 @@ def check(pairs, unit, separator):
         assert amount is None or abs(amount - value * scale) <= Fraction(1, 2000), text
 
 
+@pytest.mark.slow
 @given(st.lists(written(","), min_size=1, max_size=8), UNITS)
 def test_a_stated_separator_reads_every_number(pairs, unit):
     scale = Fraction(10) ** EXPONENTS[unit]

@@ -55,6 +55,7 @@ def test_another_sheet_and_damaged_xml_are_named():
         rows(out.getvalue())
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_unpacked():
     data = workbook([["x"]], "t", doctype=" " * (64 << 20))
     with pytest.raises(NoSheet, match="grows 300 times"):

@@ -38,6 +38,7 @@ def start(after="", ignored=()):
     return program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_event_loop(number):
     with start() as program:
@@ -46,6 +47,7 @@ def test_a_signal_ends_the_event_loop(number):
     assert program.returncode == 128 + number
 
 
+@pytest.mark.slow
 def test_a_signal_that_was_ignored_stays_ignored():
     """As with `nohup opscope`. Both signals are pending at once; SIGHUP has the lower number."""
     with start(ignored=[signal.SIGHUP]) as program:
@@ -57,6 +59,7 @@ def test_a_signal_that_was_ignored_stays_ignored():
     assert program.returncode == 128 + signal.SIGTERM
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_a_program_that_hangs():
     with start(after="print('hangs', flush=True); sys.stdin.read()") as program:
         program.send_signal(signal.SIGTERM)

@@ -126,6 +126,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(GOOD)), json_values)
 def test_any_value_in_any_place_is_read_without_an_error(name, value):
     decoded(json.dumps({**GOOD, name: value}).encode())

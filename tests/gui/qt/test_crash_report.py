@@ -350,6 +350,7 @@ print("alive")
 """
 
 
+@pytest.mark.slow
 def test_an_error_of_c_code_in_a_nested_override_does_not_end_the_process():
     done = subprocess.run(
         [sys.executable, "-c", NESTED], capture_output=True, text=True, timeout=60

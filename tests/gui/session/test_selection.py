@@ -301,6 +301,7 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(harness):
     assert details.widget().rows("Busy")
 
 
+@pytest.mark.slow
 @given(st.lists(st.sets(st.integers(0, 30)), min_size=1, max_size=3), st.data())
 def test_a_set_of_slices_is_like_a_set_of_python(numbers, data):
     plain = {SliceRef(trace, i) for trace, own in enumerate(numbers) for i in own}
@@ -317,6 +318,7 @@ def test_a_set_of_slices_is_like_a_set_of_python(numbers, data):
     assert hash(made) == hash(SliceSet.of_refs(list(made)))
 
 
+@pytest.mark.slow
 @given(slices, st.sets(st.integers(0, 13), min_size=1))
 def test_the_span_is_from_the_first_start_to_the_last_end(opened_of, items, chosen):
     shown = opened_of(items)

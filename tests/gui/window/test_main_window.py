@@ -47,6 +47,7 @@ def opened(qtbot, controller):
     return controller.session.workspace.paths
 
 
+@pytest.mark.slow
 def test_the_first_window_waits_for_qt_alone():
     """numpy takes 70 ms, pyqtgraph 200 ms and the controller 250 ms more to be imported."""
     code = (

@@ -182,6 +182,7 @@ INTERVALS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(INTERVALS)
 def test_any_intervals_are_kept_and_nest_inside_their_lanes(intervals):
     """A stack machine that replays begins and ends must find every slice and depth again."""

@@ -205,6 +205,7 @@ def test_native_lengths_that_are_texts_are_not_averaged(tmp_path):
     assert mean_run(trace).slices.columns["native_dur"].value(0) is None
 
 
+@pytest.mark.slow
 def test_runs_that_are_all_different_are_themselves_and_take_no_time(tmp_path):
     blocks = []
     for i in range(1500):

@@ -86,6 +86,7 @@ def test_what_is_no_location_keeps_its_text(text):
     assert positions(parse_location(text)) == ()
 
 
+@pytest.mark.slow
 def test_deep_nesting_is_bounded_and_quick():
     for piece in ("callsite(", "fused[", '"n"(', "fused<", "("):
         text = f"loc({piece * 100_000})"

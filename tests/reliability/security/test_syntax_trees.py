@@ -57,5 +57,6 @@ def test_what_is_harmless_is_not(source):
     assert list(risks(source)) == []
 
 
+@pytest.mark.slow
 def test_the_program_has_no_risks_but_those_with_a_reason():
     assert check(Options(False, 0, Path())).findings == ()

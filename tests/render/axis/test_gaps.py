@@ -50,6 +50,7 @@ def test_each_place_has_a_first_and_a_last_time(gaps):
         assert gaps.last_end_at(where) == wide[ends <= where].max()
 
 
+@pytest.mark.slow
 @given(
     some_gaps(),
     st.integers(-20, 60),

@@ -38,6 +38,7 @@ def test_a_group_has_the_size_of_all_inside_and_its_members_are_ordered_by_size(
     assert not tree.is_leaf(1)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(1, 10_000), min_size=1, max_size=200),
     st.integers(1, 2000),

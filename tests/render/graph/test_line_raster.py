@@ -1,6 +1,7 @@
 """Many lines as pixels."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def test_lines_end_at_the_canvas():
     assert not line_pixels(np.zeros((0, 2)), np.zeros((0, 2)), 8, 6).any()
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(*[st.integers(-30, 30)] * 4), min_size=1, max_size=12))
 def test_both_directions_and_any_order_have_ends_at_the_same_pixels(lines):
     pixels = drawn(*lines)

@@ -62,6 +62,7 @@ def test_an_edge_into_a_group_goes_on_inside(program, tree):
     assert found == {(a, x, y, 1), (a, x, a, 1), (a, y, a, 1), (0, a, b, 2)}
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(["", "a", "a.x", "a.y", "b", "b.x.u", "b.x.v"]), min_size=2),
     st.data(),

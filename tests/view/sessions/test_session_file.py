@@ -180,6 +180,7 @@ def test_paths_of_other_machines_and_devices_are_never_looked_at(tmp_path, monke
     assert not [path for path in looked if path.startswith(("//", "\\\\")) or "\0" in path]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=60), st.integers(0, 400), st.integers(0, 255))
 def test_a_damaged_file_is_read_or_refused(tmp_path_factory, tail, at, byte):

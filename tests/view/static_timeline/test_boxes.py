@@ -73,6 +73,7 @@ def test_no_slices():
     assert len(found) == 0
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.integers(0, 9)), min_size=1),
     st.integers(0, 5),

@@ -33,6 +33,7 @@ def slower(tmp_path):
     return changes_of(arm(*a, record), arm(*b, record))
 
 
+@pytest.mark.slow
 def test_a_module_sums_up_what_is_in_it(slower):
     found = by_path(slower)
     own = dict(
@@ -44,6 +45,7 @@ def test_a_module_sums_up_what_is_in_it(slower):
         assert [sum(own) for own in zip(*parts, strict=True)] == pytest.approx(whole)
 
 
+@pytest.mark.slow
 def test_each_module_has_its_own_verdict(slower):
     verdicts = {path: one.verdict for path, one in by_path(slower).items()}
     slow = {"", "blocks.1", "blocks.1.dw"}
@@ -51,6 +53,7 @@ def test_each_module_has_its_own_verdict(slower):
     assert {v for path, v in verdicts.items() if path not in slow} == {Verdict.NO_CHANGE}
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_module_are_those_of_its_whole_subtree(slower):
     number = {m.path: n for n, m in enumerate(slower.tree.modules)}
     labels = {slower.comparison.rows[i].label for i in slower.rows_in(number["blocks.1"])}
@@ -95,6 +98,7 @@ def test_one_session_proves_nothing():
     assert {one.verdict for one in changes.compared} == {Verdict.CANNOT_TELL}
 
 
+@pytest.mark.slow
 def test_modules_are_relative_to_the_inference_if_their_rows_are(slower):
     a, b = slower.comparison.a, slower.comparison.b
     relative = module_changes(Comparison(a, b, MODULE, relative=True), slower.tree)

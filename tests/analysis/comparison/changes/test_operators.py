@@ -33,6 +33,7 @@ def delegated():
     return operator_changes(Comparison(*arms("06_portable_vs_xnnpack")))
 
 
+@pytest.mark.slow
 def test_an_operator_with_a_call_of_its_own_has_its_change(slower):
     conv = by_label(slower)["blocks.1.dw · convolution"]
     assert slower.operators[slower.row_of(conv)] == (conv,)

@@ -75,6 +75,7 @@ def test_a_member_twice_and_an_encrypted_one(tmp_path):
         read(path)
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_is_refused_before_it_unpacks(tmp_path):
     parts = {MAGIC: "", "debug_handle_map": " " * 50_000_000}
     with pytest.raises(UnreadableFile, match="would unpack to 50,000,000 bytes"):

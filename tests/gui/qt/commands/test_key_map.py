@@ -101,6 +101,7 @@ junk = st.sampled_from([None, 7, "", "Shift", "A, B", [], {}, "\ud800", "é"])
 anything = junk | some_keys | st.lists(junk | some_keys, max_size=4)
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(st.sampled_from([*DEFAULTS, "unknown"]), anything),

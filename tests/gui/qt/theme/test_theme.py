@@ -89,6 +89,7 @@ def test_a_color_with_an_opacity_leaves_the_shared_one_opaque(theme):
     assert theme.color("ring") is theme.color("ring")
 
 
+@pytest.mark.slow
 def test_only_colors_made_on_the_spot_are_changed():
     """A change of a shared color shows wherever its token is painted, until the program ends."""
     shared = []

@@ -74,6 +74,7 @@ def test_it_says_what_will_be_written_and_the_file_is_as_large(
     assert f"about {bytes_text(path.stat().st_size)}," in dialog.sentence.text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)
 def test_the_size_that_is_told_is_within_a_fifth_of_the_truth(sample, tmp_path):
     from viewer.workspace.perfetto_export import PerfettoOptions

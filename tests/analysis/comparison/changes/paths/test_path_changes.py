@@ -156,6 +156,7 @@ def test_operators_of_renamed_modules_are_the_same_path():
     assert all(changes.row_of(i).a and changes.row_of(i).b for i in moved)
 
 
+@pytest.mark.slow
 def test_the_change_of_an_operator_is_that_of_its_row(tmp_path):
     source = DATA / "compare/02_module_renamed"
     a = write_arm(tmp_path, "a", source)
