@@ -3,7 +3,6 @@
 Which package may import which is in `pyproject.toml`; import-linter checks it.
 """
 
-import ast
 import pkgutil
 import re
 import subprocess
@@ -12,7 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import viewer
+from tests.sources import source_of
+
+pytestmark = pytest.mark.slow
 
 PACKAGE = Path(viewer.__file__).parent
 ROOT = PACKAGE.parent
@@ -174,6 +178,7 @@ TESTS_OF_MANY = {
     "tests/test_cpu_times.py": "the plugin that measures tests",
     "tests/test_package.py": "this file",
     "tests/test_readme.py": "the README and the pages it links to",
+    "tests/test_waits.py": "all tests",
     "tests/test_words.py": "the words of the README and the help",
 }
 
@@ -182,34 +187,16 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@cache
-def text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(text_of(path))
-
-
 def folder_of(module: str) -> str:
     """The package that holds a module; a package holds itself."""
     return module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
 
 
-@cache
 def imports_of(module: str) -> Sequence[tuple[str, str]]:
     """What a module imports anywhere, late or for types alone: each name, and what it is of."""
-    imported: list[tuple[str, str]] = []
-    for node in ast.walk(tree_of(MODULES[module])):
-        if isinstance(node, ast.Import):
-            imported.extend((alias.name, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{module}: a relative import"
-            imported.extend(
-                (alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names
-            )
-    return imported
+    imports = source_of(MODULES[module]).imports
+    assert not any(name.startswith(".") for _, name in imports), f"{module}: a relative import"
+    return imports
 
 
 @cache
@@ -257,14 +244,14 @@ def test_the_root_of_the_package_holds_four_modules():
 def test_a_module_says_in_its_first_line_what_it_is_for():
     wrong = set()
     for path in MODULES.values():
-        first = (ast.get_docstring(tree_of(path)) or "").partition("\n")[0]
+        first = source_of(path).docstring.partition("\n")[0]
         if not first.endswith(".") or first[0].islower():
             wrong.add(relative(path))
     assert not wrong
 
 
 def test_a_module_can_be_read_in_one_sitting():
-    lines = {relative(path): len(text_of(path).splitlines()) for path in MODULES.values()}
+    lines = {relative(path): source_of(path).line_count for path in MODULES.values()}
     assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
 
 
@@ -272,7 +259,7 @@ def test_a_small_module_serves_more_than_its_neighbor():
     """Else a reader opens two files for one thought: it is a part of that neighbor."""
     small = set()
     for module, path in MODULES.items():
-        if path.name != "__init__.py" and len(text_of(path).splitlines()) < FEWEST_LINES:
+        if path.name != "__init__.py" and source_of(path).line_count < FEWEST_LINES:
             folders_of_importers = [folder_of(importer) for importer in importers()[module]]
             if folders_of_importers == [folder_of(module)]:
                 small.add(module)
@@ -298,12 +285,9 @@ def functions_that_take(name: str) -> set[str]:
     functions = set()
     for module, path in MODULES.items():
         imported = dict(imports_of(module))
-        for node in tree_of(path).body:
-            if isinstance(node, ast.FunctionDef) and node.args.args:
-                annotation = node.args.args[0].annotation
-                written = ast.unparse(annotation).strip("'") if annotation is not None else ""
-                if imported.get(written) == name and not node.name.startswith("_"):
-                    functions.add(f"{module}.{node.name}")
+        for function, first in source_of(path).functions:
+            if imported.get(first) == name:
+                functions.add(f"{module}.{function}")
     return functions
 
 
@@ -313,9 +297,8 @@ def users_of(functions: set[str]) -> dict[str, set[str]]:
     for module, path in MODULES.items():
         imported = dict(imports_of(module))
         named = set(imported.values())
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                named.add(f"{imported.get(node.value.id)}.{node.attr}")
+        for base, attribute in source_of(path).attributes:
+            named.add(f"{imported.get(base)}.{attribute}")
         for name in functions & named:
             users[name].add(module)
     return users

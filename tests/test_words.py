@@ -119,6 +119,7 @@ def test_no_banned_word_is_written(path):
     assert found_in(path.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", SCREENS)
 def test_no_banned_word_is_on_a_screen(package):
     paths = sorted((ROOT / "viewer" / package).rglob("*.py"))
@@ -154,6 +155,7 @@ def test_no_banned_word_is_in_the_help_of_a_command(capsys, command):
     assert found_in(out) == []
 
 
+@pytest.mark.slow
 def test_no_banned_word_is_in_a_reason_or_its_remedy(linked):
     texts = [MATCH_EXPLANATION, *(reason.text for reason in Reason)]
     texts += [
