@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from viewer.cli import COMMANDS, commands
+from viewer.cli import COMMANDS, commands, main
 
 
 def test_every_command_has_a_module_and_every_module_a_command():
@@ -14,6 +14,15 @@ def test_every_command_has_a_module_and_every_module_a_command():
     modules = {path.stem for path in folder.glob("*.py")}
     modules |= {path.parent.name for path in folder.glob("*/__init__.py")}
     assert modules - {"__init__", "open_arms", "open_inputs"} == set(COMMANDS)
+
+
+def test_the_help_of_the_program_lists_every_command_with_its_purpose(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    listed = capsys.readouterr().out.split("commands, which open no window")[1]
+    assert max(map(len, listed.splitlines())) <= 80
+    words = " ".join(listed.split())
+    assert [name for name, purpose in COMMANDS.items() if f" {name} {purpose}" not in words] == []
 
 
 def loaded_by(code):

@@ -1,24 +1,7 @@
 """The command line: opens the window, or runs a command without one.
 
-    opscope [FILES...]                      the window
-    opscope info FILES... [--json]          describe files and how they link
-    opscope export FILES... -o OUT          .pftrace .pb (.gz) for Perfetto, .csv .tsv for tables
-                   [--table untimed]        events without a time instead of slices
-                   [--table handle_map]     identifiers in debug handle maps
-                   [--range 1.5ms:2ms]      only slices in a range
-                   [--raw]                  unchanged texts, including formulas
-    opscope stats FILES... --by KEY         time by operator, line, unit, ...
-    opscope calls FILES... [--folded]       time of every call path, top-down or bottom-up
-                   [--svg OUT.svg]          the same as a flame graph
-    opscope estimates FILES... [--json]     Torq: estimates and measurements, action by action
-    opscope delegation FILES... [--json]    time in delegates, what is not delegated, links
-    opscope findings FILES... [--json]      performance findings, ranked by possible gain
-    opscope compare A... --with B...        what changed between two arms, and what is proven
-    opscope report FILES... -o OUT.html     one HTML file to send; with --markdown, for tickets
-    opscope inspect --etdump_path DUMP ...  time per event, as in ExecuTorch's Inspector
-    opscope screenshot FILES... -o OUT.png  the real window as an image, without a display
-    opscope fleet build SOURCE... -o LAKE   many profiles as tables; query, compare, report ...
-    opscope mcp FILES...                    the files for an assistant (Model Context Protocol)
+    opscope [FILES...]              the window
+    opscope COMMAND [FILES...]      one of `viewer.cli.commands.COMMANDS`; each has --help
 
 Exit code 0 for success; 1 if an input could not be read or nothing could be written (one line each
 on stderr; the other inputs are still processed), also if stdout is full or closed; 2 for wrong
@@ -70,12 +53,31 @@ def _place_of(error: Exception) -> str:
     return f"{last.filename}:{last.lineno}"
 
 
+class _Parser(argparse.ArgumentParser):
+    """The options of the window; its help also lists the commands."""
+
+    def format_help(self) -> str:
+        return f"{super().format_help()}\n{_list_of_commands()}\n"
+
+
+def _list_of_commands() -> str:
+    """Return the commands with their purposes, for a terminal of 80 columns."""
+    import textwrap
+
+    width = max(map(len, COMMANDS))
+    lines = ["commands, which open no window (each has --help):"]
+    for name, purpose in COMMANDS.items():
+        margin = " " * (width + 4)
+        lines += textwrap.wrap(
+            purpose, 80, initial_indent=f"  {name:<{width}}  ", subsequent_indent=margin
+        )
+    return "\n".join(lines)
+
+
 def _window(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="opscope",
         description="Show on-device ML profiles on one timeline, linked to the model's source.",
-        epilog=f"Commands without a window: {', '.join(f'opscope {name}' for name in COMMANDS)}; "
-        "each has --help.",
     )
     add_files(parser, "*")
     add_theme(parser)

@@ -8,10 +8,28 @@ from __future__ import annotations
 
 import importlib
 
-COMMANDS = (
-    "info", "stats", "calls", "export", "estimates", "delegation", "memory", "sizes", "numbers",
-    "findings", "compare", "report", "inspect", "screenshot", "mcp", "fleet",
-)  # fmt: skip
+# What each does, as `opscope --help` prints it; the manual page has the same texts.
+COMMANDS = {
+    "info": "summarize files, their links and their warnings",
+    "stats": "aggregate time by operator, line, unit and more",
+    "calls": "print the call tree with the time of every path, or as folded stacks for flame "
+    "graphs",
+    "export": "write a trace for Perfetto, or a table as CSV, TSV or Parquet",
+    "estimates": "compare the Torq compiler's estimates with the measurements",
+    "delegation": "report the time in delegates, what was not delegated, and why slices are not "
+    "linked",
+    "memory": "report the planned memory of a program file, its peak, and the tensors in use then",
+    "sizes": "report what a program file consists of, and what differs between two",
+    "numbers": "report logged tensors, and their gap to those of another run",
+    "findings": "report performance findings, ranked by possible gain",
+    "compare": "compare two sets of profiles: what is slower or faster, and what is proven",
+    "report": "write findings, timeline, costs and comparison as one HTML file, or as Markdown",
+    "inspect": "print the time of each event, as ExecuTorch's Inspector does",
+    "screenshot": "save an image of the window",
+    "mcp": "serve the files to assistants, over the Model Context Protocol",
+    "fleet": "read many profiles into Parquet tables: build, status, query, compare, report, "
+    "compact",
+}
 
 
 def run(command: str, arguments: list[str]) -> int:
