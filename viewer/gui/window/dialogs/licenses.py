@@ -52,7 +52,7 @@ _KNOWN = (
            "https://doc.qt.io/qtforpython-6/"),
     _Known("shiboken6", "shiboken6", "LGPL-3.0-only", "Qt from Python",
            "https://doc.qt.io/qtforpython-6/"),
-    _Known("pyqtgraph", "pyqtgraph", "MIT", "timeline and charts",
+    _Known("pyqtgraph", "pyqtgraph", "MIT", "timeline",
            "https://www.pyqtgraph.org"),
     _Known("numpy", "numpy", "BSD-3-Clause", "columns", "https://numpy.org"),
     _Known("pandas", "pandas", "BSD-3-Clause", "tables", "https://pandas.pydata.org"),
