@@ -176,6 +176,7 @@ TESTS_OF_MANY = {
     "tests/render/test_color_vision.py": "colors of all schemes to every eye",
     "tests/render/test_fidelity.py": "rasters beside one that walks every slice",
     "tests/test_cpu_times.py": "the plugin that measures tests",
+    "tests/test_documents.py": "what documents claim about the source",
     "tests/test_package.py": "this file",
     "tests/test_readme.py": "the README and the pages it links to",
     "tests/test_waits.py": "all tests",
