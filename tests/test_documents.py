@@ -35,6 +35,7 @@ LIBRARIES = {
         *chain.from_iterable(PYPROJECT["project"]["optional-dependencies"].values()),
     )
 } | {"opscope"}
+DECISIONS = sorted((PACKAGE / "decisions").glob("[0-9]*.md"))
 # What READMEs of packages name that is not in the source, with what it is.
 NOT_IN_THE_SOURCE = {
     "_tmp/<build>/": "a folder of a lake",
@@ -274,6 +275,34 @@ def test_the_example_of_a_format_lists_the_places_of_the_guide():
     }
     assert len(places) == 5
     assert [each for each in places if f"`{each.partition('/<')[0]}`" not in example] == []
+
+
+# -- decisions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
+def test_a_decision_is_one_page_with_its_parts(path):
+    text = text_of(path)
+    assert re.match(
+        rf"# {path.stem[:4]}: \S.*\n\nStatus: (accepted|replaced by .+), 20\d\d-\d\d-\d\d\n", text
+    )
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [
+        "Context", "Decision", "Consequences", "Alternatives",
+    ]  # fmt: skip
+    assert len(text.splitlines()) <= 50
+    assert re.search(r"\d", section(text, "Alternatives")), "no figure"
+    names = [name for name in names_in(text) if name.startswith("viewer.")]
+    assert [
+        name
+        for name in names
+        if not is_file(ROOT, name.replace(".", "/")) and not exists(PACKAGE, name)
+    ] == []
+
+
+def test_the_index_of_decisions_lists_all_of_them_in_order():
+    assert [path.stem[:4] for path in DECISIONS] == [f"{n + 1:04}" for n in range(len(DECISIONS))]
+    rows = rows_of(text_of(PACKAGE / "decisions/README.md"))
+    assert [row[0] for row in rows[1:]] == [f"[{p.stem[:4]}]({p.name})" for p in DECISIONS]
 
 
 # -- times and limits ------------------------------------------------------------------------------

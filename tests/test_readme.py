@@ -21,7 +21,10 @@ from viewer.workspace.workspace import Workspace
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = ("README.md", "viewer/README.md", "viewer/formats/README.md", "packaging/README.md")
+DOCUMENTS = (
+    "README.md", "viewer/README.md", "viewer/formats/README.md", "viewer/decisions/README.md",
+    "packaging/README.md",
+)  # fmt: skip
 HOW_TO_ADD_A_FORMAT = (ROOT / "viewer/formats/README.md").read_text(encoding="utf-8")
 
 

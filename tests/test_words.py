@@ -25,6 +25,7 @@ DOCUMENTS = sorted(
     [
         *(ROOT / name for name in ("README.md", "viewer/README.md", "packaging/README.md")),
         ROOT / "viewer/formats/README.md",
+        *(ROOT / "viewer/decisions").glob("*.md"),
         *resource("help").glob("*.md"),
     ]
 )

@@ -317,6 +317,8 @@ def test_a_wheel_holds_the_package_and_nothing_else(wheel):
     top = {name.split("/")[0] for name in wheel.namelist()}
     assert {name for name in top if not name.endswith(".dist-info")} == {"viewer"}
     assert [n for n in wheel.namelist() if "__pycache__" in n] == []
+    documents = [n for n in wheel.namelist() if n.endswith(".md") and "/_resources/" not in n]
+    assert documents == []
 
 
 def test_every_picture_of_the_documents_is_drawn_by_a_script():
