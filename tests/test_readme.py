@@ -23,7 +23,8 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = (
     "README.md", "viewer/README.md", "viewer/formats/README.md", "viewer/decisions/README.md",
-    "packaging/README.md",
+    "packaging/README.md", "packaging/CHANGELOG.md", ".github/CONTRIBUTING.md",
+    ".github/SECURITY.md", ".github/PULL_REQUEST_TEMPLATE.md",
 )  # fmt: skip
 HOW_TO_ADD_A_FORMAT = (ROOT / "viewer/formats/README.md").read_text(encoding="utf-8")
 
@@ -84,7 +85,7 @@ def test_the_debug_handle_map_of_the_help_links_its_csv(tmp_path, monkeypatch, c
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_file_that_a_document_links_to_exists(document):
     text = (ROOT / document).read_text(encoding="utf-8")
-    for link in re.findall(r"\]\(([^)#:]+)", text):
+    for link in re.findall(r"\]\((?!https:)([^)#:]+)", text):
         assert (ROOT / document).parent.joinpath(link).exists(), link
     for page, heading in re.findall(r"\]\(resources/help/(\w+)\.md#([\w-]+)\)", text):
         assert heading in map(slug, headings_of(page)), (page, heading)

@@ -26,6 +26,8 @@ DOCUMENTS = sorted(
         *(ROOT / name for name in ("README.md", "viewer/README.md", "packaging/README.md")),
         ROOT / "viewer/formats/README.md",
         *(ROOT / "viewer/decisions").glob("*.md"),
+        ROOT / "packaging/CHANGELOG.md",
+        *(ROOT / ".github").glob("*.md"),
         *resource("help").glob("*.md"),
     ]
 )

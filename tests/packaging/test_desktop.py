@@ -9,7 +9,6 @@ import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -192,14 +191,6 @@ def test_the_manual_page_tells_every_command_and_option():
     }
     assert options
     assert {option for option in options if option not in page} == set()
-
-
-def test_the_changelog_of_the_package_is_that_of_the_metainfo(script, metainfo):
-    text = script("changelog").changelog("A Name <a@example.org>")
-    first = text.splitlines()[0]
-    assert first == f"opscope ({__version__}) unstable; urgency=medium"
-    day = parsedate_to_datetime(re.search(r"^ -- A Name <a@example\.org>  (.*)$", text, re.M)[1])
-    assert day.date().isoformat() == next(metainfo.iter("release")).attrib["date"]
 
 
 def png(edge: int) -> bytes:
