@@ -15,10 +15,9 @@ from tests.bench.test_bench_flame import HEIGHT, WIDTH, answered, told
 from tests.builders import many_paths
 from tests.gui.dark_theme import dark_theme
 from viewer.gui.panels.calls.answer import CallMode, CallTrees
-from viewer.gui.panels.calls.change_texts import ChangeTexts
 from viewer.gui.panels.calls.changes import ChangesQuestion, work_out_changes
 from viewer.gui.panels.calls.flame_view import FlameView
-from viewer.gui.panels.calls.texts import CallTexts
+from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts
 from viewer.gui.panels.calls.tree_model import CallModel
 from viewer.gui.panels.calls.tree_view import CallView
 from viewer.model.inferences.inference_views import Inferences

@@ -22,7 +22,7 @@ from viewer.analysis.delegates.delegation import instances_of
 from viewer.analysis.flows.neighborhood import neighborhood
 from viewer.analysis.links.linker import link
 from viewer.gui.panels.graph.panel import GraphPanel
-from viewer.gui.panels.graph.whole.files import picture_svg
+from viewer.gui.panels.graph.whole.painting import picture_svg
 from viewer.gui.panels.graph.whole.picture import WholePicture
 from viewer.gui.panels.graph.whole.question import (
     WholeAnswer,

@@ -12,7 +12,7 @@ from tests.builders.path_arms import nested
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.calls.answer import CallMode, CallsAnswer
 from viewer.gui.panels.calls.changes import NOT_INVERTED, ChangesAnswer
-from viewer.gui.panels.calls.columns import CHANGES, COSTS, CallColumn
+from viewer.gui.panels.calls.texts import CHANGES, COSTS, CallColumn
 from viewer.gui.session.comparison import compare, compare_files, swap_arms
 from viewer.model.times import NARROW_SPACE as NARROW
 from viewer.render.palette import CHANGE_FILLS, FASTER, SLAB, SLOWER, UNLINKED, fills

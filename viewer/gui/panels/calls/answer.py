@@ -18,8 +18,7 @@ from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.arrays import Bools, Ints
-from viewer.gui.panels.calls.rows import CallRows
-from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
+from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.render.color_schemes import LengthRange

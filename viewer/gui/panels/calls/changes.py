@@ -12,8 +12,7 @@ from viewer.analysis.comparison.comparison import Compared
 from viewer.analysis.comparison.rollups import MODULE, NAME
 from viewer.arrays import Floats
 from viewer.gui.panels.calls.answer import CallMode
-from viewer.gui.panels.calls.rows import CallRows
-from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
+from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
 from viewer.render.flame_graph.boxes import FlameGraph
 from viewer.render.flame_graph.changed_calls import ChangedCalls, changed_calls
 from viewer.render.flame_graph.layout import FlameLayout

@@ -1,7 +1,8 @@
 """Paints a flame graph: rows as one image from the raster, then labels, and rings on top.
 
-The image with its labels is kept while the mouse moves; only the rings are painted anew. The cost
-of both depends on the pixels, not on the nodes: a label needs `LABEL_WIDTH` px of its row.
+The image with its labels is kept while the mouse moves; only the rings are painted again. The cost
+of both depends on the pixels, not on the nodes: a label needs `LABEL_WIDTH` px of its row. The
+legend of a differential flame graph is here too.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QBrush, QColor, QFontMetrics, QImage, QPainter, QPaintEvent, QPixmap
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from viewer.analysis.comparison.comparison import Verdict
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.box_view import image_of, paint_ring
-from viewer.gui.panels.calls.legend import paint_hatching
-from viewer.gui.panels.calls.node_texts import NodeTexts
+from viewer.gui.panels.base.swatches import slice_color
+from viewer.gui.panels.calls.texts import NodeTexts
+from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.render.axis.xmap import Axis, XMap
@@ -23,8 +27,18 @@ from viewer.render.canvas import Canvas
 from viewer.render.flame_graph.layout import flame_bands
 from viewer.render.frames.frame import Backdrop, RasterSource, draw_frame
 from viewer.render.layout import SLICE_TOP
-from viewer.render.palette import UNLINKED, Emphasis, canvas_rgb, cell_colors, label_colors
+from viewer.render.palette import (
+    FASTER,
+    SLAB,
+    SLOWER,
+    UNLINKED,
+    Emphasis,
+    canvas_rgb,
+    cell_colors,
+    label_colors,
+)
 from viewer.render.raster import LABEL_WIDTH, RowRaster
+from viewer.reports.changed_calls import COLORS, MARKS
 
 ROW = 18  # px
 _INSET = 5  # px, from the side of a box to its label
@@ -32,6 +46,72 @@ _TIME_GAP = 6  # px, from the name to the time behind it
 _MARK_GAP = 3  # px, from the mark of a change to the name
 _LEAST_RING = 4  # px; a ring around a narrower box is this wide
 _NO_GRID = np.empty(0, np.int64)
+
+# The color of a box, the mark in it, and what both mean.
+_LEGEND = (
+    (SLOWER, MARKS[Verdict.SLOWER], "slower"),
+    (FASTER, MARKS[Verdict.FASTER], "faster"),
+    (SLAB, "", "no change or inconclusive"),
+    (UNLINKED, "", "only in one arm"),
+)
+_LEGEND_BOX, _LEGEND_HEIGHT, _LEGEND_GAP, _LEGEND_BETWEEN = 22, 13, 6, 16  # px
+
+
+def paint_hatching(painter: QPainter, rect: QRectF, theme: Theme) -> None:
+    """Paint the hatching of boxes of one arm over their fill."""
+    painter.save()
+    painter.setOpacity(0.7)
+    painter.fillRect(rect, QBrush(theme.color("text3"), Qt.BrushStyle.BDiagPattern))
+    painter.restore()
+
+
+class ChangeLegend(QWidget):
+    """A line of boxes with their meanings."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Colors")
+        self.setAccessibleDescription(COLORS)
+        self.setToolTip(COLORS)
+
+    @property
+    def _metrics(self) -> QFontMetrics:
+        return QFontMetrics(self._theme.font("caption"))
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        px, metrics = self._theme.px, self._metrics
+        each = (
+            px(_LEGEND_BOX + _LEGEND_GAP) + metrics.horizontalAdvance(text)
+            for _, _, text in _LEGEND
+        )
+        width = sum(each) + px(_LEGEND_BETWEEN) * (len(_LEGEND) - 1)
+        return QSize(width, max(metrics.height(), px(_LEGEND_HEIGHT)) + 2)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, px, metrics, x = self._theme, self._theme.px, self._metrics, 0
+        painter = QPainter(self)
+        painter.setFont(theme.font("caption"))
+        for color, mark, text in _LEGEND:
+            box = QRectF(
+                x, (self.height() - px(_LEGEND_HEIGHT)) / 2, px(_LEGEND_BOX), px(_LEGEND_HEIGHT)
+            )
+            painter.fillRect(box, slice_color(color, theme))
+            if color == UNLINKED:
+                paint_hatching(painter, box, theme)
+            if mark:
+                painter.setPen(QColor.fromRgb(label_colors(theme.dark)[color]))
+                painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), mark)
+            x += px(_LEGEND_BOX + _LEGEND_GAP)
+            width = metrics.horizontalAdvance(text)
+            painter.setPen(theme.color("text2"))
+            place = QRectF(x, 0, width + 2, self.height())
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+            x += width + px(_LEGEND_BETWEEN)
+        painter.end()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QMenu
 
 from viewer.gui.panels.base.box_view import BoxView
 from viewer.gui.panels.calls.flame_painting import FlameFrame, FlamePainter
-from viewer.gui.panels.calls.node_texts import NodeTexts
+from viewer.gui.panels.calls.texts import NodeTexts
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

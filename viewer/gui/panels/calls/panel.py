@@ -8,13 +8,16 @@ are compared, it shows the call paths of both with their changes.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QWidget
 
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
-from viewer.gui.panels.base.trace_panel import TraceScope, current_scope
 from viewer.gui.panels.calls.answer import (
     CallMode,
     CallsAnswer,
@@ -23,7 +26,6 @@ from viewer.gui.panels.calls.answer import (
     matches_of,
     work_out,
 )
-from viewer.gui.panels.calls.change_texts import ChangeTexts
 from viewer.gui.panels.calls.changes import (
     NOT_INVERTED,
     ChangesAnswer,
@@ -32,30 +34,29 @@ from viewer.gui.panels.calls.changes import (
     modes_of,
     work_out_changes,
 )
+from viewer.gui.panels.calls.flame_painting import ChangeLegend
 from viewer.gui.panels.calls.flame_view import FlameView
-from viewer.gui.panels.calls.legend import ChangeLegend
-from viewer.gui.panels.calls.mode_bar import ModeBar
-from viewer.gui.panels.calls.selecting import (
-    Picked,
-    node_of_selection,
-    select_calls,
-    select_changes,
-)
 from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
-from viewer.gui.panels.calls.texts import CallTexts
+from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts
 from viewer.gui.panels.calls.tree_model import CallModel
 from viewer.gui.panels.calls.tree_view import CallView
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
+from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, offer_markdown
+from viewer.gui.session.comparison import path_of_selection, select_path
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.inferences import TraceScope, current_scope
+from viewer.gui.session.selection import longest_slice
 from viewer.gui.session.session import Session
+from viewer.model.inferences.inference_views import Inferences
 from viewer.render.flame_graph.svg import write_svg
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE
 from viewer.view.slice_colors import ramp_of
+from viewer.view.state import SliceRef, SliceSet
 from viewer.workspace.exports import ExportJob, NothingToExport
 
 NOTHING = "Open a profile to see its calls as a tree."
@@ -65,6 +66,114 @@ _SEARCHED_AT_ONCE = 10_000  # nodes; searching so many takes 10 ms
 _FIELD_WIDTH = 190  # px
 _MOST_FLAME = 0.45  # of the height of the page
 _MOST_OPENED = 12  # rows with the largest changes that are in view at first
+
+MODE_TITLES = {
+    CallMode.TOP_DOWN: "Top-down",
+    CallMode.BOTTOM_UP: "Bottom-up",
+    CallMode.MODULE: "By module",
+    CallMode.OPERATOR: "By operator",
+}
+_MODE_TIPS = {
+    CallMode.TOP_DOWN: "Calls from the outermost to the innermost",
+    CallMode.BOTTOM_UP: "Names by self time, and below each name its callers",
+    CallMode.MODULE: "Calls of modules; what belongs to none has its name",
+    CallMode.OPERATOR: "Calls of operators; what belongs to none has its name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The slices that were selected here, and their node: its number, or -1, and its names."""
+
+    slices: SliceSet
+    number: int
+    path: Sequence[str]
+
+    def node_in(self, answer: ShownCalls) -> int:
+        """Return the node in an answer, which may be another one for the same tree; -1 for none."""
+        if self.number >= 0:
+            return answer.node_numbered(self.number)
+        found = answer.table.find(self.path)
+        return -1 if found is None else found
+
+
+def select_calls(session: Session, answer: CallsAnswer, node: int) -> Picked | None:
+    """Select the slices of a node in the scope, or those that reach into it.
+
+    Returns what was selected; None for a node without slices, such as a thread.
+    """
+    shown = answer.shown
+    session.show_inferences(Inferences.AS_RUN)
+    number = session.number_of(shown)
+    if number is None:
+        return None
+    numbers, scope = answer.numbers(node), answer.question.scope
+    indices = answer.tree.slices_of(numbers, scope)
+    if not len(indices):
+        indices = answer.tree.slices_of(numbers)
+        first, last, _ = scope.span
+        if first is not None and last is not None:
+            slices = shown.trace.slices
+            reaches = (slices.end[indices] >= first) & (slices.start[indices] <= last)
+            indices = indices[reaches]
+    if not len(indices):
+        return None
+    chosen = SliceSet({number: indices})
+    longest = SliceRef(number, longest_slice(shown, indices))
+    session.select_slices(chosen, longest, reveal=True, keep_area=True)
+    return Picked(chosen, int(answer.table.number[node]), answer.table.path(node))
+
+
+def select_changes(session: Session, answer: ChangesAnswer, node: int) -> Picked | None:
+    """Select the slices of a call path in both arms; returns what was selected, if anything."""
+    path = int(answer.table.number[node])
+    if path < 0:
+        return None
+    question = answer.question
+    if not select_path(session, question.found, path, question.by):
+        return None
+    return Picked(session.state.slices, path, answer.table.path(node))
+
+
+def node_of_selection(session: Session, answer: ShownCalls, picked: Picked | None) -> int:
+    """Return the node of the selected slice, or the one that was chosen here; -1 for none."""
+    state = session.state
+    ref = state.slice
+    if ref is None or state.inferences is not Inferences.AS_RUN:
+        return -1
+    if isinstance(answer, CallsAnswer) and session.as_run(ref.trace) is not answer.shown:
+        return -1
+    if picked is not None and picked.slices == state.slices:
+        return picked.node_in(answer)
+    if len(state.others):
+        return -1
+    if isinstance(answer, ChangesAnswer):
+        found = answer.question.found
+        return answer.node_numbered(path_of_selection(session, found, answer.question.by))
+    return answer.node_of(ref.index) if isinstance(answer, CallsAnswer) else -1
+
+
+class ModeBar(SegmentBar[CallMode]):
+    """The buttons of all kinds, of which some are offered."""
+
+    def __init__(self) -> None:
+        super().__init__("Kind of call tree", _MODE_TIPS, MODE_TITLES)
+
+    def offer(
+        self,
+        modes: Collection[CallMode],
+        mode: CallMode,
+        disabled: Mapping[CallMode, str] = MappingProxyType({}),
+    ) -> None:
+        """Show the buttons of some kinds, with one of them pressed.
+
+        disabled: more kinds, each with the reason why it cannot be chosen now.
+        """
+        for own, button in self.buttons.items():
+            button.setVisible(own in modes or own in disabled)
+            button.setEnabled(own not in disabled)
+            button.setToolTip(disabled.get(own, _MODE_TIPS[own]))
+        self.buttons[mode].setChecked(True)
 
 
 class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):

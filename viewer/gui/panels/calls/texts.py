@@ -1,23 +1,180 @@
-"""Texts and figures of the nodes of a call tree, computed for the nodes on screen only. No Qt."""
+"""Names, cells and tooltips of the nodes in the Calls panel, computed for those on screen. No Qt.
+
+`CallTexts` has the costs of one trace, `ChangeTexts` the changes between two arms.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import Enum
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.arrays import Ints
-from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, scope_text
+from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, scope_text
 from viewer.gui.panels.calls.answer import CallsAnswer
-from viewer.gui.panels.calls.columns import COSTS, CallColumn
-from viewer.gui.panels.calls.node_texts import NodeTexts
-from viewer.gui.panels.calls.shown_calls import Matches
+from viewer.gui.panels.calls.changes import ChangesAnswer
+from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
 from viewer.model.scope import left_out
-from viewer.model.text import display_name
+from viewer.model.text import capped, display_name, one_line
 from viewer.model.times import counted, format_share, format_time, group_digits, tick_to_ns
+from viewer.reports.changed_calls import (
+    ONLY_A_TIP,
+    box_text,
+    counts_text,
+    mark_of,
+    medians_text,
+    path_lines,
+)
+from viewer.reports.compare_text import change_ns_text, change_text, difference_text
+
+CALL = "The name of a slice, below the names of those around it."
+_MEDIANS = "Sum of the medians of all calls in it, per inference."
+UNNAMED = "(no name)"
+
+
+@lru_cache(maxsize=8192)
+def in_one_line(name: str) -> str:
+    """Return a name as it is shown; cached, because a frame shows the same ones as the last."""
+    return one_line(capped(name)) or UNNAMED
+
+
+class CallColumn(Enum):
+    """A column of the table: its title and tooltip, and its width in px (0: the rest)."""
+
+    CALL = FigureTerm("Call", ""), 0
+    TOTAL = figure_terms.TOTAL, 128
+    SELF = figure_terms.SELF, 112
+    COUNT = figure_terms.COUNT, 72
+    MEAN = figure_terms.MEAN, 100
+    A = FigureTerm("A", _MEDIANS), 84
+    B = FigureTerm("B", f"{_MEDIANS} B is the other arm."), 84
+    CHANGE = FigureTerm("Change", "B less A, per inference."), 150
+    RATIO = FigureTerm("Change, %", "B less A, per inference, and what is proven about it."), 92
+
+    @property
+    def term(self) -> FigureTerm:
+        """Its title and meaning."""
+        return self.value[0]
+
+    @property
+    def width(self) -> int:
+        """Its width in px, 0 for the rest."""
+        return self.value[1]
+
+    @property
+    def is_time(self) -> bool:
+        """Whether its cells are times."""
+        return self not in (CallColumn.CALL, CallColumn.COUNT, CallColumn.RATIO)
+
+
+COSTS = (
+    CallColumn.CALL,
+    CallColumn.TOTAL,
+    CallColumn.SELF,
+    CallColumn.COUNT,
+    CallColumn.MEAN,
+)
+CHANGES = (CallColumn.CALL, CallColumn.A, CallColumn.B, CallColumn.CHANGE, CallColumn.RATIO)
+
+
+class NodeTexts:
+    """The texts of one answer. Nodes are numbers of its table.
+
+    columns: those of the table. hatches: whether boxes of the color `UNLINKED` are hatched.
+    """
+
+    columns: ClassVar[tuple[CallColumn, ...]] = ()
+    hatches: ClassVar[bool] = False
+
+    def __init__(self, answer: ShownCalls) -> None:
+        self.answer = answer
+
+    def name(self, node: int) -> str:
+        """Return the name of a node, in one line."""
+        return in_one_line(self.answer.table.text(node))
+
+    @property
+    def first_rank(self) -> NDArray[Any] | None:
+        """What siblings of the table are sorted by at first, ascending; None: as in the graph."""
+        return None
+
+    def mark(self, node: int) -> str:
+        """Return the mark before the name in the box of a node, "" for none."""
+        return ""
+
+    def box(self, node: int) -> str:
+        """Return the text behind the name in the box of a node."""
+        raise NotImplementedError
+
+    def cell(self, node: int, column: CallColumn) -> str:
+        """Return the text of a cell."""
+        raise NotImplementedError
+
+    def rest(self, nodes: Ints, column: CallColumn) -> str:
+        """Return the text of a cell of the row that stands for some nodes without a row."""
+        raise NotImplementedError
+
+    def keys(self, column: CallColumn) -> NDArray[Any]:
+        """Return per node what a column sorts by, ascending."""
+        raise NotImplementedError
+
+    def has_fractions(self, column: CallColumn) -> bool:
+        """Return whether any time of a column is a fraction of a ns."""
+        return False
+
+    def lines(self, node: int) -> list[str]:
+        """Return the lines of the hover tip of a node; the first is the title."""
+        raise NotImplementedError
+
+    def subtitle(self, *, several: bool) -> str:
+        """Return what the figures cover; several: whether to name the file."""
+        raise NotImplementedError
+
+    @property
+    def shorter_subtitles(self) -> tuple[str, ...]:
+        """Shorter texts for a narrow panel, from the longest to the shortest."""
+        return ()
+
+    def footer(self) -> str:
+        """Return how the figures add up, and what is not counted."""
+        raise NotImplementedError
+
+    def found(self, matches: Matches) -> str:
+        """Return how much a search found: "12 calls · 34.2 % total"."""
+        raise NotImplementedError
+
+    def plain(self, node: int, column: CallColumn) -> str:
+        """Return the text of a cell to copy: times in ns, no digit grouping."""
+        raise NotImplementedError
+
+    def extra_cells(self, node: int) -> Sequence[str]:
+        """Return what a copied row has besides its columns: its verdict, if it has one."""
+        return ()
+
+    def path_text(self, node: int) -> Sequence[str]:
+        """Return the names of the calls around a node, from the outermost on."""
+        return self.answer.table.path(node)[:-1]
+
+    def tsv(self, nodes: Sequence[int], columns: Sequence[CallColumn]) -> str:
+        """Return nodes with headings as tab-separated text: times in ns, no digit grouping.
+
+        The column Path names the calls around a call, from the outermost on.
+        """
+        titles = [f"{c.term.title}, ns" if c.is_time else c.term.title for c in columns]
+        extra = ("Verdict",) if nodes and self.extra_cells(nodes[0]) else ()
+        lines = ["\t".join([titles[0], "Path", *titles[1:], *extra])]
+        for node in nodes:
+            path = " > ".join(map(in_one_line, self.path_text(node)))
+            cells = [self.plain(node, column) for column in columns[1:]]
+            lines.append("\t".join([self.name(node), path, *cells, *self.extra_cells(node)]))
+        return "\n".join(lines) + "\n"
 
 
 class CallTexts(NodeTexts):
@@ -147,3 +304,125 @@ class CallTexts(NodeTexts):
             return plain_ns(mean) if mean >= 0 else ""
         values = table.total if column is CallColumn.TOTAL else table.self_ticks
         return str(tick_to_ns(int(values[node]), self._rate))
+
+
+class ChangeTexts(NodeTexts):
+    """The texts of one answer. Nodes are numbers of its table."""
+
+    columns = CHANGES
+    hatches = True
+
+    def __init__(self, answer: ChangesAnswer) -> None:
+        super().__init__(answer)
+        self.changed = answer
+
+    @property
+    def first_rank(self) -> NDArray[Any]:
+        return self.changed.first_rank
+
+    def mark(self, node: int) -> str:
+        path = int(self.changed.table.number[node])
+        return mark_of(self.changed.changes, path) if path >= 0 else ""
+
+    def box(self, node: int) -> str:
+        path = int(self.changed.table.number[node])
+        if path < 0:
+            return format_time(int(self.changed.table.total[node]))
+        return box_text(self.changed.changes, path)
+
+    def verdict(self, node: int) -> str:
+        """Return the verdict on a node, "" for a group of paths."""
+        one = self.changed.compared(node)
+        return "" if one is None else one.verdict.value
+
+    def bar(self, node: int) -> float:
+        """Return the change of a node as -1 to 1 of the largest one."""
+        one, largest = self.changed.compared(node), self.changed.largest
+        return one.change_ns / largest if one is not None and largest else 0.0
+
+    def _value(self, node: int, column: CallColumn) -> float | None:
+        one = self.changed.compared(node)
+        if column is CallColumn.CHANGE:
+            has_none = one is not None and not change_ns_text(one)
+            return None if has_none else float(self.changed.calls.change_ns[node])
+        if one is None:
+            return float(self.changed.table.total[node]) if column is CallColumn.A else None
+        if column is CallColumn.A:
+            return one.a_ns
+        return one.b_ns if column is CallColumn.B else one.change
+
+    def cell(self, node: int, column: CallColumn) -> str:
+        if column is CallColumn.CALL:
+            return self.name(node)
+        if column is CallColumn.RATIO:
+            one = self.changed.compared(node)
+            return MISSING if one is None else change_text(one) or MISSING
+        value = self._value(node, column)
+        if value is None:
+            return MISSING
+        is_change = column is CallColumn.CHANGE
+        return difference_text(round(value)) if is_change else format_time(round(value))
+
+    def rest(self, nodes: Ints, column: CallColumn) -> str:
+        if column is CallColumn.CALL:
+            return f"{group_digits(len(nodes))} more"
+        if column is CallColumn.RATIO:
+            return ""
+        if column is CallColumn.CHANGE:
+            return difference_text(round(float(self.changed.calls.change_ns[nodes].sum())))
+        side = 0 if column is CallColumn.A else 1
+        totals = np.append(self.changed.changes.total_ns[side], 0.0)
+        return format_time(round(float(np.nansum(totals[self.changed.table.number[nodes]]))))
+
+    def keys(self, column: CallColumn) -> NDArray[Any]:
+        if column is CallColumn.CALL:
+            return self.changed.name_rank
+        if column is CallColumn.CHANGE:
+            return self.changed.calls.change_ns
+        number = self.changed.table.number
+        a, b = (np.append(np.nan_to_num(ns), 0.0)[number] for ns in self.changed.changes.total_ns)
+        if column is CallColumn.A:
+            return a
+        if column is CallColumn.B:
+            return b
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio: NDArray[Any] = np.where((a > 0) & (b > 0), b / a - 1, 0.0)
+        return ratio
+
+    def lines(self, node: int) -> list[str]:
+        path = int(self.changed.table.number[node])
+        if path < 0:
+            return [self.name(node), self.box(node), ONLY_A_TIP]
+        return [self.name(node), *path_lines(self.changed.changes, path)]
+
+    def subtitle(self, *, several: bool) -> str:
+        changes = self.changed.changes
+        return f"{counts_text(changes)} · {medians_text(changes)}"
+
+    @property
+    def shorter_subtitles(self) -> tuple[str, ...]:
+        counts = counts_text(self.changed.changes)
+        alone = counts.partition(": ")[2] or counts.rpartition(", ")[2]
+        return counts, alone, alone.partition(", ")[0]
+
+    def footer(self) -> str:
+        alone = ", or else in A" if self.changed.changes.only[0].any() else ""
+        return f"Width: time in B{alone}"
+
+    def found(self, matches: Matches) -> str:
+        text = counted(matches.calls, "path")
+        if not matches.whole:
+            return text
+        return f"{text} · {format_share(matches.ticks, matches.whole)} total"
+
+    def path_text(self, node: int) -> Sequence[str]:
+        return self.changed.path(node)[:-1]
+
+    def plain(self, node: int, column: CallColumn) -> str:
+        value = self._value(node, column) if column.is_time else None
+        if value is not None:
+            return plain_ns(round(value))
+        return plain_number(self.cell(node, column))
+
+    def extra_cells(self, node: int) -> Sequence[str]:
+        return (self.verdict(node).replace("_", " "),)

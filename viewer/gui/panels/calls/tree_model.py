@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
 from viewer.arrays import Bools
-from viewer.gui.panels.calls.columns import CALL, COSTS, CallColumn
-from viewer.gui.panels.calls.node_texts import NodeTexts
-from viewer.gui.panels.calls.rows import CallRows
-from viewer.gui.panels.calls.shown_calls import Matches
+from viewer.gui.panels.calls.shown_calls import CallRows, Matches
+from viewer.gui.panels.calls.texts import CALL, COSTS, CallColumn, NodeTexts
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index

@@ -15,7 +15,7 @@ from viewer.analysis.flows.neighborhood import Neighborhood
 from viewer.analysis.workload.mlir_tensors import with_tensors
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.gui.panels.base.slice_facts import tensor_text
-from viewer.gui.panels.graph.colors.fills import Fill, NoCostFill
+from viewer.gui.panels.graph.fills import Fill, NoCostFill
 from viewer.gui.panels.graph.names import cut_line
 from viewer.gui.panels.graph.node_figures import NodeCell, NodeFigures
 from viewer.model.times import counted, group_digits

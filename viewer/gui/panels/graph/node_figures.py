@@ -1,14 +1,43 @@
-"""What the graph needs to know about the figures of operators, costs or changes. No Qt."""
+"""The figures of operators in the graph as texts and fills of nodes: costs or changes. No Qt.
+
+Of costs, the self time determines the fill: a step of the heat, from 0 to the program's most
+expensive operator in the current scope, or a fill for operators without such a cost.
+
+Of changes, what is proven to be slower or faster has a step of its color, by the size of the change
+from 0 to the largest proven one. Everything else is gray: what did not change, and what is
+inconclusive. A node of a group, such as the operators of a delegate call, shows the change of the
+whole group.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
 from typing import Protocol
 
-from viewer.analysis.comparison.comparison import Verdict
+import numpy as np
+
+from viewer.analysis.comparison.changes.operators import OperatorChanges
+from viewer.analysis.comparison.comparison import Compared, Verdict
+from viewer.analysis.comparison.joined import Row
+from viewer.analysis.comparison.steps import CHANGED
+from viewer.analysis.cost.operators import OperatorCosts, operator_costs
+from viewer.analysis.delegates.delegation import instances_of
+from viewer.analysis.flows.neighborhood import MOST_EXPENSIVE
 from viewer.arrays import Ints
-from viewer.gui.panels.graph.colors.fills import Fill
+from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, Fill, NoCostFill
+from viewer.gui.panels.graph.names import cut_line, tags_of
+from viewer.gui.session.feeds.costs import CostAnswer
+from viewer.model.times import counted, format_share, format_time, group_digits, tick_to_ns
+from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
+from viewer.reports.compare_text import change_text, difference_text, row_sentence, verdict_text
+from viewer.view.compared.open_comparison import OpenComparison
+
+NO_SLICE = "no slice in A and B"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +79,236 @@ class NodeFigures(Protocol):
 
     def summary(self, operators: Sequence[int]) -> str:
         """Return a sentence about selected operators, "" to describe the graph instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class CostFigures:
+    """The costs of one profile in a scope."""
+
+    given: CostAnswer
+    costs: OperatorCosts
+
+    @property
+    def title(self) -> str:
+        return scope_text(self.given.shown, self.given.scope)
+
+    @property
+    def left_out(self) -> str:
+        return ""
+
+    @cached_property
+    def order(self) -> Ints:
+        return self.costs.cost_order
+
+    @property
+    def best(self) -> str:
+        return MOST_EXPENSIVE
+
+    @property
+    def most(self) -> str:
+        """The self time of the program's most expensive operator, "" if none has any."""
+        ticks = self.costs.most_expensive
+        return format_time(tick_to_ns(ticks, self._ns_per_tick)) if ticks else ""
+
+    @property
+    def _ns_per_tick(self) -> Fraction:
+        return self.given.shown.axis.ns_per_tick
+
+    def cells(self, operators: Ints) -> list[NodeCell]:
+        fills = fills_of(self.costs, operators)
+        return [
+            NodeCell(cost_text(self.costs, operator, self._ns_per_tick), fill)
+            for operator, fill in zip(operators.tolist(), fills, strict=True)
+        ]
+
+    def tag(self, operator: int) -> str:
+        return ""
+
+    def lines(self, operator: int) -> list[str]:
+        return [cost_sentence(self.costs, operator, self._ns_per_tick, self.title)]
+
+    def summary(self, operators: Sequence[int]) -> str:
+        return ""
+
+
+def cost_figures(given: CostAnswer, operators: int) -> CostFigures:
+    """Return the costs of a program's operators. operators: how many it has."""
+    return CostFigures(given, operator_costs(operators, given.table, given.shown.table.sets))
+
+
+def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
+    """Return the fill of each of these operators."""
+    self_time, shared = costs.self_ticks[operators], costs.shared[operators]
+    step = np.minimum(self_time * HEAT_STEPS // max(costs.most_expensive, 1), HEAT_STEPS - 1)
+    return [
+        HEAT + at
+        if self_ticks >= 0
+        else SLAB
+        if shared_ticks >= 0
+        else NoCostFill.IDLE
+        if seen
+        else NoCostFill.UNLINKED
+        for at, self_ticks, shared_ticks, seen in zip(
+            step.tolist(),
+            self_time.tolist(),
+            shared.tolist(),
+            costs.linked[operators].tolist(),
+            strict=True,
+        )
+    ]
+
+
+def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str:
+    """Return "12.210 µs · 22.1 %", "12.210 µs shared by 6", or why there is no time."""
+    self_ticks, shared = int(costs.self_ticks[operator]), int(costs.shared[operator])
+    if self_ticks >= 0:
+        share = f" · {format_share(self_ticks, costs.whole)}" if costs.whole else ""
+        more = " + shared" if shared >= 0 else ""
+        return f"{format_time(tick_to_ns(self_ticks, ns_per_tick))}{share}{more}"
+    if shared >= 0:
+        return f"{format_time(tick_to_ns(shared, ns_per_tick))} {_sharing(costs, operator)}"
+    return "no time in this range" if costs.linked[operator] else "not linked"
+
+
+def _sharing(costs: OperatorCosts, operator: int) -> str:
+    if costs.sets[operator] == 1:
+        return f"shared by {group_digits(int(costs.members[operator]))}"
+    return f"in {group_digits(int(costs.sets[operator]))} shared calls"
+
+
+def cost_sentence(costs: OperatorCosts, operator: int, ns_per_tick: Fraction, scope: str) -> str:
+    """Return the cost of an operator in words. scope: such as "run 2"."""
+    self_ticks, shared = int(costs.self_ticks[operator]), int(costs.shared[operator])
+    if self_ticks < 0 and shared < 0:
+        linked = bool(costs.linked[operator])
+        return f"no slice in {scope}" if linked else "not linked to any slice"
+    parts = []
+    if self_ticks >= 0:
+        share = f", {format_share(self_ticks, costs.whole)}" if costs.whole else ""
+        parts.append(f"{format_time(tick_to_ns(self_ticks, ns_per_tick))} self{share}")
+    if shared >= 0:
+        time = format_time(tick_to_ns(shared, ns_per_tick))
+        parts.append(f"{time} {_sharing(costs, operator)}, not divided")
+    return f"{' and '.join(parts)} in {scope}"
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeFigures:
+    """The changes of a comparison; the graph is that of the program of A."""
+
+    found: OpenComparison
+
+    @property
+    def changes(self) -> OperatorChanges:
+        """The rows of each operator."""
+        return self.found.operators
+
+    @property
+    def title(self) -> str:
+        return " · ".join(filter(None, (self.left_out, self.found.subtitle)))
+
+    @property
+    def left_out(self) -> str:
+        only_b = self.changes.only_b
+        return f"{counted(only_b, 'row')} only in B" if only_b else ""
+
+    @cached_property
+    def order(self) -> Ints:
+        return self.changes.order
+
+    @property
+    def best(self) -> str:
+        return "largest changes"
+
+    @property
+    def most(self) -> str:
+        """The largest proven change without its sign, "" if none is proven."""
+        return format_time(round(self.changes.largest)) if self.changes.largest else ""
+
+    def cells(self, operators: Ints) -> list[NodeCell]:
+        return [self._cell(operator) for operator in operators.tolist()]
+
+    def tag(self, operator: int) -> str:
+        """Return the delegate call of B that has an operator, "Xnnpack 2 in B"."""
+        tag = self._tags_of_b.get(operator, "")
+        return f"{tag} in B" if tag else ""
+
+    def lines(self, operator: int) -> list[str]:
+        row, changes = self.changes.row_of(operator), self.changes
+        if row < 0:
+            return [NO_SLICE]
+        (compared, one), lines = self._row(row), []
+        if len(changes.operators[row]) > 1:
+            label = cut_line(compared.label)
+            lines.append(f"{self._sharing(operator)}, not divided: {label}")
+        why = cut_line(compared.why.capitalize())
+        lines += [times_text(one), f"{verdict_text(one)}.", f"{why}."]
+        if changes.own[operator] >= 0 and changes.sets[operator]:
+            shared = int(changes.shared[operator])
+            other, its = self._row(shared)
+            lines.append(
+                f"also {self._sharing(operator)}, not divided: {cut_line(other.label)}, "
+                f"{times_text(its)}"
+            )
+        return lines
+
+    def summary(self, operators: Sequence[int]) -> str:
+        rows = {self.changes.row_of(operator) for operator in operators}
+        if len(rows) != 1 or rows == {-1}:
+            return ""
+        row, one = self._row(rows.pop())
+        return f"{row.label}: {times_text(one)}. {row_sentence(row, one)}"
+
+    def _cell(self, operator: int) -> NodeCell:
+        row, one = self.changes.row_of(operator), self.changes.change_of(operator)
+        if one is None:
+            return NodeCell(NO_SLICE, NoCostFill.UNLINKED)
+        only_in = "A" if one.b_ns is None else "B" if one.a_ns is None else ""
+        ns = one.a_ns if only_in == "A" else one.b_ns
+        text = difference_text(round(one.change_ns))
+        if only_in:
+            text = f"{format_time(round(ns or 0))} only in {only_in}"
+        if len(self.changes.operators[row]) > 1:
+            text += f" {self._sharing(operator)}"
+        else:
+            ratio = change_text(one)
+            text += f" · {ratio}" if ratio else ""
+            text += " + shared" if self.changes.sets[operator] else ""
+        return NodeCell(text, self._fill(one, only_in), one.verdict)
+
+    def _fill(self, one: Compared, only_in: str) -> Fill:
+        step = 0
+        if one.verdict in CHANGED:
+            share = abs(one.change_ns) / (self.changes.largest or 1.0)
+            step = min(max(ceil(share * CHANGE_STEPS), 1), CHANGE_STEPS)
+        return ChangeFill(one.verdict, step, only_in)
+
+    def _sharing(self, operator: int) -> str:
+        changes = self.changes
+        count = group_digits(len(changes.operators[int(changes.shared[operator])]))
+        sets = int(changes.sets[operator])
+        return f"shared by {count}" + (f", largest of {sets} groups" if sets > 1 else "")
+
+    def _row(self, number: int) -> tuple[Row, Compared]:
+        return self.found.rows[number]
+
+    @cached_property
+    def _tags_of_b(self) -> dict[int, str]:
+        program = self.found.program(1)
+        if program is None:
+            return {}
+        tags = tags_of(instances_of(program))
+        pairs = self.found.calls.pairs.pairs
+        return {pair.a: tags[pair.b] for pair in pairs if pair.b in tags}
+
+
+def times_text(one: Compared) -> str:
+    """Return "A 100 µs, B 130 µs, +30 µs per inference, +30.0 %"; what is not known is left out."""
+    times = [
+        f"{arm} {format_time(round(ns))}"
+        for arm, ns in (("A", one.a_ns), ("B", one.b_ns))
+        if ns is not None
+    ]
+    if len(times) == 2:
+        times.append(f"{difference_text(round(one.change_ns))} per inference")
+    return ", ".join(filter(None, (*times, change_text(one))))

@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
 
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.panels.graph.colors.fill_colors import colors_of, paint_hatch
-from viewer.gui.panels.graph.colors.fills import ChangeFill
 from viewer.gui.panels.graph.facts import NodeFacts
+from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
+from viewer.gui.panels.graph.fills import ChangeFill
 from viewer.gui.panels.graph.image_files import painted_image, svg_bytes
 from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, GraphPicture
 from viewer.gui.qt.theme.theme import Theme

@@ -17,7 +17,7 @@ from copy import copy
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from viewer.analysis.delegates.delegation import Instance, instances_of
 from viewer.analysis.flows.dataflow import dataflow_of
@@ -26,28 +26,37 @@ from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.cost_panel import no_costs
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
-from viewer.gui.panels.graph.change_figures import ChangeFigures
 from viewer.gui.panels.graph.controls import GraphControls, GraphMode, set_checked
-from viewer.gui.panels.graph.cost_figures import cost_figures
 from viewer.gui.panels.graph.facts import edge_tip, node_tip, summary
-from viewer.gui.panels.graph.foot import GraphFoot
+from viewer.gui.panels.graph.fills import Fill
+from viewer.gui.panels.graph.legends import ChangeScale, CostScale
+from viewer.gui.panels.graph.node_figures import (
+    ChangeFigures,
+    CostFigures,
+    NodeFigures,
+    cost_figures,
+)
 from viewer.gui.panels.graph.painting import node_size
 from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.panels.graph.question import (
+    ComparedSubject,
+    CostSubject,
     GraphAnswer,
     GraphQuestion,
+    GraphSubject,
     around_of,
     has_edges_at_once,
     have_same_layout,
     highest_seed,
     work_out,
 )
-from viewer.gui.panels.graph.subject import ComparedSubject, CostSubject, GraphSubject
 from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphView
+from viewer.gui.panels.graph.whole.looks import backends_of
 from viewer.gui.panels.graph.whole.page import WholePage
 from viewer.gui.panels.graph.whole.question import WholeAnswer, WholeQuestion, work_out_whole
 from viewer.gui.qt.clipboard import copy_picture
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
@@ -62,6 +71,58 @@ NOTHING = (
 UNSELECTED = "Select a slice or an operator to see its inputs and outputs."
 UNLINKED = "The selection is not linked to an operator."
 NOT_IN_A = "The selection is not linked to an operator of A."
+
+
+class GraphFoot(QWidget):
+    """A summary, the legend of costs or of changes, and a note about what is not shown."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.summary = ElidedLabel("", theme, "caption", "text1")
+        self.note = ElidedLabel("", theme, "caption", "text2")
+        self.costs = CostScale(theme)
+        self.changes = ChangeScale(theme)
+        self.changes.hide()
+        legend = QHBoxLayout()
+        legend.setSpacing(theme.px(12))
+        legend.addWidget(self.costs)
+        legend.addWidget(self.changes)
+        legend.addWidget(self.note, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(6))
+        column.setSpacing(theme.px(2))
+        column.addWidget(self.summary)
+        column.addLayout(legend)
+        theme.changed.connect(self._repaint)
+
+    def show_legend(self, figures: NodeFigures | None, fills_used: set[Fill]) -> None:
+        """Show the legend of the figures of some nodes. fills_used: the fills of the nodes."""
+        if isinstance(figures, ChangeFigures):
+            self.costs.hide()
+            self.changes.show_scale(figures.most, fills_used)
+        else:
+            self.changes.hide()
+            most = figures.most if isinstance(figures, CostFigures) else ""
+            self.costs.show_scale(most, fills_used)
+
+    def show_values(self, answer: WholeAnswer) -> None:
+        """Show the legend of a whole model."""
+        calls = [f"{name} call" for name in backends_of(answer.question.calls)]
+        looks, measure = answer.looks, answer.measure
+        if isinstance(answer.values, ChangeFigures):
+            self.costs.hide()
+            self.changes.show_scale(looks.most, looks.fills)
+            return
+        self.changes.hide()
+        title, least, none = "", "", ""
+        if measure is not None:
+            title, least, none = measure.title, measure.least, measure.none
+        self.costs.show_values(title, (least, looks.most), none, looks.fills, calls)
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.costs.update()
+        self.changes.update()
 
 
 class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):

@@ -6,14 +6,16 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtTest import QTest
 
+from tests.builders.nested_program import calls_of, nested_program
 from tests.gui.panels.graph.picture import QKV, selected, settle
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.numeric.operator_errors import OperatorErrors
 from viewer.codecs.reading import never_cancelled, no_progress
-from viewer.gui.panels.graph.colors.fills import CHANGE_STEPS, ChangeFill
+from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill
 from viewer.gui.panels.graph.whole.measures import MeasureKind
-from viewer.gui.panels.graph.whole.page import NO_ERRORS, NO_PROGRAM_FILE
+from viewer.gui.panels.graph.whole.page import NO_ERRORS, NO_PROGRAM_FILE, hits, searched_texts
 from viewer.gui.session.inferences import pick_run
+from viewer.render.graph.model_tree import group_tree
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
 
 THIN = "\u202f"
@@ -257,3 +259,26 @@ def test_hidden_panels_ask_nothing(whole):
     whole.hide()
     whole.whole.collapse()
     assert whole.whole.answer is before
+
+
+def found(wanted):
+    program = nested_program(
+        ["a.x", "a.x", "a.y", "b", "b"], ops=["conv", "relu", "add", "mm", "mm"]
+    )
+    calls = calls_of({7: (3, 4)})
+    tree = group_tree(program, calls)
+    nodes = hits(searched_texts(tree, program, calls), wanted)
+    return [tree.names[n] or f"call {tree.call[n]}" for n in nodes]
+
+
+def test_operators_modules_classes_and_calls_are_found():
+    assert found("relu") == ["relu"]
+    assert found("MM_4") == ["mm"]
+    assert found("xnnpack 7") == ["call 0"]
+    assert found("a.x") == ["x", "conv", "relu"]
+
+
+def test_all_words_must_be_there():
+    assert found("conv x") == ["conv"]
+    assert found("conv b") == []
+    assert found("  ") == []

@@ -11,11 +11,10 @@ import numpy as np
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.analysis.delegates.delegation import Instance
-from viewer.gui.panels.graph.change_figures import ChangeFigures
-from viewer.gui.panels.graph.colors.fills import ChangeFill, Fill, NoCostFill
+from viewer.gui.panels.graph.fills import ChangeFill, Fill, NoCostFill
 from viewer.gui.panels.graph.names import cut_line, tag_of
-from viewer.gui.panels.graph.node_figures import NodeCell
-from viewer.gui.panels.graph.whole.amounts import Amounts
+from viewer.gui.panels.graph.node_figures import ChangeFigures, NodeCell
+from viewer.gui.panels.graph.whole.measures import Amounts
 from viewer.model.times import counted
 from viewer.render.graph.model_tree import GroupKind, GroupTree
 from viewer.render.graph.open_groups import ShownGroups

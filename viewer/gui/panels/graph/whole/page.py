@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QImage, QKeyEvent
@@ -11,16 +11,14 @@ from PySide6.QtWidgets import QToolButton, QWidget
 from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.numeric.operator_errors import OperatorErrors
 from viewer.gui.panels.base.page_panel import head_row, plain_column
-from viewer.gui.panels.graph.change_figures import ChangeFigures
-from viewer.gui.panels.graph.cost_figures import CostFigures
+from viewer.gui.panels.graph.facts import NodeFacts, node_tip
 from viewer.gui.panels.graph.image_files import png_bytes
-from viewer.gui.panels.graph.node_figures import NodeFigures
-from viewer.gui.panels.graph.whole.files import picture_image, picture_svg
-from viewer.gui.panels.graph.whole.finder import hits, searched_texts
-from viewer.gui.panels.graph.whole.measures import MeasureKind
+from viewer.gui.panels.graph.names import cut_line, tag_of
+from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures, NodeFigures
+from viewer.gui.panels.graph.whole.measures import Amounts, MeasureKind
+from viewer.gui.panels.graph.whole.painting import picture_image, picture_svg
 from viewer.gui.panels.graph.whole.picture import WholePicture
 from viewer.gui.panels.graph.whole.question import WholeAnswer, WholeModel, WholeQuestion
-from viewer.gui.panels.graph.whole.tips import edge_text, node_text
 from viewer.gui.panels.graph.whole.view import WholeView
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -29,7 +27,7 @@ from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.model.times import counted, group_digits
 from viewer.program.program import Program
-from viewer.render.graph.model_tree import GroupKind
+from viewer.render.graph.model_tree import GroupKind, GroupTree
 from viewer.render.graph.nested_layout import GroupSizes
 from viewer.workspace.workspace import Workspace
 
@@ -45,6 +43,108 @@ NO_COMPARISON = "Compare two profiles to color by change"
 NO_PROGRAM_FILE = "Open the program file (.pte) to color by memory and size"
 NO_ERRORS = "Choose a reference in Numbers to color by error"
 _FIELD = 150  # px
+
+_MOST_CARRIED = 4  # edges that a tooltip names
+
+
+def searched_texts(tree: GroupTree, program: Program, calls: Sequence[Instance]) -> list[str]:
+    """Return the text of every node that is searched, in small letters.
+
+    Of an operator its label and the names of its graph nodes, of a module its path and class, of a
+    delegate call its name, of a run nothing.
+    """
+    found = []
+    paths: list[str] = []
+    for node, (name, detail) in enumerate(zip(tree.names, tree.details, strict=True)):
+        operator, call, parent = (
+            int(column[node]) for column in (tree.operator, tree.call, tree.parent)
+        )
+        around = paths[parent] if parent > 0 else ""
+        if operator >= 0:
+            own = program.operators[operator]
+            text = " ".join((own.label, *(each.name for each in own.nodes)))
+            paths.append("")
+        elif call >= 0:
+            text = tag_of(calls[call])
+            paths.append(around)
+        elif tree.kind[node] == GroupKind.RUN:
+            text = ""
+            paths.append(around)
+        else:
+            paths.append(f"{around}.{name}" if around else name if node else "")
+            text = f"{paths[-1]} {detail}"
+        found.append(text.casefold())
+    return found
+
+
+def hits(texts: Sequence[str], wanted: str) -> list[int]:
+    """Return the nodes whose texts have all words that are wanted, in the order of the tree."""
+    words = wanted.casefold().split()
+    if not words:
+        return []
+    return [node for node, text in enumerate(texts) if all(word in text for word in words)]
+
+
+def node_text(answer: WholeAnswer, node: int) -> str:
+    """Return the tooltip of a visible node."""
+    tree, question, look = answer.model.tree, answer.question, answer.looks.of[node]
+    operator = int(tree.operator[node])
+    title = "" if answer.measure is None else answer.measure.title
+    value = f"{title}: {look.figure}" if title and look.figure else look.figure
+    if operator >= 0:
+        calls = question.calls
+        tag = next((tag_of(c) for c in calls if operator in c.operators), "")
+        facts = NodeFacts(operator, look.name, look.detail, look.figure, look.fill, tag)
+        text = node_tip(question.program, facts, question.figures)
+        is_stated = question.figures is not None and value in text
+        return text if not value or is_stated or title == "Time" else f"{text}\n{value}"
+    lines = [_path(answer, node)]
+    if look.detail and tree.kind[node] == GroupKind.MODULE:
+        lines[0] += f" ({look.detail})"
+    lines.append(counted(int(tree.operators[node]), "operator"))
+    call = int(tree.call[node])
+    if call >= 0:
+        whole = len(question.calls[call].operators)
+        if whole != tree.operators[node]:
+            lines[-1] += f" of {group_digits(whole)} in this delegate call"
+    if value:
+        lines.append(value)
+    values = answer.values
+    if isinstance(values, Amounts) and values.own[node] and values.sets[node]:
+        lines.append(f"and {values.shared_text(node)}, not divided")
+    is_open = bool(answer.layout.shown.is_frame[node])
+    if node:
+        lines.append(f"Double-click to {'collapse' if is_open else 'expand'}")
+    return "\n".join(cut_line(line) for line in lines)
+
+
+def edge_text(answer: WholeAnswer, edge: int) -> str:
+    """Return the tooltip of an edge: what it carries."""
+    edges, model = answer.layout.edges, answer.model
+    carried = edges.carried[edges.ptr[edge] : edges.ptr[edge + 1]].tolist()
+    operators = model.program.operators
+    lines = [] if len(carried) == 1 else [f"{group_digits(len(carried))} edges"]
+    lines += [
+        f"{operators[int(model.producer[one])].label} → {operators[int(model.consumer[one])].label}"
+        for one in carried[:_MOST_CARRIED]
+    ]
+    if len(carried) > _MOST_CARRIED:
+        lines.append(f"and {group_digits(len(carried) - _MOST_CARRIED)} more")
+    return "\n".join(cut_line(line) for line in lines)
+
+
+def _path(answer: WholeAnswer, node: int) -> str:
+    """Return the name of a group after those of the modules around it."""
+    tree = answer.model.tree
+    around = [
+        tree.names[one]
+        for one in tree.around(node)[::-1]
+        if one and tree.kind[one] == GroupKind.MODULE
+    ]
+    own = answer.looks.of[node].name
+    if tree.kind[node] == GroupKind.MODULE:
+        return ".".join([*around, own])
+    return f"{own} in {'.'.join(around)}" if around else own
 
 
 class FindField(EscapeField):

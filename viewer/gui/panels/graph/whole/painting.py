@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Set
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
 
 from viewer.arrays import Bools, Floats, Ints
-from viewer.gui.panels.graph.colors.fill_colors import backend_color, colors_of, paint_hatch
-from viewer.gui.panels.graph.colors.fills import ChangeFill
-from viewer.gui.panels.graph.whole.kept import Kept
+from viewer.gui.panels.graph.fill_colors import backend_color, colors_of, paint_hatch
+from viewer.gui.panels.graph.fills import ChangeFill
+from viewer.gui.panels.graph.image_files import painted_image, svg_bytes
 from viewer.gui.panels.graph.whole.looks import NodeLook, value_of
 from viewer.gui.panels.graph.whole.picture import WholePicture
-from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.verdict_marks import SIDE, paint_mark
 from viewer.model.times import group_digits
 from viewer.render.graph.line_raster import line_pixels
 from viewer.render.graph.model_tree import GroupKind
+from viewer.render.palette import mix
 
 _LEAST_BOX = 6.0  # px; lower boxes are plain rectangles
 _LEAST_TEXT = 8  # px of letters; smaller ones are left out
@@ -39,12 +41,73 @@ _VCENTER = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
 _RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
 
+_MOST_KEPT = 20_000  # texts
+_LIGHTER, _TINT = 0.03, 0.12  # of the ground of a module, and of a delegate call
+_RGB = 0xFFFFFF
+
+_IMAGE_MARGIN = 16  # px around the picture in a file
+_LARGEST_IMAGE = 8000  # px
+
+
+class PaintCache:
+    """Fonts, texts and grounds in one theme."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self._fonts: dict[tuple[str, int], tuple[QFont, QFontMetricsF]] = {}
+        self._texts: dict[tuple[str, str, int, int, bool], str] = {}
+        self._grounds: tuple[WholePicture, dict[int, QColor]] | None = None
+
+    def grounds(self, picture: WholePicture) -> dict[int, QColor]:
+        """Return the ground of every frame, a little lighter than that of the one around it.
+
+        They are opaque: to fill much with a color that is not takes many times as long.
+        """
+        if self._grounds is None or self._grounds[0] is not picture:
+            theme = self._theme
+            found = {-1: theme.color("canvas")}
+            for node in picture.frames.tolist():
+                backend = picture.looks[node].backend
+                tint, share = theme.color("text1"), _LIGHTER
+                if backend >= 0:
+                    tint, share = backend_color(backend, theme), _TINT
+                below = found[int(picture.tree.parent[node])]
+                found[node] = QColor.fromRgb(mix(below.rgb() & _RGB, tint.rgb() & _RGB, share))
+            self._grounds = picture, found
+        return self._grounds[1]
+
+    @property
+    def theme(self) -> Theme:
+        """The theme of all pictures."""
+        return self._theme
+
+    def font(self, role: FontRole, size: int) -> tuple[QFont, QFontMetricsF]:
+        """Return the font of a role with letters of some px, and its metrics."""
+        found = self._fonts.get((role, size))
+        if found is None:
+            font = self._theme.font(role)
+            font.setPixelSize(size)
+            found = self._fonts[role, size] = font, QFontMetricsF(font)
+        return found
+
+    def fitted(self, text: str, role: FontRole, size: int, room: float, *, left: bool) -> str:
+        """Return as much of a text as fits into some px. left: cut its start."""
+        key = text, role, size, int(room), left
+        found = self._texts.get(key)
+        if found is None:
+            if len(self._texts) >= _MOST_KEPT:
+                self._texts.clear()
+            side = Qt.TextElideMode.ElideLeft if left else Qt.TextElideMode.ElideRight
+            found = elided_text(self.font(role, size)[1], text, side, int(room))
+            found = self._texts[key] = "" if found == "…" else found
+        return found
+
 
 class WholePainter:
     """Paints pictures, and keeps fonts and cut texts between frames."""
 
     def __init__(self, theme: Theme) -> None:
-        self._kept = Kept(theme)
+        self._kept = PaintCache(theme)
 
     def paint(
         self,
@@ -87,7 +150,7 @@ class _Frame:
 
     def __init__(
         self,
-        kept: Kept,
+        kept: PaintCache,
         painter: QPainter,
         picture: WholePicture,
         origin: QPointF,
@@ -460,3 +523,46 @@ class _Frame:
     def _rect(self, node: int) -> QRectF:
         left, top, right, bottom = self._rects[node].tolist()
         return QRectF(left, top, right - left, bottom - top)
+
+
+def picture_image(picture: WholePicture, marked: frozenset[int], theme: Theme) -> QImage:
+    """Return the whole picture, with 2 pixels per point unless it is very large."""
+    size = _picture_size(picture, theme)
+    sharp = min(2.0, _LARGEST_IMAGE / max(size.width(), size.height()))
+    return painted_image(
+        QSize(max(round(size.width() * sharp), 1), max(round(size.height() * sharp), 1)), 1.0,
+        lambda painter: _paint_picture(painter, picture, marked, theme, sharp, exact=False),
+    )  # fmt: skip
+
+
+def picture_svg(
+    picture: WholePicture, marked: frozenset[int], theme: Theme, title: str, description: str
+) -> bytes:
+    """Return the whole picture as the bytes of an SVG file."""
+    size = _picture_size(picture, theme)
+    return svg_bytes(
+        size, title, description,
+        lambda painter: _paint_picture(painter, picture, marked, theme, 1.0, exact=True),
+    )  # fmt: skip
+
+
+def _picture_size(picture: WholePicture, theme: Theme) -> QSize:
+    layout, margin = picture.answer.layout, 2 * theme.px(_IMAGE_MARGIN)
+    return QSize(round(layout.width) + margin, round(layout.height) + margin)
+
+
+def _paint_picture(
+    painter: QPainter,
+    picture: WholePicture,
+    marked: frozenset[int],
+    theme: Theme,
+    scale: float,
+    *,
+    exact: bool,
+) -> None:
+    size, margin = _picture_size(picture, theme), theme.px(_IMAGE_MARGIN) * scale
+    room = QRectF(0, 0, size.width() * scale, size.height() * scale)
+    painter.fillRect(room, theme.color("canvas"))
+    WholePainter(theme).paint(
+        painter, picture, QPointF(margin, margin), scale, room, marked, exact=exact
+    )

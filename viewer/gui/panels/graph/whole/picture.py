@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainterPath
 
 from viewer.arrays import Bools, Floats, Ints
-from viewer.gui.panels.graph.colors.fills import Fill
+from viewer.gui.panels.graph.fills import Fill
 from viewer.gui.panels.graph.picture import curve_through
 from viewer.gui.panels.graph.whole.looks import NodeLook
 from viewer.gui.panels.graph.whole.question import WholeAnswer

@@ -8,14 +8,13 @@ from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.numeric.operator_errors import OperatorErrors
 from viewer.arrays import Ints
-from viewer.gui.panels.graph.change_figures import ChangeFigures
-from viewer.gui.panels.graph.cost_figures import CostFigures
-from viewer.gui.panels.graph.node_figures import NodeFigures
-from viewer.gui.panels.graph.whole.amounts import Amounts, amounts
+from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures, NodeFigures
 from viewer.gui.panels.graph.whole.looks import Looks, looks_of
 from viewer.gui.panels.graph.whole.measures import (
+    Amounts,
     Measure,
     MeasureKind,
+    amounts,
     error_measure,
     memory_measure,
     size_measure,

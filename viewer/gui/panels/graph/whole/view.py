@@ -10,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPixmap,
+    QRegion,
     QResizeEvent,
 )
+from PySide6.QtWidgets import QWidget
 
 from viewer.gui.panels.graph.pan_zoom import ENTER, SIDES, PanZoomView
 from viewer.gui.panels.graph.whole.minimap import Minimap
 from viewer.gui.panels.graph.whole.painting import BADGE, WholePainter
-from viewer.gui.panels.graph.whole.panned_frame import PannedFrame
 from viewer.gui.panels.graph.whole.picture import WholePicture
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
@@ -36,6 +38,63 @@ _NEAR = 5.0  # px; the distance within which the mouse hits an edge
 # The shapes, width to height, of which the nearest to that of the widget is laid out.
 _SHAPES = (0.5, 0.8, 1.25, 2.0, 3.2)
 _HYSTERESIS = 1.12
+
+_AROUND = 24  # px repainted around what comes into view: rings and texts reach over edges
+_SAME_PLACE = 0.01  # px
+
+PaintPart = Callable[[QPainter, QRectF], None]
+
+
+class PannedFrame:
+    """Keeps the pixels of one frame."""
+
+    def __init__(self) -> None:
+        self._pixmap: QPixmap | None = None
+        self._look: tuple[object, ...] = ()
+        self._scale = 0.0
+        self._origin = QPointF()
+
+    def frame(
+        self,
+        widget: QWidget,
+        look: tuple[object, ...],
+        origin: QPointF,
+        scale: float,
+        paint: PaintPart,
+    ) -> QPixmap:
+        """Return the pixels of a widget.
+
+        look: what determines them besides origin and scale. paint: paints a part of the widget.
+        """
+        ratio, before = widget.devicePixelRatioF(), self._pixmap
+        size = widget.size() * ratio
+        shift = (origin - self._origin) * ratio
+        x, y = round(shift.x()), round(shift.y())
+        is_whole = abs(shift.x() - x) < _SAME_PLACE and abs(shift.y() - y) < _SAME_PLACE
+        same = len(look) == len(self._look) and all(
+            one is other or one == other for one, other in zip(look, self._look, strict=True)
+        )
+        exposed = QRegion(QRect(QPoint(0, 0), size))
+        is_kept = before is not None and before.size() == size and same and scale == self._scale
+        if is_kept and is_whole and abs(x) < size.width() and abs(y) < size.height():
+            exposed = QRegion()
+            if before is not None and (x or y):
+                before.scroll(x, y, before.rect(), exposed)
+        pixmap = before if before is not None and before.size() == size else QPixmap(size)
+        pixmap.setDevicePixelRatio(ratio)
+        self._pixmap, self._look, self._scale, self._origin = pixmap, look, scale, QPointF(origin)
+        if not exposed.isEmpty():
+            painter = QPainter(pixmap)
+            for part in exposed:  # type: ignore[attr-defined]  # PySide6's stub lacks it
+                room = QRectF(
+                    part.x() / ratio, part.y() / ratio, part.width() / ratio, part.height() / ratio
+                )
+                room.adjust(-_AROUND, -_AROUND, _AROUND, _AROUND)
+                room = room.intersected(QRectF(widget.rect()))
+                painter.setClipRect(room)
+                paint(painter, room)
+            painter.end()
+        return pixmap
 
 
 @has_role(QAccessible.Role.Graphic)

@@ -1,8 +1,8 @@
 """The legend of changes lists what is in the graph."""
 
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.panels.graph.colors.change_scale import ChangeScale
-from viewer.gui.panels.graph.colors.fills import ChangeFill, NoCostFill
+from viewer.gui.panels.graph.fills import ChangeFill, NoCostFill
+from viewer.gui.panels.graph.legends import ChangeScale
 from viewer.model.times import MINUS
 
 

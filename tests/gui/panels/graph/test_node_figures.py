@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.gui.panels.graph.change_figures import NO_SLICE, ChangeFigures
-from viewer.gui.panels.graph.colors.fills import CHANGE_STEPS, ChangeFill, NoCostFill
+from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, NoCostFill
+from viewer.gui.panels.graph.node_figures import NO_SLICE, ChangeFigures
 from viewer.gui.session.comparison import compare_files, compare_inferences
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 

@@ -8,7 +8,7 @@ from tests.gui.panels.calls.conftest import SLICES
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.call_tree import CallTree
 from viewer.analysis.links.linker import unlinked
-from viewer.gui.panels.calls.rows import CallRows
+from viewer.gui.panels.calls.shown_calls import CallRows
 
 
 @pytest.fixture

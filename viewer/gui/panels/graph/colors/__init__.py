@@ -1,1 +1,0 @@
-"""Fills of nodes, their colors and legends."""
