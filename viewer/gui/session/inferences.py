@@ -1,15 +1,21 @@
-"""Which inference costs are computed for, and where inferences are on the axis."""
+"""Which inference figures are computed for, and where inferences are on the axis."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inferences.inference_views import Inferences, has_run_views
+from viewer.model.inferences.logged_methods import median_of_methods
+from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import Run
 from viewer.view import visible_range
 from viewer.view.alignment import following_run
+from viewer.view.cost_scope import per_inference
 from viewer.view.group_ranges import limited
+from viewer.view.open_trace import OpenTrace
+
+TraceScope = tuple[OpenTrace | None, TimeScope]
 
 
 def pick_run(session: Session, run: tuple[int, int] | None) -> None:
@@ -58,3 +64,24 @@ def run_trace_of(session: Session, clock: str) -> int | None:
         return chosen
     with_runs = (i for i in group.traces if any(session.traces[i].file.inferences()))
     return next(with_runs, group.traces[0] if group.traces else None)
+
+
+def current_scope(session: Session, *, ranges: bool, by_inference: bool = False) -> TraceScope:
+    """Return the current trace, with inferences as they ran, and the scope of its figures.
+
+    ranges: whether the scope may be a selected range, not only an inference. by_inference: whether
+    the figures are per inference, so that the warm-up is left out unless it is included, and the
+    median is the inference that it is.
+    """
+    trace = session.current_trace
+    if trace is None:
+        return None, WHOLE
+    shown, scope = session.as_run(trace), session.scope(trace, ranges=ranges)
+    if not by_inference:
+        return shown, scope
+    if scope.is_whole and session.state.inferences is Inferences.MEDIAN:
+        of_methods = median_of_methods(shown.file) if has_run_views(shown.file) else {}
+        if len(of_methods) == 1:  # no one inference stands for several methods
+            ((run, count),) = of_methods.values()
+            return shown, TimeScope(run=run, median_of=count)
+    return shown, per_inference(scope, session.state)

@@ -9,14 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from viewer.analysis.findings.finding import FindingPlace, OperatorSets, PanelRef, RunRef, TimeSpan
+from viewer.arrays import Ints
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
-from viewer.gui.session.selection import highlighted_span_ns, selected_span_ns
+from viewer.gui.session.selection import highlighted_span_ns, longest_slice, selected_span_ns
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import RunKind
+from viewer.render.axis.xmap import Axis
 from viewer.view.alignment import following_run
 from viewer.view.group_ranges import limited, limited_range
-from viewer.view.state import SliceRef
+from viewer.view.open_trace import OpenTrace
+from viewer.view.state import Area, SliceRef, SliceSet
 from viewer.view.visible_range import run_in_view, with_margin, zoomed
 
 _SLIVER = 8  # an inference narrower than the view by this factor is zoomed to
@@ -164,3 +168,41 @@ def _step_run(session: Session, trace: int, by: int) -> None:
     run = trace, chosen
     moved = replace(state, slice=None, others=(), run=run, t0=t0, t1=t1)
     session.change(following_run(state, moved, session.groups, session.traces, run))
+
+
+def show_place(session: Session, shown: OpenTrace, place: FindingPlace, slices: Ints) -> None:
+    """Select operators, slices or a range, or pick an inference, as one undo step.
+
+    slices: those that the finding is about, ascending. Does nothing for a panel, or if the trace
+    was closed.
+    """
+    if isinstance(place, PanelRef):
+        return
+    with session.one_step():
+        session.show_inferences(Inferences.AS_RUN)
+        number = session.number_of(shown)
+        if number is not None:
+            _show_in_trace(session, shown, number, place, slices)
+
+
+def _show_in_trace(
+    session: Session, shown: OpenTrace, number: int, place: FindingPlace, slices: Ints
+) -> None:
+    if isinstance(place, RunRef):
+        pick_run(session, (number, place.run))
+    elif isinstance(place, TimeSpan):
+        t0, t1 = _first_ns(shown.axis, place.start), _first_ns(shown.axis, place.end)
+        session.activate(session.groups.of(number).key)
+        show_times(session, t0 - (t1 - t0), t1 + (t1 - t0))  # with some context on both sides
+        session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
+    elif isinstance(place, OperatorSets) and len(place.sets) == 1:
+        session.select_operators(number, place.sets[0])
+    elif len(slices):
+        first = SliceRef(number, longest_slice(shown, slices))
+        session.select_slices(SliceSet({number: slices}), first, reveal=True)
+
+
+def _first_ns(axis: Axis, tick: int) -> int:
+    """Return the first whole ns at or after a tick, so that no time past the tick is included."""
+    ns = axis.to_ns(tick)
+    return ns if axis.to_ticks_floor(ns) >= tick else ns + 1

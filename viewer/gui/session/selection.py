@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from viewer.analysis.cost.stated_time import made_of_others
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Ints
 from viewer.gui.session.coloring import highlight_class
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
-from viewer.model.scope import counted_in, starts_in
+from viewer.model.scope import TimeScope, counted_in, starts_in
 from viewer.model.trace import KeyKind
 from viewer.program.program import Operator
 from viewer.view import selected_slices
+from viewer.view.open_trace import OpenTrace
 from viewer.view.selected_slices import area_of, between, everything, same_label
 from viewer.view.state import SliceRef, SliceSet
 
@@ -179,3 +183,44 @@ def clear(session: Session) -> None:
         session.change(replace(state, mark=None, measured=None, measured_on=""))
     else:
         highlight_class(session, None)
+
+
+def longest_slice(shown: OpenTrace, found: Ints) -> int:
+    """Return the index of the longest of these slices, given by their indices."""
+    slices = shown.trace.slices
+    return int(found[np.argmax(slices.end[found] - slices.start[found])])
+
+
+def span_of(shown: OpenTrace, scope: TimeScope) -> tuple[int, int]:
+    """Return the first and last tick of a scope."""
+    first, last, _ = scope.span
+    trace = shown.trace
+    return trace.start if first is None else first, trace.end if last is None else last
+
+
+def select_group(
+    session: Session, shown: OpenTrace, grouping: Grouping, key: str, group: int, scope: TimeScope
+) -> None:
+    """Select the slices of a group in a scope, or those that reach into it if none starts there.
+
+    Not for units and inferences, which are not slices.
+    """
+    number = session.number_of(shown)
+    if number is None:
+        return
+    slices = shown.trace.slices
+    indices = grouping.slices(key, group, *scope.span[:2])
+    if not len(indices):
+        indices = grouping.slices(key, group)
+        first, last = span_of(shown, scope)
+        indices = indices[(slices.end[indices] >= first) & (slices.start[indices] <= last)]
+    if len(indices):
+        longest = SliceRef(number, longest_slice(shown, indices))
+        session.select_slices(SliceSet({number: indices}), longest, reveal=True, keep_area=True)
+
+
+def selected_operators(session: Session, shown: OpenTrace) -> tuple[int, ...]:
+    """Return the selected operators, () if they belong to another trace."""
+    selected = session.state.operators
+    is_of_trace = selected is not None and session.as_run(selected[0]) is shown
+    return selected[1] if selected is not None and is_of_trace else ()

@@ -1,22 +1,36 @@
 """The operators panel: known costs, that they add up, and that it follows the selection."""
 
+import json
+from fractions import Fraction
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
+from tests.builders.compared_windows import arms_of, write_arms
+from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.gui.panels.base import group_rows
 from viewer.gui.panels.base.operator_tables.contents import ColumnKind, OperatorContents, TableRow
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import share_color
 from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
 from viewer.gui.qt.theme.tokens import DARK, LIGHT
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
+from viewer.gui.session.comparison import compare
+from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostFeed
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.gui.session.linking import choose_method
+from viewer.model.scope import TimeScope
+from viewer.model.times import plain_spaces
+from viewer.render.color_shares import Counted, shares
 from viewer.render.palette import OPERATOR_FILLS, contrast
+from viewer.view.slice_colors import color_classes
 
 ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention
 
@@ -55,6 +69,7 @@ def test_the_footer_adds_up_to_method_execute(panel):
         "Operators 22.656 µs 41.0 %, Shared 28.342 µs 51.3 %, No operator 4.214 µs 7.6 %, "
         "Method::execute 55.212 µs"
     )
+
     # 22.656 + 28.342 + 4.214 = 55.212
 
 
@@ -257,3 +272,192 @@ def test_a_number_can_be_read_on_every_bar_behind_it(tokens):
     text = QColor(tokens.text1).rgb() & 0xFFFFFF
     for bar in (*bars, QColor(tokens.slab)):
         assert contrast(bar.rgb() & 0xFFFFFF, text) >= 4.5
+
+
+@pytest.fixture
+def written_arms(tmp_path):
+    return write_arms(tmp_path)
+
+
+@pytest.fixture
+def compared_panel(opened, written_arms, show_panel):
+    session = opened(*written_arms[0], *written_arms[1])
+    ComparisonFeed.of(session)  # as in the window, where it follows changes before the costs do
+    made = show_panel(OperatorsPanel, session, 900, 400)
+    compare(session, arms_of(*written_arms))
+    return made
+
+
+def names_of_rows(compared_panel):
+    return [row.op for row in compared_panel.model.rows]
+
+
+def test_it_lists_the_changes_the_largest_first(compared_panel):
+    assert names_of_rows(compared_panel)[0] == "add.out"
+    assert compared_panel.subtitle.text() == "medians of 4 + 4 sessions"
+    assert [heading.title for heading in compared_panel.model.contents.headings][:4] == [
+        "Call", "A", "B", "Change",
+    ]  # fmt: skip
+
+
+def test_a_row_selects_its_slices_in_both_arms_and_is_marked(compared_panel):
+    compared_panel.table.chosen.emit(0)
+    session, found = compared_panel.session, ComparisonFeed.of(compared_panel.session).answer
+    paths = {session.traces[ref.trace].file.path for ref in session.state.slices}
+    assert paths == {found.typical(side)[0] for side in (0, 1)}
+    assert [index.row() for index in compared_panel.table.selectionModel().selectedRows()] == [0]
+
+
+def test_a_row_in_one_arm_is_counted_below(opened, tmp_path, show_panel):
+    from tests.builders.compare_sessions import write_sessions
+    from tests.builders.compared_windows import BASE
+
+    a, b = (
+        [str(path) for path in write_sessions(tmp_path, name, *([kernels] * 1))]
+        for name, kernels in (("a", BASE), ("b", {**BASE, "new.out": 4_000}))
+    )
+    made = show_panel(OperatorsPanel, opened(*a, *b), 900, 400)
+    compare(made.session, arms_of(a, b))
+    assert "new.out" in names_of_rows(made)
+    assert made.note.text() == "1 row in one arm only"
+
+
+def test_ending_the_comparison_brings_the_costs_back(compared_panel):
+    compare(compared_panel.session, None)
+    assert "Change" not in [heading.title for heading in compared_panel.model.contents.headings]
+
+
+def test_closing_all_files_ends_it_without_a_row(compared_panel):
+    compared_panel.session.close_all()
+    assert compared_panel.is_empty
+
+
+CNN = "etdump/cnn_portable_x10.etdp"
+
+
+@pytest.fixture
+def cnn_session(opened, data):
+    return opened(data / CNN)
+
+
+@pytest.fixture
+def cnn_panel(cnn_session, show_panel):
+    return show_panel(OperatorsPanel, cnn_session, 815, 560)
+
+
+def test_the_figures_are_those_of_statistics_by_name(cnn_panel, cnn_session, show_panel):
+    """Once both cover the same inferences: Statistics always includes the warm-up."""
+    include_warm_up(cnn_session, included=True)
+    statistics = show_panel(StatisticsPanel, cnn_session)
+    statistics._pick(KEYS.index("name"))
+    assert cnn_panel.model.contents.headings == statistics.model.contents.headings
+    assert {row.name: row.texts for row in cnn_panel.model.rows} == {
+        row.name: row.texts for row in statistics.model.rows
+    }
+    titles = [heading.title for heading in cnn_panel.model.contents.headings]
+    assert [titles[0], titles[1], titles[3], titles[4]] == ["Name", "Self", "Total", "Count"]
+
+
+def test_a_click_selects_the_slices_of_the_name_and_marks_its_row(cnn_panel, cnn_session):
+    row = next(i for i, row in enumerate(cnn_panel.model.rows) if int(row.keys[4]) > 1)
+    cnn_panel.table.chosen.emit(row)
+    selected = cnn_session.state.slices.of[0]
+    shown = cnn_session.traces[0]
+    names = {shown.trace.name(int(i)) for i in selected}
+    assert names == {cnn_panel.model.rows[row].name}
+    assert len(selected) == cnn_panel.model.rows[row].keys[4]
+    assert np.all(np.diff(selected.astype(np.int64)) > 0)
+    assert marked_rows(cnn_panel.table) == [row]
+
+
+def test_names_are_filtered_by_name_and_operators_also_by_module_and_line(
+    cnn_panel, sample, show_panel
+):
+    assert cnn_panel.filter.placeholderText() == "Filter by name"
+    operators = show_panel(OperatorsPanel, sample("attention_xnnpack"))
+    assert operators.filter.placeholderText() == "Filter by module, operator or line"
+
+
+def test_it_has_no_costs_of_operators(cnn_panel):
+    assert cnn_panel.costs is None
+    assert cnn_panel.select_most_expensive() == ""
+
+
+def test_the_names_of_a_plain_profile_add_up_to_its_busy_time(opened, show_panel, data):
+    cnn_panel = show_panel(
+        OperatorsPanel, opened(data / "chrome_json" / "kineto_cpu.json"), 815, 560
+    )
+    rows = {row.name: row for row in cnn_panel.model.rows}
+    profiler = rows["PyTorch Profiler (0)"]
+    assert profiler.texts[1:3] == (MISSING, MISSING)
+    assert cnn_panel.model.contents.headings[2].title == "% of busy time"
+    assert sum(row.keys[2] for row in rows.values()) == pytest.approx(1)
+    assert cnn_panel.footer.text().split(", ")[-1].startswith("Busy time")
+    assert "PyTorch Profiler (0)" in cnn_panel.note.text()
+
+
+def test_a_span_that_nothing_explains_is_listed_as_in_the_legend(opened, show_panel, tmp_path):
+    path = tmp_path / "main.csv"
+    path.write_text("process,thread,name,start_ns,dur_ns\np,t,main,0,1000\np,t,conv,5,10\n")
+    cnn_session = opened(path)
+    cnn_panel = show_panel(OperatorsPanel, cnn_session, 815, 560)
+    shown = cnn_session.traces[0]
+    classes = color_classes(shown, "name")
+    counted = Counted(shown.trace, classes, Fraction(1), threads=shown.findings.threads)
+    legend = {share.title: share.ns for share in shares([counted]).listed}
+    assert {row.name: row.keys[1] for row in cnn_panel.model.rows} == legend
+    assert legend == {"main": 990, "conv": 10}
+    assert cnn_panel.note.text() == ""
+
+
+def test_names_leave_out_the_warm_up_as_the_summary_does(opened, show_panel, tmp_path):
+    """Eight steps from step 0: the first two warm up."""
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "name": name, "cat": category, "ts": ts, "dur": dur}
+        for n in range(8)
+        for name, category, ts, dur in (
+            (f"ProfilerStep#{n}", "user_annotation", 100 * n, 90),
+            ("conv", "cpu_op", 100 * n + 10, 60),
+        )
+    ]
+    path = tmp_path / "steps.json"
+    path.write_text(json.dumps(events))
+    cnn_session = opened(path)
+    cnn_panel = show_panel(OperatorsPanel, cnn_session, 815, 560)
+    context = cnn_session.traces[0].findings.context(TimeScope(warm_up=False), Fraction(1))
+    rows = {row.name: row.texts for row in cnn_panel.model.rows}
+    assert rows["conv"][4] == "6"
+    assert [plain_spaces(rows["conv"][i]) for i in (1, 3)] == ["360.000 µs"] * 2
+    assert rows["ProfilerStep"][1] == MISSING
+    assert context.whole_ticks == 360_000
+    assert "the warm-up" in cnn_panel.subtitle.text()
+
+
+def test_a_filter_shows_its_first_rows(opened, data, show_panel):
+    cnn_panel = show_panel(
+        OperatorsPanel, opened(data / "chrome_json" / "torch_training.json.gz"), 815, 300
+    )
+    cnn_panel.table.scrollToBottom()
+    cnn_panel.filter.setText("aten::")
+    assert cnn_panel.table.verticalScrollBar().value() == 0
+
+
+def test_of_many_names_those_with_the_most_self_time_are_listed(
+    opened, show_panel, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(group_rows, "MOST_ROWS", 3)
+    rows = "".join(f"app,main,op {i},{i * 100},{i + 1}\n" for i in range(10))
+    path = tmp_path / "names.csv"
+    path.write_text(f"process,thread,name,start_ns,dur_ns\n{rows}")
+    cnn_session = opened(path)
+    cnn_panel = show_panel(OperatorsPanel, cnn_session)
+    assert [row.name for row in cnn_panel.model.rows] == ["op 9", "op 8", "op 7"]
+    assert cnn_panel.note.text().startswith("… 7 more names with less self time")
+    statistics = show_panel(StatisticsPanel, cnn_session)
+    assert len(statistics.model.rows) == 3
+    assert "first 3 of 10 rows: export lists all" in statistics.subtitle.text()
+    jobs = []
+    statistics.export_requested.connect(jobs.append)
+    statistics.export()
+    jobs[0](str(tmp_path / "all.csv"))(no_progress, never_cancelled)
+    assert sum(",op " in line for line in (tmp_path / "all.csv").read_text().splitlines()) == 10

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 from viewer.gui.panels.delegation.panel import DelegationPanel
 from viewer.gui.panels.findings.panel import FindingsPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
+from viewer.gui.panels.summary.card import parts_of
 from viewer.gui.panels.summary.links import FigureLink, FindingLink, TextLink
 from viewer.gui.panels.summary.panel import NO_SLICES, NOTHING, SummaryPanel
-from viewer.gui.panels.summary.parts_bar import parts_of
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.gui.session.session import Session

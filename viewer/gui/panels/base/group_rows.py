@@ -8,7 +8,6 @@ from __future__ import annotations
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import GroupTable
-from viewer.analysis.statistics.grouping import Grouping
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.operator_tables.contents import (
     ColumnKind,
@@ -17,12 +16,10 @@ from viewer.gui.panels.base.operator_tables.contents import (
     TableRow,
     term_heading,
 )
-from viewer.gui.panels.base.slice_facts import MISSING, longest_slice
-from viewer.gui.session.session import Session
-from viewer.model.scope import LeftOut, TimeScope
+from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.model.scope import LeftOut
 from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
 from viewer.view.open_trace import OpenTrace
-from viewer.view.state import SliceRef, SliceSet
 
 # 5,000 rows take 0.2 s to create and stay instant to sort and filter; a million would take 40 s.
 MOST_ROWS = 5_000
@@ -130,31 +127,3 @@ def _whole_of(shown: OpenTrace, table: GroupTable) -> str:
     if table.share_of == figure_terms.BUSY_TIME:
         return "Busy time"
     return whole_text(shown.trace, "Total") if table.ungrouped else "Total"
-
-
-def span_of(shown: OpenTrace, scope: TimeScope) -> tuple[int, int]:
-    """Return the first and last tick of a scope."""
-    first, last, _ = scope.span
-    trace = shown.trace
-    return trace.start if first is None else first, trace.end if last is None else last
-
-
-def select_group(
-    session: Session, shown: OpenTrace, grouping: Grouping, key: str, group: int, scope: TimeScope
-) -> None:
-    """Select the slices of a group in a scope, or those that reach into it if none starts there.
-
-    Not for units and inferences, which are not slices.
-    """
-    number = session.number_of(shown)
-    if number is None:
-        return
-    slices = shown.trace.slices
-    indices = grouping.slices(key, group, *scope.span[:2])
-    if not len(indices):
-        indices = grouping.slices(key, group)
-        first, last = span_of(shown, scope)
-        indices = indices[(slices.end[indices] >= first) & (slices.start[indices] <= last)]
-    if len(indices):
-        longest = SliceRef(number, longest_slice(shown, indices))
-        session.select_slices(SliceSet({number: indices}), longest, reveal=True, keep_area=True)

@@ -1,4 +1,4 @@
-"""Base class of panels: one page, or a sentence with at most one button in its place."""
+"""Base classes of panels: one page, or a sentence with at most one button in its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Protocol, runtime_checkable
 from PySide6.QtCore import Qt, SignalInstance, Slot
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
+    QFrame,
     QHBoxLayout,
+    QScrollArea,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -51,7 +53,6 @@ class PagePanel(QWidget):
         super().__init__(parent)
         self._session = session
         self._theme = theme
-        self._is_stale = False
         self._fading: tuple[FadingWidget, ...] = ()
 
     def set_page(
@@ -89,11 +90,6 @@ class PagePanel(QWidget):
         """The widget of the latest sentence, None if no sentence has been shown."""
         return self._stack.empty
 
-    @property
-    def is_stale(self) -> bool:
-        """Whether the page is painted faint because newer figures are being computed."""
-        return self._is_stale
-
     def refresh_on(self, *signals: SignalInstance) -> None:
         """Refresh whenever one of these signals is emitted."""
         # Not connected to `refresh` itself: PySide calls a method that a subclass overrides for as
@@ -130,7 +126,6 @@ class PagePanel(QWidget):
 
     def set_stale(self, stale: bool) -> None:
         """Paint the widgets with stale figures faint, or normally again."""
-        self._is_stale = stale
         for widget in self._fading:
             widget.opacity = _FAINT if stale else 1.0
             painted = widget.viewport() if isinstance(widget, QAbstractScrollArea) else widget
@@ -170,3 +165,30 @@ def page_splitter(way: Qt.Orientation, first: QWidget, second: QWidget, part: in
         splitter.setStretchFactor(splitter.count() - 1, share)
     splitter.setSizes([10 * part, 10 * (100 - part)])
     return splitter
+
+
+class ScrollPanel(QScrollArea):
+    """The frame. name: its accessible name."""
+
+    def __init__(
+        self, session: Session, theme: Theme, name: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._theme = theme
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(name)
+
+    @property
+    def session(self) -> Session:
+        """The session that the panel shows."""
+        return self._session
+
+    def replace_widget(self, widget: QWidget) -> None:
+        """Replace the widget and delete the old one."""
+        old = self.takeWidget()
+        if old is not None:
+            old.deleteLater()  # the old widget may be the sender of the click that led here
+        self.setWidget(widget)

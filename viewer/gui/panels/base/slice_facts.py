@@ -11,15 +11,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from viewer.analysis.delegates.rounding import rounding_loss
 from viewer.analysis.links.delegate_clocks import clock_rate, native_ns_of
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.analysis.statistics.selection import selection_statistics
-from viewer.arrays import Ints
-from viewer.gui.panels.base.metadata_facts import metadata_rows
+from viewer.codecs.json_values import sequence
+from viewer.formats.executorch.etdump.metadata import FELL_BACK, METADATA
+from viewer.formats.executorch.etdump.metadata import values_of as metadata_values
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.queries import (
     NATIVE_DURATION,
@@ -30,7 +29,7 @@ from viewer.model.queries import (
     self_time_of,
 )
 from viewer.model.scope import TimeScope, median_text, whole_scope_text
-from viewer.model.text import LONGEST, capped
+from viewer.model.text import LONGEST, capped, one_line
 from viewer.model.times import (
     MINUS,
     NARROW_SPACE,
@@ -45,7 +44,7 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.model.timing import Timing, timing_of, timing_sentence
-from viewer.model.trace import KeyKind, Run, RunKind
+from viewer.model.trace import Column, KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
 from viewer.model.warm_up import counted_inferences
 from viewer.program.program import Frame, Operator, Program, Tensor
@@ -60,6 +59,18 @@ _SAID_ELSEWHERE = (NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, "instruction_id")
 _TITLES = {"metadata": "Metadata"}  # other columns keep their name in the file
 MISSING = "–"
 _SHORT_LINE = 80  # characters of an array that is not broken into lines
+
+_PREFERRED, _SUPPORTED = "preferredComputeUnit", "supportedComputeUnits"
+_METADATA_TITLES = {
+    "operatorName": "Operation",
+    "outputNames": "Outputs",
+    "estimatedCost": "Cost (est.)",
+}
+# Parallel lists in PyTorch's traces: dtype, shape, and value as text of every argument.
+_INPUTS, _CONCRETE = ("Input type", "Input Dims"), "Concrete Inputs"
+_NO_TYPE = "–"
+_LONGEST_ARGUMENT = 200  # characters; a trace may state an argument of any length
+_UNITS = {"NE": "Neural Engine"}  # CPU and GPU are known by these names
 
 
 def plain_number(text: str) -> str:
@@ -90,12 +101,6 @@ def figure(ns: float, caption: str) -> Figure:
 def position(ns: int, caption: str) -> Figure:
     """Format a position in whole ns as a figure."""
     return Figure(*split_time(format_position(ns)), caption, str(ns))
-
-
-def longest_slice(shown: OpenTrace, found: Ints) -> int:
-    """Return the index of the longest of these slices, given by their indices."""
-    slices = shown.trace.slices
-    return int(found[np.argmax(slices.end[found] - slices.start[found])])
 
 
 def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
@@ -370,3 +375,89 @@ def scope_text(shown: OpenTrace, scope: TimeScope, *, loads: bool = False) -> st
         is_median = shown.inferences is Inferences.MEDIAN
         return median_text(count) if is_median else f"the mean of {counted(count, 'inference')}"
     return whole_scope_text(shown.trace, scope, loads=loads)
+
+
+def metadata_rows(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str], set[str]]:
+    """Return rows in words for slice i, and the columns that need no row of their own.
+
+    The metadata itself needs none if every value in it is in a column.
+    """
+    rows, covered = _core_ml(columns, i)
+    inputs = _inputs(columns, i)
+    if inputs:
+        rows["Inputs"] = inputs
+        covered |= {*_INPUTS, _CONCRETE}
+    column = columns.get(METADATA)
+    raw = column.value(i) if column is not None else None
+    values = metadata_values(raw.encode("utf-8", "surrogatepass")) if isinstance(raw, str) else None
+    if values and all(name in columns or f"{METADATA}.{name}" in columns for name in values):
+        covered.add(METADATA)
+    return rows, covered
+
+
+def _inputs(columns: Mapping[str, Column], i: int) -> str:
+    """Return one line per argument of a PyTorch operator: "float [8, 4]" or "Scalar 1".
+
+    "" if the lists do not state the same number of arguments.
+    """
+    types, shapes = (_list(columns, name, i) for name in _INPUTS)
+    values = _list(columns, _CONCRETE, i)
+    if not types or len(shapes) != len(types) or not all(isinstance(t, str) for t in types):
+        return ""
+    if _value(columns, _CONCRETE, i) is None:
+        values = [""] * len(types)
+    elif len(values) != len(types) or not all(isinstance(v, str) for v in values):
+        return ""
+    return "\n".join(
+        _short(f"{type_ or _NO_TYPE} {value or (json.dumps(shape) if type_ else '')}").rstrip()
+        for type_, shape, value in zip(types, shapes, values, strict=True)
+    )
+
+
+def _short(argument: str) -> str:
+    """Return an argument on one line, cut at `_LONGEST_ARGUMENT` characters."""
+    text = one_line(argument[: _LONGEST_ARGUMENT + 1])
+    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT]}…"
+
+
+def _core_ml(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str], set[str]]:
+    """Return the rows about an operator of Core ML's plan; none for other metadata."""
+    preferred, units = _value(columns, _PREFERRED, i), _texts(_value(columns, _SUPPORTED, i))
+    if not isinstance(preferred, str) or not units:
+        return {}, set()
+    others = [_UNITS.get(unit, unit) for unit in units if unit != preferred]
+    note = ""
+    if _value(columns, FELL_BACK, i) is True:
+        note = f" ({_UNITS['NE']} is supported)"
+    elif others:
+        are = "is" if len(others) == 1 else "are"
+        note = f" ({' and '.join(others)} {are} supported too)"
+    rows = {"Compute unit": _UNITS.get(preferred, preferred) + note}
+    covered = {_PREFERRED, _SUPPORTED, FELL_BACK}
+    for name, title in _METADATA_TITLES.items():
+        value = _value(columns, name, i)
+        if value is not None:
+            rows[title] = ", ".join(_texts(value)) or str(value)
+            covered.add(name)
+    return rows, covered
+
+
+def _value(columns: Mapping[str, Column], name: str, i: int) -> int | float | bool | str | None:
+    return columns[name].value(i) if name in columns else None
+
+
+def _texts(value: object) -> list[str]:
+    """Return the texts in a list that is JSON text, none for other values."""
+    return [text for text in _elements(value) if isinstance(text, str)]
+
+
+def _list(columns: Mapping[str, Column], name: str, i: int) -> list[object]:
+    return _elements(_value(columns, name, i))
+
+
+def _elements(value: object) -> list[object]:
+    """Return the elements of a list that is JSON text, none for other values."""
+    try:
+        return list(sequence(json.loads(str(value))))
+    except (ValueError, RecursionError):
+        return []

@@ -1,51 +1,37 @@
-"""Base class of panels about the current trace, in the current inference or selected range."""
+"""Base classes of panels about the current trace, in the current inference or selected range.
+
+`TraceTablePanel` has one table, with a filter and a subtitle above it: Ctrl+C copies the selected
+rows, and a click on a row selects a slice of the file. In an `OperatorTracePanel`, the rows are
+operators, or slices of operators.
+"""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel
+from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.operator_tables.view import OperatorView
+from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column, subtitle_label
+from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable, let_copy
+from viewer.gui.session import navigation
+from viewer.gui.session.inferences import TraceScope, current_scope
+from viewer.gui.session.selection import longest_slice, selected_operators
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences, has_run_views
-from viewer.model.inferences.logged_methods import median_of_methods
-from viewer.model.scope import WHOLE, TimeScope
-from viewer.view.cost_scope import per_inference
+from viewer.model.inferences.inference_views import Inferences
+from viewer.model.scope import WHOLE
+from viewer.program.program import Program
+from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
+from viewer.view.state import SliceRef, SliceSet
 
 Answer = TypeVar("Answer")
-TraceScope = tuple[OpenTrace | None, TimeScope]
-
-
-def current_scope(session: Session, *, ranges: bool, by_inference: bool = False) -> TraceScope:
-    """Return the current trace, with inferences as they ran, and the scope of its figures.
-
-    ranges: whether the scope may be a selected range, not only an inference. by_inference: whether
-    the figures are per inference, so that the warm-up is left out unless it is included, and the
-    median is the inference that it is.
-    """
-    trace = session.current_trace
-    if trace is None:
-        return None, WHOLE
-    shown, scope = session.as_run(trace), session.scope(trace, ranges=ranges)
-    if not by_inference:
-        return shown, scope
-    if scope.is_whole and session.state.inferences is Inferences.MEDIAN:
-        of_methods = median_of_methods(shown.file) if has_run_views(shown.file) else {}
-        if len(of_methods) == 1:  # no one inference stands for several methods
-            ((run, count),) = of_methods.values()
-            return shown, TimeScope(run=run, median_of=count)
-    return shown, per_inference(scope, session.state)
-
-
-def selected_operators(session: Session, shown: OpenTrace) -> tuple[int, ...]:
-    """Return the selected operators, () if they belong to another trace."""
-    selected = session.state.operators
-    is_of_trace = selected is not None and session.as_run(selected[0]) is shown
-    return selected[1] if selected is not None and is_of_trace else ()
 
 
 class TracePanel(AnswerPanel[Answer]):
@@ -74,3 +60,151 @@ class TracePanel(AnswerPanel[Answer]):
         shown, scope = self.current_scope()
         if shown is not self._of[0] or scope != self._of[1]:
             self.refresh()
+
+
+class TraceTablePanel(TracePanel[Answer]):
+    """The frame; a subclass fills the table and handles its rows."""
+
+    def __init__(
+        self,
+        session: Session,
+        table: RowTable,
+        theme: Theme,
+        hint: str,
+        name: str,
+        parent: QWidget | None = None,
+        *,
+        ranges: bool = False,
+        fading: tuple[FadingWidget, ...] = (),
+    ) -> None:
+        """hint, name: the filter's placeholder and accessible name. fading: what can be stale.
+
+        A subclass can add to `head`, the line above the table, and to `column`, the layout of the
+        page.
+        """
+        super().__init__(session, theme, parent, ranges=ranges)
+        self.table = table
+        if not table.actions():  # some tables copy on their own
+            let_copy(table, self.copy)
+        self.filter = FilterLine(hint, name, table, theme)
+        self.subtitle = subtitle_label(theme)
+        self.head = head_row(theme)
+        self.head.addWidget(self.filter, 1)
+        self.head.addWidget(self.subtitle, 1)
+        page = QWidget()
+        self.column = plain_column(page)
+        self.column.addLayout(self.head)
+        self.column.addLayout(NoRows(table, self.filter, theme).over_table(), 1)
+        self.set_page(page, fading=fading)
+        self.refresh_on(session.workspace_changed)
+        session.coloring_changed.connect(self._color)
+
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
+        """Copy the selected rows."""
+        raise NotImplementedError
+
+    @Slot()
+    def _color(self) -> None:
+        """Paint operators in the current colors of their slices."""
+        raise NotImplementedError
+
+    def _operator_colors(self) -> Palette | None:
+        """Return the palette index of every operator of the shown trace."""
+        shown = self._of[0]
+        return None if shown is None else shown.operator_colors(self._session.state.scheme)
+
+    def _show_table(self, subtitle: str) -> None:
+        self.show_page()
+        self.subtitle.setText(subtitle)
+
+    def _select(self, shown: OpenTrace, index: int) -> None:
+        """Select a slice of the file, and show the inferences as they ran."""
+        self._session.show_inferences(Inferences.AS_RUN)
+        number = self._session.number_of(shown)
+        if number is not None:
+            self._session.select_slice(SliceRef(number, index), reveal=True, keep_area=True)
+
+
+class OperatorTracePanel(TraceTablePanel[Answer]):
+    """A table of operators that follows the current trace, its inference or the selected range.
+
+    Without a profile it lists the first ETRecord instead; a click then emits
+    `source_requested(path, line)`.
+    """
+
+    source_requested = Signal(str, int)
+
+    def __init__(
+        self,
+        session: Session,
+        view: OperatorView,
+        model: OperatorModel,
+        theme: Theme,
+        hint: str,
+        name: str,
+        parent: QWidget | None = None,
+        *,
+        fading: tuple[FadingWidget, ...] = (),
+    ) -> None:
+        """Like `TraceTablePanel`. fading: more widgets besides the table that can be stale."""
+        super().__init__(
+            session, view, theme, hint, name, parent, ranges=True, fading=(view, *fading)
+        )
+        self.view = view
+        self.model = model
+        model.setParent(self)
+        view.chosen.connect(self._choose)
+        view.doubleClicked.connect(self._fit)
+        self.filter.textChanged.connect(model.set_filter)
+        session.selection_changed.connect(self._tint)
+
+    @property
+    def shown_trace(self) -> OpenTrace | None:
+        """The trace that the answer is about."""
+        raise NotImplementedError
+
+    @property
+    def first_record(self) -> Program | None:
+        """The first open program that has methods and is not MLIR."""
+        programs = self._session.workspace.programs
+        return next((p for p in programs if p.methods and not p.is_mlir), None)
+
+    @Slot()
+    def _color(self) -> None:
+        self.view.color_operators(self._operator_colors())
+
+    @Slot()
+    def _tint(self) -> None:
+        """Tint the rows that share a selected operator."""
+        shown = self.shown_trace
+        self.model.set_selected(() if shown is None else selected_operators(self._session, shown))
+
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
+        """Copy the selected rows, or all rows if none is selected."""
+        self.view.copy(form)
+
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        """Select what a row shows."""
+        raise NotImplementedError
+
+    @Slot(QModelIndex)
+    def _fit(self, index: QModelIndex) -> None:
+        navigation.fit_selection(self._session)
+
+    def _ask_for_source(self, operators: tuple[int, ...]) -> None:
+        """Request the recorded source location of the first of some operators, if it has one."""
+        place = self.model.contents.place(operators[0]) if operators else None
+        if place is not None:
+            self.source_requested.emit(*place)
+
+    def _select_slices(self, shown: OpenTrace, number: int, found: Ints) -> None:
+        """Select slices of a trace, given by their indices, with the longest as the current one.
+
+        A single slice is also scrolled into view.
+        """
+        longest = SliceRef(number, longest_slice(shown, found))
+        if len(found) == 1:
+            self._session.select_slice(longest, reveal=True, keep_area=True)
+        else:
+            self._session.select_slices(SliceSet({number: found}), longest, keep_area=True)

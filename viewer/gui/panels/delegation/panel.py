@@ -24,9 +24,9 @@ from viewer.analysis.delegates.delegation import (
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
-from viewer.gui.panels.base.operator_trace_panel import OperatorTracePanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.base.trace_panel import OperatorTracePanel
 from viewer.gui.panels.delegation.compared import ComparedDelegation, compare_delegation
 from viewer.gui.panels.delegation.page import (
     ComparedRow,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
+from viewer.analysis.cost.costs import CostTable
 from viewer.analysis.links.labels import describe_near, title_of_near
 from viewer.analysis.links.link_table import Link, LinkState
 from viewer.analysis.links.match import MATCH_EXPLANATION, names_compared
+from viewer.analysis.links.text_positions import TextPositions
 from viewer.analysis.workload.mlir_tensors import with_tensors
 from viewer.analysis.workload.operator_tensors import (
     NotKnown,
@@ -39,8 +41,6 @@ from viewer.gui.panels.base.slice_facts import (
 from viewer.gui.panels.base.swatches import Swatch, slice_color
 from viewer.gui.panels.details.card_frame import CardFrame
 from viewer.gui.panels.details.flow_section import FlowSection
-from viewer.gui.panels.details.location_text import location_lines
-from viewer.gui.panels.details.node_section import node_rows
 from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart, costs_of_runs, spread_text
 from viewer.gui.panels.details.work_section import settings_text, work_of
 from viewer.gui.qt.theme.theme import Theme
@@ -59,8 +59,14 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.program.delegated_to import lowered_into
-from viewer.program.mlir.locations import outline, parse_location
-from viewer.program.program import Frame, Operator, Tensor
+from viewer.program.mlir.locations import (
+    FilePosition,
+    OutlinedPlace,
+    PlaceRole,
+    outline,
+    parse_location,
+)
+from viewer.program.program import Frame, GraphNode, Operator, Program, Tensor
 from viewer.program.sources.files import file_name
 from viewer.program.sources.named_files import refusal
 from viewer.view.open_trace import OpenTrace
@@ -76,6 +82,89 @@ _STATE_TONES = {
     LinkState.UNLINKED: "warning",
     LinkState.NOT_LINKABLE: "text3",
 }
+
+_MOST_NODES = 16
+
+_INDENT = "&nbsp;" * 4
+
+
+def location_lines(
+    places: Sequence[OutlinedPlace], program: Program | None, theme: Theme
+) -> list[str]:
+    """Return one line of HTML per place, with links of the form `source:LINE:PATH`.
+
+    program: used to name the operation at each place, if it is an MLIR text.
+    """
+    texts = TextPositions(program) if program is not None and program.text_lines else None
+    tokens = theme.tokens
+    lines = []
+    for place in places:
+        line = _INDENT * place.depth
+        if place.role is not PlaceRole.PLACE:
+            line += span(f"{place.role.value} ", tokens.text2)
+        if place.name:
+            line += span(f"{place.name} ", tokens.text1)
+        position = place.position
+        if position is None:
+            line += "" if place.name else span("unknown", tokens.text2)
+        else:
+            target = f"source:{position.line}:{position.file}"
+            line += anchor(target, _position_text(position), theme)
+            operator = texts.operator_at(position) if texts is not None else None
+            if operator is not None:
+                line += "&nbsp;&nbsp;" + span(operator.op, tokens.text2)
+        lines.append(line)
+    return lines
+
+
+def _position_text(position: FilePosition) -> str:
+    """Return "m.mlir:18:11", or for a range "m.mlir:1:2 – 3:4"."""
+    text = f"{file_name(position.file)}:{position.line}"
+    text += f":{position.col}" if position.col else ""
+    if position.end_line is None:
+        return text
+    return f"{text} – {position.end_line}:{position.end_col}"
+
+
+def node_rows(
+    shown: OpenTrace, operator: Operator, table: CostTable, ran: Collection[int] = ()
+) -> list[tuple[str, str]]:
+    """Return (time, name and place) for the nodes of an operator, in graph order.
+
+    table: the costs of the scope that times are of. ran: the nodes of the selected slice, as
+    indexes into `Program.nodes`. A node without a time of its own is "shared" (several nodes have
+    one slice) or has "no slice".
+    """
+    program = shown.table.program
+    if program is None or len(operator.nodes) < 2:
+        return []
+    rows = [row for row in table.by_nodes if row.operators == (operator.index,)]
+    alone = {row.nodes[0]: row.ticks for row in rows if len(row.nodes) == 1}
+    together = {node for row in rows if len(row.nodes) > 1 for node in row.nodes}
+    if not alone:
+        return []
+    found = []
+    for number in program.node_numbers(operator.index):
+        node = program.nodes[number]
+        parts = [node.name]
+        if number in alone:
+            time = format_time(tick_to_ns(alone[number], shown.axis.ns_per_tick))
+            parts += [format_share(alone[number], table.whole)] if table.whole else []
+        else:
+            time = "shared" if number in together else "no slice"
+        parts += [place] if (place := _place(program, node)) else []
+        parts += ["this slice"] if number in ran else []
+        found.append((time, " · ".join(parts)))
+    rest = len(found) - _MOST_NODES
+    return [
+        *found[:_MOST_NODES],
+        *([("", f"and {counted(rest, 'more node')}")] if rest > 0 else []),
+    ]
+
+
+def _place(program: Program, node: GraphNode) -> str:
+    source = node.source
+    return "" if source is None or program.text_lines else f"line {source.line}"
 
 
 def subject_of(session: Session) -> object:

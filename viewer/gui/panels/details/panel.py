@@ -10,7 +10,7 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QAccessible, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from viewer.gui.panels.base.scroll_panel import ScrollPanel
+from viewer.gui.panels.base.page_panel import ScrollPanel
 from viewer.gui.panels.base.slice_facts import AreaFacts, area_facts
 from viewer.gui.panels.details.card import Card, subject_of
 from viewer.gui.qt.accessibility import has_role

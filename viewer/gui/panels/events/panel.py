@@ -18,7 +18,7 @@ from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics.events import event_statistics
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
+from viewer.gui.panels.base.trace_panel import TraceTablePanel
 from viewer.gui.panels.events.table import (
     COLUMNS,
     EventColumn,

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import QMenu, QWidget
 from viewer.analysis.findings.finding import Family, PanelRef
 from viewer.analysis.findings.findings import Findings
 from viewer.gui.panels.base.answer_panel import Question
-from viewer.gui.panels.base.finding_place import show_place
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
@@ -25,6 +24,7 @@ from viewer.gui.qt.copy_formats import CopyFormat, formatted_list
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
+from viewer.gui.session.navigation import show_place
 from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name

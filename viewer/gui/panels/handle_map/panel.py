@@ -26,9 +26,9 @@ from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_colu
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.operator_tables.view import OperatorView
-from viewer.gui.panels.base.operator_trace_panel import OperatorTracePanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.base.trace_panel import OperatorTracePanel
 from viewer.gui.panels.handle_map.table import (
     MOST_SHOWN,
     NONE_OF,

@@ -28,7 +28,7 @@ from viewer.analysis.links.identifier_columns import ColumnMatch
 from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
 from viewer.analysis.links.match import MATCH_EXPLANATION, Match
 from viewer.analysis.links.pairing import Candidate
-from viewer.gui.panels.base.scroll_panel import ScrollPanel
+from viewer.gui.panels.base.page_panel import ScrollPanel
 from viewer.gui.panels.links.methods import MethodChoosers, verdict
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme

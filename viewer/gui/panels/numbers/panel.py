@@ -6,9 +6,11 @@ histogram and a picture of its tensor. Values are read when the panel is visible
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
@@ -29,20 +31,21 @@ from viewer.gui.panels.numbers.contents import (
 )
 from viewer.gui.panels.numbers.detail import DetailView
 from viewer.gui.panels.numbers.measures import TIPS, Measure, bars_of
-from viewer.gui.panels.numbers.reference_choice import ReferenceChoice
-from viewer.gui.panels.numbers.selection import first_of, select_row, selected_rows
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
 from viewer.gui.qt.widgets.combo_box import ComboBox
-from viewer.gui.qt.widgets.labels import ElidedLabel
+from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.coloring import operator_palette
 from viewer.gui.session.feeds.numbers import NumbersFeed
-from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers
+from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers, NumbersRow
+from viewer.gui.session.numbers.references import Automatic, Reference
 from viewer.gui.session.session import Session
+from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import one_line
+from viewer.view.state import SliceRef
 
 NOTHING = (
     "No open profile has logged values. To log them, load the program with enable_etdump=True and "
@@ -52,6 +55,131 @@ CHOOSE_BUFFER = "Choose debug buffer…"
 _FIELD_WIDTH = 150  # px
 _CHART_PART, _LEFT_PART = 38, 60  # percent
 _ROWS_AT_ONCE = 400  # 20 ms
+
+_MOST = 2000  # operators that are looked up
+
+OPEN_REFERENCE = "Open reference…"
+NO_REFERENCE = "None"
+_WIDEST_REFERENCE = 220  # px
+
+
+class ReferenceChoice(QWidget):
+    """The list of references. `open_requested()`: choose a file."""
+
+    open_requested = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._choices: list[Reference | Automatic] = []
+        self._feed: NumbersFeed | None = None
+        self.name = label("Reference", theme, tone="text2")
+        self.box = ComboBox(theme)
+        self.box.setAccessibleName("Reference")
+        self.box.setToolTip("What the values are compared with")
+        self.box.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.box.setMaximumWidth(theme.px(_WIDEST_REFERENCE))
+        self.button = QToolButton()
+        self.button.setText(OPEN_REFERENCE)
+        self.button.setToolTip(
+            "Compare with another ETDump, arrays (.npz), or the expected outputs of a bundled "
+            "program (.bpte)"
+        )
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(theme.px(6))
+        for widget in (self.name, self.box, self.button):
+            row.addWidget(widget)
+        self.box.activated.connect(self._choose)
+        self.button.clicked.connect(self.open_requested)
+
+    def show_choices(self, feed: NumbersFeed) -> None:
+        """List what can be the reference now."""
+        self._feed = feed
+        listed: list[tuple[str, Reference | Automatic]] = []
+        automatic = feed.automatic
+        if automatic is not None:
+            listed.append((f"B: {automatic.name}", Automatic.COMPARED))
+        listed.append((NO_REFERENCE, Automatic.NOTHING))
+        known = feed.offered
+        chosen = feed.chosen
+        answer = feed.answer
+        if isinstance(chosen, Reference):
+            known += [chosen] if chosen not in known else []
+            cases = () if answer is None else answer.cases
+            known += [Reference(chosen.path, case) for case in cases if case != chosen.case]
+        listed += [
+            (one.name, one) for one in known if automatic is None or one.path != automatic.path
+        ]
+        self._choices = [choice for _, choice in listed]
+        self.box.blockSignals(True)
+        self.box.clear()
+        for name, _ in listed:
+            self.box.addItem(name)
+        now = chosen
+        if chosen is Automatic.COMPARED and automatic is None:
+            now = Automatic.NOTHING
+        self.box.setCurrentIndex(self._choices.index(now) if now in self._choices else 0)
+        self.box.blockSignals(False)
+        for widget in (self.name, self.box):
+            widget.setVisible(len(listed) > 1)
+
+    @Slot(int)
+    def _choose(self, index: int) -> None:
+        if self._feed is not None and 0 <= index < len(self._choices):
+            self._feed.choose(self._choices[index])
+
+
+def select_row(session: Session, numbers: LoggedNumbers, row: NumbersRow) -> None:
+    """Select the operators of a row, or else the slice that logged it."""
+    number = _number_of(session, numbers)
+    if number is None:
+        return
+    if row.operators:
+        session.select_operators(number, row.operators)
+        return
+    call = row.call
+    index = -1 if call is None else int(numbers.question.table.trace.untimed.call[call.events[-1]])
+    if index >= 0:
+        session.show_inferences(Inferences.AS_RUN)
+        if session.state.inferences is Inferences.AS_RUN:
+            session.select_slice(SliceRef(number, index), reveal=True)
+
+
+def selected_rows(session: Session, numbers: LoggedNumbers) -> tuple[int, ...]:
+    """Return the rows of the selected operators, else of the selected slices; () without any."""
+    state = session.state
+    if state.operators is not None:
+        trace, operators = state.operators
+        if session.traces[trace].table.program is numbers.program:
+            found = {i for one in operators[:_MOST] for i in numbers.of_operator.get(one, ())}
+            exact = [i for i in found if set(numbers.rows[i].operators) == set(operators)]
+            return tuple(sorted(exact or found))
+    number = _number_of(session, numbers)
+    slices = None if number is None else state.slices.of.get(number)
+    if number is None or slices is None or not len(slices):
+        return ()
+    key = session.traces[number].trace.slices.key
+    own = np.unique(key[slices[:_MOST]]).tolist()
+    of_key = numbers.of_key
+    return tuple(sorted({i for one in own for i in of_key.get(one, ())}))
+
+
+def first_of(numbers: LoggedNumbers, rows: Sequence[int]) -> int:
+    """Return the row to show of some: the last that is compared, else the last result."""
+    compared = set(numbers.compared)
+    for wanted in (
+        [i for i in rows if i in compared],
+        [i for i in rows if numbers.rows[i].is_result],
+        list(rows),
+    ):
+        if wanted:
+            return wanted[-1]
+    return -1
+
+
+def _number_of(session: Session, numbers: LoggedNumbers) -> int | None:
+    path = numbers.question.table.trace.path
+    return next((i for i, t in enumerate(session.traces) if t.file.path == path), None)
 
 
 class NumbersPanel(PagePanel):

@@ -13,10 +13,16 @@ from typing import Union
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
+from viewer.analysis.comparison.arms import CALLS
+from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.links.labels import set_label
+from viewer.analysis.statistics.busy_names import BusyNames
+from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_panel import FILTER_HINT, CostPanel
-from viewer.gui.panels.base.group_rows import select_group, show_whole
+from viewer.gui.panels.base.group_rows import group_contents, show_whole
+from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
     ColumnKind,
     OperatorContents,
@@ -29,34 +35,122 @@ from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.base.trace_panel import current_scope
-from viewer.gui.panels.operators.by_name import (
-    BY_NAME,
-    KEY,
-    ListedNames,
-    has_only_names,
-    list_names,
-    more_names_text,
-    not_counted_text,
-)
-from viewer.gui.panels.operators.compared import ListedComparison, list_changes
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer
+from viewer.gui.session.inferences import current_scope
+from viewer.gui.session.selection import select_group
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
-from viewer.model.scope import left_out
+from viewer.model.scope import TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
 from viewer.model.trace import KeyKind
-from viewer.view.open_trace import AT_ONCE
+from viewer.view.compared.open_comparison import OpenComparison
+from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.identifier_choice import key_kinds
 
 NOTHING = "Open a profile and its ETRecord to see its operators."
 
+GROUP_KEY = "name"
+BY_NAME = "by name"
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ListedNames:
+    """The names of a trace in a scope.
+
+    The figures are those of Statistics by name; but they leave out the warm-up, as costs do, and
+    the self time of a plain profile is that of Summary and Findings, which counts every instant of
+    a thread once. busy: its names, or None.
+    """
+
+    shown: OpenTrace
+    scope: TimeScope
+    grouping: Grouping
+    busy: BusyNames | None
+    table: GroupTable
+    contents: OperatorContents
+
+
+def has_only_names(session: Session, answer: CostAnswer) -> bool:
+    """Whether a profile has slices but no operators, and no open file could provide them."""
+    space, trace, program = session.workspace, answer.shown.file, answer.shown.table.program
+    if program is not None and program.is_nested:
+        return True
+    return (
+        program is None
+        and len(answer.shown.trace.slices) > 0
+        and not space.candidates(trace)
+        and not space.warnings(trace)
+    )
+
+
+def list_names(shown: OpenTrace, scope: TimeScope, known: ListedNames | None) -> ListedNames:
+    """Group the slices of a trace by name; known: earlier names of this trace, to use again."""
+    grouping = shown.grouping_for(scope)
+    if known and known.grouping is grouping:
+        busy = known.busy
+    else:
+        threads = shown.findings.threads
+        busy = BusyNames(shown.trace, grouping, threads) if threads else None
+    table = busy.table(scope) if busy else grouping.by(GROUP_KEY, *scope.span)
+    return ListedNames(shown, scope, grouping, busy, table, group_contents(shown, table, "Name"))
+
+
+def more_names_text(listed: ListedNames) -> str:
+    """Return how many names are not listed, and how to find them; or ""."""
+    more = len(listed.table.groups) - len(listed.contents.rows)
+    if not more:
+        return ""
+    return (
+        f"… {counted(more, 'more name')} with less self time: "
+        "the search finds them, Statistics exports them"
+    )
+
+
+def not_counted_text(listed: ListedNames) -> str:
+    """Return which names have no self time, because they only enclose others; or ""."""
+    names = listed.table.not_counted
+    if not names:
+        return ""
+    encloses = "only encloses others and is" if len(names) == 1 else "only enclose others and are"
+    return f"{', '.join(names[:_MOST_NAMED])} {encloses} not counted"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ListedComparison:
+    """A comparison as a table."""
+
+    compared: OpenComparison
+    contents: OperatorContents
+
+    @property
+    def subtitle(self) -> str:
+        """What the figures are."""
+        return self.compared.subtitle
+
+    @property
+    def note(self) -> str:
+        """How many rows have no partner, or ""."""
+        alone = sum(not row.a or not row.b for row, _ in self.compared.rows)
+        return f"{counted(alone, 'row')} in one arm only" if alone else ""
+
 
 Listed = Union["ListedCosts", ListedNames, ListedComparison]
+
+
+def list_changes(compared: OpenComparison) -> ListedComparison:
+    """Return the rows of a comparison by call, operator or name."""
+    level = compared.calls.a.level
+    title = "Call" if level == CALLS else "Operator"
+    if level in (NAME, *IDENTITIES):
+        title = level.capitalize()
+    elif compared.program(0) is not None:
+        title = "Operator"
+    return ListedComparison(compared, compared_contents(compared.calls, title))
 
 
 class OperatorsPanel(CostPanel[Listed]):
@@ -227,7 +321,7 @@ class OperatorsPanel(CostPanel[Listed]):
         state, group = self._session.state, -1
         ref = state.slice if state.inferences is Inferences.AS_RUN else None
         if ref is not None and self._session.as_run(ref.trace) is listed.shown:
-            group = listed.grouping.group_of_slice(KEY, ref.index)
+            group = listed.grouping.group_of_slice(GROUP_KEY, ref.index)
         rows = (i for i, row in enumerate(self.model.rows) if group >= 0 and row.group == group)
         self.table.mark(next(rows, -1))
 
@@ -254,7 +348,7 @@ class OperatorsPanel(CostPanel[Listed]):
         if isinstance(listed, ListedNames):
             session, group = self._session, self.model.rows[row].group
             session.show_inferences(Inferences.AS_RUN)
-            select_group(session, listed.shown, listed.grouping, KEY, group, listed.scope)
+            select_group(session, listed.shown, listed.grouping, GROUP_KEY, group, listed.scope)
             return
         operators = self.model.rows[row].operators
         if listed is not None:

@@ -13,7 +13,7 @@ from threading import Event
 
 import numpy as np
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled
@@ -32,30 +32,31 @@ from viewer.gui.panels.sizes.answer import (
     find_copies,
     work_out,
 )
-from viewer.gui.panels.sizes.files import (
-    Files,
-    choices_of,
-    paths_of,
-    range_count,
-    shown_files,
-)
-from viewer.gui.panels.sizes.path_bar import PathBar
 from viewer.gui.panels.sizes.selection import select_users, selected_rows
 from viewer.gui.panels.sizes.table import PartsModel, PartTexts
 from viewer.gui.panels.sizes.table_view import PartsView
-from viewer.gui.panels.sizes.texts import beside_text, copies_text, count_text, figures
+from viewer.gui.panels.sizes.texts import (
+    beside_text,
+    box_name,
+    box_size_text,
+    copies_text,
+    count_text,
+    figures,
+)
 from viewer.gui.panels.sizes.tree import Grouping, SizeTree, size_tree
 from viewer.gui.panels.sizes.treemap_view import TreemapView
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import WhenVisible
 from viewer.gui.qt.widgets.combo_box import ComboBox
-from viewer.gui.qt.widgets.labels import ElidedLabel, figures_html, label
+from viewer.gui.qt.widgets.labels import ElidedLabel, anchor, figures_html, label, span
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, marked_rows
 from viewer.gui.session.coloring import operator_palette
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
+from viewer.model.times import counted
+from viewer.program.executable.executable import Executable
 from viewer.render.boxes.treemap import NONE, Rest
 from viewer.render.palette import Palette
 
@@ -76,6 +77,111 @@ _CHANGE_TIP = (
     "Color boxes by their change: orange is larger in B, green is smaller, gray is equal.\n"
     "Otherwise, boxes have the colors of their operators."
 )
+
+ALL_GROUPS = "All"
+_IN, _OUT = "double-click a group to zoom in", "Esc zooms out"
+_LONGEST_STEP = 40  # characters of a name
+_MOST_STEPS = 6  # the outermost and the innermost of more
+
+Files = tuple[Executable, Executable | None]  # the second one is that of B
+Paths = tuple[str, str]  # "" for no B
+
+
+def choices_of(session: Session) -> list[Files]:
+    """Return what can be shown: the compared files, then each open one; of two, also both."""
+    files = session.workspace.executables
+    found: list[Files] = [(file, None) for file in files]
+    compared = _compared(session)
+    if compared is not None:
+        return [compared, *found]
+    if len(files) == 2:
+        found.append((files[0], files[1]))
+    return found
+
+
+def shown_files(session: Session, chosen: Paths | None) -> Files | None:
+    """Return what to show: the chosen files, else the compared ones, else one that ran."""
+    choices = choices_of(session)
+    for files in choices:
+        if paths_of(files) == chosen:
+            return files
+    if not choices or choices[0][1] is not None:
+        return choices[0] if choices else None
+    space = session.workspace
+    ran = {id(space.what_ran(trace)) for trace in space.traces}
+    return next((files for files in choices if id(files[0]) in ran), choices[0])
+
+
+def _compared(session: Session) -> Files | None:
+    """Return the program files that the profiles of A and B ran, None if one is missing."""
+    chosen, space = session.state.compared, session.workspace
+    if chosen is None or not chosen.in_tables:
+        return None
+    sides = list[Executable]()
+    for arm in (chosen.a, chosen.b):
+        ran = [space.what_ran(trace) for trace in space.traces if trace.path in arm.paths]
+        known = {id(file): file for file in ran if file is not None}
+        if len(known) != 1:
+            return None
+        sides += known.values()
+    a, b = sides
+    return None if a is b else (a, b)
+
+
+def paths_of(files: Files) -> Paths:
+    """Return the paths of files."""
+    return files[0].path, "" if files[1] is None else files[1].path
+
+
+def range_count(file: Executable) -> int:
+    """Return how many ranges a file states, which is about the number of its parts."""
+    stored = file.stored
+    constants = sum(len(d.constants) for method in file.methods for d in method.delegates)
+    return len(stored.constants) + len(stored.named) + len(stored.delegates) + constants
+
+
+class PathBar(QWidget):
+    """The line; `chosen(root)` when a link is clicked."""
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._steps: list[Rest] = []
+        self.links = label("", theme, "caption", "text2", html=True)
+        self.links.setMinimumWidth(0)
+        self.links.setAccessibleName("Groups around the treemap")
+        self.links.linkActivated.connect(self._choose)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, theme.px(4))
+        row.addWidget(self.links, 1)
+
+    def show_path(self, answer: SizesAnswer, tree: SizeTree, root: Rest) -> None:
+        """Show the groups from the file to what fills the treemap."""
+        self._steps = [Rest(node, 0) for node in tree.sizes.around(root.node)]
+        if root.skip > 0:
+            self._steps.append(root)
+        theme, tokens = self._theme, self._theme.tokens
+        parts = []
+        for number, step in enumerate(self._steps):
+            name = box_name(answer, tree, step) if number else ALL_GROUPS
+            name = name if len(name) <= _LONGEST_STEP else f"{name[: _LONGEST_STEP - 1]}…"
+            is_last = number == len(self._steps) - 1
+            parts.append(
+                span(name, tokens.text1) if is_last else anchor(str(number), name, theme)
+            )  # fmt: skip
+        if len(parts) > _MOST_STEPS:
+            parts = [parts[0], span("…", tokens.text3), *parts[-(_MOST_STEPS - 2) :]]
+        shown = span(" › ", tokens.text3).join(parts)
+        rows = len(tree.rows_in(*root))
+        hint = _OUT if len(self._steps) > 1 else _IN
+        more = f"{box_size_text(answer, tree, root)} · {counted(rows, 'part')} · {hint}"
+        self.links.setText(f"{shown}&nbsp;&nbsp;&nbsp;{span(more, tokens.text2)}")
+
+    @Slot(str)
+    def _choose(self, number: str) -> None:
+        self.chosen.emit(self._steps[int(number)])
 
 
 @dataclass(frozen=True, eq=False)

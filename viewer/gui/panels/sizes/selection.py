@@ -10,8 +10,8 @@ from viewer.analysis.memory.run_times import slices_of_instruction
 from viewer.analysis.programs.part_pairs import NONE
 from viewer.analysis.sizes.file_parts import FilePart, FileParts
 from viewer.arrays import Ints
-from viewer.gui.panels.base.slice_facts import longest_slice
 from viewer.gui.panels.sizes.answer import Call, SizesAnswer, User, calls_of
+from viewer.gui.session.selection import longest_slice
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.program.executable.executable import ExecutableMethod

@@ -1,13 +1,22 @@
-"""What the gutter shows for each line: its time, or the largest error of its operators.
+"""The times of lines: next to each line, and below the source what several lines share.
 
-Errors replace times while slices are colored by error.
+Errors replace times in the gutter while slices are colored by error. While two arms are compared,
+the line below has the changes of the shared times.
 """
 
 from __future__ import annotations
 
-from viewer.analysis.cost.lines import LineCosts
+from collections.abc import Sequence
+from fractions import Fraction
+
+from viewer.analysis.cost.lines import LineCosts, SharedCost, lines_text
 from viewer.analysis.numeric.operator_errors import EDGES, OperatorErrors
+from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.source.code_view import LineNote
+from viewer.gui.panels.source.compared_lines import SharedChange
+from viewer.gui.qt.theme.tokens import Tokens
+from viewer.gui.qt.widgets.labels import span
+from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER
 from viewer.gui.session.coloring import shown_scheme
 from viewer.gui.session.session import Session
 from viewer.model.times import MINUS, format_share, format_time, tick_to_ns
@@ -16,6 +25,9 @@ from viewer.view.open_trace import OpenTrace
 
 ERROR_TITLE = "  Error"
 ERROR_TIP = "The largest error of the operators on a line, relative to their signal."
+
+_MOST_SHARED = 6
+_SHAPES = {SLOWER: "▲ ", FASTER: "▼ "}
 
 
 def time_notes(costs: LineCosts, shown: OpenTrace, whole: int) -> dict[int, LineNote]:
@@ -52,3 +64,41 @@ def error_notes(session: Session, shown: OpenTrace, path: str) -> dict[int, Line
 def _note(errors: OperatorErrors, operators: list[int]) -> LineNote:
     text = f"{errors.largest(operators):.2g}".replace("-", MINUS)
     return LineNote(text, errors.step(operators) / len(EDGES))
+
+
+def shared_times(shared: Sequence[SharedCost], rate: Fraction, tokens: Tokens) -> str:
+    """Return the shared times of a file as rich text. rate: the ns of a tick."""
+    return _shared_text(
+        [
+            _shared_part(one.lines, one.elsewhere, format_time(tick_to_ns(one.ticks, rate)), tokens)
+            for one in shared[:_MOST_SHARED]
+        ],
+        len(shared),
+        tokens,
+    )
+
+
+def shared_changes(changes: Sequence[SharedChange], tokens: Tokens) -> str:
+    """Return the changes of the shared times of a file as rich text."""
+    colors = {SLOWER: tokens.slower, FASTER: tokens.faster}
+    parts = []
+    for one in changes[:_MOST_SHARED]:
+        color = colors.get(one.change.verdict, tokens.text1)
+        figures = ", ".join(filter(None, (one.change.change, one.change.ratio)))
+        by = f"{_SHAPES.get(one.change.verdict, '')}{figures}"
+        by = span(by.replace(" ", "\N{NO-BREAK SPACE}"), color)
+        times = f"{one.change.a or '–'} → {one.change.b or '–'}"
+        parts.append(f"{_shared_part(one.lines, one.elsewhere, times, tokens)}&nbsp; {by}")
+    return _shared_text(parts, len(changes), tokens)
+
+
+def _shared_part(lines: Sequence[int], elsewhere: bool, time: str, tokens: Tokens) -> str:
+    where = lines_text(lines) + (" and other files" if elsewhere else "")
+    return f"{span(where, tokens.text2)}&nbsp; {span(time, tokens.text1, bold=True)}"
+
+
+def _shared_text(parts: Sequence[str], count: int, tokens: Tokens) -> str:
+    every = [span(figure_terms.SHARED.title, tokens.text2), *parts]
+    if count > _MOST_SHARED:
+        every.append(span(f"and {count - _MOST_SHARED} more", tokens.text3))
+    return "&nbsp;&nbsp;&nbsp;&nbsp;".join(every)

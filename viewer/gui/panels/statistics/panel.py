@@ -22,25 +22,25 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import statistics_columns
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter
-from viewer.gui.panels.base.group_rows import (
-    group_contents,
-    select_group,
-    show_whole,
-    span_of,
-)
+from viewer.gui.panels.base.group_rows import group_contents, show_whole
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.base.trace_panel import TraceScope, current_scope, selected_operators
-from viewer.gui.panels.statistics.compared import GroupChanges, level_of, list_groups, not_compared
-from viewer.gui.panels.statistics.table import unit_contents
+from viewer.gui.panels.statistics.table import (
+    GroupChanges,
+    level_of,
+    list_groups,
+    not_compared,
+    unit_contents,
+)
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
 from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
-from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.inferences import TraceScope, current_scope, pick_run
+from viewer.gui.session.selection import select_group, selected_operators, span_of
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import LeftOut, TimeScope, left_out

@@ -1,13 +1,18 @@
-"""The summary of a trace: time, delegated share, operators, inferences, findings, problems."""
+"""The summary of a trace: time, delegated share, operators, inferences, findings, problems.
+
+Of models that are open without a profile: what they hold, and the next step.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from viewer.analysis.findings.finding import (
     Finding,
@@ -19,8 +24,8 @@ from viewer.analysis.findings.finding import (
     share_text,
 )
 from viewer.analysis.findings.inferences import SlowestInference
+from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
 from viewer.analysis.summary.summary import Expensive, Summary
-from viewer.gui.panels.base.finding_place import show_place
 from viewer.gui.panels.base.inference_list import (
     InferenceList,
     InferenceModel,
@@ -28,15 +33,16 @@ from viewer.gui.panels.base.inference_list import (
     inference_rows,
 )
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.panels.base.swatches import Swatch, colors_of
+from viewer.gui.panels.base.swatches import Swatch, colors_of, paint_part, paint_parts
 from viewer.gui.panels.summary.links import FigureLink, FindingLink
-from viewer.gui.panels.summary.parts_bar import PartMark, PartsBar, parts_of
 from viewer.gui.panels.summary.sections import Action, IconMark, SectionColumn
+from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import link_summary
+from viewer.gui.session.navigation import show_place
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import STEADY, TimeScope, inferences_text, left_out
@@ -58,6 +64,79 @@ MOST_FINDINGS = 3
 MOST_FILES = 6
 WITHOUT_SHARED = "without shared calls"
 _VIEW_NAMES = {Inferences.MEDIAN: "their median", Inferences.MEAN: "their mean"}
+
+_BAR, _MARK = 8, 8
+
+OPEN_PROFILE = "Open a profile…"
+NEXT_STEP = "A profile of this model shows how long each operator takes."
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the bar. token: its color, "" for hatched. panel: the panel that lists it."""
+
+    name: str
+    token: str
+    ns: int
+    panel: str
+
+
+def parts_of(summary: Summary, rate: Fraction) -> tuple[Part, ...]:
+    """Return the parts of the total of a summary, in ns; () if none of it is known.
+
+    rate: ns per tick. As in Delegation and Operators, each part is rounded down and the last one is
+    the remainder, so that the sum is exact.
+    """
+    report, costs = summary.delegation, summary.costs
+    if report is not None:
+        first = ("Delegated", "accent", report.delegated, "delegation")
+        second = ("Not delegated", "slab", report.not_delegated, "delegation")
+        whole, panel = report.whole, "delegation"
+    elif summary.is_linked and costs.whole:
+        first = ("Operators", "accent", costs.single, "operators")
+        second = ("Shared", "slab", costs.shared, "operators")
+        whole, panel = costs.whole, "operators"
+    else:
+        return ()
+    parts = [Part(name, token, tick_to_ns(t, rate), at) for name, token, t, at in (first, second)]
+    rest = tick_to_ns(whole, rate) - sum(part.ns for part in parts)
+    return (*parts, Part("No operator", "", rest, panel))
+
+
+class PartsBar(QWidget):
+    """The bar; a legend tells its colors."""
+
+    def __init__(self, parts: tuple[Part, ...], theme: Theme) -> None:
+        super().__init__()
+        self._parts, self._theme = parts, theme
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName(", ".join(f"{one.name} {format_time(one.ns)}" for one in parts))
+
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        return QSize(self._theme.px(100), self._theme.px(_BAR))
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, sizes = QPainter(self), [(part.token, part.ns) for part in self._parts]
+        whole = sum(ns for _, ns in sizes)
+        paint_parts(painter, QRectF(self.rect()), sizes, whole, self._theme)
+        painter.end()
+
+
+class PartMark(QWidget):
+    """The color of one part, in the legend."""
+
+    def __init__(self, part: Part, theme: Theme) -> None:
+        super().__init__()
+        self._part, self._theme = part, theme
+        self.setFixedSize(theme.px(12), theme.px(_MARK))
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, side = QPainter(self), self._theme.px(_MARK)
+        paint_part(painter, QRectF(0, 0, side, side), self._part.token, self._theme)
+        painter.end()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -383,3 +462,51 @@ class SummaryCard(SectionColumn):
 def _split_share(text: str) -> tuple[str, str]:
     number, _, unit = text.rpartition(NARROW_SPACE)
     return (number, unit) if number else (unit, "")
+
+
+class ModelCard(SectionColumn):
+    """One section per ETRecord, source or program file, and a button that opens a profile."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(theme)
+        space = session.workspace
+        for program in space.programs:
+            self._file(program.path, program.format, program_contents(program))
+        for executable in space.executables:
+            self._file(executable.path, executable.format, executable_contents(executable))
+        self.begin("")
+        self.column.addWidget(label(NEXT_STEP, theme, "cell", "text2", wrap=True))
+        row = QHBoxLayout()
+        self.button = QPushButton(OPEN_PROFILE)
+        self.button.clicked.connect(self.open_requested)
+        row.addWidget(self.button)
+        row.addStretch(1)
+        self.column.addSpacing(theme.px(4))
+        self.column.addLayout(row)
+        self.end()
+
+    def _file(self, path: str, kind: str, held: Sequence[HeldCount]) -> None:
+        """One file: its name and what it holds; a file that holds nothing to list is left out."""
+        if not held:
+            return
+        theme = self._theme
+        if self.column.count():
+            self.begin("")
+        row = QHBoxLayout()
+        row.setSpacing(theme.px(8))
+        row.addWidget(label(display_name(path), theme, "operator"))
+        row.addWidget(ElidedLabel(kind, theme, "caption", "text2"), 1)
+        self.column.addLayout(row)
+        rows: list[Sequence[QWidget]] = []
+        for one in held:
+            show = partial(self.panel_requested.emit, one.panel)
+            noun = one.noun if one.count == 1 else _plural(one.noun)
+            rows.append(
+                (self.text(group_digits(one.count), show), self.text(noun, show, elided=True))
+            )
+        self.grid(rows, 1)
+
+
+def _plural(noun: str) -> str:
+    first, space, rest = noun.partition(" ")
+    return f"{first}s{space}{rest}" if first == "operator" else f"{noun}s"

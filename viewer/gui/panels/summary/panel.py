@@ -14,8 +14,7 @@ from viewer.analysis.summary.summary import summary_of
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.trace_panel import TracePanel
-from viewer.gui.panels.summary.card import SummaryAnswer, SummaryCard
-from viewer.gui.panels.summary.model_card import ModelCard
+from viewer.gui.panels.summary.card import ModelCard, SummaryAnswer, SummaryCard
 from viewer.gui.panels.summary.sections import SectionColumn
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.theme.theme import Theme

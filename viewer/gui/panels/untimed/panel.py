@@ -18,7 +18,7 @@ from viewer.analysis.links.untimed_links import HOW_TO_LOG
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
-from viewer.gui.panels.base.trace_table_panel import TraceTablePanel
+from viewer.gui.panels.base.trace_panel import TraceTablePanel
 from viewer.gui.panels.untimed.table import COLUMNS, MiddleElided, UntimedColumn, UntimedModel
 from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.theme.theme import Theme

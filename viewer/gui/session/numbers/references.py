@@ -10,6 +10,7 @@ from enum import Enum
 
 import numpy as np
 
+from viewer.codecs.file_stamps import stamp_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, head_of
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
@@ -19,6 +20,7 @@ from viewer.formats.executorch.logged_profile import PICKLED
 from viewer.formats.executorch.pte.bundled_outputs import is_bundled
 from viewer.formats.npz import is_npz
 from viewer.model.trace import Trace, UntimedKind
+from viewer.view.sessions.session_file import SavedInput, SavedNumbers, input_of, place_of
 
 _REFERENCE_OUTPUTS = "reference_outputs"  # the member of an ETRecord that is a pickle
 _NOT_ONE = (
@@ -113,3 +115,39 @@ def offered_references(
     """
     found = [Reference(one.path) for one in traces if one.path != own and has_values(one)]
     return found + [Reference(path) for path in executables if is_bundled(path)]
+
+
+def kept_choice(choice: NumbersChoice, folder: str) -> SavedNumbers:
+    """Return the saved form of a choice, in a session file in a folder."""
+
+    def kept(path: str) -> SavedInput:
+        return input_of(path, stamp_of(path), folder)
+
+    reference, buffers = choice.reference, tuple(map(kept, choice.buffers))
+    if isinstance(reference, Reference):
+        return SavedNumbers(kept(reference.path), reference.case, buffers=buffers)
+    return SavedNumbers(is_off=reference is Automatic.NOTHING, buffers=buffers)
+
+
+def found_choice(
+    saved: SavedNumbers, folder: str, inputs: Sequence[tuple[SavedInput, str | None]]
+) -> tuple[NumbersChoice, list[str]]:
+    """Return the choice that a session file in a folder has, and the names of missing files.
+
+    inputs: the inputs of the session, and where each is now: a reference can be one of them.
+    """
+    known = {one.absolute: path for one, path in inputs if one.absolute and path is not None}
+    missing: list[str] = []
+
+    def found(one: SavedInput) -> str | None:
+        path = known.get(one.absolute) or place_of(one, folder)
+        if path is None:
+            missing.append(one.path)
+        return path
+
+    reference: Reference | Automatic = Automatic.NOTHING if saved.is_off else Automatic.COMPARED
+    path = None if saved.reference is None else found(saved.reference)
+    if path is not None:
+        reference = Reference(path, saved.case)
+    buffers = tuple(path for path in map(found, saved.buffers) if path is not None)
+    return NumbersChoice(reference, buffers), missing

@@ -26,7 +26,7 @@ from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_can
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.files.saver import Saver
-from viewer.gui.session.numbers.saved_choice import found_choice, kept_choice
+from viewer.gui.session.numbers.references import found_choice, kept_choice
 from viewer.gui.session.session import Session
 from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
