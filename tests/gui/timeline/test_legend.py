@@ -19,7 +19,7 @@ from viewer.gui.session.coloring import highlight_class, set_scheme
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.selection import clear, slices_of
 from viewer.gui.timeline import legend as legend_module
-from viewer.gui.timeline.scene import recoloring as recoloring
+from viewer.gui.timeline.scene import drawings
 from viewer.gui.timeline.scene.titles import process_note
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inferences.inference_views import Inferences
@@ -150,7 +150,7 @@ def test_a_theme_is_exchanged_without_coloring_anew(attention, monkeypatch):
     def fail(*asked):
         raise AssertionError("coloured anew")
 
-    monkeypatch.setattr(recoloring, "colored", fail)
+    monkeypatch.setattr(drawings, "colored", fail)
     monkeypatch.setattr(slice_colors, "classes_of", fail)
     rasters = [p.raster for p in attention.timeline.scene.rasters]
     attention.theme.set_choice("light")
@@ -188,14 +188,14 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(harnes
     session.add([large()])
     harness.settle()
     before, go, threads = scene.rasters, threading.Event(), []
-    work = recoloring.colored
+    work = drawings.colored
 
     def slowly(*asked):
         threads.append(threading.current_thread())
         go.wait(10)
         return work(*asked)
 
-    monkeypatch.setattr(recoloring, "colored", slowly)
+    monkeypatch.setattr(drawings, "colored", slowly)
     set_scheme(session, "duration")
     assert scene.rasters is before
     go.set()
@@ -211,10 +211,10 @@ def test_large_traces_are_colored_in_a_thread_while_the_old_picture_stays(harnes
 
 
 def test_closing_while_colors_are_worked_out_leaves_nothing(harness, monkeypatch):
-    session, go, work = harness.session, threading.Event(), recoloring.colored
+    session, go, work = harness.session, threading.Event(), drawings.colored
     session.add([large()])
     harness.settle()
-    monkeypatch.setattr(recoloring, "colored", lambda *a: (go.wait(10), work(*a))[1])
+    monkeypatch.setattr(drawings, "colored", lambda *a: (go.wait(10), work(*a))[1])
     set_scheme(session, "duration")
     session.close_all()
     go.set()

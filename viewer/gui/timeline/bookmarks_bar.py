@@ -28,8 +28,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.session.bookmarks import can_mark, edit, fit, remove, set_bookmarks
-from viewer.gui.timeline.painting.bookmark_labels import LONGEST, BookmarkFlag, flags, title
-from viewer.gui.timeline.painting.bookmarks import mark_columns
+from viewer.gui.timeline.painting.bookmarks import LONGEST, BookmarkFlag, flags, mark_columns, title
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
 from viewer.render.canvas import Canvas

@@ -1,12 +1,15 @@
-"""The ruler above the rows: times, the extent of the selection, the time under the mouse."""
+"""The ruler above the rows: times, the extent of the selection, the time under the mouse.
+
+A drag on it selects a time range on all tracks, regardless of the rows below.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QLineF, QObject, QPoint, QRectF, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.qt.crash_report import guard
@@ -14,9 +17,11 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.bookmarks import measured_on
 from viewer.gui.session.selection import selected_span_on
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.view import DRAG_THRESHOLD, TimelineView
 from viewer.model.times import format_time
 from viewer.render.axis.xmap import columns_of_span
 from viewer.render.canvas import Canvas
+from viewer.view.state import Area
 
 HEIGHT = 26
 _MOST_ROWS = 64  # rows whose highlighted slices are marked; an operator has two or three
@@ -164,3 +169,42 @@ class RulerBar(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setPen(self._theme.color(ink))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+class RulerDrag(QObject):
+    """Turns drags on a ruler into area selections."""
+
+    def __init__(self, ruler: QWidget, view: TimelineView) -> None:
+        super().__init__(ruler)
+        self._view = view
+        self._from: int | None = None  # x of the press
+        self._dragging = False
+        ruler.installEventFilter(self)
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Track drags with the left button; all events still reach the ruler."""
+        if not isinstance(event, QMouseEvent):
+            return False
+        x = event.position().toPoint().x()
+        if event.type() == QEvent.Type.MouseButtonPress:
+            self._from = x if event.button() == Qt.MouseButton.LeftButton else None
+            self._dragging = False
+            self._view.rows.activate()
+        elif self._from is None:
+            return False
+        elif event.type() == QEvent.Type.MouseMove:
+            self._dragging |= abs(x - self._from) >= DRAG_THRESHOLD
+            if self._dragging:
+                self._show(x)
+        elif event.type() == QEvent.Type.MouseButtonRelease:
+            if self._dragging:
+                area = self._show(x)
+                self._view.drop_dragged()
+                self._view.session.select_area(area if area.t1 > area.t0 and area.tracks else None)
+            self._from, self._dragging = None, False
+        return False
+
+    def _show(self, x: int) -> Area:
+        assert self._from is not None
+        return self._view.show_dragged(*self._view.times_between(self._from, x))

@@ -7,9 +7,11 @@ import viewer.gui.timeline.scene.compared_slices as compared_slices
 from tests.builders.compare_sessions import write_sessions
 from tests.builders.compared_windows import BASE, arms_of, write_arms
 from viewer.formats import open_file
+from viewer.gui.qt.background import Latest
 from viewer.gui.session.comparison import compare
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
+from viewer.gui.timeline.scene.compared_slices import ComparedSlices
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.view.state import SliceRef
 
@@ -77,8 +79,9 @@ def test_without_a_change_nothing_is_dimmed(qapp, tmp_path):
 def test_slices_of_large_traces_are_found_in_a_thread(tmp_path, monkeypatch, qtbot):
     monkeypatch.setattr(compared_slices, "AT_ONCE", -1)
     session, drawings = drawn(*write_arms(tmp_path))
-    assert drawings.is_highlighting
-    qtbot.waitUntil(lambda: not drawings.is_highlighting)
+    finding = session.findChild(ComparedSlices).findChild(Latest)
+    assert finding.pending
+    qtbot.waitUntil(lambda: not finding.pending)
     found = ComparisonFeed.of(session).answer
     number = shown_numbers(session, found)[0]
     assert "native_call_add.out" in names_that_stand_out(session, drawings, number)

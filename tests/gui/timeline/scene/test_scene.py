@@ -5,15 +5,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QTimer
 
+from tests.gui.events import CTRL, canvas, wheel
 from viewer.formats import open_file
 from viewer.gui.session import navigation
 from viewer.gui.session.clocks import set_clock
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import toggle_part
+from viewer.gui.timeline.scene import scene as scene_module
 from viewer.gui.timeline.scene.drawings import Drawings
-from viewer.gui.timeline.scene.scene import Scene
+from viewer.gui.timeline.scene.scene import RangeAnimation, Scene, between
 from viewer.gui.timeline.scene.titles import process_note, process_title, track_title
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inferences import inference_views as run_views
@@ -26,6 +31,9 @@ from viewer.view.state import SliceRef
 
 _PATHS = {sample.key: sample.paths() for sample in SAMPLES}
 ATTENTION, ATTENTION_RECORD = _PATHS["attention_xnnpack"]
+
+times = st.integers(-(10**18), 10**18)
+lengths = st.integers(1, 10**17)
 
 
 @pytest.fixture
@@ -43,7 +51,7 @@ def scene_of(qapp):
 
 
 @pytest.fixture
-def attention(scene_of):
+def attention_scene(scene_of):
     return scene_of(ATTENTION, ATTENTION_RECORD)
 
 
@@ -63,15 +71,15 @@ def test_an_empty_scene_has_nothing_to_draw(scene_of):
     assert scene.xmap(0).width == 1
 
 
-def test_titles_name_the_file_its_record_and_its_runs(attention, scene_of, data):
-    assert process_title(attention, 0) == (
+def test_titles_name_the_file_its_record_and_its_runs(attention_scene, scene_of, data):
+    assert process_title(attention_scene, 0) == (
         "attn_xnnpack_x5.etdp", "ETRecord attn_teal_xnnpack.etrecord"
     )  # fmt: skip
-    assert track_title(attention, 0, 0) == ("forward", "5 inferences")
+    assert track_title(attention_scene, 0, 0) == ("forward", "5 inferences")
     assert process_title(scene_of(ATTENTION), 0)[1] == "no ETRecord"
     host = scene_of(data / "torq" / "host_h4_latest.csv")
     assert process_title(host, 0)[1] == "no source"
-    assert process_title(attention, -1) == ("Pinned", "")
+    assert process_title(attention_scene, -1) == ("Pinned", "")
     files = (data / "pte" / f"cond.{end}" for end in ("etdp", "etrecord", "pte"))
     assert process_title(scene_of(*files), 0)[1] == "ETRecord cond.etrecord, program cond.pte"
 
@@ -150,67 +158,67 @@ def test_files_of_the_first_clock_are_in_its_scene(scene_of):
     assert [group.key for group in scene.session.groups] == ["boot"]
 
 
-def test_every_slice_has_a_band_of_its_row(attention):
-    layout = attention.layout
-    slices = attention.rasters[0].shown.trace.slices
+def test_every_slice_has_a_band_of_its_row(attention_scene):
+    layout = attention_scene.layout
+    slices = attention_scene.rasters[0].shown.trace.slices
     for index in range(len(slices)):
-        band = attention.band_of(SliceRef(0, index))
+        band = attention_scene.band_of(SliceRef(0, index))
         assert layout.row[band] == slices.row_of(index)
         is_zero = slices.start[index] == slices.end[index]
         assert layout.kind[band] == (BandKind.STRIP if is_zero else BandKind.ROW)
 
 
-def test_folding_hides_rows_and_undo_shows_them(attention):
-    told = heard(attention)
-    before = attention.layout.total_height
-    toggle_part(attention.session, (0, attention.processes[0].name))
+def test_folding_hides_rows_and_undo_shows_them(attention_scene):
+    told = heard(attention_scene)
+    before = attention_scene.layout.total_height
+    toggle_part(attention_scene.session, (0, attention_scene.processes[0].name))
     assert told[:2] == ["arranged", "changed"]
-    assert attention.band_of(SliceRef(0, 5)) == -1
-    assert attention.layout.total_height < before
-    attention.session.undo()
-    assert attention.layout.total_height == before
+    assert attention_scene.band_of(SliceRef(0, 5)) == -1
+    assert attention_scene.layout.total_height < before
+    attention_scene.session.undo()
+    assert attention_scene.layout.total_height == before
 
 
-def test_scrolling_stays_within_the_rows(attention):
-    attention.set_viewport_height(50)
-    told = heard(attention)
-    assert attention.scroll_limit == attention.layout.total_height - 50
-    attention.scroll_to(10_000)
-    assert attention.scroll == attention.scroll_limit
+def test_scrolling_stays_within_the_rows(attention_scene):
+    attention_scene.set_viewport_height(50)
+    told = heard(attention_scene)
+    assert attention_scene.scroll_limit == attention_scene.layout.total_height - 50
+    attention_scene.scroll_to(10_000)
+    assert attention_scene.scroll == attention_scene.scroll_limit
     assert told == ["scrolled"]
-    attention.scroll_to(20_000)
+    attention_scene.scroll_to(20_000)
     assert told == ["scrolled"]
-    attention.scroll_to(-5)
-    assert attention.scroll == 0
+    attention_scene.scroll_to(-5)
+    assert attention_scene.scroll == 0
 
 
-def test_other_times_change_nothing_else(attention):
-    told = heard(attention)
-    attention.session.set_range(100, 200)
+def test_other_times_change_nothing_else(attention_scene):
+    told = heard(attention_scene)
+    attention_scene.session.set_range(100, 200)
     assert told == ["moved"]
 
 
-def test_a_taller_canvas_and_folded_rows_pull_the_scroll_back(attention):
-    attention.set_viewport_height(50)
-    attention.scroll_to(10_000)
-    attention.set_viewport_height(attention.layout.total_height - 7)
-    assert attention.scroll == 7
-    attention.set_viewport_height(20)
-    attention.scroll_to(10_000)
-    toggle_part(attention.session, (0, attention.processes[0].name))
-    assert attention.scroll == attention.scroll_limit == 6
+def test_a_taller_canvas_and_folded_rows_pull_the_scroll_back(attention_scene):
+    attention_scene.set_viewport_height(50)
+    attention_scene.scroll_to(10_000)
+    attention_scene.set_viewport_height(attention_scene.layout.total_height - 7)
+    assert attention_scene.scroll == 7
+    attention_scene.set_viewport_height(20)
+    attention_scene.scroll_to(10_000)
+    toggle_part(attention_scene.session, (0, attention_scene.processes[0].name))
+    assert attention_scene.scroll == attention_scene.scroll_limit == 6
 
 
-def test_a_slice_below_or_above_the_view_is_scrolled_into_it(attention):
-    attention.set_viewport_height(60)
-    slices = attention.rasters[0].shown.trace.slices
+def test_a_slice_below_or_above_the_view_is_scrolled_into_it(attention_scene):
+    attention_scene.set_viewport_height(60)
+    slices = attention_scene.rasters[0].shown.trace.slices
     for row in [len(slices.row_ptr) - 2, 0]:
         ref = SliceRef(0, int(slices.row_ptr[row]))
-        attention.session.revealed.emit(ref)
-        band = attention.band_of(ref)
-        top = int(attention.layout.y[band])
-        assert attention.scroll <= top
-        assert top + attention.layout.height[band] <= attention.scroll + 60
+        attention_scene.session.revealed.emit(ref)
+        band = attention_scene.band_of(ref)
+        top = int(attention_scene.layout.y[band])
+        assert attention_scene.scroll <= top
+        assert top + attention_scene.layout.height[band] <= attention_scene.scroll + 60
 
 
 def test_the_file_that_is_fitted_is_scrolled_into_view(scene_of):
@@ -242,22 +250,22 @@ def test_what_is_selected_is_highlighted_in_its_trace_alone(scene_of):
     assert scene.rasters[1].hits is None
 
 
-def test_adding_a_file_keeps_the_pictures_that_are_there(attention):
-    drawn = attention.rasters[0].raster.drawn
-    attention.session.add([open_file(_PATHS["delegate_handle_map"][0])])
-    assert attention.rasters[0].raster.drawn is drawn
-    assert len(attention.rasters) == 2
-    attention.session.close_all()
-    assert attention.rasters == []
-    assert attention.layout.total_height == 0
+def test_adding_a_file_keeps_the_pictures_that_are_there(attention_scene):
+    drawn = attention_scene.rasters[0].raster.drawn
+    attention_scene.session.add([open_file(_PATHS["delegate_handle_map"][0])])
+    assert attention_scene.rasters[0].raster.drawn is drawn
+    assert len(attention_scene.rasters) == 2
+    attention_scene.session.close_all()
+    assert attention_scene.rasters == []
+    assert attention_scene.layout.total_height == 0
 
 
-def test_recoloring_changes_the_palette_and_keeps_the_highlight(attention):
-    attention.session.select_operators(0, (3,))
-    before = attention.rasters[0].palette
-    set_scheme(attention.session, "name")
-    assert (attention.rasters[0].palette != before).any()
-    assert attention.rasters[0].hits is not None
+def test_recoloring_changes_the_palette_and_keeps_the_highlight(attention_scene):
+    attention_scene.session.select_operators(0, (3,))
+    before = attention_scene.rasters[0].palette
+    set_scheme(attention_scene.session, "name")
+    assert (attention_scene.rasters[0].palette != before).any()
+    assert attention_scene.rasters[0].hits is not None
 
 
 def test_bands_of_all_files_of_a_clock_lie_below_one_another(scene_of):
@@ -287,3 +295,104 @@ def test_tracks_can_be_sorted_by_busy_time_while_nothing_is_open(scene_of):
     scene.session.change(replace(state, tracks=state.tracks.ordered(TrackOrder.BUSY)))
     assert len(scene.layout.y) == 0
     assert not scene.is_sorting
+
+
+@given(times, lengths, times, lengths)
+def test_it_begins_where_it_was_and_ends_where_it_goes(t0, span, u0, other):
+    begin, end = (t0, t0 + span), (u0, u0 + other)
+    assert between(begin, end, 0) == begin
+    last = between(begin, end, 1)
+    # The way is a float; what is drawn at its end is the range itself, see `RangeAnimation.now`.
+    reach = max(abs(u0 - t0), span, other)
+    assert all(abs(a - b) <= 1 + reach // 10**14 for a, b in zip(last, end, strict=True))
+
+
+@given(times, lengths, lengths, st.floats(0, 1))
+def test_every_range_on_the_way_has_a_length_between_both(t0, span, other, share):
+    a, b = between((t0, t0 + span), (t0, t0 + other), share)
+    assert min(span, other) - 2 <= b - a <= max(span, other) + 2
+    assert b > a
+
+
+def test_a_zoom_rests_at_the_time_that_keeps_its_place():
+    # The time 500 is in the middle of both, so it stays there.
+    for share in (0.1, 0.5, 0.9):
+        a, b = between((0, 1000), (450, 550), share)
+        assert abs((a + b) / 2 - 500) <= 1
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands until it is moved."""
+    now = [100.0]
+    monkeypatch.setattr(scene_module.time, "monotonic", lambda: now[0])
+    return now
+
+
+@pytest.fixture
+def moving(qapp, clock):
+    motion = RangeAnimation()
+    motion.enabled = True
+    return motion
+
+
+def test_it_is_over_after_its_time(moving, clock):
+    moving.start((0, 1000), (500, 700))
+    assert moving.now() == (0, 1000)
+    clock[0] += scene_module.DURATION_MS / 2000
+    t0, t1 = moving.now()
+    assert 0 < t0 < 500
+    assert 700 < t1 < 1000
+    clock[0] += scene_module.DURATION_MS / 1000
+    assert moving.now() == (500, 700)
+    moving.findChild(QTimer).timeout.emit()
+    assert not moving.is_moving
+    assert moving.now() is None
+
+
+def test_a_range_far_away_is_a_cut(moving):
+    moving.start((0, 10), (1_000_000, 1_000_010))
+    assert not moving.is_moving
+
+
+def test_it_does_nothing_unless_enabled(moving):
+    moving.enabled = False
+    moving.start((0, 1000), (500, 700))
+    assert not moving.is_moving
+
+
+@pytest.fixture
+def smooth(attention, clock):
+    attention.timeline.scene.animation.enabled = True
+    return attention
+
+
+def test_what_is_drawn_moves_while_the_view_has_arrived(smooth, clock):
+    scene, state = smooth.timeline.scene, smooth.session.state
+    before = (state.t0, state.t1)
+    navigation.fit_all(smooth.session)
+    assert scene.visible == before
+    clock[0] += scene_module.DURATION_MS / 2000
+    after = (smooth.session.state.t0, smooth.session.state.t1)
+    assert after[0] <= scene.visible[0] < before[0]
+    clock[0] += 1
+    assert scene.visible == after
+
+
+def test_the_wheel_cuts_a_motion_short_and_zooms_from_where_it_went(smooth, clock):
+    navigation.fit_all(smooth.session)
+    t0, t1 = smooth.session.state.t0, smooth.session.state.t1
+    wheel(canvas(smooth), canvas(smooth).rect().center(), 1, held=CTRL)
+    scene = smooth.timeline.scene
+    assert not scene.animation.is_moving
+    assert scene.visible == (smooth.session.state.t0, smooth.session.state.t1)
+    assert t1 - t0 > scene.visible[1] - scene.visible[0] > (t1 - t0) // 2
+
+
+def test_a_jump_in_a_motion_goes_on_from_what_is_drawn(smooth, clock):
+    scene = smooth.timeline.scene
+    navigation.fit_all(smooth.session)
+    clock[0] += scene_module.DURATION_MS / 2000
+    drawn = scene.visible
+    smooth.session.go_back()
+    assert scene.visible == drawn

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.gui.timeline.scene.highlighting import highlighted
+from viewer.gui.timeline.scene.drawings import highlighted
 from viewer.gui.timeline.scene.trace_rasters import rasters_of
 from viewer.model.trace import KeyKind
 from viewer.render.palette import FRAME, OPERATORS, SLAB, UNLINKED, Emphasis, cell_colors

@@ -1,12 +1,14 @@
-"""Paints bookmarks and the measured span on canvas and overview.
+"""Paints bookmarks and the measured span on canvas and overview, and places the names of bookmarks.
 
 Of bookmarks on the same pixel columns, only one is drawn. On the canvas, names are in the bar above
-the rows, where they have space.
+the rows. There, a name may extend to the next drawn flag. A bookmark without enough space for its
+name is grouped with its neighbor as "3 bookmarks", so that texts never overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
@@ -16,16 +18,53 @@ from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.session.bookmarks import can_mark, measured_on
-from viewer.gui.timeline.painting.bookmark_labels import flags, title
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.model.times import counted, format_time
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.view.group_ranges import marks_on
+from viewer.view.state import Bookmark
 
 _TALL = 18  # px, height of the label of the measured span
 _INSET = 7
 _BAND = 0.06  # opacity of the band of the current bookmark
+
+LEAST_ROOM = 34  # px, for three letters and a flag
+LONGEST = 200  # characters used of a name or note
+
+
+@dataclass(frozen=True, slots=True)
+class BookmarkFlag:
+    """A flag: its x position, the space to its right in px, and the indices of its bookmarks."""
+
+    x: float
+    room: float
+    marks: tuple[int, ...]
+
+
+def flags(x: Sequence[float], width: float, current: int | None = None) -> list[BookmarkFlag]:
+    """The flags of bookmarks at positions `x`, from left to right; none outside [0, width).
+
+    A bookmark less than `LEAST_ROOM` px to the right of a flag joins it. The current bookmark comes
+    first in its flag, so that its name is shown.
+    """
+    seen = sorted((at, number) for number, at in enumerate(x) if 0 <= at < width)
+    groups: list[tuple[float, list[int]]] = []
+    for at, number in seen:
+        if groups and at - groups[-1][0] < LEAST_ROOM:
+            groups[-1][1].append(number)
+        else:
+            groups.append((at, [number]))
+    ends = [at for at, _ in groups[1:]] + [width] * bool(groups)
+    return [
+        BookmarkFlag(at, end - at, tuple(sorted(numbers, key=lambda number: number != current)))
+        for (at, numbers), end in zip(groups, ends, strict=True)
+    ]
+
+
+def title(mark: Bookmark, number: int) -> str:
+    """The name of a bookmark, or its number if it has none."""
+    return mark.name[:LONGEST] or f"bookmark {number + 1}"
 
 
 def paint_marks(

@@ -15,9 +15,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from viewer.arrays import Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.timeline.painting.allocation_marks import stamp_allocations
 from viewer.gui.timeline.painting.bookmarks import paint_marks
-from viewer.gui.timeline.painting.compared_marks import stamp_compared
 from viewer.gui.timeline.painting.edge_chips import EdgeChipPainter
 from viewer.gui.timeline.painting.flows import FlowPainter
 from viewer.gui.timeline.painting.labels import MARK, LabelPainter
@@ -25,7 +23,7 @@ from viewer.gui.timeline.painting.plans import PlanPainter
 from viewer.gui.timeline.painting.ribbon_tails import RibbonTails
 from viewer.gui.timeline.painting.ribbons import draw_pixels
 from viewer.gui.timeline.painting.row_header import paint_process_header
-from viewer.gui.timeline.painting.selection import stamp_selected
+from viewer.gui.timeline.painting.stamps import stamp_allocations, stamp_compared, stamp_selected
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.scene.search_hits import stamp_hits
 from viewer.gui.timeline.scene.titles import counter_value

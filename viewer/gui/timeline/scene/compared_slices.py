@@ -61,11 +61,6 @@ class ComparedSlices(QObject):
         self._all_rasters = all_rasters
         self._follow()
 
-    @property
-    def pending(self) -> bool:
-        """Whether the slices are still being found."""
-        return self._latest.pending
-
     @Slot()
     def _follow(self) -> None:
         found, rows = self._feed.in_tables, self._rows()

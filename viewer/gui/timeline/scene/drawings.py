@@ -2,6 +2,12 @@
 
 A trace is drawn in one strip only, but colors, highlighted operators, selected slices and search
 hits are computed for all of them at once.
+
+For up to 20,000 slices, colors and highlighted slices are computed immediately. Above that it
+happens in a thread: for ten million slices, colors take 1 s and highlighted slices 0.5 s. Old
+colors stay until the new ones are ready. While highlighted slices are computed, all slices are
+dimmed, because the previous raster is wrong. Palettes are cached by scheme and do not depend on the
+theme, so switching the theme computes nothing.
 """
 
 from __future__ import annotations
@@ -9,22 +15,179 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.arrays import Bools, Ints
+from viewer.gui.qt.background import Latest
 from viewer.gui.session.clocks import shared_clocks
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.scene.compared_marks import ComparedMarks
 from viewer.gui.timeline.scene.compared_slices import ComparedSlices
-from viewer.gui.timeline.scene.highlighting import Highlighting
 from viewer.gui.timeline.scene.job_plans import JobPlans
-from viewer.gui.timeline.scene.recoloring import Recoloring
 from viewer.gui.timeline.scene.search_hits import HitRasters
-from viewer.gui.timeline.scene.selected_slices import SelectedRasters
-from viewer.gui.timeline.scene.trace_rasters import TraceRasters, prepare, rasters_again
+from viewer.gui.timeline.scene.trace_rasters import (
+    ClassName,
+    TraceRasters,
+    prepare,
+    rasters_again,
+    rasters_of,
+)
+from viewer.model.trace import Slices
 from viewer.render.frames.frame import RasterSource
-from viewer.render.palette import Emphasis
+from viewer.render.palette import Emphasis, Palette
+from viewer.render.raster import RowRaster
+from viewer.view.open_trace import AT_ONCE, OpenTrace
+from viewer.view.slice_colors import ramp_of, scheme_key
+from viewer.view.state import SliceSet
+
+
+class Recoloring(QObject):
+    """Emits `recolored` with the rasters of all open traces, colored by the requested scheme."""
+
+    recolored = Signal(object)
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        self._asked: object = None  # identifies the latest request
+
+    def ask(
+        self, all_rasters: Sequence[TraceRasters], scheme: str, lit: ClassName | None = None
+    ) -> None:
+        """Color by a scheme; `recolored` follows if anything changes, at once for few slices."""
+        arguments = tuple(all_rasters), scheme, lit
+        request = tuple(id(drawn.shown) for drawn in all_rasters), scheme, lit
+        if self._latest.pending and request == self._asked:
+            return
+        self._asked = request
+        lengths = ramp_of([drawn.shown for drawn in all_rasters])
+        if all(
+            p.lit == lit and scheme_key(p.shown, scheme, lengths) == p.scheme for p in all_rasters
+        ):
+            self._latest.cancel()
+            return
+        small = sum(len(p.shown.trace.slices) for p in all_rasters) <= AT_ONCE
+        self._latest.ask(small, colored, *arguments)
+
+    @Slot(object)
+    def _take(self, all_rasters: list[TraceRasters]) -> None:
+        self.recolored.emit(all_rasters)
+
+
+def colored(
+    all_rasters: Sequence[TraceRasters], scheme: str, lit: ClassName | None
+) -> list[TraceRasters]:
+    """The rasters under a scheme, with one class highlighted; a pure function."""
+    lengths = ramp_of([drawn.shown for drawn in all_rasters])
+    return [rasters_of(p.shown, scheme, p, lengths=lengths, lit=lit) for p in all_rasters]
+
+
+class Highlighting(QObject):
+    """Updates the raster of highlighted slices when the selection or the colors change."""
+
+    changed = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self._all_rasters: Sequence[TraceRasters] = ()
+        # Input of the current or pending raster: a trace, its palette, and operators of its
+        # program.
+        self._asked: tuple[OpenTrace, Palette, tuple[int, ...]] | None = None
+        self._raster: RowRaster | None = None
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        session.selection_changed.connect(self._follow)
+
+    def show(self, all_rasters: Sequence[TraceRasters]) -> None:
+        """Use these rasters from now on."""
+        self._all_rasters = all_rasters
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        selection, inputs = self._session.state.operators, None
+        if selection is not None:
+            drawn = self._all_rasters[selection[0]]
+            inputs = drawn.shown, drawn.palette, selection[1]
+            if self._is_asked(*inputs):
+                self._draw(self._raster)
+                return
+        self._latest.cancel()
+        self._asked = inputs
+        self._draw(None)
+        if inputs is None:
+            return
+        self._latest.ask(len(inputs[0].trace.slices) <= AT_ONCE, highlighted, *inputs)
+
+    def _is_asked(self, shown: OpenTrace, palette: Palette, operators: tuple[int, ...]) -> bool:
+        inputs = self._asked
+        if inputs is None:
+            return False
+        return inputs[0] is shown and inputs[1] is palette and inputs[2] == operators
+
+    @Slot(object)
+    def _take(self, raster: RowRaster) -> None:
+        self._draw(raster)
+
+    def _draw(self, raster: RowRaster | None) -> None:
+        self._raster = raster
+        of = None if self._asked is None else self._asked[0]
+        for drawn in self._all_rasters:
+            drawn.hits = raster if drawn.shown is of else None
+        self.changed.emit()
+
+
+def highlighted(shown: OpenTrace, palette: Palette, operators: tuple[int, ...]) -> RowRaster:
+    """The raster of the slices of some operators, in the colors of a palette; a pure function."""
+    return RowRaster.subset(shown.trace.slices, palette, shown.slices_of(operators))
+
+
+class SelectedRasters(QObject):
+    """Rasters of the selected slices if there are several; emits `changed` on updates."""
+
+    changed = Signal()
+
+    def __init__(self, session: Session) -> None:
+        # A child of the session: as a child of the scene, collecting both together crashes the
+        # process.
+        super().__init__(session)
+        self._session = session
+        self.rasters: dict[int, RowRaster] = {}  # by trace
+        self._latest = Latest(self)
+        self._latest.answered.connect(self._take)
+        session.selection_changed.connect(self._follow)
+        session.workspace_changed.connect(self._follow)
+
+    @Slot()
+    def _follow(self) -> None:
+        state = self._session.state
+        if not state.others:
+            self._latest.cancel()
+            self._take({})
+            return
+        traces, selected = self._session.traces, state.slices
+        of = {number: traces[number].trace.slices for number in selected.of}
+        small = len(selected) <= AT_ONCE
+        if not small:
+            self._take({})  # the old rings would be wrong until the new ones are ready
+        self._latest.ask(small, _rasters, of, selected)
+
+    @Slot(object)
+    def _take(self, rasters: dict[int, RowRaster]) -> None:
+        self.rasters = rasters
+        self.changed.emit()
+
+
+def _rasters(of: dict[int, Slices], selected: SliceSet) -> dict[int, RowRaster]:
+    rasters = {}
+    for trace, numbers in selected.of.items():
+        # One color for all, because only the positions of slices are read from this raster.
+        color = np.ones(len(of[trace]), np.uint8)
+        rasters[trace] = RowRaster.subset(of[trace], color, numbers.astype(np.int64))
+    return rasters
 
 
 class Drawings(QObject):
@@ -112,12 +275,6 @@ class Drawings(QObject):
         self._hit_rasters.show(self.rasters)
         self._compared.show(self.rasters)
         self.recolored.emit()
-
-    @property
-    def is_highlighting(self) -> bool:
-        """Whether highlighted slices are still being computed, with all slices dimmed."""
-        tasks = self._highlighting, self._compared, self.compared_marks
-        return any(task.pending for task in tasks)
 
     @property
     def has_lit_class(self) -> bool:

@@ -19,8 +19,7 @@ from viewer.gui.timeline.corner import Corner
 from viewer.gui.timeline.headers.headers import TITLE_INDENT, Headers
 from viewer.gui.timeline.overview import FULL_SIZES, Overview
 from viewer.gui.timeline.ruler import HEIGHT as RULER_HEIGHT
-from viewer.gui.timeline.ruler import RulerBar
-from viewer.gui.timeline.ruler_drag import RulerDrag
+from viewer.gui.timeline.ruler import RulerBar, RulerDrag
 from viewer.gui.timeline.scene.drawings import Drawings
 from viewer.gui.timeline.scene.scene import Scene
 from viewer.gui.timeline.strips.edge import StripEdge

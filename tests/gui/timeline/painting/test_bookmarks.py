@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.gui.timeline.painting.bookmark_labels import LEAST_ROOM, flags, title
+from viewer.gui.timeline.painting.bookmarks import LEAST_ROOM, flags, title
 from viewer.view.state import Bookmark
 
 places = st.lists(st.floats(-200, 1200, allow_nan=False), max_size=40)
