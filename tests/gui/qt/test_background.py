@@ -1,12 +1,15 @@
 """Questions of panels: the latest answer wins, and an old one is never shown as new."""
 
+import gc
 import threading
+import weakref
 
 import pytest
+import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, QThread
 
 from viewer.gui.qt import background
-from viewer.gui.qt.background import Latest
+from viewer.gui.qt.background import GuiOwner, Latest
 
 pytestmark = pytest.mark.usefixtures("fresh_places")
 
@@ -183,3 +186,59 @@ def test_an_answer_apart_can_be_taken_back_while_it_is_coming(qtbot):
     with qtbot.waitSignal(latest.answered):
         latest.submit(lambda: 7)
     assert heard.answers == [7]
+
+
+class GuiListener(QObject):
+    """Notes what it is told and on which thread."""
+
+    def __init__(self):
+        super().__init__()
+        self.told = []
+
+    def tell(self, *what):
+        self.told.append((*what, QThread.currentThread() is self.thread()))
+
+
+def from_worker(run):
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def listener(qapp):
+    return GuiListener()
+
+
+def test_calls_arrive_in_order_on_the_gui_thread(listener, qtbot):
+    owner = GuiOwner(listener)
+    from_worker(lambda: [owner.call("tell", n, f"text {n}") for n in range(100)])
+    assert listener.told == []
+    qtbot.waitUntil(lambda: len(listener.told) == 100)
+    assert listener.told == [(n, f"text {n}", True) for n in range(100)]
+
+
+def test_a_call_from_the_gui_thread_waits_for_the_loop_too(listener, qtbot):
+    GuiOwner(listener).call("tell", 1)
+    assert listener.told == []
+    qtbot.waitUntil(lambda: listener.told == [(1, True)])
+
+
+def test_a_worker_does_not_keep_its_owner_alive(qapp):
+    listener = GuiListener()
+    gone = weakref.ref(listener)
+    owner = GuiOwner(listener)
+    from_worker(lambda: owner.call("tell", 1))
+    del listener
+    gc.collect()
+    assert gone() is None
+    QCoreApplication.processEvents()
+
+
+def test_nothing_is_told_to_an_owner_whose_qt_side_is_gone(listener):
+    owner = GuiOwner(listener)
+    from_worker(lambda: owner.call("tell", 1))
+    shiboken6.delete(listener)
+    QCoreApplication.processEvents()
+    assert listener.told == []

@@ -3,24 +3,70 @@
 A panel submits a new query at each change of the view. Its previous query is dropped if it has not
 started; otherwise its answer is discarded. Meanwhile the panel keeps its old numbers, and grays
 them out once `late` is emitted.
+
+A worker must never hold the last reference to a QObject: it would be destroyed on the wrong thread,
+which ends the process. So workers know their owner only by a weak reference, `GuiOwner`, and one
+object that lives as long as the program delivers their calls on the GUI thread.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+import shiboken6
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from viewer.gui.qt.crash_report import report
-from viewer.gui.qt.gui_thread import GuiOwner
 
 LATE_MS = 100
 # Two, so that an outdated slow query does not block the latest one.
 AT_ONCE = 2
 _QUIT_SECONDS = 2.0
+
+
+class _Carrier(QObject):
+    """Runs functions from other threads on the GUI thread."""
+
+    handed_in = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.handed_in.connect(self._run, Qt.ConnectionType.QueuedConnection)
+
+    @Slot(object)
+    def _run(self, call: Callable[[], None]) -> None:
+        call()
+
+
+_carrier: _Carrier | None = None
+
+
+class GuiOwner:
+    """A weak handle to a QObject for its worker threads; create it on the GUI thread."""
+
+    def __init__(self, owner: QObject) -> None:
+        global _carrier
+        if _carrier is None:
+            _carrier = _Carrier()
+        self._owner = weakref.ref(owner)
+
+    def call(self, method: str, *arguments: Any) -> None:
+        """Run `owner.method(*arguments)` on the GUI thread; may be called from any thread.
+
+        Does nothing if the owner no longer exists by then.
+        """
+
+        def run() -> None:
+            owner = self._owner()
+            if owner is not None and shiboken6.isValid(owner):
+                getattr(owner, method)(*arguments)
+
+        if _carrier is not None:
+            _carrier.handed_in.emit(run)
 
 
 class Latest(QObject):

@@ -14,7 +14,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from viewer import __version__
-from viewer.gui.qt.svg_text import well_formed
+from viewer.gui.qt.image_files import well_formed
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.timeline.painting.frame import FramePainter, Overlay

@@ -14,7 +14,7 @@ from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.formats import open_file
 from viewer.gui.panels.findings.panel import NOTHING, FindingsPanel
 from viewer.gui.panels.findings.rows import NONE_FOUND, RowKind
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.navigation import show_place

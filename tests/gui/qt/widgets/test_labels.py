@@ -1,10 +1,10 @@
 """The empty state of a panel: its sentence, its button and what the button does."""
 
 import pytest
-from PySide6.QtCore import QEvent, QObject
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
-from viewer.gui.qt.widgets.labels import PageOrSentence
+from viewer.gui.qt.widgets.labels import PageOrSentence, PageStack
 
 
 @pytest.fixture
@@ -63,3 +63,41 @@ def test_a_hundred_sentences_need_one_widget(panel):
         first = first or panel.empty
     assert panel.empty is first
     assert panel.count() == 2
+
+
+def page(width: int, height: int) -> QWidget:
+    class Page(QWidget):
+        def sizeHint(self):
+            return QSize(width, height)
+
+        minimumSizeHint = sizeHint
+
+    return Page()
+
+
+def test_hidden_pages_do_not_affect_its_size(qtbot):
+    stack = PageStack()
+    qtbot.addWidget(stack)
+    small, large = page(100, 50), page(900, 700)
+    for one in (small, large):
+        stack.addWidget(one)
+    assert stack.currentWidget() is small
+    assert stack.sizeHint() == stack.minimumSizeHint() == QSize(100, 50)
+    stack.setCurrentWidget(large)
+    assert stack.sizeHint() == stack.minimumSizeHint() == QSize(900, 700)
+
+
+def test_without_a_page_it_has_no_size(qtbot):
+    stack = PageStack()
+    qtbot.addWidget(stack)
+    assert stack.minimumSizeHint() == QSize()
+
+
+def test_its_height_does_not_depend_on_its_width(qtbot):
+    text = QLabel("a sentence that takes several lines if it is narrow")
+    text.setWordWrap(True)
+    stack = PageStack()
+    qtbot.addWidget(stack)
+    stack.addWidget(text)
+    assert text.hasHeightForWidth()
+    assert not stack.hasHeightForWidth()

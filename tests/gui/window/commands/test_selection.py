@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu
 from tests.gui.events import move
 from viewer.gui.panels.events.panel import EventsPanel
 from viewer.gui.panels.operators.panel import OperatorsPanel
-from viewer.gui.qt.copy_formats import CopyFormat, formatted
+from viewer.gui.qt.clipboard import CopyFormat, formatted
 from viewer.gui.qt.widgets.tables import offer_markdown
 from viewer.view.state import SliceRef, SliceSet
 

@@ -17,7 +17,7 @@ from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column, subtitle_label
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable, let_copy
 from viewer.gui.session import navigation

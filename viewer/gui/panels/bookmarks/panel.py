@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from viewer.gui.panels.base.page_panel import PagePanel
 from viewer.gui.panels.bookmarks.table import COLUMNS, BookmarkColumn, BookmarksModel
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.tables import copy_tsv, let_copy, marked_rows

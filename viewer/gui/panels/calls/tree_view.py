@@ -20,7 +20,7 @@ from viewer.gui.panels.base.swatches import (
 from viewer.gui.panels.calls.shown_calls import Matches
 from viewer.gui.panels.calls.texts import CallColumn, CallTexts, ChangeTexts, NodeTexts
 from viewer.gui.panels.calls.tree_model import CallModel
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.change_cells import paint_difference, paint_ratio

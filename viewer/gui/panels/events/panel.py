@@ -26,7 +26,7 @@ from viewer.gui.panels.events.table import (
     EventsModel,
     contents_of,
 )
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.tables import copy_rows, marked_rows

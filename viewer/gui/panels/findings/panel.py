@@ -19,8 +19,7 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
-from viewer.gui.qt.clipboard import copy_text
-from viewer.gui.qt.copy_formats import CopyFormat, formatted_list
+from viewer.gui.qt.clipboard import CopyFormat, copy_text, formatted_list
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy

@@ -12,8 +12,8 @@ from viewer.analysis.comparison.comparison import Verdict
 from viewer.gui.panels.graph.facts import NodeFacts
 from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
 from viewer.gui.panels.graph.fills import ChangeFill
-from viewer.gui.panels.graph.image_files import painted_image, svg_bytes
 from viewer.gui.panels.graph.picture import MARGIN, NODE_HEIGHT, NODE_WIDTH, GraphPicture
+from viewer.gui.qt.image_files import painted_image, svg_bytes
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.verdict_marks import SIDE, paint_mark

@@ -23,7 +23,6 @@ from PySide6.QtGui import (
 )
 
 from viewer.gui.panels.graph.facts import NodeFacts
-from viewer.gui.panels.graph.image_files import png_bytes
 from viewer.gui.panels.graph.painting import (
     GraphPainter,
     node_size,
@@ -34,6 +33,7 @@ from viewer.gui.panels.graph.pan_zoom import ENTER, SIDES, PanZoomView
 from viewer.gui.panels.graph.picture import MARGIN, GraphPicture, curve
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.image_files import png_bytes
 from viewer.gui.qt.theme.theme import Theme
 from viewer.reports.compare_text import WORDS
 

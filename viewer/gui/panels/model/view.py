@@ -33,7 +33,7 @@ from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.compared_rows import ComparedRows
 from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import RELATED_ROLE, ROW_ROLE, ModuleModel
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.change_cells import paint_difference, paint_ratio

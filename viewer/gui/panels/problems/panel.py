@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip

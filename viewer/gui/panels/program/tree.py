@@ -10,7 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView
 
 from viewer.gui.panels.program.rows import TITLES, ProgramRow, file_row, placed
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip

@@ -12,7 +12,7 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import paint_share, share_color, slice_color
 from viewer.gui.panels.sizes.table import COLUMNS, PartColumn, PartsModel
 from viewer.gui.panels.sizes.texts import verdict_of
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.change_cells import paint_difference, paint_ratio

@@ -20,7 +20,7 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.trace_panel import TraceTablePanel
 from viewer.gui.panels.untimed.table import COLUMNS, MiddleElided, UntimedColumn, UntimedModel
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.tables import copy_rows

@@ -2,16 +2,30 @@
 
 A font that cannot be loaded is replaced by the system's, in the window as in code. Every weight is
 a file of its own, because Qt on Linux draws a variable font in its default weight only.
+
+Laying a text out and measuring it takes several times as long as drawing it, and parts that repaint
+in every frame show mostly the same texts as before: `PreparedTexts` keeps them.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal
 
-from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import (
+    QFont,
+    QFontDatabase,
+    QFontMetrics,
+    QFontMetricsF,
+    QGuiApplication,
+    QPainter,
+    QStaticText,
+)
 
+from viewer.model.text import visible_controls
 from viewer.resources import resource
 
 # fmt: off
@@ -47,6 +61,9 @@ _SIZES: dict[FontRole, tuple[float, QFont.Weight]] = {
     "zero_length": (10.5, QFont.Weight.Normal),
     "code": (12, QFont.Weight.Normal),
 }
+
+_MOST_KEPT = 1024
+_MOST_MEASURED = 4096
 
 
 def make_font(role: FontRole, scale: float) -> QFont:
@@ -99,3 +116,41 @@ def bundled_family(files: tuple[str, ...]) -> str:
         if number >= 0:
             QFontDatabase.removeApplicationFont(number)
     return ""
+
+
+class PreparedTexts:
+    """Measures and draws texts like QFontMetrics and QPainter.drawText do, to the same pixels.
+
+    Control characters are measured and drawn as escapes.
+    """
+
+    def __init__(self, font: QFont) -> None:
+        self.font = font
+        self._metrics = QFontMetrics(font)
+        self.line_height = QFontMetricsF(font).height()  # px
+        self._widths: dict[str, int] = {}
+        self._texts: OrderedDict[str, QStaticText] = OrderedDict()
+
+    def width(self, text: str) -> int:
+        """The horizontal advance of a text in px."""
+        known = self._widths.get(text)
+        if known is None:
+            if len(self._widths) >= _MOST_MEASURED:
+                self._widths.clear()
+            known = self._widths[text] = self._metrics.horizontalAdvance(visible_controls(text))
+        return known
+
+    def draw(self, painter: QPainter, x: float, top: float, height: float, text: str) -> None:
+        """Draw a text from `x` on, centered between two lines; the painter has the font."""
+        prepared = self._texts.get(text)
+        if prepared is None:
+            prepared = QStaticText(visible_controls(text))
+            # Names come from files, and Qt would interpret markup in them.
+            prepared.setTextFormat(Qt.TextFormat.PlainText)
+            prepared.prepare(font=self.font)
+            self._texts[text] = prepared
+            if len(self._texts) > _MOST_KEPT:
+                self._texts.popitem(last=False)
+        else:
+            self._texts.move_to_end(text)
+        painter.drawStaticText(QPointF(x, top + (height - self.line_height) / 2), prepared)

@@ -31,8 +31,7 @@ from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.gui.qt.theme import style_sheet
-from viewer.gui.qt.theme.fonts import FONT_SIZES, FontRole, make_font
-from viewer.gui.qt.theme.prepared_texts import PreparedTexts
+from viewer.gui.qt.theme.fonts import FONT_SIZES, FontRole, PreparedTexts, make_font
 from viewer.gui.qt.theme.tokens import DARK, LIGHT, Tokens, mix
 from viewer.resources import resource
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from html import escape
 
-from PySide6.QtCore import Qt, Signal, SignalInstance, Slot
+from PySide6.QtCore import QSize, Qt, Signal, SignalInstance, Slot
 from PySide6.QtGui import (
     QAction,
     QKeySequence,
@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QSizePolicy,
+    QStackedWidget,
     QTextEdit,
     QVBoxLayout,
     QWidget,
@@ -33,7 +34,6 @@ from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.elided_text import elided_text, measurable
-from viewer.gui.qt.widgets.page_stack import PageStack
 from viewer.model.text import capped, visible_controls
 
 # px; the key column is as wide as its keys, between these; longer keys are wrapped or elided.
@@ -42,6 +42,31 @@ _KEY_GAP = 16
 _ROW_GAP = 5
 # Longer words may break anywhere, since they could be wider than the panel.
 _LONG_WORD = 26
+
+
+class PageStack(QStackedWidget):
+    """Shows one of several pages, each of which fills it; hidden pages do not affect its size.
+
+    Its height does not depend on its width. Otherwise every layout of the window would break the
+    text of each label into lines several times, in hidden pages too.
+    """
+
+    @guard(QSize(0, 0))
+    def sizeHint(self) -> QSize:
+        """That of the current page."""
+        page = self.currentWidget()
+        return QSize() if page is None else page.sizeHint()
+
+    @guard(QSize(0, 0))
+    def minimumSizeHint(self) -> QSize:
+        """That of the current page."""
+        page = self.currentWidget()
+        return QSize() if page is None else page.minimumSizeHint()
+
+    @guard(False)
+    def hasHeightForWidth(self) -> bool:
+        """Never."""
+        return False
 
 
 def span(text: str, color: str, *, bold: bool = False) -> str:
@@ -417,3 +442,29 @@ class EmptyPlace(QWidget):
             self._asked.emit()
         elif self._asked is not None:
             self._asked()
+
+
+class EmptyNote(QWidget):
+    """An empty state with a button that opens a profile; emits `open_requested` on a click."""
+
+    open_requested = Signal()
+
+    def __init__(self, title: str, text: str, theme: Theme) -> None:
+        super().__init__()
+        heading, body = QLabel(title), QLabel(text)
+        heading.setFont(theme.font("operator"))
+        body.setWordWrap(True)
+        body.setFixedWidth(560)
+        body.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._button = QPushButton("Open a profile…")
+        self._button.setProperty("primary", True)
+        self._button.clicked.connect(self.open_requested)
+        self.setFocusProxy(self._button)
+        # In a centered layout, a wrapped label needs the height of its text at this width.
+        body.setMinimumHeight(body.heightForWidth(body.width()))
+        column = QVBoxLayout(self)
+        column.setSpacing(12)
+        column.addStretch(1)
+        for widget in (heading, body, self._button):
+            column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(1)

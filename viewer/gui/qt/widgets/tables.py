@@ -30,21 +30,46 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QMenu,
+    QStyleOptionHeader,
     QTableView,
     QTreeView,
     QWidget,
 )
 
-from viewer.gui.qt.clipboard import copy_text
-from viewer.gui.qt.copy_formats import CopyFormat, formatted, row_count
+from viewer.gui.qt.clipboard import CopyFormat, copy_text, formatted, row_count
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
-from viewer.gui.qt.widgets.sort_header import SortHeader
 from viewer.model.times import counted
 
 ROW_HEIGHT = 25
 _FILTER_WIDTH = 260
+
+# Qt draws the arrow over the end of a right-aligned title, and does not strip these spaces.
+_ROOM = "\u00a0" * 5
+
+
+class SortHeader(QHeaderView):
+    """A horizontal header with clickable titles; a click that sorts shows the first rows."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setSectionsClickable(True)
+        self.setHighlightSections(False)
+        self.sectionClicked.connect(self._show_top)  # emitted once the rows are sorted
+
+    @guard
+    def initStyleOptionForIndex(self, option: QStyleOptionHeader, section: int) -> None:
+        super().initStyleOptionForIndex(option, section)
+        sorted_by = option.sortIndicator != QStyleOptionHeader.SortIndicator.None_
+        if sorted_by and option.textAlignment & Qt.AlignmentFlag.AlignRight:
+            option.text = option.text + _ROOM
+
+    @Slot()
+    def _show_top(self) -> None:
+        table = self.parent()
+        if self.isSortIndicatorShown() and isinstance(table, QAbstractItemView):
+            table.scrollToTop()
 
 
 def fit_columns(

@@ -26,8 +26,8 @@ from viewer.codecs.reading import (
 from viewer.formats import open_file
 from viewer.formats.memory import release_freed, retain_freed
 from viewer.formats.table.stated_columns import ColumnsNeeded, Question
+from viewer.gui.qt.background import GuiOwner
 from viewer.gui.qt.crash_report import report
-from viewer.gui.qt.gui_thread import GuiOwner
 
 if TYPE_CHECKING:
     from viewer.model.trace import Trace

@@ -7,8 +7,8 @@ import threading
 from PySide6.QtCore import QObject, Signal
 
 from viewer.codecs.atomic_file import WriteCancelled
+from viewer.gui.qt.background import GuiOwner
 from viewer.gui.qt.crash_report import report
-from viewer.gui.qt.gui_thread import GuiOwner
 from viewer.workspace.exports import ExportJob, NothingToExport
 
 _QUIT_SECONDS = 5.0

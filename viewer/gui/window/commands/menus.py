@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
-from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.session.clocks import CYCLE_RATES
 from viewer.gui.timeline.headers.menu import SORTED
 from viewer.gui.window.frame.panel_table import PANELS

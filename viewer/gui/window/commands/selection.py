@@ -19,9 +19,8 @@ from viewer.gui.panels.base.slice_facts import run_of
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
 from viewer.gui.panels.links.panel import LinksPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
-from viewer.gui.qt.clipboard import copy_text
+from viewer.gui.qt.clipboard import CopyFormat, copy_text
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.qt.copy_formats import CopyFormat
 from viewer.gui.qt.widgets.tables import CopyAction, copy_tsv
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting

@@ -17,8 +17,7 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 
 from viewer.codecs.temporary_folder import TemporaryFolder
-from viewer.gui.qt.background import Latest
-from viewer.gui.qt.gui_thread import GuiOwner
+from viewer.gui.qt.background import GuiOwner, Latest
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.session import Session
 from viewer.gui.window.frame.shell import Shell

@@ -20,7 +20,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.focus_frame import FocusFrame
 from viewer.gui.qt.settings import Settings
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.page_stack import PageStack
+from viewer.gui.qt.widgets.labels import PageStack
 from viewer.gui.window.frame.message_bar import MessageBar
 from viewer.gui.window.frame.status_bar import StatusBar
 from viewer.gui.window.start_page.page import StartPage

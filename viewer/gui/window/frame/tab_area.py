@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QTabBar, QToolButton, QWidget
 
 from viewer.gui.panels.base.page_panel import plain_column
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.widgets.page_stack import PageStack
+from viewer.gui.qt.widgets.labels import PageStack
 
 _DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
 _MORE = "…"

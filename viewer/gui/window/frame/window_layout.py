@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from viewer.gui.qt.widgets.empty_note import EmptyNote
+from viewer.gui.qt.widgets.labels import EmptyNote
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.strips.strip import ABOVE
 from viewer.gui.timeline.timeline import Timeline

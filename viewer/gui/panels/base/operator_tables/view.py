@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QHeaderView, QMenu
 from viewer.gui.panels.base.operator_tables.contents import LINE, ColumnKind, OperatorContents
 from viewer.gui.panels.base.operator_tables.delegate import OperatorDelegate
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
-from viewer.gui.qt.copy_formats import CopyFormat
+from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.sort_header import SortHeader
 from viewer.gui.qt.widgets.tables import (
     RowTable,
+    SortHeader,
     add_copying,
     copy_tsv,
     fit_columns,

@@ -12,7 +12,6 @@ from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.numeric.operator_errors import OperatorErrors
 from viewer.gui.panels.base.page_panel import head_row, plain_column
 from viewer.gui.panels.graph.facts import NodeFacts, node_tip
-from viewer.gui.panels.graph.image_files import png_bytes
 from viewer.gui.panels.graph.names import cut_line, tag_of
 from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures, NodeFigures
 from viewer.gui.panels.graph.whole.measures import Amounts, MeasureKind
@@ -21,6 +20,7 @@ from viewer.gui.panels.graph.whole.picture import WholePicture
 from viewer.gui.panels.graph.whole.question import WholeAnswer, WholeModel, WholeQuestion
 from viewer.gui.panels.graph.whole.view import WholeView
 from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.image_files import png_bytes
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
 from viewer.gui.qt.widgets.labels import ElidedLabel, label

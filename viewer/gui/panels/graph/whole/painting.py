@@ -15,9 +15,9 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPen, 
 from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.panels.graph.fill_colors import backend_color, colors_of, paint_hatch
 from viewer.gui.panels.graph.fills import ChangeFill
-from viewer.gui.panels.graph.image_files import painted_image, svg_bytes
 from viewer.gui.panels.graph.whole.looks import NodeLook, value_of
 from viewer.gui.panels.graph.whole.picture import WholePicture
+from viewer.gui.qt.image_files import painted_image, svg_bytes
 from viewer.gui.qt.theme.theme import FontRole, Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.verdict_marks import SIDE, paint_mark

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from viewer.gui.qt.copy_formats import CopyFormat, formatted, formatted_list
+from viewer.gui.qt.clipboard import CopyFormat, formatted, formatted_list
 
 TSV = "Name\tTime, ns\nlinear\t1200\na|b <c>\t007\n"
 
