@@ -36,6 +36,7 @@ from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.settings import PANEL_CHOICES
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.search import Search
@@ -43,9 +44,9 @@ from viewer.gui.session.feeds.selection_statistics import SelectionFeed
 from viewer.gui.session.files.loader import Loader
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.timeline.timeline import Timeline
-from viewer.gui.window.commands.application import commands_of
+from viewer.gui.window.commands.all_commands import commands_of
 from viewer.gui.window.commands.context import CommandContext
-from viewer.gui.window.context_menus import ContextMenus
+from viewer.gui.window.commands.menus import START_KEYS, spoken_keys
 from viewer.gui.window.dialogs.command_palette import CommandPalette
 from viewer.gui.window.files.autosave import Autosave
 from viewer.gui.window.files.background_work import BackgroundWork
@@ -71,8 +72,7 @@ from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.frame.window_layout import WindowLayout
 from viewer.gui.window.help.help import Help
 from viewer.gui.window.help.tour import Tour
-from viewer.gui.window.menu_bar import MenuBar
-from viewer.gui.window.shortcut_hints import ShortcutHints
+from viewer.gui.window.menu_bar import ContextMenus, MenuBar
 from viewer.gui.window.toolbar.search_field import SearchField
 from viewer.gui.window.toolbar.toolbar import Toolbar
 
@@ -80,6 +80,40 @@ FREED_AFTER_MS = 1000
 # How often the text of a moving range and the state of the commands follow it. Nobody reads faster,
 # and in every frame they would be an eighth of it.
 _RANGE_MS = 100
+
+
+class ShortcutHints(QObject):
+    """Stores the user's keys, and shows the current keys in panels, timeline and start page."""
+
+    def __init__(
+        self,
+        table: CommandTable,
+        panels: PanelRegistry,
+        timeline: Timeline,
+        search: SearchField,
+        shell: Shell,
+    ) -> None:
+        super().__init__(shell)
+        self._table, self._timeline, self._search, self._shell = table, timeline, search, shell
+        self._marks, self._hits = panels.of(BookmarksPanel), panels.of(HitsPanel)
+        table.keys_changed.connect(self._keep)
+        self._show()
+
+    @Slot()
+    def _keep(self) -> None:
+        self._shell.settings.set_keys(self._table.own_keys)
+        self._show()
+
+    def _show(self) -> None:
+        way = self._table.way_to
+        self._marks.set_shortcut_hints(way("mark.measure"), way("mark.keep"))
+        self._hits.set_shortcut_hints(way("search.find"))
+        self._search.set_shortcut_hints(way("search.find"), way("view.only_hits"))
+        self._timeline.set_shortcut_hints(spoken_keys(self._table))
+        named = [(text, self._table.keys(id)) for text, id in START_KEYS]
+        self._shell.start_page.show_keys(
+            [(text, shown_key(keys[0])) for text, keys in named if keys]
+        )
 
 
 class WindowController(QObject):

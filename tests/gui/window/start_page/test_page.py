@@ -7,8 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from viewer.formats import formats
-from viewer.gui.window.start_page.page import StartPage
-from viewer.gui.window.start_page.recent_set import RecentSet
+from viewer.gui.window.start_page.page import RecentSet, StartPage
 from viewer.gui.window.start_page.thumbnails import thumbnail
 from viewer.render.palette import SLAB
 from viewer.resources import SAMPLES

@@ -18,8 +18,7 @@ from viewer.gui.session.comparison import (
 )
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
-from viewer.gui.window.commands.context import CommandContext
-from viewer.gui.window.commands.preconditions import open_profile
+from viewer.gui.window.commands.context import CommandContext, open_profile
 from viewer.view.compared.open_comparison import OpenComparison
 
 

@@ -1,10 +1,10 @@
-"""The parts of a window that commands act on."""
+"""The parts of a window that commands act on, and preconditions that several commands share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viewer.gui.qt.commands.command_table import CommandTable
+from viewer.gui.qt.commands.command_table import CommandTable, Precondition
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.dialogs.command_palette import CommandPalette
@@ -48,3 +48,13 @@ class CommandContext:
     source_editor: SourceEditor
     perfetto_ui: PerfettoUi
     help: Help
+
+
+def open_profile(session: Session) -> Precondition:
+    """Requires an open profile."""
+    return Precondition("an open profile", lambda: bool(session.traces))
+
+
+def selected_slice(session: Session) -> Precondition:
+    """Requires a selected slice."""
+    return Precondition("a selected slice", lambda: session.state.slice is not None)

@@ -25,8 +25,7 @@ from viewer.gui.qt.widgets.tables import CopyAction, copy_tsv
 from viewer.gui.session import bookmarks
 from viewer.gui.session import selection as selecting
 from viewer.gui.session.session import Session
-from viewer.gui.window.commands.context import CommandContext
-from viewer.gui.window.commands.preconditions import open_profile, selected_slice
+from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
 from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind
 

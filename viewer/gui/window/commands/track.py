@@ -16,8 +16,7 @@ from viewer.gui.session.tracks import arrange_tracks
 from viewer.gui.timeline.headers.drag import moved_by
 from viewer.gui.timeline.headers.menu import SORTED
 from viewer.gui.timeline.scene.row_heights import row_height, with_row_height
-from viewer.gui.window.commands.context import CommandContext
-from viewer.gui.window.commands.preconditions import open_profile
+from viewer.gui.window.commands.context import CommandContext, open_profile
 from viewer.render.arrangement import TrackView
 from viewer.render.layout import HeaderPart
 from viewer.render.stacking import Density

@@ -3,17 +3,24 @@
 It is not modal and can stay open during work. Pages come from `viewer.gui.window.help.pages`, with
 the current shortcuts of their commands. Links lead to other pages only, and nothing is fetched from
 a network.
+
+Pages name pictures relative to their own folder, `pictures/timeline.png`. They are scaled down
+smoothly for the screen's resolution, because a text document would scale them without smoothing.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QSize, Qt, QUrl, Slot
 from PySide6.QtGui import (
     QFont,
+    QImage,
     QTextBlock,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
+    QTextDocument,
     QTextFormat,
     QTextTable,
 )
@@ -31,14 +38,43 @@ from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.focus_frame import FramedDialog
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.window.help.page_text import PageText
 from viewer.gui.window.help.pages import PAGES, filled, headings_of, link_target, slug, title_of
+from viewer.resources import resource
 
 _SIZE = QSize(920, 720)  # design px
 _LIST_WIDTH = 200
 _HEADINGS: dict[int, FontRole] = {1: "title", 2: "operator", 3: "tab_active"}
 _MARGIN = 24
 PagePlace = tuple[str, str]  # page and slug of a heading; "" for the top
+
+PICTURE_WIDTH = 640  # design px; wider pictures are scaled down
+
+
+class PageText(QTextBrowser):
+    """Shows the Markdown of a help page; loads only the pictures of the help."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setOpenLinks(False)
+
+    def loadResource(self, kind: int, url: QUrl | str) -> Any:
+        """Load a picture of the help at the size shown; None for everything else."""
+        name = QUrl(url).toString()
+        if kind != QTextDocument.ResourceType.ImageResource.value or not name.startswith(
+            "pictures/"
+        ):
+            return None
+        image = QImage(str(resource("help", *name.split("/"))))
+        if image.isNull():
+            return None
+        ratio = self.devicePixelRatioF()
+        width = min(image.width(), round(self._theme.px(PICTURE_WIDTH) * ratio))
+        shown = image.convertToFormat(QImage.Format.Format_RGB32).scaledToWidth(
+            width, Qt.TransformationMode.SmoothTransformation
+        )
+        shown.setDevicePixelRatio(ratio)
+        return shown
 
 
 class HelpWindow(FramedDialog):

@@ -6,25 +6,72 @@ from html import escape
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QStandardItemModel
-from PySide6.QtWidgets import QLabel, QSizePolicy, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QToolBar, QToolButton, QWidget
 
+from viewer.analysis.links.link_table import REASONS
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
+from viewer.gui.qt.widgets.labels import explain, literal
 from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+from viewer.gui.session.linking import link_summary
 from viewer.gui.session.session import Session
 from viewer.gui.window.toolbar.arms_bar import ArmsBar
 from viewer.gui.window.toolbar.inference_picker import InferencePicker
-from viewer.gui.window.toolbar.link_state import LinkStateButton
 from viewer.gui.window.toolbar.search_field import SearchField
+from viewer.model.text import display_name
 from viewer.render.color_schemes import SCHEMES
 
 OPEN_WIDTH = 84
 NARROW = 1200  # px of the toolbar, below which the inference picker is narrow
 LINK_STATE_WIDTH = 258  # px of its short text, "100 % of time linked · match 1.00"
+
+
+class LinkStateButton(QPushButton):
+    """Shows the linked share by time and by slices, and the match; a click opens Links."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._token = "text2"
+        self._texts = ("", "")  # full, and short for a narrow window
+        self._brief = False
+        self.setProperty("pill", True)
+        theme.changed.connect(self._retheme)
+
+    def show_links(self, session: Session) -> None:
+        """Show how the current trace is linked."""
+        if not session.traces:
+            return
+        shown = session.traces[session.current_trace or 0]
+        state = link_summary(session, shown)
+        text, brief = state.text, state.brief
+        self._token = state.token
+        if len(session.traces) > 1:
+            text = f"{display_name(shown.trace.path)}   {text}"
+        self._texts = text, brief
+        self._show_text()
+        reasons = "\n".join(
+            f"{count} × {REASONS[why].listed_text}" for why, count in state.by_reason.items()
+        )
+        explain(self, f"{text}\nSlices by reason:\n{reasons}")
+        self._retheme()
+
+    def be_brief(self, brief: bool) -> None:
+        """Show the short text if there is little space; the tooltip always has the full text."""
+        if brief != self._brief:
+            self._brief = brief
+            self._show_text()
+
+    def _show_text(self) -> None:
+        self.setText(literal(self._texts[self._brief]))
+        self.setAccessibleName(f"Links: {self._texts[0]}")
+
+    def _retheme(self) -> None:
+        self.setIcon(self._theme.icon("dot", self._token))
 
 
 class Toolbar(QToolBar):

@@ -9,8 +9,8 @@ from tests.gui.events import canvas, open_files, open_sample, place_of, settle
 from viewer.analysis.findings.finding import PanelRef
 from viewer.gui.session import navigation
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.window.context_menus import CANVAS, SLICE
 from viewer.gui.window.frame.panel_table import PANELS
+from viewer.gui.window.menu_bar import CANVAS_MENU, SLICE_MENU
 from viewer.view.state import SliceRef
 
 ROWS = {spec.id: spec.row_commands for spec in PANELS if spec.row_commands}
@@ -58,7 +58,7 @@ def titles(controller, ids):
 
 
 def test_every_command_in_a_menu_exists(controller):
-    for ids in (CANVAS, SLICE, *ROWS.values()):
+    for ids in (CANVAS_MENU, SLICE_MENU, *ROWS.values()):
         assert {id for id in ids if id != "-"} <= controller.commands.commands.keys()
     assert ROWS.keys() <= controller.docks.by_name.keys()
 
@@ -70,7 +70,7 @@ def test_the_menu_of_a_slice_is_about_the_slice_under_the_mouse(attention):
         i for i, (t0, t1) in enumerate(spans) if state.t0 < t0 and t0 + 500 < t1 < state.t1
     )
     assert ask(canvas(attention), place_of(attention, index)) == [
-        *titles(attention, SLICE), "Help",
+        *titles(attention, SLICE_MENU), "Help",
     ]  # fmt: skip
     assert attention.session.state.slice == SliceRef(0, index)
     said = texts()
@@ -99,7 +99,7 @@ def test_a_slice_that_is_selected_with_others_stays_so(attention):
 def test_beside_all_slices_the_menu_is_of_the_view(attention):
     below = QPoint(5, canvas(attention).height() - 3)
     assert attention.timeline.view.slice_at(below) is None
-    assert ask(canvas(attention), below) == [*titles(attention, CANVAS), "Help"]
+    assert ask(canvas(attention), below) == [*titles(attention, CANVAS_MENU), "Help"]
 
 
 def test_the_key_opens_the_menu_of_the_selected_slice_beside_it(attention, qtbot):
@@ -107,7 +107,7 @@ def test_the_key_opens_the_menu_of_the_selected_slice_beside_it(attention, qtbot
     attention.session.select_slice(SliceRef(0, 20), reveal=True)
     view.setFocus()
     qtbot.keyClick(view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
-    assert texts() == [*titles(attention, SLICE), "Help"]
+    assert texts() == [*titles(attention, SLICE_MENU), "Help"]
     place = view.place_of(SliceRef(0, 20))
     assert OPENED[-1][1] == view.viewport().mapToGlobal(place.center())
 

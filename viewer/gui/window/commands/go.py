@@ -1,0 +1,287 @@
+"""The commands of the Go menu, undo and redo, and those of the search.
+
+They step through positions, inferences, slices, flows and matches. `]` and `[` step along flows,
+and with Ctrl between branches. There is one for each panel, which shows and focuses it, and one to
+edit what Source shows.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractItemView, QWidget
+
+from viewer.gui.panels.search.panel import HitsPanel
+from viewer.gui.panels.source.panel import SourcePanel
+from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.session import navigation
+from viewer.gui.session.feeds.flows import FlowSteps
+from viewer.gui.session.feeds.search import Search
+from viewer.gui.session.inferences import include_warm_up
+from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
+from viewer.gui.window.frame.panel_table import PANELS
+from viewer.model.inferences.inference_views import Inferences, has_run_views
+from viewer.model.trace import RunKind
+
+
+def history_commands(context: CommandContext) -> list[Command]:
+    """The commands for undo, redo, back and forward, and to step through inferences and slices."""
+    session, close_guard = context.session, context.close_guard
+    has_slice = selected_slice(session)
+    has_runs = Precondition(
+        "a profile with inferences",
+        lambda: any(r.kind is RunKind.INFERENCE for t in session.traces for r in t.file.runs),
+    )
+    has_several_runs = Precondition(
+        "a profile with several inferences",
+        lambda: any(has_run_views(shown.file) for shown in session.traces),
+    )
+
+    def undo() -> None:
+        """Undo the last change of the view, or Close all."""
+        if close_guard.can_reopen:
+            close_guard.reopen()
+        else:
+            session.undo()
+
+    def toggle_inferences(view: Inferences) -> None:
+        on = session.state.inferences is not view
+        session.show_inferences(view if on else Inferences.AS_RUN)
+
+    return [
+        Command(
+            "go.undo",
+            "&Undo",
+            "Edit",
+            undo,
+            ("Ctrl+Z",),
+            Precondition(
+                "a change to undo",
+                lambda: session.history.can_undo or close_guard.can_reopen,
+            ),
+        ),
+        Command(
+            "go.redo",
+            "&Redo",
+            "Edit",
+            session.redo,
+            ("Ctrl+Shift+Z", "Ctrl+Y"),
+            Precondition("an undone change", lambda: session.history.can_redo),
+        ),
+        Command(
+            "go.back",
+            "&Back",
+            "Go",
+            session.go_back,
+            ("Alt+Left",),
+            Precondition("an earlier position", lambda: session.history.can_go_back(session.state)),
+        ),
+        Command(
+            "go.forward",
+            "&Forward",
+            "Go",
+            session.go_forward,
+            ("Alt+Right",),
+            Precondition(
+                "a later position",
+                lambda: session.history.can_go_forward(session.state),
+            ),
+        ),
+        Command(
+            "go.next_run",
+            "&Next inference",
+            "Go",
+            lambda: navigation.step_run(session, 1),
+            ("N",),
+            has_runs,
+        ),
+        Command(
+            "go.previous_run",
+            "&Previous inference",
+            "Go",
+            lambda: navigation.step_run(session, -1),
+            ("P",),
+            has_runs,
+        ),
+        *(
+            Command(
+                f"go.runs_{name}",
+                title,
+                "Go",
+                lambda view=view: toggle_inferences(view),  # type: ignore[misc]
+                enabled=has_several_runs,
+                checked=lambda view=view: session.state.inferences is view,  # type: ignore[misc]
+                keywords="compare",
+            )
+            for name, title, view in (
+                ("aligned", "All inferences &aligned", Inferences.ALIGNED),
+                ("median", "Me&dian inference", Inferences.MEDIAN),
+                ("mean", "&Mean without warm-up", Inferences.MEAN),
+            )
+        ),
+        Command(
+            "go.include_warm_up",
+            "Include &warm-up in figures",
+            "Go",
+            lambda: include_warm_up(session, included=not session.state.warm_up),
+            enabled=has_runs,
+            checked=lambda: session.state.warm_up,
+            keywords="warmup first cold",
+        ),
+        Command(
+            "go.next_slice",
+            "Next &slice in row",
+            "Go",
+            lambda: navigation.step_slice(session, 1),
+            (".",),
+            has_slice,
+        ),
+        Command(
+            "go.previous_slice",
+            "Previous s&lice in row",
+            "Go",
+            lambda: navigation.step_slice(session, -1),
+            (",",),
+            has_slice,
+        ),
+    ]
+
+
+def flow_commands(context: CommandContext) -> list[Command]:
+    """The flow commands, including the toggle for arrows, which is stored."""
+    session, view_settings = context.session, context.view_settings
+    steps = FlowSteps(session)
+    steps.stopped.connect(context.shell.status.show_text)
+    has_slice = selected_slice(session)
+    has_siblings = Precondition("a flow step with several branches", lambda: steps.has_siblings)
+
+    return [
+        Command(
+            "view.flows",
+            "Flows of the selected slice",
+            "View",
+            view_settings.toggle_flows,
+            checked=lambda: view_settings.shows_flows,
+        ),
+        Command(
+            "go.next_flow",
+            "Go to consumer",
+            "Go",
+            lambda: steps.step(forward=True),
+            ("]",),
+            has_slice,
+        ),
+        Command(
+            "go.previous_flow",
+            "Go to producer",
+            "Go",
+            lambda: steps.step(forward=False),
+            ("[",),
+            has_slice,
+        ),
+        Command(
+            "go.next_branch",
+            "Next branch",
+            "Go",
+            lambda: steps.sibling(1),
+            ("Ctrl+]",),
+            has_siblings,
+        ),
+        Command(
+            "go.previous_branch",
+            "Previous branch",
+            "Go",
+            lambda: steps.sibling(-1),
+            ("Ctrl+[",),
+            has_siblings,
+        ),
+    ]
+
+
+def panel_commands(context: CommandContext) -> list[Command]:
+    """The commands `panel.operators` etc., listed under "Panels"."""
+    something = Precondition("an open file", lambda: not context.session.is_empty)
+
+    def show(name: str) -> None:
+        context.docks.show_panel(name, by_hand=True)
+        _take_keys(context.docks.by_name[name])
+
+    return [
+        Command(
+            spec.command,
+            f"Show {spec.title}",
+            "Go",
+            lambda name=spec.id: show(name),  # type: ignore[misc]
+            enabled=something,
+            group="Panels",
+        )
+        for spec in PANELS
+    ]
+
+
+def source_commands(context: CommandContext) -> list[Command]:
+    """The command for the editor."""
+    source = context.panels.of(SourcePanel)
+    return [
+        Command(
+            "edit.source",
+            "Open source line in &editor",
+            "Edit",
+            context.source_editor.open,
+            ("F4",),
+            Precondition("a file in the Source panel", lambda: source.shown_file is not None),
+            repeats=False,
+            keywords="code file external",
+        )
+    ]
+
+
+def _take_keys(panel: QWidget) -> None:
+    """Focus a panel's table, or else the first widget that Tab would reach in it."""
+    inside = [w for w in panel.findChildren(QWidget) if w.isVisibleTo(panel) and w.isEnabled()]
+    reached = [w for w in inside if w.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    tables = [w for w in reached if isinstance(w, QAbstractItemView)]
+    for widget in (tables or reached)[:1]:
+        widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+
+def search_commands(context: CommandContext) -> list[Command]:
+    """The commands to focus the search field, step through hits, list them, and show only hits."""
+    session, field = context.session, context.search
+
+    def find() -> None:
+        """Focus the search field, and select its text."""
+        field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        field.selectAll()
+
+    def show_hits() -> None:
+        """Show the list of hits, and focus it."""
+        context.docks.show_panel("search")
+        context.panels.of(HitsPanel).take_focus()
+
+    has_trace = open_profile(session)
+    is_on = Precondition("a search", lambda: Search.of(session).is_on)
+
+    return [
+        Command("search.find", "&Find", "Edit", find, ("Ctrl+F", "/"), has_trace),
+        Command(
+            "search.next", "Next ma&tch", "Go", lambda: Search.of(session).step(1), ("F3",), is_on
+        ),
+        Command(
+            "search.previous",
+            "Previous match",
+            "Go",
+            lambda: Search.of(session).step(-1),
+            ("Shift+F3",),
+            is_on,
+        ),
+        Command("search.list", "List &of matches", "Go", show_hits, ("Ctrl+Shift+F",), has_trace),
+        Command(
+            "view.only_hits",
+            "S&how only matches",
+            "View",
+            lambda: Search.of(session).show_only_hits(not session.state.only_hits),
+            ("H",),
+            is_on,
+            lambda: session.state.only_hits,
+        ),
+    ]

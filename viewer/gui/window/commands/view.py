@@ -1,0 +1,337 @@
+"""The commands of the View menu, except those about tracks, clocks and matches.
+
+The visible range, moving the timeline while a key is down (from a menu or the palette, by one
+step), colors, the units of the ruler, clock rates, and the theme.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication
+
+from viewer.gui.panels.graph.panel import GraphPanel
+from viewer.gui.qt.commands.command_table import Command, Precondition
+from viewer.gui.session import navigation
+from viewer.gui.session import selection as selecting
+from viewer.gui.session.clocks import CYCLE_RATES, clock_trace, cycle_trace, set_ruler
+from viewer.gui.session.coloring import scheme_problem, set_scheme, shown_scheme
+from viewer.gui.timeline.held_keys import HeldAxis, HeldWay
+from viewer.gui.window.commands.context import CommandContext, open_profile
+from viewer.model.times import parse_rate
+from viewer.render.color_schemes import SCHEMES
+from viewer.view.state import RulerUnit
+from viewer.workspace.clocks import DEBUG_INFO
+
+_RULER_TITLES = {
+    RulerUnit.FROM_START: "From the &start of the trace",
+    RulerUnit.ABSOLUTE: "&Clock of the file",
+    RulerUnit.FROM_SELECTION: "From the se&lection",
+    RulerUnit.CYCLES: "C&ycles",
+}
+
+_COLOR_TITLES = {
+    "operator": "&Operator", "name": "&Name", "type": "Operator &type", "module": "&Module",
+    "delegate": "&Delegate", "duration": "D&uration", "error": "&Error", "links": "&Link state",
+}  # fmt: skip
+_COLOR_NEEDS = {
+    "operator": "slices linked to operators", "name": "an open profile",
+    "type": "slices linked to operators", "module": "operators with modules",
+    "delegate": "slices run by a delegate", "duration": "slices with a duration",
+    "error": "logged values with a reference", "links": "linkable slices",
+}  # fmt: skip
+
+
+def range_commands(context: CommandContext) -> list[Command]:
+    """The commands for the visible range, clearing, the bottom panels, and the theme."""
+    session, shell, work = context.session, context.shell, context.work
+    timeline, docks, view_settings = context.timeline, context.docks, context.view_settings
+    graph = context.panels.of(GraphPanel)
+    has_trace = open_profile(session)
+    something = Precondition("an open file", lambda: not session.is_empty)
+
+    def escape() -> None:
+        """Cancel or clear the first that applies: drag, tour, work, message, selection."""
+        if any(strip.cancel_drag() for strip in timeline.strips):
+            return
+        if context.help.leave_tour():
+            return
+        if work.is_busy:
+            work.cancel()
+        elif graph.stop():
+            shell.status.show_text("Graph not updated")
+        elif shell.message.isVisible():
+            shell.message.dismiss()
+        else:
+            selecting.clear(session)
+
+    def toggle_bottom() -> None:
+        docks.toggle_bottom()
+        context.table.refresh()
+
+    return [
+        Command(
+            "view.fit",
+            "Zoom to &selection",
+            "View",
+            lambda: navigation.fit_selection(session),
+            ("F",),
+            has_trace,
+            repeats=False,
+        ),
+        Command(
+            "view.fit_all",
+            "&Zoom to fit",
+            "View",
+            lambda: navigation.fit_all(session),
+            ("Home",),
+            has_trace,
+            keywords="fit all",
+        ),
+        Command(
+            "view.fit_file",
+            "Zoom to &next file",
+            "View",
+            lambda: navigation.fit_file(session),
+            ("Shift+F",),
+            Precondition("two open profiles", lambda: len(session.traces) > 1),
+        ),
+        Command(
+            "view.clear",
+            "&Clear selection",
+            "View",
+            escape,
+            ("Escape",),
+            repeats=False,
+        ),
+        Command(
+            "view.panels",
+            "Toggle &bottom panel",
+            "View",
+            toggle_bottom,
+            ("Q",),
+            something,
+            lambda: docks.shows_bottom,
+        ),
+        *(
+            Command(
+                f"view.theme_{choice}",
+                title,
+                "View",
+                lambda choice=choice: view_settings.pick_theme(choice),  # type: ignore[misc]
+                checked=lambda choice=choice: view_settings.theme == choice,  # type: ignore[misc]
+                group="Theme",
+            )
+            for choice, title in (
+                ("system", "S&ystem"),
+                ("light", "&Light"),
+                ("dark", "&Dark"),
+            )
+        ),
+    ]
+
+
+def motion_setting_commands(context: CommandContext) -> list[Command]:
+    """The toggle for animated jumps."""
+    view_settings = context.view_settings
+    return [
+        Command(
+            "view.motion",
+            "S&mooth motion",
+            "View",
+            view_settings.toggle_motion,
+            checked=lambda: view_settings.moves_smoothly,
+        )
+    ]
+
+
+def motion_commands(context: CommandContext) -> list[Command]:
+    """The commands to zoom, pan and scroll, and the toggle for dragging."""
+    timeline, view_settings = context.timeline, context.view_settings
+    has_trace = open_profile(context.session)
+
+    def moving(id: str, title: str, way: HeldWay, *keys: str) -> Command:
+        def hold(key: Qt.Key) -> None:
+            timeline.view.hold(key, way)
+
+        return Command(
+            id,
+            title,
+            "View",
+            lambda: timeline.view.tap(way),
+            keys,
+            has_trace,
+            hold=hold,
+            group="Move",
+        )
+
+    return [
+        moving("view.zoom_in", "Zoom &in", HeldWay(HeldAxis.ZOOM, -1), "W", "Ctrl+=", "Ctrl++"),
+        moving("view.zoom_out", "Zoom &out", HeldWay(HeldAxis.ZOOM, 1), "S", "Ctrl+-"),
+        moving("view.pan_left", "Pan &left", HeldWay(HeldAxis.PAN, -1), "A", "Left"),
+        moving("view.pan_right", "Pan &right", HeldWay(HeldAxis.PAN, 1), "D", "Right"),
+        moving("view.scroll_up", "Scroll tracks &up", HeldWay(HeldAxis.SCROLL, -1), "Up"),
+        moving("view.scroll_down", "Scroll tracks &down", HeldWay(HeldAxis.SCROLL, 1), "Down"),
+        Command(
+            "view.drag_pans",
+            "Dra&g to pan (Shift+drag selects)",
+            "View",
+            view_settings.toggle_drag_pans,
+            checked=lambda: view_settings.drag_pans,
+        ),
+    ]
+
+
+def color_commands(context: CommandContext) -> list[Command]:
+    """The color commands."""
+    session, view_settings = context.session, context.view_settings
+    has_trace = open_profile(session)
+
+    def choose(scheme: str) -> None:
+        set_scheme(session, scheme)
+        context.table.refresh()  # Qt unchecks an action that is chosen again
+
+    def step(by: int) -> None:
+        """Switch to the next or previous scheme that is available."""
+        available = [scheme.id for scheme in SCHEMES if not scheme_problem(session, scheme.id)]
+        if available:
+            set_scheme(
+                session, available[(available.index(shown_scheme(session)) + by) % len(available)]
+            )
+
+    return [
+        *(
+            Command(
+                f"view.colour_{scheme.id}",
+                _COLOR_TITLES[scheme.id],
+                "View",
+                lambda id=scheme.id: choose(id),  # type: ignore[misc]
+                enabled=Precondition(
+                    _COLOR_NEEDS[scheme.id],
+                    lambda id=scheme.id: not scheme_problem(session, id),  # type: ignore[misc]
+                ),
+                checked=lambda id=scheme.id: shown_scheme(session) == id,  # type: ignore[misc]
+                group="Color by",
+            )
+            for scheme in SCHEMES
+        ),
+        Command(
+            "view.colour_next",
+            "Ne&xt colors",
+            "View",
+            lambda: step(1),
+            ("C",),
+            has_trace,
+            group="Color by",
+        ),
+        Command(
+            "view.colour_previous",
+            "&Previous colors",
+            "View",
+            lambda: step(-1),
+            ("Shift+C",),
+            has_trace,
+            group="Color by",
+        ),
+        Command(
+            "view.legend",
+            "Le&gend of colors",
+            "View",
+            view_settings.toggle_legend,
+            ("L",),
+            checked=lambda: view_settings.shows_legend,
+            group="Color by",
+        ),
+    ]
+
+
+def ruler_commands(context: CommandContext) -> list[Command]:
+    """One command per unit; cycles only if a file counts in cycles."""
+    session = context.session
+    has_trace = open_profile(session)
+    has_cycles = Precondition(
+        "a profile that counts cycles", lambda: cycle_trace(session) is not None
+    )
+
+    return [
+        Command(
+            f"ruler.{unit.name.lower()}",
+            title,
+            "View",
+            lambda unit=unit: set_ruler(session, unit),  # type: ignore[misc]
+            enabled=has_cycles if unit is RulerUnit.CYCLES else has_trace,
+            checked=lambda unit=unit: session.state.ruler is unit,  # type: ignore[misc]
+            group="Ruler",
+        )
+        for unit, title in _RULER_TITLES.items()
+    ]
+
+
+def clock_commands(context: CommandContext) -> list[Command]:
+    """Commands for the rates to choose from, for the current trace or debug info."""
+    session, clock = context.session, context.clock
+    has_clock = Precondition(
+        "a clock whose rate can be chosen",
+        lambda: clock_trace(session) is not None or session.workspace.clocks.cycle_rate is not None,
+    )
+
+    # Parsed once, because `checked` is evaluated in every frame.
+    rates = {text: parse_rate(text) for text in CYCLE_RATES}
+
+    def chosen_rate() -> Fraction | None:
+        number = clock_trace(session)
+        of = DEBUG_INFO if number is None else session.traces[number].file.path
+        return session.state.clocks.get(of)
+
+    return [
+        Command(
+            "clock.file",
+            "As &assumed or stated",
+            "View",
+            lambda: clock.choose(None),
+            enabled=has_clock,
+            checked=lambda: has_clock() and chosen_rate() is None,
+            group="Clock rate",
+        ),
+        *(
+            Command(
+                f"clock.{text.partition(' ')[0]}",
+                f"&{text}",
+                "View",
+                lambda rate=rate: clock.choose(rate),  # type: ignore[misc]
+                enabled=has_clock,
+                checked=lambda rate=rate: chosen_rate() == rate,  # type: ignore[misc]
+                group="Clock rate",
+            )
+            for text, rate in rates.items()
+        ),
+        Command(
+            "clock.other",
+            "&Other clock rate…",
+            "View",
+            clock.ask,
+            enabled=has_clock,
+            group="Clock rate",
+        ),
+    ]
+
+
+def context_menu_commands() -> list[Command]:
+    """The command that opens the focused widget's context menu, as the Menu key does."""
+
+    def open_menu() -> None:
+        focus = QApplication.focusWidget()
+        if focus is None:
+            return
+        row = focus.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle)
+        position = (
+            row.center() if isinstance(row, QRect) and row.isValid() else focus.rect().center()
+        )
+        event = QContextMenuEvent(
+            QContextMenuEvent.Reason.Keyboard, position, focus.mapToGlobal(position)
+        )
+        QApplication.sendEvent(focus, event)
+
+    return [Command("view.menu", "Context m&enu", "View", open_menu, ("Shift+F10",))]
