@@ -18,6 +18,10 @@ class Answer:
 
     A table is an attribute with the name of its list. It has the rows of all files, with the file
     (and the method) in front.
+
+    Attributes:
+        facts: What the command prints with `--json`, as dicts and lists.
+        tables: The lists as DataFrames, by name.
     """
 
     def __init__(self, facts: Facts, tables: Mapping[str, pd.DataFrame]) -> None:
@@ -38,7 +42,11 @@ class Answer:
         return f"<Answer with {', '.join(sizes)}>"
 
     def to_json(self) -> str:
-        """Return the answer as the command prints it with `--json`."""
+        """Return the answer as the command prints it with `--json`.
+
+        Returns:
+            JSON.
+        """
         return json.dumps(self.facts, indent=1)
 
 

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 
 class ComparedProfiles:
-    """The comparison of two arms, A and B, as `viewer.compare` returns it.
-
-    facts: what `opscope compare --json` prints.
-    """
+    """The comparison of two arms, A and B, as `viewer.compare` returns it."""
 
     def __init__(
         self, comparison: Comparison, problems: Iterable[str], arms: tuple[Workspace, Workspace]
@@ -84,7 +81,15 @@ class ComparedProfiles:
     def report(self, path: str | os.PathLike[str], *, title: str = "", source: bool = True) -> None:
         """Write one HTML file about both arms: `opscope report A... --with B...`.
 
-        The options and errors are those of `Profile.report`.
+        Args:
+            path: The file to write; its name ends in .html.
+            title: By default the names of the models or files.
+            source: Whether the text of the model's source is in it.
+
+        Raises:
+            NothingToExport: Without files.
+            OSError: If the file cannot be written.
+            ValueError: For another suffix, or one of the open files.
         """
         from viewer.api.outputs import output_path
         from viewer.html_report.options import PAGE_SUFFIXES, ComparedReport, ReportOptions
@@ -96,7 +101,11 @@ class ComparedProfiles:
         write_report(a, output, ReportOptions(title, source, compared))
 
     def to_json(self) -> str:
-        """Return the comparison as `opscope compare --json` prints it."""
+        """Return the comparison as `opscope compare --json` prints it.
+
+        Returns:
+            JSON; times are whole ns.
+        """
         return json.dumps(self.facts, indent=1, allow_nan=False)
 
 
@@ -120,15 +129,32 @@ def compare(
 ) -> ComparedProfiles:
     """Compare two arms: is B faster, where, and is it sure?
 
-    a, b: the files of each arm; a folder means all files in it. Each file is a session, that is,
-    one process on the device; a verdict needs 3 in each arm. An ETRecord in one arm is used for
-    both if the other has none. by: what a row is, as for `opscope compare --by`. relative: divide
-    times by the inference of their session. noise: a file that `opscope compare --null` wrote.
-    a_inferences, b_inferences, a_method, b_method: only some inferences of an arm. The other
-    options are those of `viewer.open`.
+    Each file is a session, that is, one process on the device; a verdict needs 3 in each arm. An
+    ETRecord in one arm is used for both if the other has none.
 
-    Raises UnreadableFile for a file that cannot be read, and ValueError for arms that cannot be
-    compared.
+    Args:
+        a: The files of arm A; a folder means all files in it.
+        b: The files of arm B.
+        by: What a row is, as for `opscope compare --by`.
+        relative: Divide times by the inference of their session.
+        noise: A file that `opscope compare --null` wrote.
+        a_inferences: Numbers of the inferences of A that count, from 1; all by default.
+        b_inferences: The same for B.
+        a_method: The method of A whose inferences count; all by default.
+        b_method: The same for B.
+        pair: As for `viewer.open`.
+        clock: As for `viewer.open`.
+        method: As for `viewer.open`.
+        identifier_column: As for `viewer.open`.
+        source_path: As for `viewer.open`.
+        columns: As for `viewer.open`.
+
+    Returns:
+        The comparison, with its verdict and its rows.
+
+    Raises:
+        UnreadableFile: For a file that cannot be read.
+        ValueError: For arms that cannot be compared.
     """
     from viewer.reports.noise_files import read_noise
 

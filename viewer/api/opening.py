@@ -32,18 +32,29 @@ def open(
 ) -> Profile:
     """Open profiles, ETRecords, program files, sources and session files together.
 
-    Options mean what those of the command line mean, and are written like them, or as a dict:
+    Options mean what those of the command line mean, and are written like them, or as a dict of
+    what is before and after their "=".
 
-    pair: ETRecords of profiles, `{"run.etdp": "model.etrecord"}`, even if they do not match.
-    clock: rates of clocks that files do not state, `"800MHz"` or `{"run.etdp:QnnBackend":
-    "800MHz"}`. method: methods of inferences, `{"Execute 1": "forward"}`. metadata: a function that
-    gets the bytes that a delegate logged with an event and returns their values by name, or None.
-    identifier_column: columns of delegate identifiers. source_path: `{"/recorded": "/local"}`.
-    part: only the first part of files, `"20%"`. columns: what the columns of a CSV are, `{"start":
-    "Start (ns)", "dur": "Duration", "unit": "us"}`.
+    Args:
+        files: Paths of files of any format, in any order.
+        pair: ETRecords of profiles, `{"run.etdp": "model.etrecord"}`, even if they do not match.
+        clock: Rates of clocks that files do not state, `"800MHz"` or `{"run.etdp:QnnBackend":
+            "800MHz"}`.
+        method: Methods of inferences, `{"Execute 1": "forward"}`.
+        metadata: A function that gets the bytes that a delegate logged with an event and returns
+            their values by name, or None.
+        identifier_column: Columns of delegate identifiers, `"job_id"` or `{"jobs.csv": "job_id"}`.
+        source_path: Folders of sources, `{"/recorded": "/local"}`.
+        part: Only the first part of files, `"20%"`.
+        columns: What the columns of a CSV are, `{"start": "Start (ns)", "dur": "Duration", "unit":
+            "us"}`.
 
-    Raises UnreadableFile for a file that cannot be read, and ValueError for an option that does not
-    fit the files.
+    Returns:
+        The open files, with their tables.
+
+    Raises:
+        UnreadableFile: For a file that cannot be read.
+        ValueError: Without files, or for an option that does not fit them.
     """
     paths = paths_of(files)
     if not paths:

@@ -11,7 +11,11 @@ from viewer.codecs.atomic_file import write_whole
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An SVG picture. svg: its text, "" if there is nothing to show."""
+    """An SVG picture.
+
+    Attributes:
+        svg: Its text, "" if there is nothing to show.
+    """
 
     svg: str
 
@@ -22,5 +26,13 @@ class Picture:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as an SVG file. Raises OSError, and ValueError for another suffix."""
+        """Write it as an SVG file.
+
+        Args:
+            path: The file to write; its name ends in .svg.
+
+        Raises:
+            OSError: If the file cannot be written.
+            ValueError: For another suffix.
+        """
         write_whole(output_path(path, [".svg"]), self.svg.encode("utf-8", "replace"))

@@ -28,7 +28,12 @@ class Profile(ProfileTables):
     """
 
     def __init__(self, workspace: Workspace, options: Sequence[str] = ()) -> None:
-        """options: those that the files were opened with, as arguments of the command line."""
+        """Take open files; `viewer.open` does.
+
+        Args:
+            workspace: The open files.
+            options: Those that the files were opened with, as arguments of the command line.
+        """
         super().__init__(workspace)
         self._options = tuple(options)
 
@@ -47,7 +52,11 @@ class Profile(ProfileTables):
         return [text for trace in self.workspace.traces for text in self.workspace.warnings(trace)]
 
     def summary(self) -> str:
-        """Return the files, their links and their problems as text: `opscope info`."""
+        """Return the files, their links and their problems as text: `opscope info`.
+
+        Returns:
+            Several lines.
+        """
         from viewer.reports.info import info_text
 
         return info_text(self.workspace)
@@ -55,8 +64,14 @@ class Profile(ProfileTables):
     def query(self, text: str) -> pd.DataFrame:
         """Return the slices that match a query of the window's search, as in `slices`.
 
-        `"op:conv dur > 1ms"`: see *Search* in the help. Raises ValueError for a query with an
-        error, or one that asks for what no profile has.
+        Args:
+            text: Such as `"op:conv dur > 1ms"`: see *Search* in the help.
+
+        Returns:
+            Rows of `slices`.
+
+        Raises:
+            ValueError: For a query with an error, or one that requires what no profile has.
         """
         import numpy as np
 
@@ -76,10 +91,18 @@ class Profile(ProfileTables):
     ) -> pd.DataFrame:
         """Return the time of groups of slices: the rows of `opscope stats --by`.
 
-        by: unit, operator, node, type, module, line, location, delegate, thread, inference or name.
-        inference: only inferences of this number. span: only this range, in ns from the start of
-        the clock. Raises ValueError if no profile has such groups or inferences, and for a span
-        that ends before it begins.
+        Args:
+            by: unit, operator, node, type, module, line, location, delegate, thread, inference or
+                name.
+            inference: Only inferences of this number, from 1.
+            span: Only this range, in ns from the start of the clock.
+
+        Returns:
+            A row for each group, most self time first; times in ns.
+
+        Raises:
+            ValueError: If no profile has such groups or inferences, or the span ends before it
+                starts.
         """
         from viewer.reports.stats import NoSuchGroups, stats
 
@@ -102,9 +125,20 @@ class Profile(ProfileTables):
     ) -> pd.DataFrame:
         """Return the call tree: the rows of `opscope calls`.
 
-        bottom_up: names with their callers. depth: only so many levels. min_percent: leave out rows
-        with a smaller share. Raises ValueError if no profile has such a tree or inference, and for
-        numbers that the command refuses.
+        Args:
+            by: What a call is, as for `opscope calls --by`.
+            bottom_up: Names with their callers.
+            inference: Only inferences of this number, from 1.
+            span: Only this range, in ns from the start of the clock.
+            depth: Only so many levels.
+            min_percent: Leave out rows with a smaller share, in percent.
+
+        Returns:
+            A row for each call path, parents before children; times in ns.
+
+        Raises:
+            ValueError: If no profile has such a tree or inference, and for numbers that the command
+                refuses.
         """
         from viewer.reports.calls import CallOptions, calls
         from viewer.reports.stats import NoSuchGroups
@@ -125,8 +159,14 @@ class Profile(ProfileTables):
         """Return the time of each set of operators; all rows together are the whole.
 
         Every instant counts once, and time that several operators share is one row. The last row of
-        a profile, without operators, is the rest. inference: only those of this number. warm_up:
-        whether figures of the whole profile cover inferences that warm up.
+        a profile, without operators, is the rest.
+
+        Args:
+            inference: Only those of this number, from 1.
+            warm_up: Whether figures of the whole profile cover inferences that warm up.
+
+        Returns:
+            A row for each set; times in ns.
         """
         from viewer.analysis.cost.costs import Costs
         from viewer.export.tables.costs import cost_rows
@@ -146,7 +186,12 @@ class Profile(ProfileTables):
     def delegation(self, *, warm_up: bool = False) -> Answer:
         """Return the time in delegates and what was not delegated: `opscope delegation`.
 
-        Its tables are `files`, `delegates`, `stayed_outside`, `unlinked` and `handle_map`.
+        Args:
+            warm_up: Whether figures cover inferences that warm up.
+
+        Returns:
+            The tables `files`, `delegates`, `stayed_outside`, `unlinked` and `handle_map`; times in
+            ns.
         """
         from viewer.api.answers import nested_answer
         from viewer.reports.delegation import delegation_facts
@@ -158,7 +203,8 @@ class Profile(ProfileTables):
     def memory(self) -> Answer:
         """Return the memory plans of program files: `opscope memory`.
 
-        Its tables are `methods` and `tensors`.
+        Returns:
+            The tables `methods` and `tensors`; sizes in bytes.
         """
         from viewer.api.answers import nested_answer
         from viewer.reports.programs.memory import memory_facts
@@ -169,8 +215,14 @@ class Profile(ProfileTables):
     def sizes(self, by: str | None = None) -> Answer:
         """Return what the bytes of program files are for: `opscope sizes`.
 
-        by: also add up the parts by this key, in the table `groups`. The other tables are `files`,
-        `parts` and `duplicates`.
+        Args:
+            by: Also add up the parts by this key, in the table `groups`.
+
+        Returns:
+            The tables `files`, `parts` and `duplicates`; sizes in bytes.
+
+        Raises:
+            ValueError: For an unknown key.
         """
         from viewer.analysis.sizes.groups import GroupKey
         from viewer.api.answers import flat_answer, nested_answer
@@ -190,7 +242,8 @@ class Profile(ProfileTables):
     def estimates(self) -> Answer:
         """Return the estimates of the Torq compiler with measurements: `opscope estimates`.
 
-        Its tables are `actions`, `operators` and `sources`.
+        Returns:
+            The tables `actions`, `operators` and `sources`.
         """
         from viewer.api.answers import flat_answer
         from viewer.reports.estimates import estimate_facts
@@ -202,9 +255,16 @@ class Profile(ProfileTables):
     def numbers(self, *buffers: str | os.PathLike[str], inference: int | None = None) -> Answer:
         """Return the tensors that ETDumps logged, with their figures: `opscope numbers`.
 
-        buffers: their debug buffers, if these are not next to them. Its tables are `rows` and
-        `files`. Raises UnreadableFile for a profile without logged values, and ValueError without
-        such an inference.
+        Args:
+            buffers: Their debug buffers, if these are not next to them.
+            inference: Only the inference of this number, from 1.
+
+        Returns:
+            The tables `rows` and `files`.
+
+        Raises:
+            UnreadableFile: For a profile without logged values.
+            ValueError: Without such an inference.
         """
         from viewer.api.answers import flat_answer
         from viewer.formats.executorch.logged_profile import logged_profile
@@ -218,10 +278,15 @@ class Profile(ProfileTables):
     # -- elsewhere ---------------------------------------------------------------------------------
 
     def to_perfetto(self, path: str | os.PathLike[str]) -> None:
-        """Write a trace for Perfetto, as `opscope export` does: `.pftrace`, `.pb`, also `.gz`.
+        """Write a trace for Perfetto, as `opscope export` does.
 
-        Raises ValueError for another suffix or one of the open files, OSError, and NothingToExport
-        without a profile.
+        Args:
+            path: The file to write; its name ends in .pftrace or .pb, also with .gz.
+
+        Raises:
+            NothingToExport: Without a profile.
+            OSError: If the file cannot be written.
+            ValueError: For another suffix, or one of the open files.
         """
         from viewer.api.outputs import output_path
         from viewer.workspace.exports import PERFETTO_SUFFIXES, export
@@ -229,9 +294,16 @@ class Profile(ProfileTables):
         export(self.workspace, output_path(path, PERFETTO_SUFFIXES, self.files))
 
     def to_parquet(self, folder: str | os.PathLike[str]) -> dict[str, str]:
-        """Write every table that has rows to `<folder>/<table>.parquet`; returns the paths by name.
+        """Write every table that has rows to `<folder>/<table>.parquet`.
 
-        Raises OSError.
+        Args:
+            folder: It is created if it is not there.
+
+        Returns:
+            The paths of the files by the names of the tables.
+
+        Raises:
+            OSError: If a file cannot be written.
         """
         from viewer.api.arrow import arrow_table, write_parquet
 
@@ -247,7 +319,14 @@ class Profile(ProfileTables):
     def to_arrow(self, table: str = "slices") -> pa.Table:
         """Return a table of the profile for Arrow, polars and DuckDB, which share its memory.
 
-        table: the name of one of the properties. Raises KeyError for another name.
+        Args:
+            table: The name of one of the properties.
+
+        Returns:
+            The table, with the columns of the property.
+
+        Raises:
+            KeyError: For another name.
         """
         from viewer.api.arrow import arrow_table
 
@@ -258,9 +337,15 @@ class Profile(ProfileTables):
     def report(self, path: str | os.PathLike[str], *, title: str = "", source: bool = True) -> None:
         """Write one HTML file with findings, timeline, operators and source: `opscope report`.
 
-        title: by default the name of the model or file. source: whether the text of the model's
-        source is in it. Raises NothingToExport without files, OSError, and ValueError for a name
-        that does not end in .html.
+        Args:
+            path: The file to write; its name ends in .html.
+            title: By default the name of the model or file.
+            source: Whether the text of the model's source is in it.
+
+        Raises:
+            NothingToExport: Without files.
+            OSError: If the file cannot be written.
+            ValueError: For another suffix, or one of the open files.
         """
         from viewer.api.outputs import output_path
         from viewer.html_report.options import PAGE_SUFFIXES, ReportOptions
@@ -272,7 +357,12 @@ class Profile(ProfileTables):
     def plot(self, *, width: int = 880, whole: bool = False) -> Picture:
         """Return the timeline as a picture (SVG) that a notebook shows.
 
-        whole: everything instead of the part that the window shows first. width: in px.
+        Args:
+            width: In px.
+            whole: Everything instead of the part that the window shows first.
+
+        Returns:
+            The picture; without a profile it is empty.
         """
         from viewer.api.picture import Picture
         from viewer.html_report.notebook import timeline_picture
@@ -288,9 +378,12 @@ class Profile(ProfileTables):
         return {"text/plain": repr(self), **shown}
 
     def show(self) -> subprocess.Popen[bytes]:
-        """Open the files with their options in the window, in a process of its own; return that.
+        """Open the files with their options in the window, in a process of its own.
 
         Only `metadata` is not passed on, because it is a function.
+
+        Returns:
+            The process.
         """
         environment: Mapping[str, str] = os.environ
         command = [sys.executable, "-m", "viewer", *self._options, *self.files]

@@ -53,7 +53,17 @@ class ProfileTables:
         return frame_of_slices(self._slice_tables)
 
     def slices_with(self, *columns: str) -> pd.DataFrame:
-        """Return all slices with only some columns, in this order. Raises KeyError."""
+        """Return all slices with only some columns, in this order.
+
+        Args:
+            columns: Names of columns of `slices`.
+
+        Returns:
+            A row for each slice.
+
+        Raises:
+            KeyError: For a column that slices do not have.
+        """
         from viewer.api.frames import frame_of_slices
 
         known = dict.fromkeys(name for table in self._slice_tables for name in table.names)
@@ -140,7 +150,11 @@ class ProfileTables:
         return frame_of_flows(self._snapshot.traces)
 
     def info(self) -> Facts:
-        """Return what `opscope info --json` prints: the files, their links and their problems."""
+        """Return what `opscope info --json` prints: the files, their links and their problems.
+
+        Returns:
+            Dicts and lists, as JSON has them; times are whole ns.
+        """
         from viewer.reports.info import info
 
         return info(self.workspace)

@@ -22,7 +22,15 @@ from viewer.cli.output import with_output
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line `opscope`.
+
+    Args:
+        arguments: Those after the name of the program; by default those of the process.
+
+    Returns:
+        The exit code: 0, 1 if an input could not be read or nothing could be written, or 2 for
+        wrong usage; commands may have more.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given[:1] or given[0] not in COMMANDS:
         return with_output(lambda: _window(given))

@@ -10,22 +10,45 @@ Cancelled = Callable[[], bool]
 
 
 def no_progress(done: int, total: int) -> None:
-    """A progress callback that does nothing."""
+    """Do nothing: a progress callback for callers that show none.
+
+    Args:
+        done: Bytes or rows that were read.
+        total: All of them.
+    """
 
 
 def never_cancelled() -> bool:
-    """A cancel callback that always returns False."""
+    """Return False: a cancel callback for callers that never cancel.
+
+    Returns:
+        False.
+    """
     return False
 
 
 class UnreadableFile(Exception):
-    """A file that cannot be opened: its path, the location in it, what is wrong and what to do.
+    """A file that cannot be opened.
 
     The only error that readers raise. Unexpected data in a recognized file is not an error: it
     becomes a counted `Problem` of the trace.
+
+    Attributes:
+        path: The file.
+        reason: What is wrong, as the rest of a sentence that starts with the path.
+        where: The place in the file, such as "line 3"; "" if it is about the whole file.
+        remedy: What to do, as a sentence; "" if there is nothing.
     """
 
     def __init__(self, path: str, reason: str, *, where: str = "", remedy: str = "") -> None:
+        """Create the error; its text has all four.
+
+        Args:
+            path: The file.
+            reason: What is wrong.
+            where: The place in the file.
+            remedy: What to do.
+        """
         self.path = path
         self.reason = reason
         self.where = where
@@ -41,11 +64,20 @@ class UnreadableFile(Exception):
 class FileTooLarge(UnreadableFile):
     """A file that would need more memory than is available.
 
-    part: the largest share of it that fits, from its start; 0 if none, or if it cannot be opened in
-    part.
+    Attributes:
+        part: The largest share of it that fits, from its start; 0 if none, or if it cannot be
+            opened in part.
     """
 
     def __init__(self, path: str, reason: str, *, remedy: str, part: Fraction) -> None:
+        """Create the error.
+
+        Args:
+            path: The file.
+            reason: What is wrong, with the memory that it needs and the memory that is available.
+            remedy: What to do.
+            part: The largest share that fits, from 0 to 1.
+        """
         self.part = part
         super().__init__(path, reason, remedy=remedy)
 

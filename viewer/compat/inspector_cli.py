@@ -55,7 +55,20 @@ Complain = Callable[[str], None]
 
 
 def run(arguments: Sequence[str], complain: Complain) -> int:
-    """Run one command; `complain` takes one line for stderr. Returns the exit code."""
+    """Run one command, as `opscope inspect` does.
+
+    Args:
+        arguments: Those of ExecuTorch's inspector_cli, and the options of Opscope.
+        complain: Takes one line for stderr.
+
+    Returns:
+        The exit code: 0, or 1 if an input cannot be read or nothing can be written. Wrong usage
+        exits with 2.
+
+    Source:
+        devtools/inspector/inspector_cli.py of ExecuTorch 1.5.1, whose arguments and output these
+        are.
+    """
     parser = _parser()
     chosen = parser.parse_args(arguments)
     if chosen.compare_results and not chosen.reference_outputs and not chosen.compat:

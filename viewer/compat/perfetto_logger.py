@@ -85,9 +85,20 @@ def csv_to_view_compile_profile(
 ) -> None:
     """Render a compile profile into a view, as process `view_name`.
 
-    num_slices: the number of threads for the numbered slices of a C0 profile; later generations
-    state their unit. mlir_path: the source whose operators name the rows of C2 and C3. Raises
-    UnreadableFile, and ValueError for num_slices below 1.
+    Args:
+        view_name: The name of the process.
+        view: Where the slices go.
+        csv_path: What `torq-compile --torq-dump-profiling` wrote.
+        num_slices: The number of threads for the numbered slices of a C0 profile; later generations
+            state their unit.
+        mlir_path: The source whose operators name the rows of C2 and C3.
+
+    Raises:
+        UnreadableFile: If the profile or the source cannot be read.
+        ValueError: For `num_slices` below 1.
+
+    Source:
+        The function of the same name in Torq's perfetto_logger.py.
     """
     source = None if mlir_path is None else _source(os.fspath(mlir_path))
     trace = _read(os.fspath(csv_path), _COMPILE)
@@ -99,7 +110,16 @@ def csv_to_view_runtime_profile(
 ) -> None:
     """Render a runtime profile into a view, as process `view_name` with a thread per job ID.
 
-    Raises UnreadableFile.
+    Args:
+        view_name: The name of the process.
+        view: Where the slices go.
+        csv_path: What `--torq_profile` wrote.
+
+    Raises:
+        UnreadableFile: If the profile cannot be read.
+
+    Source:
+        The function of the same name in Torq's perfetto_logger.py.
     """
     trace = _read(os.fspath(csv_path), _RUNTIME)
     _render(view, view_name, runtime_chart(trace, view_name))
@@ -111,10 +131,26 @@ def convert_to_perfetto(
     pb_path: str | os.PathLike[str],
     num_slices: int = 2,
 ) -> Path:
-    """Write a trace of several profiles, each with its overview; return its path.
+    """Write a trace of several profiles, each with its overview.
 
-    Logs map names to CSV paths, or are only paths, which are then named after their files. Raises
-    UnreadableFile, OSError or ValueError; an existing file then stays unchanged.
+    Logs map names to CSV paths, or are only paths, which are then named after their files.
+
+    Args:
+        compile_profile_logs: Compile profiles.
+        runtime_profile_logs: Runtime profiles.
+        pb_path: The trace to write. If anything fails, an existing file stays unchanged.
+        num_slices: As for `csv_to_view_compile_profile`.
+
+    Returns:
+        The path of the trace.
+
+    Raises:
+        UnreadableFile: If a profile cannot be read.
+        OSError: If the trace cannot be written.
+        ValueError: For `num_slices` below 1.
+
+    Source:
+        The function of the same name in Torq's perfetto_logger.py.
     """
     view = TimeChartView(pb_path)
     jobs = [*_jobs(compile_profile_logs, _COMPILE), *_jobs(runtime_profile_logs, _RUNTIME)]
@@ -209,7 +245,14 @@ def _source(path: str) -> MlirSource:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line.
+
+    Args:
+        arguments: Those after the name of the program; by default those of the process.
+
+    Returns:
+        The exit code: 0, 1 if a file cannot be read or written, or 2 for wrong usage.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -70,10 +70,15 @@ _KERNEL_FOLDERS = ("/proc/", "/sys/")
 class Format:
     """One file format: its name, usual suffixes, and functions to recognize and read it.
 
-    `sniff(head)` gets at most the first 4096 bytes and must not raise.
-    `read(path, progress, cancelled)` returns a Trace, a Program or an Executable and raises only
-    `UnreadableFile` or `ReadCancelled`, besides `NotEnoughMemory`. `kind` is "trace", "program" or
-    "executable". in_order: whether its first part can be opened alone.
+    Attributes:
+        name: As people call it, in title case.
+        suffixes: Usual suffixes, with the dot. They are displayed; content decides.
+        kind: "trace", "program" or "executable".
+        sniff: `sniff(head)` gets at most the first 4096 bytes, returns whether they are of this
+            format, and must not raise.
+        read: `read(path, progress, cancelled)` returns a Trace, a Program or an Executable and
+            raises only `UnreadableFile` or `ReadCancelled`, besides `NotEnoughMemory`.
+        in_order: Whether its first part can be opened alone.
     """
 
     name: str
@@ -161,7 +166,17 @@ def __getattr__(name: str) -> Any:
 
 @functools.cache
 def format_of(module: str) -> Format:
-    """The format that a module of this package reads; the module is imported on first use."""
+    """Return the format that a module of this package reads; the module is imported on first use.
+
+    Args:
+        module: Its name in this package, such as "chrome.reader".
+
+    Returns:
+        The format.
+
+    Raises:
+        KeyError: If `_FORMATS` does not list the module.
+    """
 
     def of_module(name: str) -> Callable[..., Any]:
         return lambda *given: getattr(importlib.import_module(f"{__name__}.{module}"), name)(*given)
@@ -172,12 +187,27 @@ def format_of(module: str) -> Format:
 
 
 def formats() -> tuple[Format, ...]:
-    """All formats, in the order they are tried."""
+    """Return all formats.
+
+    Returns:
+        Them, in the order in which they are tried.
+    """
     return tuple(format_of(module) for module in _FORMATS)
 
 
 def choose(head: bytes, path: str) -> Format:
-    """The format of a file by its first bytes. Raises UnreadableFile if none matches."""
+    """Return the format of a file by its first bytes.
+
+    Args:
+        head: The first 4096 bytes, or all of a smaller file.
+        path: The file, for the error.
+
+    Returns:
+        The first format whose `sniff` accepts the bytes.
+
+    Raises:
+        UnreadableFile: If none does; it names what the file is, where that is known.
+    """
     for candidate in formats():
         if candidate.sniff(head):
             return candidate
@@ -214,14 +244,25 @@ def open_file(
     columns: str = "",
     may_be_empty: bool = False,
 ) -> Trace | Program | Executable:
-    """Read one file, whatever its name. Raises only UnreadableFile or ReadCancelled.
+    """Read one file, whatever its name.
 
-    With `columns`, also ValueError, if they are not written as the option is.
+    Args:
+        path: The file.
+        progress: Is called with the bytes or rows that were read, and with all of them.
+        cancelled: Is called now and then; the reading stops if it returns true.
+        part: The share of the file to read, from its start, up to 1; the trace then has a problem
+            that states it.
+        columns: What the columns of a plain CSV are, as the option --columns states it.
+        may_be_empty: Accept a profile without slices, counters and events without a time.
 
-    part: the share of the file to read, from its start; the trace then has a problem that says so.
-    columns: what the columns of a plain CSV are, as the option --columns states it.
-    may_be_empty: without it, a profile without slices, counters and events without a time is
-    unreadable too.
+    Returns:
+        What the file has: a trace, the source of a model, or a program file.
+
+    Raises:
+        UnreadableFile: If it cannot be read, or has nothing to show; `FileTooLarge` if it needs
+            more memory than is available.
+        ReadCancelled: If `cancelled` returned true.
+        ValueError: If `columns` is not written as the option is.
     """
     head = head_of(path)
     if not head:
@@ -314,7 +355,17 @@ def _as_part(item: Trace | Program | Executable, part: Fraction) -> Trace | Prog
 
 
 def head_of(path: str) -> bytes:
-    """The first 4096 bytes of a file. Raises UnreadableFile if it is not a regular file."""
+    """Return the first 4096 bytes of a file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        At most 4096 bytes; fewer for a smaller file.
+
+    Raises:
+        UnreadableFile: If it is not a regular file, or cannot be read.
+    """
     try:
         if os.path.realpath(path).startswith(_KERNEL_FOLDERS):
             raise UnreadableFile(path, "this is a kernel file, not a file on a disk")

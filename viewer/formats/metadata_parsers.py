@@ -24,14 +24,33 @@ _registered: list[MetadataParser] = []
 
 
 def register_metadata_parser(parser: MetadataParser) -> MetadataParser:
-    """Use a parser for all files read from now on; returns it, so that it works as a decorator."""
+    """Use a parser for all files that are read from now on.
+
+    Args:
+        parser: Gets the bytes that a delegate logged with an event. It returns their values by name
+            (numbers, bools and texts), or None if it does not know the bytes.
+
+    Returns:
+        The parser, so that this works as a decorator.
+
+    Source:
+        `delegate_debug_metadata` in ExecuTorch's devtools/etdump/etdump_schema_flatcc.fbs: bytes
+        whose meaning the delegate defines.
+    """
     if parser not in _registered:
         _registered.insert(0, parser)
     return parser
 
 
 def unregister_metadata_parser(parser: MetadataParser) -> None:
-    """Stop using a parser that was registered at run time. Raises ValueError for another one."""
+    """Stop using a parser that was registered at run time.
+
+    Args:
+        parser: The function that was registered.
+
+    Raises:
+        ValueError: If it is not registered.
+    """
     _registered.remove(parser)
 
 

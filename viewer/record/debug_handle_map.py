@@ -23,14 +23,21 @@ if TYPE_CHECKING:
 class DelegateMappingBuilder:
     """Collects the entries of one delegate instance, that is, of one `preprocess()`.
 
-    generated_identifiers: False: each entry states its identifier, an int or a str, all of one
-    type. True: the builder numbers them from 0.
-
     A *node* is an fx node (anything with `meta["debug_handle"]`, an int, or a tuple if a pass fused
     nodes), an operator or graph node of a `viewer` program, or a plain debug handle.
+
+    Source:
+        `DelegateMappingBuilder` in ExecuTorch's exir/backend/utils.py, whose methods and results
+        these are.
     """
 
     def __init__(self, generated_identifiers: bool = False) -> None:
+        """Create a builder without entries.
+
+        Args:
+            generated_identifiers: False: each entry states its identifier, an int or a str, all of
+                one type. True: the builder numbers them from 0.
+        """
         self._generated = generated_identifiers
         self._next = 0
         self._entries: dict[Identifier, set[int]] = {}
@@ -43,13 +50,25 @@ class DelegateMappingBuilder:
         *,
         handles: int | Iterable[int | None] | None = None,
     ) -> Identifier:
-        """Add an entry for one or more nodes, or for debug handles; returns its identifier.
+        """Add an entry for one or more nodes, or for debug handles.
 
         Nodes without a debug handle and handles that are None are skipped if another one has a
-        handle. Raises ValueError if the identifier exists, is missing, or is passed to a builder
-        that generates them; for both or neither of nodes and handles; or without any debug handle.
-        Raises TypeError for an identifier of another type than the others, or for something that is
-        not a node or handle.
+        handle.
+
+        Args:
+            nodes: One node or several.
+            identifier: What the delegate will log; None if the builder generates identifiers.
+            handles: Debug handles, instead of nodes.
+
+        Returns:
+            The identifier.
+
+        Raises:
+            ValueError: If the identifier exists, is missing, or is passed to a builder that
+                generates them; for both or neither of nodes and handles; or without any debug
+                handle.
+            TypeError: For an identifier of another type than the others, or for something that is
+                not a node or handle.
         """
         return self._put(nodes, identifier, handles, may_exist=False)
 
@@ -60,11 +79,29 @@ class DelegateMappingBuilder:
         *,
         handles: int | Iterable[int | None] | None = None,
     ) -> Identifier:
-        """Like `insert_delegate_mapping_entry`, but add to an identifier that exists."""
+        """Add an entry, or add to that of an identifier that exists.
+
+        Args:
+            nodes: One node or several.
+            identifier: What the delegate will log; None if the builder generates identifiers.
+            handles: Debug handles, instead of nodes.
+
+        Returns:
+            The identifier.
+
+        Raises:
+            ValueError: As for `insert_delegate_mapping_entry`, except for an identifier that
+                exists.
+            TypeError: As for `insert_delegate_mapping_entry`.
+        """
         return self._put(nodes, identifier, handles, may_exist=True)
 
     def get_delegate_mapping(self) -> dict[Identifier, tuple[int, ...]]:
-        """Identifier -> its distinct debug handles, ascending; in insertion order."""
+        """Return the map for `PreprocessResult(debug_handle_map=...)`.
+
+        Returns:
+            Identifier -> its distinct debug handles, ascending; in insertion order.
+        """
         return {key: tuple(sorted(handles)) for key, handles in self._entries.items()}
 
     @property

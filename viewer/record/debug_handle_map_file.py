@@ -36,9 +36,12 @@ if TYPE_CHECKING:
 class DelegateInstance:
     """The identifiers of one delegate call, or of every call if it has no instruction.
 
-    mapping: a builder, or the result of any builder's `get_delegate_mapping()`. delegate: the name
-    of the backend. instruction: the id of its DELEGATE_CALL in the method; None if not known, as in
-    the profile of a simulator.
+    Attributes:
+        mapping: A builder, or the result of any builder's `get_delegate_mapping()`.
+        delegate: The name of the backend.
+        method: The method of the model.
+        instruction: The id of its DELEGATE_CALL in the method; None if not known, as in the profile
+            of a simulator.
     """
 
     mapping: DelegateMappingBuilder | Mapping[Any, Sequence[int]]
@@ -52,10 +55,19 @@ def write_debug_handle_map(
 ) -> None:
     """Write the map of one or more delegate instances to a file, atomically.
 
-    The operators that builders know are included. nodes: more nodes (fx nodes, operators of a
-    program) that describe operators, for example for a mapping without a builder. Raises ValueError
-    without an instance, for two instances of one call, or for a negative instruction; TypeError or
-    ValueError for an invalid mapping; OSError.
+    The operators that builders know are included.
+
+    Args:
+        path: The file to write.
+        instances: At least one.
+        nodes: More nodes (fx nodes, operators of a program) that describe operators, for example
+            for a mapping without a builder.
+
+    Raises:
+        ValueError: Without an instance, for two instances of one call, for a negative instruction,
+            or for an invalid mapping.
+        TypeError: For an invalid mapping.
+        OSError: If the file cannot be written.
     """
     # Its import of `secrets` takes 30 ms, which a program that only registers does not need.
     from viewer.codecs.atomic_file import write_whole

@@ -59,8 +59,11 @@ _IMPLICIT_BLOCK = "Default"  # readers know this name from programs that create 
 class EventTracerEntry:
     """A started event, created by the tracer. In a `with` statement it ends with the block.
 
-    start_time: in ticks of the tracer's clock. metadata: may be set until the event ends; only for
-    delegate events.
+    Attributes:
+        start_time: In ticks of the tracer's clock.
+        metadata: May be set until the event ends; only for delegate events.
+        chain_index: 0 for instructions, -1 for scopes of the runtime.
+        instruction_id: As in the ETRecord's debug handle map.
     """
 
     __slots__ = (
@@ -132,6 +135,10 @@ class EventTracer:
 
     In a `with` statement, the ETDump is written to `path` at the end, even after an exception. A
     tracer can write any number of times and continues to accept events.
+
+    Source:
+        The methods are those of ExecuTorch's runtime/core/event_tracer.h; the file is that of
+        devtools/etdump/etdump_schema_flatcc.fbs.
     """
 
     def __init__(
@@ -143,14 +150,20 @@ class EventTracer:
         max_bytes: int | None = None,
         spill_folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Create a tracer; `path` is where a `with` statement writes the ETDump.
+        """Create a tracer.
 
-        clock: returns integers >= 0 that never decrease. unit: their unit, one of `UNITS`.
-        spill_folder: where events are buffered on disk instead of in memory. max_bytes: the maximum
-        size of the ETDump (52 bytes per event, plus its texts); later events are dropped. The
-        default is 512 MiB if events stay in memory, else 2 GiB, the limit of the format.
+        Args:
+            path: Where a `with` statement writes the ETDump.
+            clock: Returns integers >= 0 that never decrease.
+            unit: Their unit, one of `UNITS`: ns, us, ms, s or cycles.
+            max_bytes: The maximum size of the ETDump (52 bytes per event, plus its texts); later
+                events are dropped. By default 512 MiB if events stay in memory, else 2 GiB, the
+                limit of the format.
+            spill_folder: Where events are buffered on disk instead of in memory.
 
-        Raises ValueError for an unknown unit or too large a limit, OSError if a folder is missing.
+        Raises:
+            ValueError: For an unknown unit or too large a limit.
+            OSError: If a folder is missing.
         """
         if unit not in UNITS:
             raise ValueError(f"unknown unit {unit!r}: a clock counts in one of {', '.join(UNITS)}")
@@ -195,22 +208,50 @@ class EventTracer:
 
         Readers treat runs named "Execute" as inferences and runs named "Default" as loads. Events
         outside any block go to one named "Default".
+
+        Args:
+            name: The name of the run.
+
+        Returns:
+            The run, which a `with` statement ends.
+
+        Raises:
+            TypeError: For a name that is no text.
+            ValueError: For a name that is empty or cannot be encoded.
         """
         name = checked_text(name, "the name of an event block")
         with self._lock:
             return EventBlock(self, self._new_block(name))
 
     def track_allocator(self, name: str) -> int:
-        """Register an allocator; returns its number for `track_allocation`."""
+        """Register an allocator.
+
+        Args:
+            name: Its name.
+
+        Returns:
+            Its number for `track_allocation`, from 1.
+
+        Raises:
+            TypeError: For a name that is no text.
+            ValueError: For a name that is empty or cannot be encoded.
+        """
         name = checked_text(name, "the name of an allocator")
         with self._lock:
             self._allocators.append(name)
             return len(self._allocators)
 
     def track_allocation(self, allocator_id: int, size: int) -> None:
-        """Log an allocation of `size` bytes. An ETDump does not store its time.
+        """Log an allocation. An ETDump does not store its time.
 
         The official Inspector rejects ETDumps with allocations; Opscope lists them.
+
+        Args:
+            allocator_id: What `track_allocator` returned.
+            size: In bytes.
+
+        Raises:
+            ValueError: For an unknown allocator, or a size that does not fit 64 bits.
         """
         allocator_id, size = operator.index(allocator_id), operator.index(size)
         if not 1 <= allocator_id <= len(self._allocators):
@@ -231,8 +272,18 @@ class EventTracer:
     ) -> EventTracerEntry:
         """Start a runtime event: "DELEGATE_CALL", "OPERATOR_CALL", "native_call_add.out".
 
-        instruction_id: as in the ETRecord's debug handle map. chain_index: 0 for instructions; -1
-        (default) for scopes of the runtime such as "Method::execute".
+        Args:
+            name: The name of the event.
+            chain_index: 0 for instructions; -1 for scopes of the runtime such as "Method::execute".
+            instruction_id: As in the ETRecord's debug handle map.
+
+        Returns:
+            The started event.
+
+        Raises:
+            TypeError: For a name that is no text.
+            ValueError: For a name that is empty, or an instruction that does not fit the format.
+            RuntimeError: If too many events are open.
         """
         if not (type(name) is str and name and name.isascii()):
             name = checked_text(name, "the name of an event")
@@ -253,7 +304,15 @@ class EventTracer:
         return entry
 
     def end_profiling(self, entry: EventTracerEntry) -> None:
-        """End an event from `start_profiling`, on any thread."""
+        """End an event from `start_profiling`, on any thread.
+
+        Args:
+            entry: The started event.
+
+        Raises:
+            TypeError: For anything else.
+            ValueError: If it has ended, is of another tracer, or has metadata.
+        """
         end = self._clock()
         if type(entry) is not EventTracerEntry or entry._kind != _OPERATOR:
             raise TypeError(f"end_profiling takes what start_profiling returned, not {entry!r}")
@@ -273,9 +332,21 @@ class EventTracer:
     ) -> EventTracerEntry:
         """Start an event of a delegate, by its delegate debug identifier.
 
-        Pass exactly one of `name`, a str, and `delegate_debug_id`, an int or str, as in the
-        delegate's debug handle map. instruction_id: that of the delegate call, if it is not open in
-        this thread.
+        Pass exactly one of `name` and `delegate_debug_id`, as in the delegate's debug handle map.
+
+        Args:
+            name: An identifier that is a str.
+            delegate_debug_id: An identifier that is an int or a str.
+            chain_index: That of the delegate call.
+            instruction_id: That of the delegate call, if it is not open in this thread.
+
+        Returns:
+            The started event.
+
+        Raises:
+            ValueError: For both or neither of the identifiers, or an instruction that does not fit.
+            TypeError: For an identifier of another type.
+            RuntimeError: If too many events are open.
         """
         entry = self._of_delegate(name, delegate_debug_id, chain_index, instruction_id)
         opened = self._open
@@ -288,9 +359,15 @@ class EventTracer:
     def end_profiling_delegate(
         self, entry: EventTracerEntry, metadata: bytes | str | None = None
     ) -> None:
-        """End an event from `start_profiling_delegate`, on any thread, with optional metadata.
+        """End an event from `start_profiling_delegate`, on any thread.
 
-        A str is stored as UTF-8.
+        Args:
+            entry: The started event.
+            metadata: Bytes of the delegate's own; a str is stored as UTF-8.
+
+        Raises:
+            TypeError: For anything else than a delegate's event, or other metadata.
+            ValueError: If it has ended, or is of another tracer.
         """
         end = self._clock()
         if type(entry) is not EventTracerEntry or entry._kind == _OPERATOR:
@@ -313,8 +390,22 @@ class EventTracer:
     ) -> None:
         """Log a completed event of a delegate, such as a simulator reports afterwards.
 
-        The times are from the tracer's clock or the delegate's own. Readers assume a delegate clock
-        if the event is outside its call, and show it inside by its duration alone.
+        Readers assume a delegate clock if the event is outside its call, and show it inside by its
+        duration alone.
+
+        Args:
+            name: An identifier that is a str.
+            delegate_debug_id: An identifier that is an int or a str.
+            start_time: From the tracer's clock or the delegate's own, in ticks.
+            end_time: From the same clock, in ticks.
+            metadata: Bytes of the delegate's own; a str is stored as UTF-8.
+            chain_index: That of the delegate call.
+            instruction_id: That of the delegate call, if it is not open in this thread.
+
+        Raises:
+            ValueError: If the end is before the start, times do not fit 63 bits, or as for
+                `start_profiling_delegate`.
+            TypeError: If times are not integers, or for an identifier of another type.
         """
         if start_time > end_time:
             raise ValueError(
@@ -328,9 +419,14 @@ class EventTracer:
     # -- writing -----------------------------------------------------------------------------------
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write all events so far as an ETDump, atomically.
+        """Write all events so far as an ETDump, atomically. Warns about everything left out
+        (`problems`).
 
-        Warns about everything left out (`problems`). Raises OSError if the file cannot be written.
+        Args:
+            path: The file to write.
+
+        Raises:
+            OSError: If the file cannot be written.
         """
         from viewer.record.etdump_writer import write_etdump
 

@@ -63,9 +63,15 @@ Names = Callable[[Ints], Piece]
 
 @dataclass(frozen=True, slots=True)
 class TimeChartLog:
-    """One slice: what ran (`function`), on which thread of which process, and its times in ns.
+    """One slice of a thread.
 
-    `category` is Perfetto's, "" for none.
+    Attributes:
+        process: The name of its process.
+        thread: The name of its thread.
+        function: What ran.
+        start_time: In ns.
+        end_time: In ns, not before the start.
+        category: Perfetto's category, "" for none.
     """
 
     process: str
@@ -109,9 +115,17 @@ class TimeChartView:
     """A Perfetto trace under construction, written to `filename` by `flush`.
 
     As a context manager, it flushes at the end of the block unless an exception occurred.
+
+    Source:
+        The class of the same name in Torq's perfetto_logger.py.
     """
 
     def __init__(self, filename: str | os.PathLike[str]) -> None:
+        """Create an empty trace.
+
+        Args:
+            filename: The file to write.
+        """
         self._filename = filename
         self._processes: dict[str, dict[str, None]] = {}
         self._columns: list[ChartColumns] = []
@@ -126,17 +140,30 @@ class TimeChartView:
             self.flush()
 
     def add_process_descriptor(self, process_name: str) -> None:
-        """Show a process even without slices; the order of calls is preserved."""
+        """Show a process even without slices; the order of calls is preserved.
+
+        Args:
+            process_name: Its name.
+        """
         self._processes.setdefault(process_name, {})
 
     def add_thread_descriptor(self, process_name: str, thread_name: str) -> None:
-        """Show a thread of a process even without slices."""
+        """Show a thread of a process even without slices.
+
+        Args:
+            process_name: The name of the process.
+            thread_name: The name of the thread.
+        """
         self._processes.setdefault(process_name, {}).setdefault(thread_name)
 
     def render(self, log: TimeChartLog) -> None:
         """Add one slice, and its process and thread if they are new.
 
-        Raises ValueError if it ends before it starts, or exceeds 63 bits.
+        Args:
+            log: The slice; times in ns.
+
+        Raises:
+            ValueError: If it ends before it starts, or exceeds 63 bits.
         """
         if not -(2**63) <= log.start_time <= log.end_time < 2**63:
             raise ValueError(f"{log.function}: not a span of time: {log.start_time}–{log.end_time}")
@@ -148,18 +175,28 @@ class TimeChartView:
         logs.name.append(clean(log.function).encode())
 
     def render_columns(self, columns: ChartColumns) -> None:
-        """Add many slices at once; their arrays must not change before `flush`."""
+        """Add many slices at once.
+
+        Args:
+            columns: Parallel arrays, which must not change before `flush`.
+        """
         self.add_process_descriptor(columns.process)
         for thread in columns.threads:
             self.add_thread_descriptor(columns.process, thread)
         self._columns.append(columns)
 
     def set_track_event(self, time: int, event_type: int, event: TimeChartLog) -> None:
-        """Start (TYPE_SLICE_BEGIN) or end (TYPE_SLICE_END) the slice of a log at a time in ns.
+        """Start or end the slice of a log.
 
-        The log gives process, thread and function; its own times are ignored. An END ends the
-        latest open slice with the same three. Raises ValueError if there is none, and for other
-        types.
+        An END ends the latest open slice with the same process, thread, function and category.
+
+        Args:
+            time: In ns.
+            event_type: TYPE_SLICE_BEGIN or TYPE_SLICE_END.
+            event: The slice; its own times are ignored.
+
+        Raises:
+            ValueError: If no slice is open that it could end, and for other types.
         """
         same = (event.process, event.thread, event.function, event.category)
         if event_type == TYPE_SLICE_BEGIN:
@@ -175,9 +212,14 @@ class TimeChartView:
             raise ValueError(f"not a begin or end of a slice: type {event_type}")
 
     def flush(self) -> int:
-        """Write everything rendered so far, completely or not at all; return the number of slices.
+        """Write everything rendered so far, completely or not at all.
 
-        Raises ValueError if a slice has started but not ended, and OSError.
+        Returns:
+            The number of slices.
+
+        Raises:
+            OSError: If the file cannot be written.
+            ValueError: If a slice has started but not ended.
         """
         unended = [same for same, starts in self._open.items() if starts]
         if unended:

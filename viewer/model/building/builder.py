@@ -53,6 +53,8 @@ from viewer.model.trace import (
 )
 from viewer.model.warm_up import with_warm_up
 
+Step = Callable[[], None]
+
 BACKWARDS = "slice ends before it starts: drawn as an instant"
 # Left out, it would be missing from flows, events and columns that the reader adds.
 TOO_LONG = "slice is so long that durations cannot be added up: drawn as an instant"
@@ -70,7 +72,15 @@ class TraceBuilder:
         *,
         levels_are_hints: bool = False,
     ) -> None:
-        """levels_are_hints: levels that contradict the times are not counted as a problem."""
+        """Create a builder without slices.
+
+        Args:
+            path: The file.
+            format: The name of its format in the registry.
+            generation: The version of the format, "" if it has none.
+            clock: The unit of all times, and its rate.
+            levels_are_hints: Levels that contradict the times are not counted as a problem.
+        """
         self._levels_are_hints = levels_are_hints
         self.path = path
         self.format = format
@@ -96,10 +106,17 @@ class TraceBuilder:
     def track(
         self, process: str, thread: str, *, flat: bool = False, unit: Unit = Unit.NONE
     ) -> int:
-        """The number of a track; the same names always return the same number.
+        """Return the number of a track; the same names always return the same number.
 
-        flat: its slices are of parallel units and never nest, whatever their times. Overlapping
-        ones go to different lanes.
+        Args:
+            process: The name of its process.
+            thread: The name of its thread.
+            flat: Its slices are of parallel units and never nest, whatever their times. Overlapping
+                ones go to different lanes.
+            unit: The hardware unit, for tracks of an NPU.
+
+        Returns:
+            The number, from 0.
         """
         number = self._tracks.setdefault((process, thread), len(self._tracks))
         if number == len(self._units):
@@ -109,28 +126,60 @@ class TraceBuilder:
         return number
 
     def tracks(self) -> tuple[Track, ...]:
-        """All tracks so far."""
+        """Return all tracks so far.
+
+        Returns:
+            Them, by number.
+        """
         return tuple(
             Track(*names, unit) for names, unit in zip(self._tracks, self._units, strict=True)
         )
 
     def tracks_of(self, process: str) -> list[int]:
-        """The numbers of all tracks of a process so far."""
+        """Return the tracks of a process so far.
+
+        Args:
+            process: The name of the process.
+
+        Returns:
+            Their numbers, ascending.
+        """
         return [number for (name, _), number in self._tracks.items() if name == process]
 
     def scope(self, name: str, method: str | None = None) -> int:
-        """The number of a scope of instruction ids."""
+        """Return the number of a scope of instruction ids.
+
+        Args:
+            name: The name of the scope, such as "Execute 1".
+            method: The method of the model, if it is known.
+
+        Returns:
+            The number, from 0.
+        """
         return self._scopes.setdefault(InstructionScope(name, method), len(self._scopes))
 
     def intern(self, text: str) -> int:
-        """The number of a slice name."""
+        """Return the number of a slice name.
+
+        Args:
+            text: The name.
+
+        Returns:
+            The number, from 0.
+        """
         return self._strings.setdefault(text, len(self._strings))
 
     def intern_all(self, texts: Sequence[str] | dict[str, int]) -> Codes:
-        """The numbers of many slice names (uint32).
+        """Return the numbers of many slice names.
 
         A dict of distinct texts numbered from 0 takes a tenth of the time of a list: 25 ms for a
         million.
+
+        Args:
+            texts: The names.
+
+        Returns:
+            An array of uint32, one for each text.
         """
         table = self._strings
         if not table and isinstance(texts, dict):
@@ -159,7 +208,21 @@ class TraceBuilder:
         identifier: int | str | None = None,
         location: str | None = None,
     ) -> int:
-        """The number of an identity; equal arguments give the same number (1 and "1" differ)."""
+        """Return the number of an identity; equal arguments give the same number.
+
+        The identifiers 1 and "1" differ.
+
+        Args:
+            kind: What is identified.
+            name: The logged name.
+            scope: From `scope`: which instruction ids belong together.
+            instruction: The instruction id, -1 without one.
+            identifier: The delegate debug identifier.
+            location: The location, as logged.
+
+        Returns:
+            The number, from 0.
+        """
         identity = (
             int(kind),
             scope,
@@ -181,10 +244,20 @@ class TraceBuilder:
         instruction: Ints,
         identifier: NDArray[np.object_],
     ) -> Codes:
-        """The numbers of many identities without locations, given as parallel arrays.
+        """Return the numbers of many identities without locations.
 
         They must differ from each other and from all keys passed to `key`. If a file has as many
         identities as slices, looking each one up would take most of the time and memory.
+
+        Args:
+            kind: uint8 array of n kinds.
+            name: uint32 array of n numbers from `intern`.
+            scope: uint32 array of n numbers from `scope`.
+            instruction: int64 array of n instruction ids, -1 for none.
+            identifier: Array of n identifiers or None.
+
+        Returns:
+            An array of n uint32.
         """
         first, count = self._key_count, len(kind)
         nowhere = np.full(count, None, object)
@@ -207,30 +280,57 @@ class TraceBuilder:
         number: int = 0,
         all_tracks: bool = False,
     ) -> None:
-        """Add a load or an inference of a track, in ticks; see `Run`.
+        """Add a load or an inference of a track; see `Run`.
 
-        number: that of an inference, if the file states it.
+        Args:
+            kind: Load or inference.
+            name: The name of its block.
+            track: The number of its track.
+            scope: The number of its scope.
+            start: In ticks.
+            end: In ticks.
+            bundled_input: Index of its input in a bundled program, -1 if not stated.
+            first_row: The source row of its first event, -1 if events are not listed run by run.
+            finished: False for an inference that failed or was cut short.
+            number: That of an inference, if the file states it.
+            all_tracks: Whether it covers what every track did in its time.
         """
         where = (name, track, scope, start, end, bundled_input, 0, 1, first_row)
         self._runs.append(Run(kind, number, *where, finished, all_tracks=all_tracks))
 
     def untimed(self, events: UntimedEvents) -> None:
-        """Set the events without a time; `after` and `call` contain source rows of slices."""
+        """Set the events without a time.
+
+        Args:
+            events: Their columns; `after` and `call` have source rows of slices.
+        """
         self._untimed = events
 
     def flows(self, producer: Ints, consumer: Ints) -> None:
-        """Set the flows that the file states, by the source rows of the slices at both ends.
+        """Set the flows that the file states. No two slices may share a source row.
 
-        No two slices may share a source row.
+        Args:
+            producer: int64 array of n source rows of slices.
+            consumer: int64 array of n source rows of slices.
         """
         self._flows = np.array(producer, np.int64), np.array(consumer, np.int64)
 
     def counter(self, counter: Counter) -> None:
-        """Add a counter that the file states; its process must be that of a track."""
+        """Add a counter that the file states.
+
+        Args:
+            counter: The counter; its process must be that of a track.
+        """
         self._counters.append(counter)
 
     def problem(self, kind: str, count: int = 1, first: str = "") -> None:
-        """Count unexpected data; only the place of the first occurrence is stored."""
+        """Count unexpected data; only the place of the first occurrence is stored.
+
+        Args:
+            kind: What it is and what was done about it: "line that is no step: left out".
+            count: How often it occurred; 0 adds nothing.
+            first: The place of the first one, such as "line 3".
+        """
         if count:
             had, where = self._problems.get(kind, (0, first))
             self._problems[kind] = (had + count, where)
@@ -252,14 +352,25 @@ class TraceBuilder:
         timing: NDArray[np.uint8] | None = None,
         nested: bool = False,
     ) -> None:
-        """Add slices as parallel arrays. A scalar track, name or key applies to all of them.
+        """Add n slices as parallel arrays. A scalar track, name or key applies to all of them.
 
         An array that is both name and key is one array in the trace, too.
 
-        start, end: int64 ticks. source_row: position in the file, by default the number of slices
-        added before. levels: see the module docstring; either all slices of a track have them or
-        none. nested: the reader found the levels by matching begins and ends in order of time, so
-        they need no check.
+        Args:
+            track: Number or uint32 array of n numbers from `track`.
+            start: int64 array of n ticks.
+            end: int64 array of n ticks.
+            name: Number or uint32 array of n numbers from `intern`.
+            key: Number or uint32 array of n numbers from `key`.
+            source_row: uint32 array of n positions in the file, by default the number of slices
+                added before.
+            levels: int32 array of n depths, see the module docstring; either all slices of a track
+                have them or none.
+            derived: bool array of n: computed by the reader.
+            columns: Arguments of the slices by name, each a column of n values.
+            timing: uint8 array of n, where times come from, see `Timing`; all measured by default.
+            nested: The reader found the levels by matching begins and ends in order of time, so
+                they need no check.
         """
         n = len(start)
 
@@ -290,10 +401,14 @@ class TraceBuilder:
             )
         )
 
-    def build(self, step: Callable[[], None] = lambda: None) -> Trace:
+    def build(self, step: Step = lambda: None) -> Trace:
         """Sort, nest and freeze the slices. The builder must not be used afterwards.
 
-        step: called regularly; an exception from it stops the work.
+        Args:
+            step: Is called regularly; an exception from it stops the work.
+
+        Returns:
+            The trace; its arrays cannot be written to.
         """
         # As a dict, distinct keys need more memory (250 bytes each) than slices, so they go first.
         keys = self._key_table()
