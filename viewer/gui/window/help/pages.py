@@ -26,7 +26,7 @@ _PANELS = sorted(PANELS, key=lambda spec: spec.area.value)
 PAGES = (
     INDEX, RECORDING, "formats", "pytorch", "onnxruntime", KEYS, TIMELINE, "clocks",
     *(spec.help_page for spec in _PANELS), "export", "report", "command_line", "fleets",
-    "python", "assistants", "delegates", "migrating", "trust", "accessibility", GLOSSARY,
+    "python", "api", "assistants", "delegates", "migrating", "trust", "accessibility", GLOSSARY,
 )  # fmt: skip
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
