@@ -4,16 +4,15 @@ import re
 
 import pytest
 
+from tests.gui.window.help.mentioned import commands_in, pictures_in
 from viewer.gui.window.frame.panel_table import PANELS
 from viewer.gui.window.help.pages import (
     INDEX,
     PAGES,
     RECORDING,
-    commands_in,
     filled,
     headings_of,
     link_target,
-    pictures_in,
     slug,
     text_of,
     title_of,

@@ -9,7 +9,7 @@ hosts. No page links to a website. This module does not use Qt.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 
 from viewer.gui.window.frame.panel_table import PANELS
@@ -30,7 +30,6 @@ PAGES = (
 )  # fmt: skip
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
-_PICTURE = re.compile(r"!\[[^\]]+\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -47,19 +46,9 @@ def title_of(page: str) -> str:
     return text_of(page).partition("\n")[0].removeprefix("# ")
 
 
-def commands_in(page: str) -> Iterator[str]:
-    """The ids of all commands that a page mentions."""
-    return (match[1] for match in _COMMAND.finditer(text_of(page)))
-
-
 def filled(page: str, command_text: Callable[[str], str]) -> str:
     """The text of a page with each command replaced with `command_text(id)`."""
     return _COMMAND.sub(lambda found: command_text(found[1]), text_of(page))
-
-
-def pictures_in(page: str) -> list[str]:
-    """The pictures of a page, as paths relative to the folder of the pages."""
-    return _PICTURE.findall(_FENCE.sub("", text_of(page)))
 
 
 def slug(heading: str) -> str:
