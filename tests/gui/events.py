@@ -51,6 +51,12 @@ def put_away(window):
     shiboken6.delete(window)
 
 
+def has_controller(window):
+    """Whether the controller of a window exists yet; `window.controller` would create it."""
+    is_alive = shiboken6.isValid(window)
+    return is_alive and any(type(c).__name__ == "WindowController" for c in window.children())
+
+
 def open_files(qtbot, controller, *paths):
     """Open files as a command would and wait until all of it is shown."""
     with qtbot.waitSignal(controller.loader.all_done, timeout=20_000):

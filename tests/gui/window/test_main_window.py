@@ -11,7 +11,7 @@ from PySide6.QtCore import QByteArray, QPoint, QSettings, QSize, Qt
 from PySide6.QtWidgets import QFileDialog, QPushButton
 
 from tests.gui.dark_theme import dark_theme
-from tests.gui.events import SAMPLE, drop, open_files, put_away
+from tests.gui.events import SAMPLE, drop, has_controller, open_files, put_away
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
@@ -32,13 +32,13 @@ def bare(qtbot, qapp, tmp_path, monkeypatch):
     window = MainWindow(dark_theme(), settings)
     window.resize(1600, 900)
     window.show()
-    assert not window.has_controller
+    assert not has_controller(window)
     yield window
     put_away(window)
 
 
 def furnished(qtbot, window):
-    qtbot.waitUntil(lambda: window.has_controller, timeout=20_000)
+    qtbot.waitUntil(lambda: has_controller(window), timeout=20_000)
     return window.controller
 
 
@@ -127,7 +127,7 @@ def test_closing_between_two_parts_makes_no_desk(bare, qtbot):
     bare.close()
     assert not bare._next_panel.isActive()
     qtbot.wait(0)
-    assert not bare.has_controller
+    assert not has_controller(bare)
 
 
 def test_a_desk_that_is_asked_for_is_there(bare):
@@ -140,18 +140,18 @@ def test_closing_at_once_keeps_how_the_panels_lay(bare):
     bare.settings.set(WINDOW_VERSION, WINDOW_STATE_VERSION)
     bare.open([DEMO])
     bare.close()
-    assert not bare.has_controller
+    assert not has_controller(bare)
     geometry, state = bare.settings.window()
     assert not geometry.isEmpty()
     assert state == QByteArray(b"as it lay")
 
 
 def test_closing_while_the_desk_is_imported_makes_none(bare, qtbot):
-    qtbot.waitUntil(lambda: bare._importer.pending or bare.has_controller, timeout=20_000)
-    made = bare.has_controller
+    qtbot.waitUntil(lambda: bare._importer.pending or has_controller(bare), timeout=20_000)
+    made = has_controller(bare)
     bare.close()
     qtbot.wait(0)
-    assert bare.has_controller is made
+    assert has_controller(bare) is made
 
 
 def test_it_is_no_larger_than_the_screen(bare):

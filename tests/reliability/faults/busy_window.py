@@ -12,6 +12,7 @@ import time
 
 from PySide6.QtCore import QTimer
 
+from tests.gui.events import has_controller
 from tests.reliability.programs import DUMP
 from viewer.cli import main
 from viewer.gui.app import windows
@@ -30,7 +31,7 @@ class _BusyWindows(windows.Windows):
 
 
 def _start(window: MainWindow) -> None:
-    if not window.has_controller or window.controller.session.is_empty:
+    if not has_controller(window) or window.controller.session.is_empty:
         QTimer.singleShot(_STEP_MS, lambda: _start(window))
         return
     timer = QTimer(window)

@@ -28,6 +28,7 @@ from tests.gui.events import (
     SHIFT,
     drag,
     drop,
+    has_controller,
     move,
     press,
     release,
@@ -138,7 +139,7 @@ class User:
 
     def _target(self) -> QWidget:
         """A visible part of the window; half of the time the timeline."""
-        strips = self._controller.timeline.strips if self._window().has_controller else []
+        strips = self._controller.timeline.strips if has_controller(self._window()) else []
         canvas = [s.view.viewport() for s in strips if s.view.viewport().isVisible()]
         if canvas and self.random.random() < 0.4:
             return self.random.choice(canvas)
@@ -221,7 +222,7 @@ class User:
         else:
             source = self.random.choice(self._files).name if how == "another" else path.name
             shutil.copyfile(original.with_name(source), path)
-        if self._window().has_controller:
+        if has_controller(self._window()):
             self._controller.session_files.look()
         return f"{how} {path.name}"
 

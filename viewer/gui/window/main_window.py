@@ -75,11 +75,6 @@ class MainWindow(Shell):
         assert self._controller is not None
         return self._controller
 
-    @property
-    def has_controller(self) -> bool:
-        """Whether the controller exists yet."""
-        return self._controller is not None
-
     def background_tasks(self) -> list[Latest]:
         """All that computes in the background, for panels that have not been shown too."""
         roots: list[QWidget] = [self]
