@@ -128,7 +128,7 @@ FUNCTIONS_TO_MOVE = {
 }
 
 # READMEs with more than a few lines, and how many they may have.
-LONG_READMES = {"viewer": 93, "viewer/fleet": 40, "viewer/formats": 90}
+LONG_READMES = {"viewer": 98, "viewer/fleet": 40, "viewer/formats": 90}
 
 # Tests of no single module: folders, and files with what they are about.
 TESTS_OF_MANY = {
