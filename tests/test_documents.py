@@ -108,22 +108,57 @@ def test_the_table_of_formats_lists_every_suffix_that_is_read(document):
 # -- packages --------------------------------------------------------------------------------------
 
 
+def layers_of(contract: str) -> list[set[str]]:
+    """The packages of an import contract, from top to bottom."""
+    contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
+    (layers,) = (each["layers"] for each in contracts if each["id"] == contract)
+    return [set(re.findall(r"\w+", layer)) for layer in layers]
+
+
 def test_the_table_of_packages_is_the_order_of_imports():
-    contract = next(
-        c for c in PYPROJECT["tool"]["importlinter"]["contracts"] if c["id"] == "packages"
-    )
-    layers = [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
+    layers = layers_of("packages")
     table = next(part for part in GUIDE.split("\n\n") if part.startswith("| package | purpose |"))
     assert [set(_CODE.findall(row[0])) for row in rows_of(table)[1:]] == layers[1:]
     assert layers[0] == {"__main__"}
 
 
 def test_the_order_inside_the_window_is_that_of_imports():
-    contract = next(c for c in PYPROJECT["tool"]["importlinter"]["contracts"] if c["id"] == "gui")
-    layers = [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]
+    layers = layers_of("gui")
     for text in (GUIDE, text_of(PACKAGE / "gui/README.md")):
         order = re.search(r"`app` > .*?`qt`", text, re.DOTALL)[0]
         assert [set(_CODE.findall(step)) for step in order.split(">")] == layers
+
+
+def may_import(package: Path) -> set[str]:
+    """The packages that the README of a package says it may import, with its own.
+
+    `x` and below: x, and all packages of the layers below the last one that is named. A sentence
+    that refers to those of other packages may import everything.
+    """
+    layers = layers_of("packages")
+    position = {name: number for number, layer in enumerate(layers) for name in layer}
+    text = text_of(package / "README.md").partition("May import:")[2]
+    named = {name.split("/")[0] for name in re.findall(r"`([\w/]+)`", text)} & set(position)
+    if re.search(r"\b(everything|what|other)\b", text):
+        return set(position)
+    if "below" in text:
+        named |= set().union(*layers[max(position[name] for name in named) :])
+    return named | {package.relative_to(PACKAGE).parts[0], "arrays"}
+
+
+def imported_by(package: Path) -> set[str]:
+    """The packages that modules of a package import, also late."""
+    statement = re.compile(r"^\s*from viewer\.(\w+)[\w.]* import", re.MULTILINE)
+    return {name for path in package.rglob("*.py") for name in statement.findall(text_of(path))}
+
+
+def test_a_package_imports_what_its_readme_says():
+    wrong = {}
+    for readme in READMES_OF_PACKAGES:
+        package = readme.parent
+        if package != PACKAGE and not imported_by(package) <= may_import(package):
+            wrong[name_of(package)] = imported_by(package) - may_import(package)
+    assert wrong == {}
 
 
 # -- names -----------------------------------------------------------------------------------------
