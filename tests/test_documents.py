@@ -345,8 +345,8 @@ def test_the_index_of_decisions_lists_all_of_them_in_order():
 
 def test_no_document_promises_how_long_the_checks_take():
     """It depends on the machine, and grows: only limits that a test holds may be named."""
-    documents = (GUIDE, text_of(ROOT / "packaging/README.md"), text_of(ROOT / "README.md"))
-    paragraphs = [part for text in documents for part in text.split("\n\n")]
+    names = "README.md", "viewer/README.md", "packaging/README.md", ".github/CONTRIBUTING.md"
+    paragraphs = [part for name in names for part in text_of(ROOT / name).split("\n\n")]
     promise = re.compile(
         r"(?<!(?:less|more) than )\b([0-9]+|an?|one|two|five|ten)\s+"
         r"(minutes?|seconds?|hours?|min|h)\b"
