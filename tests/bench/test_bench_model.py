@@ -20,7 +20,7 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.modules import module_costs, run_medians
 from viewer.analysis.links.linker import link
 from viewer.gui.panels.model.panel import ModelPanel
-from viewer.gui.panels.model.row import RowKind
+from viewer.gui.panels.model.table import RowKind
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
 from viewer.model.trace import Trace

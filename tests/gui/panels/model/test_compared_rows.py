@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.gui.panels.model.tree import click, marked, row_at
-from viewer.gui.panels.model.columns import OF_CHANGES, WITH_COSTS, ModelColumn
 from viewer.gui.panels.model.panel import ModelPanel
-from viewer.gui.panels.model.row import RowKind
+from viewer.gui.panels.model.table import OF_CHANGES, WITH_COSTS, ModelColumn, RowKind
 from viewer.gui.session.comparison import compare, compare_files, swap_arms
 from viewer.model.times import NARROW_SPACE as NARROW
 from viewer.view.state import SliceRef

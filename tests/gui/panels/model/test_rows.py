@@ -4,8 +4,7 @@ import pytest
 
 from tests.gui.panels.model.tree import ATTENTION_0, THIN, index, opened_rows, row_at, texts
 from viewer.gui.panels.model import rows as model_rows
-from viewer.gui.panels.model.columns import ModelColumn
-from viewer.gui.panels.model.row import RowKind
+from viewer.gui.panels.model.table import ModelColumn, RowKind
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import pick_run
 from viewer.model.inferences.inference_views import Inferences

@@ -6,8 +6,8 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.gui.panels.model.tree import ATTENTION_0, index, marked, opened_rows, row_at, texts
 from viewer.gui.panels.model import rows as model_rows
-from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.panel import ModelPanel
+from viewer.gui.panels.model.table import ModelColumn
 from viewer.gui.qt.widgets.tables import NoRows
 from viewer.gui.session.inferences import pick_run
 

@@ -6,8 +6,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.formats import open_file
-from viewer.gui.panels.program.panel import NOTHING, ProgramPanel
-from viewer.gui.panels.program.tree import BYTES, CONTENTS, KIND, NAME
+from viewer.gui.panels.program.panel import BYTES, CONTENTS, KIND, NAME, NOTHING, ProgramPanel
 
 
 @pytest.fixture

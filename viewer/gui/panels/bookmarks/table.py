@@ -8,9 +8,8 @@ from PySide6.QtCore import QObject, Qt
 
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.cell_model import CellModel, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
-from viewer.gui.qt.widgets.table_model import Index
+from viewer.gui.qt.widgets.table_model import CellModel, Index, tsv_text
 from viewer.gui.session.bookmarks import edit, is_on_open_clock
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name, one_line

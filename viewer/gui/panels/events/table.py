@@ -23,8 +23,8 @@ from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.cell_model import ArrayModel, any_fraction_of_ns, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
+from viewer.gui.qt.widgets.table_model import ArrayModel, any_fraction_of_ns, tsv_text
 from viewer.model.times import NARROW_SPACE, format_time, group_digits
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace

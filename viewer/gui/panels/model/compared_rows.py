@@ -16,9 +16,8 @@ from viewer.analysis.comparison.rollups import MODULE
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.cost.costs import CostRow
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number
-from viewer.gui.panels.model.columns import OF_CHANGES, ModelColumn
-from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.rows import ModelRows
+from viewer.gui.panels.model.table import OF_CHANGES, ModelColumn, ModelRow, RowKind
 from viewer.gui.session.comparison import row_of_selection, select_row, select_rows
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_time

@@ -11,8 +11,8 @@ from viewer.analysis.cost.modules import ModuleCosts, RunMedians
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.gui.panels.base.cost_footer import whole_text
-from viewer.gui.panels.model.columns import ModelColumn
-from viewer.gui.qt.widgets.cell_model import any_fraction_of_ns
+from viewer.gui.panels.model.table import ModelColumn
+from viewer.gui.qt.widgets.table_model import any_fraction_of_ns
 from viewer.model.scope import TimeScope
 from viewer.model.times import tick_to_ns
 from viewer.program.module_tree import ModuleKind

@@ -20,8 +20,8 @@ from viewer.gui.panels.base.cost_panel import CostPanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.model.compared_rows import ComparedRows, ModelChanges, model_changes
 from viewer.gui.panels.model.costs import ModelCosts, parts_of
-from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.rows import ModelRows
+from viewer.gui.panels.model.table import ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import ModuleModel
 from viewer.gui.panels.model.view import Key, ModuleView
 from viewer.gui.qt.theme.theme import Theme

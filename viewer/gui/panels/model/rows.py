@@ -19,9 +19,8 @@ from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.operator_tables.contents import WHOLE_BELOW
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, tensor_text
-from viewer.gui.panels.model.columns import OF_RECORD, WITH_COSTS, ModelColumn
 from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures
-from viewer.gui.panels.model.row import ModelRow, RowKind
+from viewer.gui.panels.model.table import OF_RECORD, WITH_COSTS, ModelColumn, ModelRow, RowKind
 from viewer.model.times import counted, format_position, format_time, group_digits, percent_digits
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import Program

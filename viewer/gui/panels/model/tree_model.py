@@ -7,9 +7,8 @@ from typing import overload
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
-from viewer.gui.panels.model.columns import ModelColumn
-from viewer.gui.panels.model.row import ModelRow, RowKind
 from viewer.gui.panels.model.rows import ModelRows
+from viewer.gui.panels.model.table import ModelColumn, ModelRow, RowKind
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index

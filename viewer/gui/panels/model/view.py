@@ -29,9 +29,8 @@ from viewer.gui.panels.base.swatches import (
     share_color,
     slice_color,
 )
-from viewer.gui.panels.model.columns import ModelColumn
 from viewer.gui.panels.model.compared_rows import ComparedRows
-from viewer.gui.panels.model.row import ModelRow, RowKind
+from viewer.gui.panels.model.table import ModelColumn, ModelRow, RowKind
 from viewer.gui.panels.model.tree_model import RELATED_ROLE, ROW_ROLE, ModuleModel
 from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard

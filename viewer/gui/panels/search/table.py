@@ -19,8 +19,8 @@ from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.cell_model import CellModel, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
+from viewer.gui.qt.widgets.table_model import CellModel, tsv_text
 from viewer.gui.session.feeds.search import NOTHING, Hits
 from viewer.model.queries import foreign
 from viewer.model.times import format_position, ticks_to_ns

@@ -18,8 +18,8 @@ from PySide6.QtCore import QObject
 from viewer.analysis.statistics import figure_terms
 from viewer.arrays import Floats, Ints
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.cell_model import ArrayModel, any_fraction_of_ns, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
+from viewer.gui.qt.widgets.table_model import ArrayModel, any_fraction_of_ns, tsv_text
 from viewer.gui.session.feeds.selection_statistics import SelectionAnswer
 from viewer.model.text import display_name
 from viewer.model.times import format_time, group_digits, ticks_to_ns

@@ -28,8 +28,8 @@ from viewer.gui.panels.sizes.texts import (
     signed_bytes,
 )
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
+from viewer.gui.qt.widgets.table_model import ArrayModel, tsv_text
 from viewer.model.text import bytes_text
 from viewer.model.times import group_digits, percent_digits
 from viewer.render.palette import Palette

@@ -22,9 +22,8 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import FontRole, Theme
-from viewer.gui.qt.widgets.cell_model import ArrayModel, tsv_text
 from viewer.gui.qt.widgets.column_table import TableColumn
-from viewer.gui.qt.widgets.table_model import Index
+from viewer.gui.qt.widgets.table_model import ArrayModel, Index, tsv_text
 from viewer.model.times import group_digits
 from viewer.model.trace import Column, UntimedEvents, UntimedKind, ValueType
 from viewer.model.untimed import TYPE_NAMES, identifier_of, kind_name, value_text

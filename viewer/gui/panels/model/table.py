@@ -1,11 +1,42 @@
-"""The columns of the Model panel: titles, widths and tooltips."""
+"""The rows and columns of the Model panel: kinds of rows; titles, widths and tips of columns."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
 
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.qt.widgets.column_table import TableColumn
 
 _MEDIANS = "Median of the session medians, per inference."
+
+
+class RowKind(Enum):
+    """What a row shows."""
+
+    MODULE = "module"
+    OPERATOR = "operator"
+    SET = "shared"
+    SLICE = "slice"
+    REST = "more slices"
+
+
+@dataclass(eq=False, slots=True)
+class ModelRow:
+    """One row of the tree.
+
+    number: the module, operator or slice that it shows, or the index among the module's shared
+    sets; for `REST`, how many slices are not listed. id: index in `ModelRows.made`. parent: id of
+    its parent, -1 for the root. place: index among its siblings. inside: ids of its children, None
+    until they are created.
+    """
+
+    kind: RowKind
+    number: int
+    id: int
+    parent: int
+    place: int
+    inside: list[int] | None = None
 
 
 class ModelColumn(TableColumn):
