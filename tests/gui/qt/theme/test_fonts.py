@@ -1,4 +1,4 @@
-"""The bundled fonts: figures of one width, no ligatures, the system's where files are missing."""
+"""The bundled fonts, and texts that are kept as they were laid out."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""The empty state of a panel: its sentence, its button and what the button does."""
+"""The empty state of a panel, and stacks of pages."""
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QSize

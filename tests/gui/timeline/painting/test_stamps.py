@@ -1,4 +1,4 @@
-"""The corners of slices that logged allocations follow."""
+"""The pixels of allocations, and of bars and hatches on compared slices."""
 
 import numpy as np
 import pytest

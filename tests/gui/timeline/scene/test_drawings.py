@@ -1,4 +1,4 @@
-"""The rasters that the scenes of all clocks share, and when they are told of other files."""
+"""The rasters that the scenes of all clocks share, and those of highlighted slices."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What all parts of the timeline share: titles, layout, scroll, and how it follows the session."""
+"""What all parts of the timeline share: titles, layout, scroll, motion, and the session."""
 
 from dataclasses import replace
 from fractions import Fraction

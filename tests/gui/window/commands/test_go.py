@@ -1,4 +1,4 @@
-"""Flows in the window: keys that walk along them, arrows that are switched, back and forward."""
+"""Flows in the window: keys that step along them, arrows, back and forward; focus of panels."""
 
 import json
 

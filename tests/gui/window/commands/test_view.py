@@ -1,4 +1,4 @@
-"""What the ruler counts, chosen by menu: it reads as chosen, and undo takes it back."""
+"""The unit of the ruler, and the colors, chosen by menu."""
 
 import re
 
