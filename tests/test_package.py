@@ -29,7 +29,9 @@ MOST_LINES, MOST_LEVELS = 800, 4
 FEWEST_LINES = 100  # of a module that only a neighbor imports
 
 # Modules of fewer lines that stand alone, with the reason.
-SMALL_MODULES: dict[str, str] = {}
+SMALL_MODULES = {
+    "viewer.gui.app.exit_signals": "imports Qt, which its importer does only after a check",
+}
 
 # To be merged, or listed above with a reason.
 SMALL_MODULES_TO_MERGE = {
@@ -53,53 +55,6 @@ SMALL_MODULES_TO_MERGE = {
     "viewer.formats.executorch.pte.parts",
     "viewer.formats.executorch.pte.xnnpack",
     "viewer.formats.table.stated_levels",
-    "viewer.gui.app.exit_signals",
-    "viewer.gui.panels.calls.mode_bar",
-    "viewer.gui.panels.calls.selecting",
-    "viewer.gui.panels.details.location_text",
-    "viewer.gui.panels.details.node_section",
-    "viewer.gui.panels.graph.foot",
-    "viewer.gui.panels.graph.whole.files",
-    "viewer.gui.panels.graph.whole.finder",
-    "viewer.gui.panels.graph.whole.kept",
-    "viewer.gui.panels.graph.whole.panned_frame",
-    "viewer.gui.panels.graph.whole.tips",
-    "viewer.gui.panels.memory.selection",
-    "viewer.gui.panels.model.row_filter",
-    "viewer.gui.panels.numbers.reference_choice",
-    "viewer.gui.panels.numbers.selection",
-    "viewer.gui.panels.operators.by_name",
-    "viewer.gui.panels.operators.compared",
-    "viewer.gui.panels.sizes.files",
-    "viewer.gui.panels.sizes.path_bar",
-    "viewer.gui.panels.source.line_notes",
-    "viewer.gui.panels.source.missing_file",
-    "viewer.gui.panels.source.shared_lines",
-    "viewer.gui.panels.statistics.compared",
-    "viewer.gui.panels.statistics.table",
-    "viewer.gui.panels.summary.model_card",
-    "viewer.gui.panels.summary.parts_bar",
-    "viewer.gui.qt.theme.prepared_texts",
-    "viewer.gui.timeline.painting.allocation_marks",
-    "viewer.gui.timeline.painting.compared_marks",
-    "viewer.gui.timeline.painting.selection",
-    "viewer.gui.timeline.scene.animation",
-    "viewer.gui.timeline.scene.highlighting",
-    "viewer.gui.timeline.scene.recoloring",
-    "viewer.gui.timeline.scene.selected_slices",
-    "viewer.gui.window.commands.clock",
-    "viewer.gui.window.commands.color",
-    "viewer.gui.window.commands.export",
-    "viewer.gui.window.commands.file",
-    "viewer.gui.window.commands.flow",
-    "viewer.gui.window.commands.motion",
-    "viewer.gui.window.commands.panel",
-    "viewer.gui.window.commands.search",
-    "viewer.gui.window.context_menus",
-    "viewer.gui.window.help.page_text",
-    "viewer.gui.window.shortcut_hints",
-    "viewer.gui.window.start_page.recent_set",
-    "viewer.gui.window.toolbar.link_state",
     "viewer.mcp_server.standard_input",
     "viewer.model.building.runs",
     "viewer.record.event_values",
@@ -107,24 +62,18 @@ SMALL_MODULES_TO_MERGE = {
     "viewer.view.tick_facts",
 }
 
-# Where functions live that take one of these classes first, besides the only room that uses them.
+# Where functions live that take one of these classes first, besides the only area that uses them.
 HOMES = {
-    "viewer.gui.session.session.Session": ("viewer.gui.session",),
+    "viewer.gui.session.session.Session": (
+        "viewer.gui.session",
+        "viewer.gui.panels.base",  # what several panels show
+    ),
     "viewer.workspace.workspace.Workspace": (
         "viewer.workspace",
         "viewer.view",
         "viewer.reports",
         "viewer.html_report",
     ),
-}
-
-# To be moved.
-FUNCTIONS_TO_MOVE = {
-    "viewer.gui.panels.base.cost_panel.no_costs",
-    "viewer.gui.panels.base.finding_place.show_place",
-    "viewer.gui.panels.base.group_rows.select_group",
-    "viewer.gui.panels.base.trace_panel.current_scope",
-    "viewer.gui.panels.base.trace_panel.selected_operators",
 }
 
 # READMEs with more than a few lines, and how many they may have.
@@ -273,7 +222,7 @@ def test_folders_are_not_deep():
     assert {name: count for name, count in levels.items() if count > MOST_LEVELS} == {}
 
 
-def room_of(module: str) -> str:
+def area_of(module: str) -> str:
     """The part of the package that a module belongs to: a panel, a part of the window, ..."""
     parts = module.split(".")
     if parts[:2] != ["viewer", "gui"]:
@@ -306,17 +255,17 @@ def users_of(functions: set[str]) -> dict[str, set[str]]:
 
 
 def test_functions_of_a_large_class_live_where_their_topic_does():
-    """Beside the class, or in the only room that uses them: not where they fitted by chance."""
+    """Next to the class, or in the only area that uses them: not where there was space."""
     wrong = {}
     for name, homes in HOMES.items():
         functions = functions_that_take(name)
         assert functions, f"{name} is no longer there"
         for function, users in users_of(functions).items():
             module = function.rpartition(".")[0]
-            rooms = {room_of(user) for user in users} - {room_of(module)}
-            if rooms and not any(f"{module}.".startswith(f"{home}.") for home in homes):
-                wrong[function] = rooms
-    assert {name: rooms for name, rooms in wrong.items() if name not in FUNCTIONS_TO_MOVE} == {}
+            areas = {area_of(user) for user in users} - {area_of(module)}
+            if areas and not any(f"{module}.".startswith(f"{home}.") for home in homes):
+                wrong[function] = areas
+    assert wrong == {}
 
 
 def test_every_package_has_a_readme_of_a_few_lines():
