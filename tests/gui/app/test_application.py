@@ -43,6 +43,7 @@ def picture(path):
     return image
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.key)
 def test_a_sample_in_both_themes(tmp_path, sample):
     files = sample.paths()
@@ -57,6 +58,7 @@ def test_a_sample_in_both_themes(tmp_path, sample):
     assert corners["light"] > 200
 
 
+@pytest.mark.slow
 def test_a_range_shows_another_part(tmp_path):
     first, second, third = (tmp_path / f"{n}.png" for n in range(3))
     assert take(first, DEMO, DEMO_RECORD) == []
@@ -66,6 +68,7 @@ def test_a_range_shows_another_part(tmp_path):
     assert picture(second) == picture(third)
 
 
+@pytest.mark.slow
 def test_a_timeline_to_print_is_of_the_range_that_was_asked_for(tmp_path):
     path = tmp_path / "view.svg"
     assert take(path, DEMO, DEMO_RECORD, visible=(0, 50_000), theme="light") == []
@@ -94,6 +97,7 @@ def test_an_input_that_fails_is_a_sentence_and_the_rest_is_drawn(tmp_path):
     assert picture(tmp_path / "out.png").size() == picture(with_record).size()
 
 
+@pytest.mark.slow
 def test_what_took_most_is_selected_and_told_where_that_is_asked_for(tmp_path):
     """Of tan are cos/1 (160.220), div (200.249) and sin:0;a=b (120.290 µs); a dump alone tells no
     operator."""

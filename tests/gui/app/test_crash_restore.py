@@ -50,6 +50,7 @@ def offered(qtbot, windows):
     return restore
 
 
+@pytest.mark.slow
 def test_restore_opens_each_session_in_a_window(windows, folder, qtbot):
     crash(folder, DEMO, CSV)
     restore = offered(qtbot, windows)

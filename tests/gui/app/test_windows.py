@@ -93,6 +93,7 @@ def test_what_is_asked_for_is_linked_as_it_was_said(windows, qtbot):
     assert window.controller.session.traces[0].table.program is None
 
 
+@pytest.mark.slow
 def test_closing_one_leaves_the_others_and_frees_what_it_held(windows, qtbot, qapp):
     (first,) = windows.all
     take(qtbot, windows, DEMO, DEMO_RECORD)

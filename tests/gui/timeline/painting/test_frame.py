@@ -1,6 +1,7 @@
 """A frame that follows others looks as one that is painted first."""
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
@@ -61,6 +62,7 @@ STEPS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(
     deadline=None,
     max_examples=25,

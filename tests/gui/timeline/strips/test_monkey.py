@@ -223,6 +223,7 @@ def check_ties(state):
                 assert abs(s0 - its.anchor - (t0 - tie.anchor) * factor) <= rounding, (key, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_no_sequence_of_acts_breaks_a_strip(harness, qtlog, seed):
     monkey, done = Monkey(harness, seed), []
