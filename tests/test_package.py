@@ -47,7 +47,6 @@ SMALL_MODULES_TO_MERGE = {
     "viewer.api.trace_frames",
     "viewer.compat.torq_logger.original_packets",
     "viewer.export.tables.fractions",
-    "viewer.formats.chrome.block_events",
     "viewer.formats.chrome.flows",
     "viewer.formats.contents",
     "viewer.formats.executorch.etdump.timing",

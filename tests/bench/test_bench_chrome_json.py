@@ -85,6 +85,11 @@ def pairs(i: int) -> str:
     return f'{{"ph":"{phase}","name":"a{i // 2 % 9}","pid":1,"tid":{i // 2 % 4},"ts":{i}}}'
 
 
+def named_alone(i: int) -> str:
+    """Slices with a name of their own each, which are read one by one."""
+    return f'{{"ph":"X","name":"job {i}","pid":1,"tid":1,"ts":{3 * i},"dur":2}}'
+
+
 SHAPES = ("[]", "[64, 3, 7, 7]", "[[8, 3, 16, 16], [16, 3, 3, 3], [16]]", '["float", "", "Scalar"]')
 PARTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")
 
@@ -148,7 +153,9 @@ def beside(path: Path, size: int) -> str:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is asked of /proc")
-@pytest.mark.parametrize("kind", [training, pytorch, kineto, viztracer, smallest, pairs, metadata])
+@pytest.mark.parametrize(
+    "kind", [training, pytorch, kineto, viztracer, smallest, pairs, metadata, named_alone]
+)
 @pytest.mark.parametrize("packed", [False, True])
 def test_read(kind, packed, tmp_path):
     path = tmp_path / ("trace.json.gz" if packed else "trace.json")

@@ -91,30 +91,43 @@ def test_numbers_are_those_of_json(cells):
 
 
 @pytest.mark.slow
-@given(st.lists(st.text(max_size=40).map(str.encode), min_size=1, max_size=50))
-def test_short_texts_are_found_once_they_are_known(cells):
-    cells = [cell[:32] for cell in cells]
+@pytest.mark.parametrize("count", [1, 2, 4, 8, 16])
+@given(given_cells=st.lists(st.binary(min_size=1, max_size=8), min_size=1, max_size=50))
+def test_short_texts_are_found_once_they_are_known(count, given_cells):
+    # Of all sizes for so many words; equal ends and beginnings occur.
+    shortest = 4 * count + 1 if count > 1 else 0
+    cells = [(cell * 128)[: shortest + len(cell) * (count // 2 or 1) - 1] for cell in given_cells]
     text, start, end = spans_of(cells)
-    known = {cell: code for code, cell in enumerate(dict.fromkeys(cells))}
-    table = ShortTexts(32)
+    codes_of = {cell: code for code, cell in enumerate(dict.fromkeys(cells))}
+    table = ShortTexts(count)
     assert (table.find(padded(text), start, end - start) == -1).all()
-    first = np.array([cells.index(cell) for cell in known])
-    codes = np.array(list(known.values()))
-    table.add(padded(text), start[first], (end - start)[first], codes)
-    found = table.find(padded(text), start, end - start).tolist()
+    first = np.array([cells.index(cell) for cell in codes_of])
+    table.add(padded(text), start[first], (end - start)[first], np.array(list(codes_of.values())))
+    codes = table.find(padded(text), start, end - start).tolist()
     # Two texts may belong in one place: then the first is not found.
-    assert all(code in (-1, known[cell]) for code, cell in zip(found, cells, strict=True))
-    assert found.count(-1) < len(found)
+    assert all(code in (-1, codes_of[cell]) for code, cell in zip(codes, cells, strict=True))
+    assert codes.count(-1) < len(codes)
+
+
+@pytest.mark.parametrize("at", range(33, 65))
+def test_texts_that_differ_in_one_byte_are_two(at):
+    text = bytes(range(1, 65)).ljust(64 + 8, b" ")
+    other = text[: at - 1] + b"\xff" + text[at:]
+    table, one = ShortTexts(8), np.array([0])
+    table.add(padded(text), one, np.array([at]), np.array([7]))
+    assert table.find(padded(text), one, np.array([at])).tolist() == [7]
+    assert table.find(padded(other), one, np.array([at])).tolist() == [-1]
+    assert table.find(padded(text), one, np.array([at - 1])).tolist() == [-1]
 
 
 def test_thousands_of_short_texts_are_found_and_more_are_not():
-    cells = [b"operator %d" % i for i in range(20_000)]
+    cells = [b"operator number %d" % i for i in range(10_000, 30_000)]
     text, start, end = spans_of(cells)
-    table = ShortTexts(32)
-    for at in range(0, 20_000, 1000):
-        some = slice(at, at + 1000)
-        table.add(padded(text), start[some], (end - start)[some], np.arange(at, at + 1000))
-    found = table.find(padded(text), start, end - start)
-    is_found = found >= 0
-    assert (found[is_found] == np.flatnonzero(is_found)).all()
+    table = ShortTexts(4)
+    for begin in range(0, 20_000, 1000):
+        part = slice(begin, begin + 1000)
+        table.add(padded(text), start[part], (end - start)[part], np.arange(begin, begin + 1000))
+    codes = table.find(padded(text), start, end - start)
+    is_found = codes >= 0
+    assert (codes[is_found] == np.flatnonzero(is_found)).all()
     assert 7000 < np.count_nonzero(is_found) < 8192

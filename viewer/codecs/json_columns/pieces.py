@@ -75,7 +75,9 @@ class NumberMembers:
             found.append(np.flatnonzero(spaced) + (before + 1))
         colon = np.concatenate(found) if found else np.empty(0, np.int64)
         colon = colon[np.searchsorted(colon, 8) :]
-        return NumberMembers(colon + 1 + (data[colon + 1] == _SPACE), _word_at(data, colon - 8))
+        return NumberMembers(
+            colon + 1 + (data.take(colon + 1) == _SPACE), _word_at(data, colon - 8)
+        )
 
     def with_keys(self, keys: Collection[int]) -> Ints:
         """The starts of the numbers that have one of some keys, given by `key_end`."""
@@ -233,7 +235,7 @@ class Pieces:
     @staticmethod
     def of(objects: Objects, start: Ints, end: Ints) -> Pieces:
         """Those around numbers, given in order."""
-        before = np.searchsorted(start, objects.begin)
+        before = _first_in_each(objects, start)
         first = before + np.arange(len(objects))
         number = np.arange(len(start)) + np.repeat(
             np.arange(len(objects)), np.diff(before, append=len(start))
@@ -245,23 +247,36 @@ class Pieces:
         return Pieces(begins, ends, first, number)
 
 
-class ShortTexts:
-    """Finds the codes of texts of at most `longest` bytes in a block without an object for each.
+def _first_in_each(objects: Objects, start: Ints) -> Ints:
+    """The first number in each object, or after it, of the numbers that start at some positions."""
+    each, more = divmod(len(start), max(len(objects), 1))
+    if each and not more:  # in most files, objects have equally many: no search is needed then
+        rows = start.reshape(-1, each)
+        if (rows[:, 0] > objects.begin).all() and (rows[:, -1] < objects.end).all():
+            return np.arange(0, len(start), each)
+    return np.searchsorted(start, objects.begin)
 
-    Texts are hashed into a table that holds one text in each place. Others that belong there are
-    not found, so that a dictionary must have all of them.
+
+class ShortTexts:
+    """Finds the codes of texts of similar sizes in a block without an object for each.
+
+    Half of the words are those from a text's start on, the others those up to its end: they overlap
+    where the text has fewer bytes, so that no byte of others needs to be masked. Texts are hashed
+    into a table that holds one text in each place. Others that belong there are not found, so that
+    a dictionary must have all of them.
     """
 
-    def __init__(self, longest: int) -> None:
-        """longest: a multiple of 8, at most `PADDING`."""
-        self.longest = longest
+    def __init__(self, count: int) -> None:
+        """count: words of 8 bytes, a power of 2. Texts have as many bytes at most, and over half.
+
+        Those of one word may have fewer.
+        """
+        self._count = count
         self._place = np.zeros(1 << 16, np.int32)
-        self._words = np.zeros((1 << 6, longest // 8), np.uint64)
+        self._words = np.zeros((1 << 6, count), np.uint64)
         self._size = np.full(1 << 6, -1)  # the first entry is of no text
         self._code = np.full(1 << 6, -1)
-        self._count = 1
-        sizes = np.arange(longest + 1)[:, None] - 8 * np.arange(longest // 8)
-        self._masks = MASKS[np.clip(sizes, 0, 8)]
+        self._entries = 1
 
     def find(self, data: Bytes, begin: Ints, size: Ints) -> Ints:
         """The code of each text, given its place and size; -1 if it is not known."""
@@ -269,37 +284,44 @@ class ShortTexts:
         for at in range(0, len(begin), _AT_ONCE):
             some = slice(at, at + _AT_ONCE)
             words = self._words_at(data, begin[some], size[some])
-            entry = self._place[_hashes(words)]
-            other = self._words[entry] ^ words
+            entry = self._place.take(_hashes(words))
+            other = self._words.take(entry, axis=0) ^ words
             different = other[:, 0]
             for k in range(1, other.shape[1]):
                 different |= other[:, k]
-            same = (different == 0) & (self._size[entry] == size[some])
-            found[some] = np.where(same, self._code[entry], -1)
+            same = (different == 0) & (self._size.take(entry) == size[some])
+            found[some] = np.where(same, self._code.take(entry), -1)
         return found
 
     def add(self, data: Bytes, begin: Ints, size: Ints, codes: Ints) -> None:
         """Add distinct texts with their codes; when the table is full, it remains as it is."""
-        count = min(len(begin), _MOST_SHORT - self._count)
+        count = min(len(begin), _MOST_SHORT - self._entries)
         words = self._words_at(data, begin[:count], size[:count])
-        own = slice(self._count, self._count + count)
-        if own.stop > len(self._size):
-            self._words = np.resize(self._words, (2 * own.stop, self.longest // 8))
+        added = slice(self._entries, self._entries + count)
+        if added.stop > len(self._size):
+            self._words = np.resize(self._words, (2 * added.stop, self._count))
             self._size, self._code = (
-                np.resize(values, 2 * own.stop) for values in (self._size, self._code)
+                np.resize(values, 2 * added.stop) for values in (self._size, self._code)
             )
-        self._words[own], self._size[own], self._code[own] = words, size[:count], codes[:count]
-        self._place[_hashes(words)] = np.arange(own.start, own.stop)
-        self._count += count
+        self._words[added], self._size[added], self._code[added] = (
+            words,
+            size[:count],
+            codes[:count],
+        )
+        self._place[_hashes(words)] = np.arange(added.start, added.stop)
+        self._entries += count
 
     def _words_at(self, data: Bytes, begin: Ints, size: Ints) -> Words:
-        item = np.dtype(f"V{self.longest}")
+        if self._count == 1:
+            return (_word_at(data, begin) & MASKS.take(size))[:, None]
+        half = 4 * self._count
         window: NDArray[Any] = np.ndarray(
-            (len(data) - self.longest + 1,), item, data.data, strides=(1,)
+            (len(data) - half + 1,), np.dtype(f"V{half}"), data.data, strides=(1,)
         )
-        words: Words = window[begin].view("<u8").reshape(len(begin), self.longest // 8)
-        words &= self._masks[size]
-        return words
+        words = np.empty((len(begin), 2), window.dtype)
+        words[:, 0] = window[begin]
+        words[:, 1] = window[begin + size - half]
+        return words.view("<u8")
 
 
 _MOST_SHORT = 1 << 13
@@ -310,9 +332,8 @@ _FACTORS = np.array(
 
 
 def _hashes(words: Words) -> NDArray[np.uint16]:
-    mixed = words[:, 0] * _FACTORS[0]
-    for k in range(1, words.shape[1]):
-        mixed += words[:, k] * _FACTORS[k]
+    count = words.shape[1]
+    mixed = words @ _FACTORS[:count] if count > 1 else words[:, 0] * _FACTORS[0]
     mixed ^= mixed >> np.uint64(32)
     mixed *= _FACTORS[1]
     hashes: NDArray[np.uint16] = (mixed >> np.uint64(48)).astype(np.uint16)

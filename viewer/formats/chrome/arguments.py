@@ -102,11 +102,6 @@ class _Argument:
         self.parts.append(_Part(rows, self.texts.codes(texts), True))
         self.count += len(rows)
 
-    def add_codes(self, rows: Codes, texts: Sequence[str], codes: Codes) -> None:
-        """Add texts given as codes into a list of distinct texts."""
-        self.parts.append(_Part(rows, self.texts.codes(texts)[codes], True))
-        self.count += len(rows)
-
     def add_kind(self, kind: _Kind, rows: Codes, index: Codes) -> None:
         """Add values that rows of a kind hold."""
         self.parts.append((kind, rows, index))
@@ -184,20 +179,6 @@ class ArgumentColumns:
         kind = self._groups[number]
         kind.add(values)
         return number, kind.count - 1
-
-    def add_words(self, name: str, rows: Codes, texts: Sequence[str], codes: Codes) -> None:
-        """Add one argument of some events: codes into distinct texts."""
-        if (known := self._of(name, len(rows))) is not None:
-            known.add_codes(rows, texts, codes)
-
-    def add_raw(self, name: str, rows: Codes, raw: Sequence[bytes], codes: Codes) -> None:
-        """Add one argument of some events: codes into distinct JSON values."""
-        if (known := self._of(name, len(rows))) is None:
-            return
-        if all(value[:1] in (b"[", b"{", b"t", b"f") for value in raw):
-            known.add_codes(rows, [text_of(value) for value in raw], codes)
-        else:
-            _take(known, rows, [msgspec.Raw(raw[code]) for code in codes.tolist()])
 
     def add_kind(self, number: int, rows: Codes, index: Codes) -> None:
         """Add arguments of some events that rows of a kind hold."""

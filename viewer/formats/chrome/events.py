@@ -1,10 +1,9 @@
 """Reads Chrome trace events into columns, whatever their phase.
 
-Most events are read as columns (`block_events`). Other events are
-parsed a block at a time into structs that keep times and arguments as raw JSON; times are then
-parsed exactly and arguments as columns. Events that this cannot parse go one by one to Python's
-JSON parser, which accepts NaN, Infinity and values of unusual types. If that fails too, they are
-counted.
+Most events are read as columns (`pieces`). Other events are parsed a block at a time into structs
+that keep times and arguments as raw JSON; times are then parsed exactly and arguments as columns.
+Events that this cannot parse go one by one to Python's JSON parser, which accepts NaN, Infinity and
+values of unusual types. If that fails too, they are counted.
 """
 
 from __future__ import annotations
@@ -12,21 +11,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
-from viewer.codecs.json_columns.objects import PADDING
+from viewer.codecs.json_columns.objects import PADDING, Objects
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
-from viewer.formats.chrome.block_events import BlockReader
 from viewer.formats.chrome.event_structs import (
     EVENTS,
     FAULTS,
@@ -36,7 +36,6 @@ from viewer.formats.chrome.event_structs import (
     lenient_event,
 )
 from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
-from viewer.formats.chrome.layouts import EventLayouts
 from viewer.formats.chrome.pieces import (
     FLOW,
     INSTANT,
@@ -83,6 +82,8 @@ _COLUMNS: dict[str, type] = {
     "ps": np.int16, "timed": np.bool_, "long_ns": np.int64, "long_ps": np.int16,
     "is_long": np.bool_,
 }  # fmt: skip
+_TRIES = 4  # blocks in a row of which too few events are read as columns, before giving it up
+_SEVERAL_OBJECTS = msgspec.json.Decoder(list[list[Event]])
 _PART = 1 << 16  # codes that are renumbered at once
 _NO_TIMES = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int16)
 _KINDS = {
@@ -93,12 +94,73 @@ _KINDS = {
 }
 
 
+BlockEvents = tuple[Sequence[ReadEvents], Ints | None, Sequence[Event]]
+
+
 class _Threads(dict[tuple[Name, Name], int]):
     """Numbers the pairs of pid and tid in order of appearance."""
 
     def __missing__(self, pair: tuple[Name, Name]) -> int:
         number = self[pair] = len(self)
         return number
+
+
+class BlockReader:
+    """Reads the blocks of one file: as columns where that pays off, else as structs."""
+
+    def __init__(self, pieces: PieceReader) -> None:
+        """pieces: reads events as columns."""
+        self._pieces = pieces
+        self._tries = _TRIES
+
+    def read(self, data: bytes, size: int) -> BlockEvents:
+        """The first `size` bytes: events as columns, rows of the others, and their structs.
+
+        The rows are None if the structs are all events. Raises the errors of msgspec if they are
+        not JSON, and UnicodeDecodeError and RecursionError.
+        """
+        if self._tries:
+            columns = self._as_columns(Objects(data, size))
+            if columns is not None:
+                self._tries = _TRIES
+                return columns
+        return [], None, EVENTS.decode(b"[" + data[:size] + b"]")
+
+    def _as_columns(self, objects: Objects) -> BlockEvents | None:
+        if not objects.is_plain:
+            return None
+        read = self._pieces.read(objects)
+        columns = None if read is None else _with_rest(objects, *read)
+        if columns is None:
+            # If it does not pay off for some blocks, it will not for the rest of the file.
+            self._tries -= 1
+        return columns
+
+
+def _with_rest(objects: Objects, read: Sequence[ReadEvents], left: Ints) -> BlockEvents | None:
+    """Add the structs of the remaining objects; None if the block does not consist of objects."""
+    if not len(left):
+        return read, left, []
+    text, begin, end = objects.text, objects.begin[left].tolist(), objects.end[left].tolist()
+    joined = b"],[".join([text[a:b] for a, b in zip(begin, end, strict=True)])
+    try:
+        structs = _SEVERAL_OBJECTS.decode(b"[[%b]]" % joined)
+    except FAULTS:
+        return None
+    if len(structs) != len(left):  # one text was cut into two objects
+        return None
+    # Usually an object is one event.
+    counts = np.ones(len(objects), np.int64)
+    counts[left] = list(map(len, structs))
+    row = np.cumsum(counts) - counts
+    for events in read:
+        events.rows = row[events.rows]
+    rows = [
+        first + i
+        for first, events in zip(row[left].tolist(), structs, strict=True)
+        for i in range(len(events))
+    ]
+    return read, np.array(rows, np.int64), list(chain.from_iterable(structs))
 
 
 class EventColumns:
@@ -125,10 +187,7 @@ class EventColumns:
         self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
         self.rows = 0
         texts = {"ph": self.phases, "name": self.names, "cat": self.cats}
-        self._block_reader = BlockReader(
-            PieceReader(texts, self.threads, self.arguments, _KINDS),
-            EventLayouts(texts, self.threads, SLICES.__contains__),
-        )
+        self._block_reader = BlockReader(PieceReader(texts, self.threads, self.arguments, _KINDS))
         self._grown = {
             **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
             "identified": GrowingColumn(np.uint32),
@@ -319,10 +378,6 @@ class EventColumns:
             self.arguments.add_kind(kind, places[at], index)
         for name, at, values in read.numbers:
             self.arguments.add_numbers(name, places[at], values)
-        for name, at, words, of_words in read.words:
-            self.arguments.add_words(name, places[at], words, of_words)
-        for name, at, raw, of_raw in read.raw:
-            self.arguments.add_raw(name, places[at], raw, of_raw)
         for name in THREAD_TIMES:
             if name in read.times:
                 at, ns, ps = read.times[name]

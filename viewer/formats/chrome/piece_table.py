@@ -42,7 +42,8 @@ KEY_BITS = {
     )
 }
 _MOST_BITS = 56  # so that the sum of the bits of a hundred pieces fits in 64
-_LONGEST = (32, 128)  # bytes of pieces that are looked up together
+_WORDS = (1, 2, 4, 8, 16)  # of 8 bytes, of pieces that are looked up together
+_WORDS_OF = np.repeat(np.array([*_WORDS, 0], np.uint8), (9, 8, 16, 32, 64, 1))  # by size
 _MOST_KEYS = 255  # of numbers, so that a byte holds them
 _CODES = (*_TEXTS, *IDS, BIND_ID, "number", "kind", "index")
 _DEFAULTS: dict[str, np.generic] = {
@@ -90,7 +91,7 @@ class PieceTable(dict[bytes, int]):
         self._arguments = arguments
         self._bits: dict[tuple[int, str], int] = {(TOP, k): bit for k, bit in KEY_BITS.items()}
         self._columns = {name: np.full(1 << 10, value) for name, value in _DEFAULTS.items()}
-        self._short = tuple(map(ShortTexts, _LONGEST))
+        self._short = tuple(map(ShortTexts, _WORDS))
         self._parsed = 0
 
     def __missing__(self, piece: bytes) -> int:
@@ -154,12 +155,11 @@ class PieceTable(dict[bytes, int]):
 
     def _by_size(self, size: Ints) -> Iterator[tuple[ShortTexts, Ints]]:
         """The tables for pieces of some sizes, and the pieces that each is for."""
-        above = -1
-        for texts in self._short:
-            own = np.flatnonzero((size > above) & (size <= texts.longest))
-            if len(own):
-                yield texts, own
-            above = texts.longest
+        of_size = _WORDS_OF.take(np.minimum(size, len(_WORDS_OF) - 1))
+        for count, texts in zip(_WORDS, self._short, strict=True):
+            rows = np.flatnonzero(of_size == count)
+            if len(rows):
+                yield texts, rows
 
     def id_code(self, value: Name) -> int:
         """The code of a pid, tid or bind_id; 1 and "1" differ."""

@@ -2,9 +2,8 @@
 
 Events differ mostly in their numbers. `viewer.codecs.json_columns.pieces` splits them there, and
 the text between numbers repeats: each piece of it is parsed once, however many events contain it.
-The numbers are parsed together. Only what the parser in `block_events` would read identically is
-read here: slices, instants, flows and metadata with plain numbers. That parser reads everything
-else.
+The numbers are parsed together. Only what the structs of `events` would read identically is read
+here: slices, instants, flows and metadata with plain numbers. They read everything else.
 """
 
 from __future__ import annotations

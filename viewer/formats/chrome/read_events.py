@@ -19,8 +19,7 @@ class ReadEvents:
 
     phase, name, cat: codes of their texts. thread: code into the threads. times: ts, dur, tts and
     tdur: which events have them (positions), ns and thousandths. arguments: events, kind, and rows
-    of the kind. numbers: argument, events and values. words, raw: argument, events, distinct texts
-    or JSON, and codes into these. bound: events, distinct bind_ids, codes into
+    of the kind. numbers: argument, events and values. bound: events, distinct bind_ids, codes into
     these, whether the flow leads out, and in. stacks: events with stack frames, which are not read.
     instants: events, distinct values of `s`, and codes into these. flows: events and the keys of
     their flows. metadata: the events at `metadata_at`, of equal ones only the last.
@@ -36,8 +35,6 @@ class ReadEvents:
     numbers: list[tuple[str, Ints, NDArray[np.int64] | NDArray[np.float64]]] = field(
         default_factory=list
     )
-    words: list[tuple[str, Ints, list[str], Codes]] = field(default_factory=list)
-    raw: list[tuple[str, Ints, list[bytes], Codes]] = field(default_factory=list)
     bound: tuple[Ints, Sequence[Name], Ints | Codes, Bools, Bools] | None = None
     stacks: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     instants: tuple[Ints, list[str], Ints] | None = None
