@@ -30,6 +30,7 @@ FEWEST_LINES = 100  # of a module that only a neighbor imports
 
 # Modules of fewer lines that stand alone, with the reason.
 SMALL_MODULES = {
+    "viewer.formats.contents": "imports the model, which the registry of formats loads late",
     "viewer.gui.app.exit_signals": "imports Qt, which its importer does only after a check",
 }
 
@@ -47,11 +48,6 @@ SMALL_MODULES_TO_MERGE = {
     "viewer.api.trace_frames",
     "viewer.compat.torq_logger.original_packets",
     "viewer.export.tables.fractions",
-    "viewer.formats.chrome.flows",
-    "viewer.formats.contents",
-    "viewer.formats.executorch.etdump.timing",
-    "viewer.formats.executorch.etdump.unattributed",
-    "viewer.formats.executorch.pte.parts",
     "viewer.formats.executorch.pte.xnnpack",
     "viewer.formats.table.stated_levels",
     "viewer.mcp_server.standard_input",

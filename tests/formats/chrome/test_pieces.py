@@ -8,8 +8,7 @@ from tests.builders.chrome_kinds import named, other, torch
 from viewer.codecs.json_columns.objects import Objects
 from viewer.formats.chrome import arguments, pieces
 from viewer.formats.chrome.events import EventColumns
-from viewer.formats.chrome.pieces import PieceReader
-from viewer.formats.chrome.read_events import ReadEvents
+from viewer.formats.chrome.pieces import PieceReader, ReadEvents
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock
 

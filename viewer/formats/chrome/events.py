@@ -43,8 +43,8 @@ from viewer.formats.chrome.pieces import (
     METADATA_NAMES,
     SLICE,
     PieceReader,
+    ReadEvents,
 )
-from viewer.formats.chrome.read_events import ReadEvents
 from viewer.formats.chrome.thread_times import ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder

@@ -8,8 +8,8 @@ here: slices, instants, flows and metadata with plain numbers. They read everyth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -38,8 +38,41 @@ from viewer.formats.chrome.piece_table import (
     TOP,
     PieceTable,
 )
-from viewer.formats.chrome.read_events import ReadEvents
 from viewer.formats.text_rows import DistinctTexts
+
+
+@dataclass(slots=True)
+class ReadEvents:
+    """Events of a block as columns; `rows` are the objects that they are.
+
+    phase, name, cat: codes of their texts. thread: code into the threads. times: ts, dur, tts and
+    tdur: which events have them (positions), ns and thousandths. arguments: events, kind, and rows
+    of the kind. numbers: argument, events and values. bound: events, distinct bind_ids, codes into
+    these, whether the flow leads out, and in. stacks: events with stack frames, which are not read.
+    instants: events, distinct values of `s`, and codes into these. flows: events and the keys of
+    their flows. metadata: the events at `metadata_at`, of equal ones only the last.
+    """
+
+    rows: Ints
+    phase: Ints | Codes
+    name: Ints | Codes
+    cat: Ints | Codes
+    thread: Codes
+    times: dict[str, tuple[Ints, Ints, NDArray[np.int16]]] = field(default_factory=dict)
+    arguments: list[tuple[Ints, int, Codes]] = field(default_factory=list)
+    numbers: list[tuple[str, Ints, NDArray[np.int64] | NDArray[np.float64]]] = field(
+        default_factory=list
+    )
+    bound: tuple[Ints, Sequence[Name], Ints | Codes, Bools, Bools] | None = None
+    stacks: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    instants: tuple[Ints, list[str], Ints] | None = None
+    flows: tuple[Ints, list[tuple[str, ...]]] | None = None
+    metadata_at: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    metadata: list[Event] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
 
 SLICE, INSTANT, FLOW, METADATA, OTHER = range(5)
 # The keys that an event of each kind must have, and those that it must not have.

@@ -21,6 +21,7 @@ from tests.builders.etdump_cases import (
     EXECUTE,
     LOAD,
     READABLE,
+    REAL,
     WHOLE,
     column,
     read,
@@ -32,6 +33,8 @@ from tests.builders.etdump_writer import Event, delegate, framework, operator
 from tests.paths import DATA
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats.executorch.etdump import reader as etdump
+from viewer.model.queries import children_of, foreign
+from viewer.model.timing import TIMING_TEXTS, timings
 from viewer.model.trace import KeyKind, Trace
 
 GOLDENS = DATA / "inspector"
@@ -39,6 +42,7 @@ SNAPSHOTS = paths.SNAPSHOTS / "etdump"
 
 
 # -- two other readers of the same file: slow, and plain to check ----------------------------------
+CONV, ADD = "Convolution (NHWC, F32) IGEMM #1", "Add (ND, F32) #1"
 
 
 def walk(path: Path, events_slot: int = 3) -> Iterator[Event]:
@@ -450,3 +454,145 @@ def test_reading_reports_progress_and_can_be_cancelled():
         answers = iter([False] * patience + [True] * 10)
         with pytest.raises(ReadCancelled):
             etdump.FORMAT.read(path, no_progress, lambda answers=answers: next(answers))
+
+
+def times_of(trace: Trace) -> dict[str, str]:
+    """Name -> where its time comes from."""
+    names = [trace.name(i) for i in range(len(trace.slices))]
+    texts = [TIMING_TEXTS[timing] for timing in timings(trace.slices).tolist()]
+    return dict(zip(names, texts, strict=True))
+
+
+def test_events_of_xnnpack_are_placed_and_rounded(dump):
+    events = [
+        delegate(CONV, 0, 1_234, 3_234),
+        delegate(ADD, 0, 3_234, 3_234),
+        operator("DELEGATE_CALL", 0, 1_000, 5_000),
+        framework("Method::execute", 900, 6_000),
+    ]
+    assert times_of(read_path(dump(("Execute", events)))) == {
+        CONV: "placed, rounded",
+        ADD: "placed, rounded",
+        "DELEGATE_CALL": "measured",
+        "Method::execute": "measured",
+        "unattributed": "derived",
+    }
+
+
+@pytest.mark.parametrize("odd", [(1_234, 3_235), (3_300, 4_300)])
+def test_an_event_that_is_no_whole_us_shows_that_its_call_is_not_rounded(dump, odd):
+    """Either its duration, or its start counted from the first event of the call."""
+    first, second = (odd, (3_235, 3_235)) if odd[0] == 1_234 else ((1_234, 3_234), odd)
+    events = [
+        delegate(CONV, 0, *first),
+        delegate(ADD, 0, *second),
+        operator("DELEGATE_CALL", 0, 1_000, 5_000),
+        delegate("Softmax (NC, F32) #1", 1, 7_000, 9_000),
+        operator("DELEGATE_CALL", 1, 6_500, 9_500),
+        framework("Method::execute", 900, 10_000),
+    ]
+    found = times_of(read_path(dump(("Execute", events))))
+    assert (found[CONV], found[ADD]) == ("placed", "placed")
+    assert found["Softmax (NC, F32) #1"] == "placed, rounded"
+
+
+def test_the_name_alone_is_not_enough_outside_of_a_delegate_call(dump):
+    events = [delegate(CONV, 0, 1_000, 3_000), framework("Method::execute", 900, 4_000)]
+    assert times_of(read_path(dump(("Execute", events))))[CONV] == "measured"
+
+
+def test_costs_in_the_metadata_of_core_ml_are_estimates(dump):
+    cost = json.dumps({"operatorName": "ios17.conv", "estimatedCost": 0.25}).encode()
+    other = json.dumps({"operatorName": "estimatedCost"}).encode()
+    events = [
+        delegate("conv", 0, 1_100, 1_500, metadata=cost),
+        delegate("relu", 0, 1_500, 1_700, metadata=other),
+        delegate("add", 0, 1_700, 1_800, metadata=b'{"estimatedCost": '),
+        delegate("mul", 0, 1_800, 1_900, metadata=cost + b"\0"),
+        operator("DELEGATE_CALL", 0, 1_000, 2_000),
+        framework("Method::execute", 900, 3_000),
+    ]
+    found = times_of(read_path(dump(("Execute", events))))
+    assert [found[n] for n in ("conv", "relu", "add")] == ["estimated", "measured", "measured"]
+    assert found["mul"] == "estimated"  # some delegates log the NUL at the end of the text too
+
+
+def test_events_on_a_clock_of_their_own_are_placed():
+    trace = read("SYN_qnn_like")
+    placed = [TIMING_TEXTS[t] for t in timings(trace.slices)[foreign(trace.slices)].tolist()]
+    assert placed == ["placed"] * 3
+
+
+@pytest.mark.parametrize("name", ["attn_xnnpack_x5", "cnn_xnnpack_x10"])
+def test_all_events_of_real_dumps_are_placed_and_rounded(name):
+    trace = read(name)
+    is_event = trace.keys.kind[trace.slices.key] == KeyKind.DELEGATE_EVENT
+    texts = {TIMING_TEXTS[t] for t in timings(trace.slices)[is_event].tolist()}
+    assert texts == {"placed, rounded"}
+
+
+def uncovered_of(trace: Trace) -> list[tuple[int, int]]:
+    """The derived slices; nothing else may be flagged."""
+    s = trace.slices
+    derived = np.zeros(len(s), np.bool_) if s.derived is None else s.derived
+    assert [trace.name(i) for i in np.flatnonzero(derived)] == ["unattributed"] * s.derived_count
+    return [(int(s.start[i]), int(s.end[i])) for i in np.flatnonzero(derived)]
+
+
+def test_what_no_event_of_a_call_covers_is_unattributed(dump):
+    events = [
+        delegate("a", 0, 110, 120),
+        delegate("b", 0, 120, 120),
+        delegate("c", 0, 150, 160),
+        operator("DELEGATE_CALL", 0, 100, 160),
+        operator("native_call_add.out", 1, 162, 165),
+        operator("OPERATOR_CALL", 1, 161, 166),
+        operator("DELEGATE_CALL", 2, 170, 190),
+        framework("Method::execute", 90, 200),
+    ]
+    trace = read_path(dump(("Execute", events)))
+    assert uncovered_of(trace) == [(100, 110), (120, 150)]
+    assert trace.problems == ()
+    assert rows(trace)[1:7] == [
+        ("DELEGATE_CALL", 1, 100, 160),
+        ("unattributed", 2, 100, 110),
+        ("a", 2, 110, 120),
+        ("b", 2, 120, 120),
+        ("unattributed", 2, 120, 150),
+        ("c", 2, 150, 160),
+    ]
+
+
+def test_events_that_overlap_cover_what_they_cover_together(dump):
+    events = [
+        delegate("inner", 0, 120, 140),
+        delegate("outer", 0, 110, 150),
+        delegate("late", 0, 130, 170),
+        operator("DELEGATE_CALL", 0, 100, 200),
+    ]
+    trace = read_path(dump(("Execute", events)))
+    assert uncovered_of(trace) == [(100, 110), (170, 200)]
+
+
+def test_a_call_that_its_events_cover_has_nothing_unattributed(dump):
+    events = [
+        delegate("a", 0, 100, 120),
+        delegate("b", 0, 120, 160),
+        operator("DELEGATE_CALL", 0, 100, 160),
+    ]
+    assert uncovered_of(read_path(dump(("Execute", events)))) == []
+
+
+def test_a_foreign_clock_says_nothing_about_what_it_covers(dump):
+    events = [delegate("conv (cycles)", 0, 0, 5), operator("DELEGATE_CALL", 0, 100, 160)]
+    assert uncovered_of(read_path(dump(("Execute", events)))) == []
+
+
+@pytest.mark.parametrize("name", [n for n in REAL if "xnnpack" in n or n.startswith("demo_")])
+def test_events_and_unattributed_time_add_up_to_every_call(name):
+    trace = read(name)
+    s, kind = trace.slices, trace.keys.kind[trace.slices.key]
+    for call in np.flatnonzero(kind == KeyKind.DELEGATE_CALL).tolist():
+        inner = children_of(s, call)
+        if len(inner):
+            assert int((s.end - s.start)[inner].sum()) == int(s.end[call] - s.start[call])
