@@ -36,12 +36,6 @@ SMALL_MODULES = {
 
 # To be merged, or listed above with a reason.
 SMALL_MODULES_TO_MERGE = {
-    "viewer.analysis.comparison.group_rows",
-    "viewer.analysis.flows.job_flows",
-    "viewer.analysis.recorded.python_functions",
-    "viewer.analysis.sizes.coverage",
-    "viewer.analysis.statistics.charged_time",
-    "viewer.analysis.torq.drafts",
     "viewer.api.answers",
     "viewer.api.arrow",
     "viewer.api.picture",

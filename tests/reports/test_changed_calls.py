@@ -6,7 +6,7 @@ import pytest
 
 from tests.analysis.comparison.test_rows import arms
 from tests.render.flame_graph.test_changed_calls import NEW, OLD, calls_of
-from viewer.analysis.comparison.changes.paths.path_changes import path_changes
+from viewer.analysis.comparison.changes.path_changes import path_changes
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.model.times import plain_spaces
 from viewer.render.flame_graph.svg import svg_lines, write_svg

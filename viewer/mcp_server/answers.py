@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from viewer import SCHEMA, __version__
-from viewer.analysis.comparison.changes.paths.path_rows import comparison_by
+from viewer.analysis.comparison.changes.path_changes import comparison_by
 from viewer.analysis.search.query import parse
 from viewer.mcp_server.arguments import WrongArgument
 from viewer.mcp_server.limits import limited, limited_by_file

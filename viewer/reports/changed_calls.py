@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from viewer.analysis.comparison.arms import figures_text
-from viewer.analysis.comparison.changes.paths.path_changes import BETWEEN, PathChanges
+from viewer.analysis.comparison.changes.path_changes import BETWEEN, PathChanges
 from viewer.analysis.comparison.comparison import VERDICTS, Verdict
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.model.text import capped, one_line

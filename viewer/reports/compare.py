@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from viewer.analysis.comparison.arms import CALLS, Arm, drift_exceeds
-from viewer.analysis.comparison.changes.paths.path_rows import comparison_by
+from viewer.analysis.comparison.changes.path_changes import comparison_by
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from viewer.analysis.comparison.arms import PATH, Arm, drift_exceeds
-from viewer.analysis.comparison.changes.paths.path_changes import BETWEEN
+from viewer.analysis.comparison.changes.path_changes import BETWEEN
 from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade

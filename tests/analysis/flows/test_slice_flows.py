@@ -7,16 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import paths
 from tests.paths import DATA
-from viewer.analysis.flows.slice_flows import NO_OPERATOR, NO_PROGRAM, FlowIndex
+from viewer.analysis.flows.slice_flows import NO_OPERATOR, NO_PROGRAM, FlowIndex, JobFlows
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.linker import link, unlinked
 from viewer.formats import open_file
 from viewer.model import trace as model
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.trace import Clock, KeyKind, RunKind
+from viewer.model.names.torq import NSS_START, NSS_WAIT
+from viewer.model.trace import Clock, KeyKind, RunKind, Unit
 from viewer.program.program import GraphNode, Method, MethodFlow, Operator, Program
 from viewer.workspace.workspace import Workspace
+
+TORQ = paths.DATA / "torq"
 
 
 def program_of(count, pairs):
@@ -325,3 +329,72 @@ def test_flows_of_real_dumps_go_forward_in_time_and_stay_in_their_run(dump, reco
                 assert end.overlaps or slices.end[first] <= slices.start[last]
                 assert index.run_of(i) == index.run_of(end.slice)
                 assert set(end.operators) <= set(table.links[int(slices.key[end.slice])].operators)
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs"), [("host_h4_latest_2inv.csv", 8), ("annotated_a3_latest.csv", 4)]
+)
+def test_every_job_of_a_profile_has_its_start_and_its_wait(name, jobs):
+    trace = open_file(str(TORQ / name))
+    slices, flows = trace.slices, JobFlows(trace)
+    found = [i for i in range(len(slices)) if flows.is_job(i)]
+    assert len(found) == jobs
+    for job in found:
+        start, wait = flows.next_to(job, forward=False), flows.next_to(job, forward=True)
+        assert trace.name(start).upper().replace("_PROGRAM", "").endswith("START")
+        assert trace.name(wait).upper().replace("_PROGRAM", "").endswith("WAIT")
+        assert (slices.start[start], slices.end[wait]) == (slices.start[job], slices.end[job])
+        assert flows.next_to(start, forward=True) == job
+        assert flows.next_to(wait, forward=False) == job
+        assert flows.next_to(start, forward=False) is None
+        assert flows.next_to(wait, forward=True) is None
+
+
+def test_they_need_no_program():
+    trace = open_file(str(TORQ / "host_h4_latest_2inv.csv"))
+    index, jobs = FlowIndex(unlinked(trace)), JobFlows(trace)
+    start = next(i for i in range(len(trace.slices)) if trace.name(i) == NSS_START)
+    (end,) = index.flows(start).outputs
+    assert end.is_job
+    assert jobs.is_job(end.slice)
+    assert index.flows(start).reason
+
+
+def made(*rows):
+    """A host and an NSS: rows of (name, start, end); a job is called "job"."""
+    builder = TraceBuilder("made", "test", "", Clock())
+    host = builder.track("p", "Host", unit=Unit.HOST)
+    nss = builder.track("p", "NSS jobs", unit=Unit.NSS, flat=True)
+    for name, start, end in rows:
+        is_job = name == "job"
+        builder.add(
+            track=nss if is_job else host, start=np.array([start]), end=np.array([end]),
+            name=builder.intern(name), key=builder.key(KeyKind.ACTION, name),
+            derived=np.array([is_job]),
+        )  # fmt: skip
+    trace = builder.build()
+    return trace, {int(row): i for i, row in enumerate(trace.slices.source_row)}
+
+
+def test_what_only_overlaps_is_not_taken():
+    trace, at = made((NSS_START, 0, 4), ("job", 1, 20), (NSS_WAIT, 5, 21))
+    flows = JobFlows(trace)
+    assert flows.next_to(at[1], forward=False) is None
+    assert flows.next_to(at[1], forward=True) is None
+    assert flows.next_to(at[0], forward=True) is None
+
+
+def test_of_two_that_fit_none_is_taken():
+    trace, at = made((NSS_START, 0, 4), ("job", 0, 20), ("job", 0, 30), (NSS_WAIT, 5, 20))
+    flows = JobFlows(trace)
+    assert flows.next_to(at[0], forward=True) is None
+    assert flows.next_to(at[3], forward=False) == at[1]
+
+
+def test_a_trace_without_an_npu_has_none():
+    trace = open_file(str(paths.DATA / "etdump" / "cnn_portable_x1.etdp"))
+    flows = JobFlows(trace)
+    assert all(
+        flows.next_to(i, forward=forward) is None
+        for i in range(len(trace.slices)) for forward in (False, True)
+    )  # fmt: skip

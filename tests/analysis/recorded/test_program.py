@@ -5,7 +5,7 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkState, Reason
-from viewer.analysis.recorded.program import recorded_links
+from viewer.analysis.recorded.program import function_calls, recorded_links
 from viewer.formats import open_file
 from viewer.program.dataflow import NO_GRAPH_IN_PROFILE
 from viewer.workspace.workspace import Workspace
@@ -87,3 +87,20 @@ def test_an_annotation_on_a_lane_of_its_own_is_no_operator(tmp_path):
         slice_event("aten::add", 15, 5, cat="cpu_op"),
     )
     assert "loss" not in {operator.op for operator in recorded_links(trace).program.operators}
+
+
+def test_functions_have_their_file_and_line(tmp_path):
+    trace = read(
+        tmp_path,
+        slice_event("main (run.py:9)", 0, 50),
+        slice_event("leaf (run.py:3)", 10, 5),
+        slice_event("gc", 20, 1),
+    )
+    found = {c.node.source.line: c.node.source.function for c in function_calls(trace) if c}
+    assert found == {9: "main", 3: "leaf"}
+    assert sum(call is None for call in function_calls(trace)) == 1
+
+
+def test_one_name_that_looks_like_a_function_proves_nothing(tmp_path):
+    others = [slice_event("work", 10 * i, 5) for i in range(5)]
+    assert function_calls(read(tmp_path, slice_event("f (x:1)", 0, 5), *others)) == []

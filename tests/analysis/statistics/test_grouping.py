@@ -17,7 +17,6 @@ from viewer.analysis.links.delegate_clocks import with_clock_rates
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
-from viewer.analysis.statistics import charged_time
 from viewer.analysis.statistics import grouping as grouping_module
 from viewer.analysis.statistics.group_keys import KEYS, NO_LINE
 from viewer.analysis.statistics.group_table import Spread
@@ -430,13 +429,13 @@ def _read(path: Path) -> Trace:
 def test_several_threads_compute_what_takes_long_once(monkeypatch):
     table = linked("torq/compile_c3_taskid.csv", "torq/tiny_cnn.mlir")
     grouping, expected = Grouping(table), Grouping(table).by("name")
-    made, original = [], charged_time.total_charged
+    made, original = [], grouping_module.total_charged
 
     def total_charged(*arguments, **options):
         made.append(arguments)
         return original(*arguments, **options)
 
-    monkeypatch.setattr(charged_time, "total_charged", total_charged)
+    monkeypatch.setattr(grouping_module, "total_charged", total_charged)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: grouping.by("name"), range(8)))
     assert found == [expected] * 8

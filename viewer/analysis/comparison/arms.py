@@ -22,7 +22,7 @@ from viewer.program.program import Program
 CALLS = "operator"
 # Levels whose rows are sums of calls: those of each delegate, and none but the whole inference.
 DELEGATE, INFERENCE = "delegate", "inference"
-# A level whose rows are call paths (`changes.paths.path_rows`).
+# A level whose rows are call paths (`changes.path_changes`).
 PATH = "path"
 LEVELS_OF_CALLS = (CALLS, DELEGATE, INFERENCE)
 # A time within so many steps of its clock says nothing about a change of a few percent.

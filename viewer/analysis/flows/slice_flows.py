@@ -19,7 +19,7 @@ operator, always by the same rules:
 * A slice shared by several operators is one end, however many edges lead to it.
 
 Two kinds of flow need no program: those between a host and its NPU
-(`viewer.analysis.flows.job_flows`), where one action starts an NSS job and another waits for it,
+(`viewer.analysis.flows.slice_flows`), where one action starts an NSS job and another waits for it,
 and those that the file itself contains as arrows between slices.
 """
 
@@ -32,11 +32,11 @@ import numpy as np
 
 from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.flows.dataflow import dataflow_of
-from viewer.analysis.flows.job_flows import JobFlows
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Codes, Ints
+from viewer.model.names.torq import NSS_START, NSS_WAIT, START_PROGRAM, WAIT_PROGRAM
 from viewer.model.queries import run_of_slices
-from viewer.model.trace import Trace
+from viewer.model.trace import Trace, Unit
 from viewer.program.dataflow import Dataflow
 
 NO_PROGRAM = "No ETRecord or source is linked, so its inputs are unknown"
@@ -47,6 +47,7 @@ MOST_COMPARED = 4096
 MOST_STATED = 1000
 # The maximum of operators without slices that a flow passes through.
 MOST_PASSED = 10_000
+_STARTS, _WAITS = (NSS_START, START_PROGRAM), (NSS_WAIT, WAIT_PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,3 +425,68 @@ class _Place:
         at = bisect_left(slices, self._start, key=lambda i: int(starts[i]))
         first = max(at - MOST_COMPARED // 2, 0)
         return slices[first : first + MOST_COMPARED]
+
+
+class JobFlows:
+    """The actions and jobs of one trace; each query searches the rows of one process.
+
+    The file has no event for a job: the reader derives it, from the start of the start action to
+    the end of the wait action. So the start is the only action of its process that starts with the
+    job, and the wait the only one that ends with it, to the tick. If there are two candidates,
+    none is used.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._rows: dict[tuple[str, Unit], list[int]] = {}
+        for row, track in enumerate(trace.slices.row_track.tolist()):
+            place = trace.tracks[track]
+            if place.unit in (Unit.HOST, Unit.NSS):
+                self._rows.setdefault((place.process, place.unit), []).append(row)
+
+    def is_job(self, i: int) -> bool:
+        """Return whether slice i is a job derived from its start and wait actions."""
+        derived = self._trace.slices.derived
+        track = self._trace.tracks[self._trace.slices.track(i)]
+        return track.unit is Unit.NSS and derived is not None and bool(derived[i])
+
+    def next_to(self, i: int, *, forward: bool) -> int | None:
+        """Return the neighbor of slice i in the flow of a job, or None.
+
+        Forward: the job that it starts, or the wait for the job that it is. Backward: the start of
+        the job that it is, or the job that it waits for.
+        """
+        if not self._rows:
+            return None
+        trace = self._trace
+        track = trace.tracks[trace.slices.track(i)]
+        if self.is_job(i):
+            words = _WAITS if forward else _STARTS
+            return self._alone(track.process, Unit.HOST, i, at_end=forward, words=words)
+        if track.unit is Unit.HOST and trace.name(i) in (_STARTS if forward else _WAITS):
+            return self._alone(track.process, Unit.NSS, i, at_end=not forward, words=())
+        return None
+
+    def _alone(
+        self, process: str, unit: Unit, i: int, *, at_end: bool, words: tuple[str, ...]
+    ) -> int | None:
+        """Return the only slice of a unit that starts (or ends) with slice i, else None.
+
+        words: the names that it may have; empty for a job.
+        """
+        slices = self._trace.slices
+        times = slices.end if at_end else slices.start
+        found: list[int] = []
+        for row in self._rows.get((process, unit), ()):
+            # Slices of one row do not overlap, so their ends are sorted too.
+            lo, hi = int(slices.row_ptr[row]), int(slices.row_ptr[row + 1])
+            first, last = (
+                lo + int(np.searchsorted(times[lo:hi], times[i], side))
+                for side in ("left", "right")
+            )
+            found += [
+                j
+                for j in range(first, min(last, first + 8))
+                if (self._trace.name(j) in words if words else self.is_job(j))
+            ]
+        return found[0] if len(found) == 1 else None

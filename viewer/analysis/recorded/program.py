@@ -17,9 +17,20 @@ from viewer.program.program import GraphNode, Method, Operator, Program
 if TYPE_CHECKING:
     from viewer.analysis.recorded.recorded_call import RecordedCall
 
+
+import numpy as np
+
+from viewer.analysis.recorded.frames import frame_of
+from viewer.analysis.recorded.recorded_call import RecordedCall
+
 PYTORCH, ONNX_RUNTIME, PYTHON = "PyTorch profile", "ONNX Runtime profile", "Python profile"
 _SCOPE = Link(Reason.FRAMEWORK, "A scope of the profiler or the runtime, not an operator")
 _RECORDED = Link(Reason.BY_PROFILE, "The profile itself states its operator")
+CALLS = "calls"
+# A trace of another kind may have a name that looks like a function by chance.
+_LEAST_SHARE = 0.5
+# Linking takes 5 µs per name, and no program has so many functions.
+_MOST_NAMES = 200_000
 
 
 def recorded_links(trace: Trace) -> LinkTable | None:
@@ -28,7 +39,6 @@ def recorded_links(trace: Trace) -> LinkTable | None:
         return None
     # Imports that other profiles do without: a tenth of the time of `opscope info`.
     from viewer.analysis.recorded.onnx_runtime import onnx_runtime_calls
-    from viewer.analysis.recorded.python_functions import function_calls
     from viewer.analysis.recorded.pytorch import pytorch_calls
 
     if trace.calls is not None:
@@ -78,3 +88,19 @@ def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) ->
         for call, first in zip(calls, own, strict=True)
     )
     return LinkTable(trace, program, None, links)
+
+
+def function_calls(trace: Trace) -> list[RecordedCall | None]:
+    """Return the function of every key; empty unless most names of the trace are functions."""
+    if not 0 < len(trace.keys) <= _MOST_NAMES:
+        return []
+    found: list[RecordedCall | None] = []
+    for number in trace.keys.name.tolist():
+        name = trace.strings[number]
+        frame = frame_of(name)
+        node = None if frame is None else GraphNode(name, name, -1, (frame,), (), name)
+        found.append(None if node is None else RecordedCall(CALLS, node))
+    is_function = np.array([call is not None for call in found])
+    slices = np.bincount(trace.slices.key, minlength=len(found))
+    enough = slices[is_function].sum() >= _LEAST_SHARE * len(trace.slices)
+    return found if enough and is_function.any() else []

@@ -7,14 +7,16 @@ several operators use have all of them: nothing is divided.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from viewer.analysis.sizes.coverage import assigned_bytes
 from viewer.analysis.sizes.stored_items import ItemKind, StoredItem, Use, stored_items
+from viewer.arrays import Ints
 from viewer.program.executable.executable import Executable
 from viewer.program.module_tree import ModuleTree, module_tree
 from viewer.program.program import Program
@@ -213,3 +215,33 @@ def _common_module(tree: ModuleTree, operators: Sequence[int]) -> int:
 def _tree(program: Program | None) -> ModuleTree | None:
     found = None if program is None else module_tree(program)
     return found if found is not None and found.is_stated else None
+
+
+def assigned_bytes(
+    start: Ints, size: Ints, priority: Sequence[int], total: int
+) -> tuple[Ints, int]:
+    """Return the bytes that each range gets, and those that no range claims.
+
+    A byte that several ranges claim belongs to the one with the highest priority, then to the first
+    one. total: bytes of the file; what is outside is left out. The results add up to it.
+    """
+    low = np.clip(start, 0, total)
+    high = np.clip(start + np.maximum(size, 0), low, total)
+    own = np.zeros(len(start), np.int64)
+    order = np.argsort(low, kind="stable").tolist()
+    starts, ends = low.tolist(), high.tolist()
+    edges = np.unique(np.concatenate(([0, total], low, high))).tolist()
+    unclaimed, following = 0, 0
+    active: list[tuple[int, int]] = []  # (negative priority, range)
+    for here, after in pairwise(edges):
+        while following < len(order) and starts[order[following]] <= here:
+            number = order[following]
+            heapq.heappush(active, (-priority[number], number))
+            following += 1
+        while active and ends[active[0][1]] <= here:
+            heapq.heappop(active)
+        if active:
+            own[active[0][1]] += after - here
+        else:
+            unclaimed += after - here
+    return own, unclaimed

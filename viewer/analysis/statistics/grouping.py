@@ -54,13 +54,12 @@ from typing import Any
 
 import numpy as np
 
-from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.stated_time import stated_alone
+from viewer.analysis.cost.costs import Costs, FreeTime, length_within, whole_slices
+from viewer.analysis.cost.stated_time import made_of_others, stated_alone
 from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.statistics.charged_time import ChargedTime
 from viewer.analysis.statistics.clipped import inclusive, outermost, those_in
 from viewer.analysis.statistics.figure_terms import BUSY_TIME, SELF_TIME
 from viewer.analysis.statistics.group_keys import (
@@ -78,13 +77,13 @@ from viewer.analysis.statistics.group_table import (
 )
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints, levels
-from viewer.model.charging import Segments, total_per_group
+from viewer.model.charging import Segments, charge, total_charged, total_per_group
 from viewer.model.distributions import grouped
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.queries import Tree, counted_slices, foreign, is_whole, starts_between, tree
 from viewer.model.scope import TimeScope, timed_by
 from viewer.model.times import ticks_to_ns
-from viewer.model.trace import Column
+from viewer.model.trace import Column, Trace
 from viewer.model.track_blocks import TrackBlock, in_blocks, on_two_threads
 from viewer.model.warm_up import counted_inferences
 
@@ -489,3 +488,59 @@ def _without_scopes(shape: Tree, outer: Bools, scopes: Ints) -> Bools:
     result = np.empty(len(outer), np.bool_)
     result[shape.index] = found & ~is_scope
     return result
+
+
+class ChargedTime:
+    """Self time of one grouping of the slices of a trace; all times are ticks.
+
+    The segments are made when a range is requested, or if some time is in no group.
+    """
+
+    def __init__(
+        self, trace: Trace, group_of_key: Ints, groups: int, *, within_calls: bool = False
+    ) -> None:
+        """group_of_key: -1 for none. within_calls: the rest is that of `whole_slices`, else of all.
+
+        groups: how many there are.
+        """
+        self._trace, self._group_of_key, self._groups = trace, group_of_key, groups
+        self._within_calls = within_calls
+        self._whole: dict[bool, Ints] = {}
+
+    def per_group(
+        self, first: int | None, last: int | None, track: int | None, *, warm_up: bool
+    ) -> Ints:
+        """Return the ticks charged to each group; arguments as in `total_per_group`."""
+        is_all = is_whole(first, last) and track is None
+        if is_all and not self._has_rest:
+            if warm_up not in self._whole:
+                self._whole[warm_up] = total_charged(
+                    self._trace, self._group_of_key, self._groups, warm_up=warm_up
+                )
+            return self._whole[warm_up]
+        return total_per_group(self._segments, self._groups, first, last, track, warm_up=warm_up)
+
+    def rest(self, scope: TimeScope) -> int:
+        """Return the ticks in a scope that no group has."""
+        return length_within(self._free, self._trace, scope) if self._has_rest else 0
+
+    @cached_property
+    def _has_rest(self) -> bool:
+        """Whether any slice is in no group."""
+        bare = self._group_of_key < 0
+        return bool(bare.any() and bare[self._trace.slices.key].any())
+
+    @cached_property
+    def _segments(self) -> Segments:
+        return charge(self._trace, self._group_of_key)
+
+    @cached_property
+    def _free(self) -> FreeTime:
+        trace, slices = self._trace, self._trace.slices
+        if self._within_calls:
+            whole = whole_slices(trace)
+        else:
+            whole = (slices.row_depth == 0)[slices.rows()] & ~made_of_others(trace)
+        # All of the time of a slice with a group is charged.
+        whole &= (self._group_of_key < 0)[slices.key]
+        return FreeTime(trace, self._segments, whole)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 
 from viewer.analysis.comparison.arms import CALLS, DELEGATE, INFERENCE, PATH
-from viewer.analysis.comparison.changes.paths.path_rows import PathComparison
+from viewer.analysis.comparison.changes.path_changes import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME

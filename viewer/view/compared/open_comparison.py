@@ -13,7 +13,7 @@ import numpy as np
 
 from viewer.analysis.comparison.arms import CALLS, figures_text
 from viewer.analysis.comparison.changes.operators import OperatorChanges, operator_changes
-from viewer.analysis.comparison.changes.paths.path_changes import PathChanges, path_changes
+from viewer.analysis.comparison.changes.path_changes import PathChanges, path_changes
 from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rollups import NAME

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.analysis.comparison.arms import CALLS
-from viewer.analysis.comparison.changes.paths.path_changes import PathChanges, has_records
+from viewer.analysis.comparison.changes.path_changes import PathChanges, has_records
 from viewer.analysis.comparison.comparison import Compared
 from viewer.analysis.comparison.rollups import MODULE, NAME
 from viewer.arrays import Floats
