@@ -45,9 +45,9 @@ _INTRODUCTION = (
 PUBLIC: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("viewer", "Open and compare profiles.",
      ("open", "Profile", "compare", "ComparedProfiles", "UnreadableFile")),
-    ("viewer.api.answers", "What methods of a profile return that is more than one table.",
+    ("viewer.api.frames", "What methods of a profile return that is more than one table.",
      ("Answer",)),
-    ("viewer.api.picture", "What `Profile.plot` returns.", ("Picture",)),
+    ("viewer.api.outputs", "What `Profile.plot` returns.", ("Picture",)),
     ("viewer.record", "For delegates, simulators and runtimes in Python. [Delegates](delegates.md) "
      "has examples.",
      ("EventTracer", "EventTracerEntry", "DelegateMappingBuilder", "DelegateInstance",

@@ -30,25 +30,9 @@ FEWEST_LINES = 100  # of a module that only a neighbor imports
 
 # Modules of fewer lines that stand alone, with the reason.
 SMALL_MODULES = {
+    "viewer.api.arrow": "imported late: pandas and the writer of Parquet",
     "viewer.formats.contents": "imports the model, which the registry of formats loads late",
     "viewer.gui.app.exit_signals": "imports Qt, which its importer does only after a check",
-}
-
-# To be merged, or listed above with a reason.
-SMALL_MODULES_TO_MERGE = {
-    "viewer.api.answers",
-    "viewer.api.arrow",
-    "viewer.api.picture",
-    "viewer.api.trace_frames",
-    "viewer.compat.torq_logger.original_packets",
-    "viewer.export.tables.fractions",
-    "viewer.formats.executorch.pte.xnnpack",
-    "viewer.formats.table.stated_levels",
-    "viewer.mcp_server.standard_input",
-    "viewer.model.building.runs",
-    "viewer.record.event_values",
-    "viewer.render.graph.layer_positions",
-    "viewer.view.tick_facts",
 }
 
 # Where functions live that take one of these classes first, besides the only area that uses them.
@@ -202,7 +186,7 @@ def test_a_small_module_serves_more_than_its_neighbor():
             folders_of_importers = [folder_of(importer) for importer in importers()[module]]
             if folders_of_importers == [folder_of(module)]:
                 small.add(module)
-    assert small - SMALL_MODULES.keys() - SMALL_MODULES_TO_MERGE == set()
+    assert small - SMALL_MODULES.keys() == set()
     assert SMALL_MODULES.keys() - small == set()  # listed for nothing
 
 

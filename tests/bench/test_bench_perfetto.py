@@ -11,7 +11,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from tests.builders import bench_sizes
 from tests.builders.cpu_times import in_turns
 from viewer.codecs.protobuf.writer import varint
-from viewer.compat.torq_logger.original_packets import OriginalPackets
+from viewer.compat.torq_logger.original import OriginalPackets
 from viewer.export.perfetto.source import FlowEdges, PerfettoSource
 from viewer.export.perfetto.writer import write_perfetto
 from viewer.export.tables.delimited import write_table

@@ -1,4 +1,4 @@
-"""Makes typed DataFrames of rows, of columns, and of the slices of traces.
+"""Makes typed DataFrames of rows, columns, slices, counters and flows, and answers of several.
 
 The columns of slices are views: numbers are the arrays of the trace, texts are categories over the
 codes that it has, and what is a property of an identity or a row takes memory only when it is used.
@@ -6,17 +6,21 @@ codes that it has, and what is a property of an identity or a row takes memory o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.api.schema import (
     BOOL,
     CATEGORY,
+    COUNTERS,
     FLOAT,
+    FLOWS,
     INT,
     NULLABLE_INT,
     OBJECT,
@@ -34,9 +38,19 @@ from viewer.api.spread_arrays import (
     SpreadInts,
 )
 from viewer.arrays import Ints
+from viewer.export.perfetto.flows import flows_among
 from viewer.export.tables.columns import joined_tables
 from viewer.export.tables.slices import Per, SliceTable
+from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
+from viewer.reports.info import Facts
+from viewer.workspace.exports import common_offsets
+from viewer.workspace.snapshot import LinkedTrace, process_name
+from viewer.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _STRING = pd.StringDtype("python")
 
@@ -208,3 +222,121 @@ def _small(codes: Ints, count: int) -> NDArray[Any]:
 
 # What pandas makes of texts by itself: `str` since version 3, which is not StringDtype("python").
 _TEXT = pd.Index(["text"]).dtype
+
+
+# Tables of what traces have besides slices: the values of counters, and flows.
+
+
+def frame_of_counters(workspace: Workspace, traces: Sequence[LinkedTrace]) -> pd.DataFrame:
+    """Return the values of all counters, counter by counter."""
+    heads: list[tuple[str | None, ...]] = []
+    counts, derived = list[int](), list[bool]()
+    ticks, ns, values = [], [], []
+    for one, offset in zip(traces, common_offsets(traces), strict=True):
+        stated = len(one.trace.counters)
+        rate = one.rate.ns_per_tick
+        for number, counter in enumerate(unit_counters(one.trace)):
+            process = process_name(workspace.traces, one.trace, counter.process)
+            heads.append((one.trace.path, process, counter.name, counter.unit or None))
+            counts.append(len(counter.tick))
+            derived.append(number >= stated)
+            ticks.append(counter.tick)
+            ns.append(ticks_to_ns(counter.tick, rate) + offset)
+            values.append(counter.value.astype(np.float64) * counter.scale(rate))
+    of_row = np.repeat(np.arange(len(heads)), counts)
+    columns: dict[str, Any] = {
+        name: pd.Categorical([head[part] for head in heads]).take(of_row)
+        for part, name in enumerate(("file", "process", "name", "unit"))
+    }
+    columns["start_ns"] = np.concatenate([np.empty(0, np.int64), *ns])
+    columns["start_ticks"] = np.concatenate([np.empty(0, np.int64), *ticks])
+    columns["value"] = np.concatenate([np.empty(0), *values])
+    columns["derived"] = np.array(derived, np.bool_)[of_row]
+    return pd.DataFrame({spec.name: columns[spec.name] for spec in COUNTERS}, copy=False)
+
+
+def frame_of_flows(traces: Sequence[LinkedTrace]) -> pd.DataFrame:
+    """Return the flows of all traces; slices are numbered over all of them, as in their table."""
+    files, kinds, first = [], [], 0
+    ends: list[list[Any]] = [[], []]
+    for one in traces:
+        edges = flows_among(one.table, None)
+        stated = len(one.trace.flows)
+        ends[0].append(edges.producer + first)
+        ends[1].append(edges.consumer + first)
+        files += [one.trace.path] * len(edges.producer)
+        kinds += ["stated"] * stated + ["proven"] * (len(edges.producer) - stated)
+        first += len(one.trace.slices)
+    producer, consumer = (np.concatenate([np.empty(0, np.int64), *end]) for end in ends)
+    columns = {
+        "file": pd.Categorical(files),
+        "producer": producer,
+        "consumer": consumer,
+        "kind": pd.Categorical(kinds, categories=["stated", "proven"]),
+    }
+    return pd.DataFrame({spec.name: columns[spec.name] for spec in FLOWS}, copy=False)
+
+
+# The answers of commands that are more than one table.
+
+
+class Answer:
+    """What a command answers: `facts`, as its `--json` prints them, and its lists as tables.
+
+    A table is an attribute with the name of its list. It has the rows of all files, with the file
+    (and the method) in front.
+
+    Attributes:
+        facts: What the command prints with `--json`, as dicts and lists.
+        tables: The lists as DataFrames, by name.
+    """
+
+    def __init__(self, facts: Facts, tables: Mapping[str, pd.DataFrame]) -> None:
+        self.facts = facts
+        self.tables = dict(tables)
+
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        try:
+            return self.__dict__["tables"][name]  # type: ignore[no-any-return]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.tables]
+
+    def __repr__(self) -> str:
+        sizes = (f"{name}: {len(table)} rows" for name, table in self.tables.items())
+        return f"<Answer with {', '.join(sizes)}>"
+
+    def to_json(self) -> str:
+        """Return the answer as the command prints it with `--json`.
+
+        Returns:
+            JSON.
+        """
+        return json.dumps(self.facts, indent=1)
+
+
+def nested_answer(facts: Facts, name: str, lists: Sequence[str], head: Mapping[str, str]) -> Answer:
+    """Return the answer for a list of files (or methods) that have lists of their own.
+
+    name: of the list in the facts, and of its table, which has what is not a list. lists: become
+    tables of all of them, with the values of `head` in front: key -> column.
+    """
+    rows = facts[name]
+    own = [{key: value for key, value in row.items() if key not in lists} for row in rows]
+    tables = {name: frame_of_rows(own)}
+    for part in lists:
+        tables[part] = frame_of_rows(
+            [
+                {**{column: row[key] for key, column in head.items()}, **one}
+                for row in rows
+                for one in row.get(part, ())
+            ]
+        )
+    return Answer(facts, tables)
+
+
+def flat_answer(facts: Facts, lists: Sequence[str]) -> Answer:
+    """Return the answer for some lists of rows."""
+    return Answer(facts, {name: frame_of_rows(facts[name]) for name in lists})

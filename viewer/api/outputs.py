@@ -1,11 +1,12 @@
-"""The files that the API writes."""
+"""The files that the API writes, and a picture that notebooks show or that becomes one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from viewer.codecs.atomic_file import OVERWRITTEN, is_same_file
+from viewer.codecs.atomic_file import OVERWRITTEN, is_same_file, write_whole
 
 
 def output_path(
@@ -22,3 +23,32 @@ def output_path(
     if any(is_same_file(one, name) for one in inputs):
         raise ValueError(f"{name}: {OVERWRITTEN}")
     return name
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An SVG picture.
+
+    Attributes:
+        svg: Its text, "" if there is nothing to show.
+    """
+
+    svg: str
+
+    def __repr__(self) -> str:
+        return f"<Picture of {len(self.svg):,} characters>"
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as an SVG file.
+
+        Args:
+            path: The file to write; its name ends in .svg.
+
+        Raises:
+            OSError: If the file cannot be written.
+            ValueError: For another suffix.
+        """
+        write_whole(output_path(path, [".svg"]), self.svg.encode("utf-8", "replace"))

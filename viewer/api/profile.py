@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from viewer.api.answers import Answer
-    from viewer.api.picture import Picture
+    from viewer.api.frames import Answer
+    from viewer.api.outputs import Picture
 
 
 class Profile(ProfileTables):
@@ -193,7 +193,7 @@ class Profile(ProfileTables):
             The tables `files`, `delegates`, `stayed_outside`, `unlinked` and `handle_map`; times in
             ns.
         """
-        from viewer.api.answers import nested_answer
+        from viewer.api.frames import nested_answer
         from viewer.reports.delegation import delegation_facts
 
         facts = delegation_facts(self.workspace, warm_up=warm_up)
@@ -206,7 +206,7 @@ class Profile(ProfileTables):
         Returns:
             The tables `methods` and `tensors`; sizes in bytes.
         """
-        from viewer.api.answers import nested_answer
+        from viewer.api.frames import nested_answer
         from viewer.reports.programs.memory import memory_facts
 
         facts = memory_facts(self.workspace)
@@ -225,7 +225,7 @@ class Profile(ProfileTables):
             ValueError: For an unknown key.
         """
         from viewer.analysis.sizes.groups import GroupKey
-        from viewer.api.answers import flat_answer, nested_answer
+        from viewer.api.frames import flat_answer, nested_answer
         from viewer.reports.programs.sizes import sizes_facts
 
         facts = sizes_facts(self.workspace, GroupKey(by) if by else None)
@@ -245,7 +245,7 @@ class Profile(ProfileTables):
         Returns:
             The tables `actions`, `operators` and `sources`.
         """
-        from viewer.api.answers import flat_answer
+        from viewer.api.frames import flat_answer
         from viewer.reports.estimates import estimate_facts
         from viewer.workspace.estimates import of_workspace
 
@@ -266,7 +266,7 @@ class Profile(ProfileTables):
             UnreadableFile: For a profile without logged values.
             ValueError: Without such an inference.
         """
-        from viewer.api.answers import flat_answer
+        from viewer.api.frames import flat_answer
         from viewer.formats.executorch.logged_profile import logged_profile
         from viewer.reports.numbers import values_facts
 
@@ -364,7 +364,7 @@ class Profile(ProfileTables):
         Returns:
             The picture; without a profile it is empty.
         """
-        from viewer.api.picture import Picture
+        from viewer.api.outputs import Picture
         from viewer.html_report.notebook import timeline_picture
 
         return Picture(timeline_picture(self.workspace, width, whole=whole))

@@ -134,7 +134,7 @@ class ProfileTables:
     @cached_property
     def counters(self) -> pd.DataFrame:
         """The values of counters, a row where one changes: those of files and those of units."""
-        from viewer.api.trace_frames import frame_of_counters
+        from viewer.api.frames import frame_of_counters
 
         return frame_of_counters(self.workspace, self._snapshot.traces)
 
@@ -145,7 +145,7 @@ class ProfileTables:
         Those stated in the files come first. Of at most 20,000 slices per profile, it is looked up
         where their inputs come from.
         """
-        from viewer.api.trace_frames import frame_of_flows
+        from viewer.api.frames import frame_of_flows
 
         return frame_of_flows(self._snapshot.traces)
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, cast
 
 from viewer import __version__
 from viewer.mcp_server.open_files import OpenFiles
-from viewer.mcp_server.standard_input import StandardInput
 from viewer.mcp_server.tools import INSTRUCTIONS, Tool, tools_for
 from viewer.model.text import one_line
 from viewer.reports.stats import NoSuchGroups
@@ -24,6 +23,13 @@ if TYPE_CHECKING:
     from anyio import AsyncFile
     from mcp.server.lowlevel import Server
     from mcp_types import CallToolResult
+
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import AsyncIterator
 
 HOW_TO_INSTALL = 'opscope mcp needs the package mcp: pip install "opscope[mcp]"'
 
@@ -136,3 +142,38 @@ def answer(opened: OpenFiles, tool: Tool, given: Mapping[str, object]) -> tuple[
         text = f"{tool.name} failed because of an error in Opscope ({error!r})"
         print(f"opscope: {one_line(text)}", file=sys.stderr)
         return one_line(text), True
+
+
+class StandardInput:
+    """Iterates over the lines, with their line ends, in an event loop of asyncio. Only once.
+
+    A thread of asyncio or anyio that waits for a line keeps the process until the line comes, also
+    at Ctrl+C. This one is a daemon, and reads a file object of its own, because the interpreter
+    closes `sys.stdin` when it ends.
+    """
+
+    def __init__(self) -> None:
+        self._file = open(  # noqa: SIM115 - the thread may read it to the end of the process
+            os.dup(0), encoding="utf-8", errors="replace", closefd=False
+        )
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        loop = asyncio.get_running_loop()
+        lines: asyncio.Queue[str] = asyncio.Queue()
+        wanted = threading.Semaphore(1)  # of lines that wait, so that no client fills the memory
+
+        def read() -> None:
+            line = None
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                while line != "":
+                    try:
+                        line = self._file.readline()
+                    except OSError:
+                        line = ""
+                    wanted.acquire()
+                    loop.call_soon_threadsafe(lines.put_nowait, line)
+
+        threading.Thread(target=read, daemon=True).start()
+        while line := await lines.get():
+            wanted.release()
+            yield line

@@ -15,10 +15,14 @@ import numpy as np
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.delegates.delegation import Delegation
 from viewer.analysis.findings.findings import FindingsAnalysis
-from viewer.analysis.links.labels import slice_labels
+from viewer.analysis.links.delegate_clocks import clock_names
+from viewer.analysis.links.labels import slice_labels, track_name
 from viewer.analysis.links.link_table import Link, LinkTable
+from viewer.analysis.memory.logged_allocations import LoggedAllocations, logged_allocations
+from viewer.analysis.memory.run_times import planned_counters
 from viewer.analysis.numeric.operator_errors import NOT_COMPARED, OperatorErrors
 from viewer.analysis.statistics.grouping import Grouping
+from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.arrays import Codes, Ints
 from viewer.model.inferences.inference_views import Inferences, has_run_views, view_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
@@ -27,12 +31,20 @@ from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digit
 from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.render.axis.xmap import Axis
-from viewer.render.color_schemes import DEFAULT, ERROR, Classes, LengthRange, operator_colors
+from viewer.render.color_schemes import (
+    DEFAULT,
+    ERROR,
+    SCHEMES,
+    Classes,
+    LengthRange,
+    lengths_of,
+    operator_colors,
+    why_not,
+)
 from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.palette import PLAIN, RAMP, Palette
 from viewer.render.raster import RowRaster
-from viewer.render.track_table import TrackTable
-from viewer.view.tick_facts import TickFacts
+from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
 from viewer.workspace.workspace import Workspace
 
 # Up to this many slices, links, labels, views and rasters take less than 50 ms: no thread.
@@ -258,3 +270,61 @@ def _opened(
         TickFacts(table),
         inferences=inferences,
     )
+
+
+class TickFacts:
+    """Facts in ticks, computed on first use.
+
+    All views of one trace at other rates and offsets share them. table: the links of the displayed
+    trace.
+    """
+
+    def __init__(self, table: LinkTable) -> None:
+        self._trace, self._table = table.trace, table
+        self._busy: Busy | None = None
+
+    @cached_property
+    def counters(self) -> tuple[CounterRaster, ...]:
+        """The counters of its NPU units and planned memory: 0.2 s for a million slices."""
+        planned = planned_counters(self._trace, self._table.ran)
+        counters = (*unit_counters(self._trace), *planned)
+        return tuple(CounterRaster.of(counter) for counter in counters)
+
+    @cached_property
+    def tracks(self) -> TrackTable:
+        """Its tracks and rows, for stacking."""
+        tracks = range(len(self._trace.tracks))
+        return table_of(self._trace, [track_name(self._table, t) for t in tracks])
+
+    @cached_property
+    def allocations(self) -> LoggedAllocations:
+        """The logged allocations, by the slice that they follow."""
+        return logged_allocations(self._trace)
+
+    @property
+    def busy(self) -> Busy:
+        """The ticks for which each track has a slice: a second for ten million slices."""
+        if self._busy is None:
+            self._busy = busy_of_tracks(self._trace)
+        return self._busy
+
+    @property
+    def busy_is_known(self) -> bool:
+        """Whether `busy` is already computed."""
+        return self._busy is not None
+
+    @cached_property
+    def delegate_clocks(self) -> tuple[str, ...]:
+        """The names of its delegates' clocks whose rate can be stated."""
+        return clock_names(self._table)
+
+    @cached_property
+    def lengths(self) -> LengthRange | None:
+        """The shortest and longest slice in ticks, from `lengths_of`; one pass over all slices."""
+        return lengths_of(self._trace)
+
+    @cached_property
+    def barred(self) -> dict[str, str]:
+        """Scheme -> why it does not apply, for the schemes that do not."""
+        reasons = {scheme.id: why_not(scheme.id, self._table) for scheme in SCHEMES}
+        return {scheme: why for scheme, why in reasons.items() if why}

@@ -175,9 +175,7 @@ def test_two_compile_profiles_are_compared_by_location_without_a_verdict():
     assert found["tiny_cnn.mlir:15:10"] == (0, Doubt.NOT_MEASURED)
     assert found["tiny_cnn.mlir:18:10"][0] > 0.4
     assert comparison.inference.doubt is Doubt.NOT_MEASURED
-    assert {(row.grade, row.why) for row in comparison.rows} == {
-        (Grade.BY_NAME, "same location")
-    }
+    assert {(row.grade, row.why) for row in comparison.rows} == {(Grade.BY_NAME, "same location")}
 
 
 @pytest.mark.parametrize("level", ["inference", TASK, "unit", LOCATION])

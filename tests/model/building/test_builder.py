@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.model.building.builder import TraceBuilder
+from viewer.model.building.builder import TraceBuilder, numbered_runs
 from viewer.model.building.nesting import MAX_DEPTH, NESTING_LANES
 from viewer.model.charging import event_positions
 from viewer.model.queries import tree
-from viewer.model.trace import Clock, Column, KeyKind, Trace
+from viewer.model.trace import Clock, Column, KeyKind, Run, RunKind, Trace
 
 Interval = tuple[int, int]
 
@@ -225,3 +225,19 @@ def test_flat_tracks_put_what_runs_at_once_beside_one_another():
     assert places(b.build()) == {
         "s0": (0, 0), "s1": (1, 0), "s2": (2, 0), "s3": (1, 0), "s4": (0, 0), "s5": (1, 0),
     }  # fmt: skip
+
+
+def run(kind: RunKind, track: int, number: int = 0) -> Run:
+    return Run(kind, number, "Execute", track, 0, 0, 1)
+
+
+def test_inferences_are_counted_per_process_and_loads_are_not():
+    kinds = [RunKind.LOAD, RunKind.INFERENCE, RunKind.INFERENCE]
+    runs = [run(kind, track) for track in (0, 1) for kind in kinds]
+    found = numbered_runs(runs, ["a", "b"])
+    assert [(r.number, r.total) for r in found] == [(0, 0), (1, 2), (2, 2)] * 2
+
+
+def test_numbers_that_a_file_states_stay():
+    runs = [run(RunKind.INFERENCE, 0, number) for number in (3, 5)]
+    assert [(r.number, r.total) for r in numbered_runs(runs, ["a"])] == [(3, 5), (5, 5)]

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from viewer.render.graph.layer_order import crossings, ordered
-from viewer.render.graph.layer_positions import isotonic
-from viewer.render.graph.layout import layered
+from viewer.render.graph.layout import isotonic, layered
 
 WIDE, HIGH = 190.0, 52.0
 

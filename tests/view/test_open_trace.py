@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from tests.builders.workspaces import opened
 from viewer.model.inferences.inference_views import Inferences
-from viewer.view import tick_facts
+from viewer.view import open_trace
 from viewer.view.open_trace import OpenTrace, views_of
 from viewer.workspace.workspace import Workspace
 
@@ -19,13 +19,13 @@ def shown(space: Workspace, known: OpenTrace | None = None) -> OpenTrace:
 
 def test_another_rate_shares_the_facts_of_the_ticks(monkeypatch):
     counted = []
-    busy_of_tracks = tick_facts.busy_of_tracks
+    busy_of_tracks = open_trace.busy_of_tracks
 
     def count(trace):
         counted.append(trace)
         return busy_of_tracks(trace)
 
-    monkeypatch.setattr(tick_facts, "busy_of_tracks", count)
+    monkeypatch.setattr(open_trace, "busy_of_tracks", count)
     space = opened(CYCLES)
     before = shown(space)
     assert not before.facts.busy_is_known
