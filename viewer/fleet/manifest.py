@@ -49,6 +49,7 @@ class Manifest:
     units: source -> its last outcome. tables: key -> the batches that have each of its tables, more
     than one only if files were lost. batches: name -> its files by table. replaced: path -> the
     path of the file that replaced it. dropped: keys, each with a file that lacks their rows.
+    unreadable_lines: damaged ones, or of a later version; what they state does not count.
     """
 
     units: dict[str, UnitOutcome] = field(default_factory=dict)
@@ -57,7 +58,7 @@ class Manifest:
     files: dict[str, LakeFile] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
     dropped: set[tuple[str, str]] = field(default_factory=set)
-    ignored: int = 0
+    unreadable_lines: int = 0
     _at: dict[str, float] = field(default_factory=dict)
     _key_of: dict[str, tuple[float, str]] = field(default_factory=dict)
     _waiting: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -163,7 +164,7 @@ class ManifestReader:
                 try:
                     self.manifest.add(json.loads(text))
                 except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                    self.manifest.ignored += 1
+                    self.manifest.unreadable_lines += 1
         return self.manifest
 
 

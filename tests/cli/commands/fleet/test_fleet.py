@@ -63,6 +63,18 @@ def test_build_status_query_and_compact(fleet, lake, capsys):
     assert opscope(capsys, "compact", lake)[0] == 0
 
 
+def test_status_counts_lines_of_the_manifest_that_cannot_be_read(fleet, tmp_path, capsys):
+    folder = tmp_path / "l"
+    opscope(capsys, "build", fleet, "-o", folder, "--jobs", 1)
+    assert "manifest" not in opscope(capsys, "status", folder)[1]
+    (folder / "_manifest" / "damaged.jsonl").write_text('{"kind": "un\n{}\n{"ki')
+    # The last line is not complete: its process may still write it.
+    text = "  2 lines of the manifest cannot be read: what they state does not count\n"
+    assert text in opscope(capsys, "status", folder)[1]
+    facts = json.loads(opscope(capsys, "status", folder, "--json")[1])
+    assert (facts["unreadable_lines"], facts["profiles"]) == (2, {"done": 6})
+
+
 def test_failures_are_one_line_each_and_exit_code_1(fleet, tmp_path, capsys):
     broken = DATA / "etdump" / "BAD_truncated.etdp"
     code, out, err = opscope(capsys, "build", fleet, broken, "-o", tmp_path / "l", "--jobs", 1)

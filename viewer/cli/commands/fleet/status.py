@@ -53,6 +53,7 @@ def status(lake: Lake) -> dict[str, object]:
         "profiles": dict(Counter(unit.state for unit in manifest.units.values())),
         "keys": len(manifest.tables),
         "outdated": len(manifest.outdated),
+        "unreadable_lines": manifest.unreadable_lines,
         "tables": tables,
         "failures": [
             {"source": one.source, "state": one.state, "reason": one.reason} for one in failures
@@ -78,6 +79,9 @@ def _text(facts: dict[str, object]) -> str:
             f"  {counted(int(str(facts['outdated'])), 'profile')} changed since; queries leave out "
             "old rows, and opscope fleet compact removes them"
         )
+    if facts["unreadable_lines"]:
+        count = counted(int(str(facts["unreadable_lines"])), "line")
+        lines.append(f"  {count} of the manifest cannot be read: what they state does not count")
     failures = facts["failures"]
     assert isinstance(failures, list)
     lines += [f"  {one['state']}: {one_line(one['reason'])}" for one in failures[:_MOST_SHOWN]]
