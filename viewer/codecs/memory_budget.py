@@ -145,11 +145,6 @@ class MemoryBudget:
         """Set the most that this process may use in bytes, None for what is available."""
         self._limit = most
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether a limit was set."""
-        return self._limit is not None
-
     def available(self) -> int:
         """The bytes that files may take now, if none is being read."""
         return max(self._unused(), ALWAYS)

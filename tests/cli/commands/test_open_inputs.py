@@ -69,7 +69,7 @@ def test_wrong_options_are_usage_errors(options, said, capsys):
 def test_the_limit_applies_to_the_process(monkeypatch):
     monkeypatch.setattr(BUDGET, "_limit", None)
     assert main(["info", TABLE, "--max-memory", "3G"]) == 0
-    assert BUDGET.is_limited
+    assert BUDGET._limit == 3_000_000_000
 
 
 def test_an_export_of_a_file_with_nothing_to_show_writes_nothing(tmp_path, capsys):

@@ -291,7 +291,6 @@ class Described:
     parent: int = 0
     pid: int | None = None
     tid: int | None = None
-    is_process: bool = False
     counter: Any = None
     merge_key: str = ""
     stays_alone: bool = False
@@ -330,7 +329,7 @@ class Tracks:
             self._name_thread(found.thread)
             self.of_sequence[sequence] = found.uuid
         elif found.HasField("process"):
-            known.pid, known.is_process = found.process.pid, True
+            known.pid = found.process.pid
             self._name_process(found.process)
         if found.HasField("counter"):
             known.counter = found.counter
@@ -414,7 +413,7 @@ class Tracks:
         if tid is None and pid is not None:
             if pid not in self._made_processes:
                 self._made_processes[pid] = uuid
-                self.by_uuid[uuid] = Described(uuid, pid=pid, is_process=True)
+                self.by_uuid[uuid] = Described(uuid, pid=pid)
                 return self.made(name, pid)
             parent, pid = self._made_processes[pid], None
         self.by_uuid[uuid] = Described(uuid, name, parent, pid, tid)
