@@ -147,6 +147,8 @@ def test_without_a_scheduler_the_error_says_how_to_start_one():
 
 
 def test_workers_that_it_starts_itself(fleet, expected, tmp_path, small_batches):
-    progress = built(tmp_path / "lake", fleet, engine=lambda _: DaskCluster(None, 1))
+    engine = DaskCluster(None, 1)
+    assert engine._cluster.scheduler.http_server.port != 8787
+    progress = built(tmp_path / "lake", fleet, engine=lambda _: engine)
     assert progress.states == {DONE: 24}
     assert rows(tmp_path / "lake") == expected

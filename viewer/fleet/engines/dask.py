@@ -58,8 +58,10 @@ class DaskCluster:
             if scheduler is None:
                 # A task that crashes its worker is divided and tried again by `run`.
                 with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+                    # Its scheduler serves HTTP in any case: here for this machine alone, and at a
+                    # free port, since another build may have the usual one.
                     self._cluster = distributed.LocalCluster(
-                        n_workers=workers, threads_per_worker=1, dashboard_address=None
+                        n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
                     )
             self._client: Any = distributed.Client(self._cluster or scheduler, timeout=patience)
         except (OSError, ValueError) as error:
