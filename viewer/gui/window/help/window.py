@@ -225,6 +225,8 @@ def _style(browser: QTextBrowser, theme: Theme) -> None:
     document = browser.document()
     document.setDefaultFont(theme.font("body"))
     document.setDocumentMargin(theme.px(_MARGIN))
+    together = QTextCursor(document)
+    together.beginEditBlock()  # or each change of a table lays out the page again
     block = document.begin()
     while block.isValid():
         _style_block(block, theme)
@@ -232,6 +234,7 @@ def _style(browser: QTextBrowser, theme: Theme) -> None:
     for frame in document.rootFrame().childFrames():
         if isinstance(frame, QTextTable):
             _style_table(frame, theme)
+    together.endEditBlock()
 
 
 def _style_block(block: QTextBlock, theme: Theme) -> None:
