@@ -1,4 +1,4 @@
-"""The window with a sample open."""
+"""Windows that the tests of a module share, empty or with a sample open."""
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -17,6 +17,12 @@ def shared_window(qapp, tmp_path_factory, request):
         )
         yield shared
         shared.destroy()
+
+
+@pytest.fixture
+def controller(shared_window):
+    """A window on its start page, that other tests of the module may have used."""
+    return shared_window.showing()
 
 
 @pytest.fixture

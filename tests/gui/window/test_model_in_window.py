@@ -2,15 +2,15 @@
 
 from PySide6.QtCore import Qt
 
-from tests.gui.events import canvas, open_files, open_sample, place_of, settle
+from tests.gui.events import canvas, open_files, place_of, settle
 from tests.gui.panels.model.tree import ATTENTION_0, marked, open_to, opened_rows
 from viewer.gui.window.frame.panel_table import PanelArea
 from viewer.model.scope import TimeScope
 from viewer.view.state import SliceRef
 
 
-def test_columns_are_as_wide_after_a_second_opening(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_columns_are_as_wide_after_a_second_opening(attention, qtbot):
+    controller = attention
     controller.docks.show_panel("model")
     settle(qtbot, controller)
     header = controller.model.view.header()
@@ -46,8 +46,8 @@ def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(controll
     assert not controller.operators.visibleRegion().isEmpty()
 
 
-def test_the_dock_lies_beside_operators_and_follows_the_timeline(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_the_dock_lies_beside_operators_and_follows_the_timeline(attention, qtbot):
+    controller = attention
     docks = controller.docks
     assert docks.areas[PanelArea.LEFT].names[:3] == ("operators", "calls", "model")
     docks.show_panel("model")
@@ -60,8 +60,8 @@ def test_the_dock_lies_beside_operators_and_follows_the_timeline(controller, qtb
     assert marked(controller.model) == ["blocks.0 · scaled_dot_product_attention"]
 
 
-def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(attention, qtbot):
+    controller = attention
     controller.docks.show_panel("model")
     settle(qtbot, controller)
     panel, session = controller.model, controller.session

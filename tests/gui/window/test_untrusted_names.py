@@ -14,7 +14,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QMessageBox, QWidget
 
 from tests import paths
-from tests.gui.events import open_files, settle
+from tests.gui.events import settle
 from tests.gui.window.shown import ATTENTION
 from viewer.gui.panels.summary.links import SummaryLink
 from viewer.gui.session.bookmarks import set_bookmarks
@@ -27,15 +27,22 @@ MARKUP = ("<b>x", "<img src=logo>")
 ESCAPED = r"\u202e"
 
 
-@pytest.fixture
-def named(controller, qtbot, tmp_path):
-    """A window with a profile whose name, tracks and slices are markup."""
-    with open(tmp_path / FILE, "w", encoding="utf-8", newline="") as file:
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory):
+    """A profile whose name, tracks and slices are markup."""
+    path = tmp_path_factory.mktemp("names") / FILE
+    with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["process", "thread", "name", "start_ns", "dur_ns", NAME])
         for i in range(5):
             writer.writerow([NAME, NAME, NAME, 100 * i, 90, NAME])
-    open_files(qtbot, controller, tmp_path / FILE, ATTENTION)
+    return path
+
+
+@pytest.fixture
+def named(shared_window, qtbot, profile):
+    """A window with that profile and another one open, a bookmark, and all panels shown."""
+    controller = shared_window.showing(profile, ATTENTION)
     session = controller.session
     set_bookmarks(session, (Bookmark(0, 90, NAME, NAME, session.state.clock),), None, None)
     session.select_slice(SliceRef(0, 1))

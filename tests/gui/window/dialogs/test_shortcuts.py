@@ -7,7 +7,6 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QToolButton
 
-from tests.gui.events import open_sample
 from viewer.gui.qt.settings import KEYS
 from viewer.gui.window.dialogs.shortcuts import ShortcutsDialog
 
@@ -16,8 +15,13 @@ CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModi
 
 
 @pytest.fixture
+def controller(attention):
+    """The window with the attention sample open."""
+    return attention
+
+
+@pytest.fixture
 def sheet(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
     controller.commands.run("help.customize_keys")
     made = controller.window.findChild(ShortcutsDialog)
     qtbot.waitUntil(made.isVisible)
@@ -180,7 +184,6 @@ def test_enter_on_a_row_asks_for_a_key(sheet, qtbot):
 
 
 def test_motion_stops_when_the_sheet_opens(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
     qtbot.keyPress(controller.timeline.view, Key.Key_D)
     assert controller.timeline.view._held.is_moving
     controller.commands.run("help.customize_keys")

@@ -1,5 +1,6 @@
 """The other arm of a comparison: from the dialog, a drop, or a folder."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,15 @@ from viewer.view.state import SliceRef
 EDIT = "06_portable_vs_xnnpack"
 
 
-@pytest.fixture
-def arms(tmp_path):
-    return write_arms(tmp_path)
+@pytest.fixture(scope="module")
+def arms(tmp_path_factory):
+    return write_arms(tmp_path_factory.mktemp("arms"))
 
 
 @pytest.fixture
-def with_a(controller, qtbot, arms):
+def with_a(shared_window, arms):
     """The window with the profiles of A open."""
-    open_files(qtbot, controller, *arms[0])
-    return controller
+    return shared_window.showing(*arms[0])
 
 
 def compared(controller, qtbot):
@@ -65,7 +65,7 @@ def test_a_folder_stands_for_the_profiles_in_it(with_a, qtbot, arms, tmp_path):
     folder = tmp_path / "other"
     folder.mkdir()
     for path in arms[1]:
-        Path(path).rename(folder / Path(path).name)
+        shutil.copy(path, folder)
     with_a.comparing.start([str(folder)])
     assert [Path(path).name for path in compared(with_a, qtbot).b.paths] == [
         Path(path).name for path in arms[1]

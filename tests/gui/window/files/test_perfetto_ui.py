@@ -7,7 +7,6 @@ import urllib.parse
 import pytest
 from PySide6.QtGui import QDesktopServices
 
-from tests.gui.events import open_sample
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.gui.window.dialogs.export import ExportDialog
 from viewer.gui.window.files import perfetto_server, perfetto_ui
@@ -28,8 +27,13 @@ def browser(monkeypatch):
 
 
 @pytest.fixture
-def handing(controller, qtbot):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def controller(attention):
+    """The window with the attention sample open."""
+    return attention
+
+
+@pytest.fixture
+def handing(controller):
     return controller.perfetto_ui
 
 
@@ -124,5 +128,5 @@ def test_a_cancelled_export_leaves_nothing(controller, handing, browser, qtbot, 
     assert browser == []
 
 
-def test_it_needs_a_profile(controller):
-    assert not controller.commands.actions["file.perfetto_ui"].isEnabled()
+def test_it_needs_a_profile(shared_window):
+    assert not shared_window.showing().commands.actions["file.perfetto_ui"].isEnabled()

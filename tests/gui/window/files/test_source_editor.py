@@ -8,22 +8,37 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QDesktopServices
 
-from tests.gui.events import SAMPLE, open_files
+from tests.gui.events import SAMPLE
 from viewer.gui.qt.settings import EDITOR
 from viewer.gui.window.files.source_editor import EDITORS, editor_arguments, is_shown_by_system
 
 ATTENTION, ATTENTION_RECORD = SAMPLE["attention_xnnpack"].paths()
+SOURCE = Path(ATTENTION).parent / "models.py"
 POSIX = pytest.mark.skipif(os.name == "nt", reason="programs are scripts of a shell")
 
 
+def copied_to(folder):
+    """Copies of the attention sample, with its source beside them."""
+    shutil.copy(SOURCE, folder)
+    return [Path(shutil.copy(path, folder)) for path in (ATTENTION, ATTENTION_RECORD)]
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory):
+    return copied_to(tmp_path_factory.mktemp("sample"))
+
+
 @pytest.fixture
-def source(controller, qtbot, tmp_path):
-    """The local copy of the source of the attention sample, at line 52."""
-    for path in (ATTENTION, ATTENTION_RECORD, Path(ATTENTION).parent / "models.py"):
-        shutil.copy(path, tmp_path)
-    open_files(qtbot, controller, *(tmp_path / Path(p).name for p in (ATTENTION, ATTENTION_RECORD)))
+def controller(shared_window, sample):
+    """The window with a copy of the attention sample open."""
+    return shared_window.showing(*sample)
+
+
+@pytest.fixture
+def source(controller, sample):
+    """The local copy of its source, at line 52."""
     controller.session.select_operators(0, (9,))
-    return tmp_path / "models.py"
+    return sample[0].with_name("models.py")
 
 
 @pytest.fixture
@@ -177,7 +192,10 @@ def test_only_sources_are_left_to_the_system(tmp_path, name):
     assert is_shown_by_system(str(tmp_path / "model.mlir"))
 
 
-def test_a_file_that_is_gone_is_not_opened(controller, source, opened):
+def test_a_file_that_is_gone_is_not_opened(shared_window, opened, tmp_path):
+    controller = shared_window.showing(*copied_to(tmp_path))
+    controller.session.select_operators(0, (9,))
+    source = tmp_path / "models.py"
     source.unlink()
     controller.commands.run("edit.source")
     assert opened == []

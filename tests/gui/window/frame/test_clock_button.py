@@ -13,10 +13,9 @@ from viewer.gui.window.frame import clock_button
 
 
 @pytest.fixture
-def cycles(controller, qtbot, data):
+def cycles(shared_window, data):
     """The window with a compile profile, whose text is found beside it."""
-    open_files(qtbot, controller, data / "torq" / "compile_c3_taskid_mtu.csv")
-    return controller
+    return shared_window.showing(data / "torq" / "compile_c3_taskid_mtu.csv")
 
 
 def clock_words(controller):
@@ -89,10 +88,9 @@ def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(controll
 
 
 @pytest.fixture
-def qnn(controller, qtbot, data):
+def qnn(shared_window, data):
     """The window with an ETDump whose delegate counts cycles and us."""
-    open_files(qtbot, controller, data / "etdump" / "SYN_qnn_like.etdp")
-    return controller
+    return shared_window.showing(data / "etdump" / "SYN_qnn_like.etdp")
 
 
 def delegate_menus(controller):

@@ -5,7 +5,7 @@ from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QPoint, QSettin
 from PySide6.QtWidgets import QLabel, QMainWindow, QMenu, QToolButton
 
 from tests.gui.dark_theme import dark_theme
-from tests.gui.events import open_files, open_sample, put_away, settle
+from tests.gui.events import controller_of, open_files, open_sample, put_away, settle
 from tests.gui.window.shown import ATTENTION, DOCKS, shown_docks
 from viewer.gui.qt.settings import PANEL_CHOICES, WINDOW_STATE_VERSION, Settings
 from viewer.gui.session.feeds.search import Search
@@ -298,7 +298,8 @@ def test_to_close_all_and_open_again_leaves_no_widget_behind(attention, qtbot):
     assert parts() == before
 
 
-def test_a_panel_comes_into_the_window_when_it_is_first_shown(controller, qtbot):
+def test_a_panel_comes_into_the_window_when_it_is_first_shown(qtbot, qapp, tmp_path, monkeypatch):
+    controller = controller_of(qtbot, tmp_path, monkeypatch)
     open_sample(qtbot, controller, "attention_xnnpack")
     docks, window = controller.docks, controller.window
     bookmarks = docks.by_name["marks"]
@@ -307,3 +308,4 @@ def test_a_panel_comes_into_the_window_when_it_is_first_shown(controller, qtbot)
     docks.show_panel("marks")
     assert window.isAncestorOf(bookmarks)
     assert bookmarks.isVisible()
+    put_away(window)

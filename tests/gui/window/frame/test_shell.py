@@ -3,7 +3,8 @@
 from tests.gui.events import controller_of, put_away
 
 
-def test_the_window_lies_as_it_lay(controller, qtbot, tmp_path, monkeypatch):
+def test_the_window_lies_as_it_lay(qtbot, qapp, tmp_path, monkeypatch):
+    controller = controller_of(qtbot, tmp_path, monkeypatch)
     controller.window.resize(700, 600)
     controller.window.close()
     again = controller_of(qtbot, tmp_path, monkeypatch, size=None).window

@@ -12,10 +12,15 @@ from viewer.gui.session.comparison import compare, compare_inferences
 from viewer.gui.session.feeds import comparison as comparison_feed
 
 
+@pytest.fixture(scope="module")
+def arms(tmp_path_factory):
+    return write_arms(tmp_path_factory.mktemp("arms"))
+
+
 @pytest.fixture
-def compared(controller, qtbot, tmp_path):
-    a, b = write_arms(tmp_path)
-    open_files(qtbot, controller, *a, *b)
+def compared(shared_window, qtbot, arms):
+    a, b = arms
+    controller = shared_window.showing(*a, *b)
     compare(controller.session, arms_of(a, b[:3]))
     settle(qtbot, controller)
     return controller
@@ -96,11 +101,11 @@ def test_relative_times_are_switched_on_and_off_and_undone(compared, qtbot):
 
 
 def test_relative_times_are_offered_as_soon_as_a_large_comparison_is_computed(
-    controller, qtbot, tmp_path, monkeypatch
+    shared_window, qtbot, arms, monkeypatch
 ):
     monkeypatch.setattr(comparison_feed, "AT_ONCE", 0)  # off the GUI thread
-    a, b = write_arms(tmp_path)
-    open_files(qtbot, controller, *a, *b)
+    a, b = arms
+    controller = shared_window.showing(*a, *b)
     compare(controller.session, arms_of(a, b))
     settle(qtbot, controller)
     assert controller.commands.actions["compare.relative"].isEnabled()
