@@ -4,7 +4,7 @@ import gc
 
 import pytest
 import shiboken6
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tests.gui.events import open_sample, settle
+from tests.gui.events import settle
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.session import navigation
 from viewer.gui.session.tracks import arrange_tracks
@@ -140,9 +140,9 @@ def test_what_the_timeline_shows_a_table_has_too(shared_window, qtbot):
 
 
 def test_the_timeline_is_a_chart_that_tells_the_visible_range_and_what_is_selected(
-    controller, qtbot
+    attention, qtbot
 ):
-    open_sample(qtbot, controller, "attention_xnnpack")
+    controller = attention
     controller.session.set_range(200_000, 900_000)
     controller.session.select_slice(SliceRef(0, 7))
     settle(qtbot, controller)
@@ -273,12 +273,14 @@ def test_a_face_lives_as_long_as_its_widget_and_no_longer(qapp):
 
 
 def looks(widget):
-    return widget.window().grab().toImage()
+    """What is painted of a widget, and around it."""
+    place = QRect(widget.mapTo(widget.window(), QPoint()), widget.size())
+    return widget.window().grab(place.adjusted(-8, -8, 8, 8)).toImage()
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-def test_tab_goes_round_all_that_is_in_sight_and_is_seen_everywhere(controller, qtbot, theme):
-    open_sample(qtbot, controller, "attention_xnnpack")
+def test_tab_goes_round_all_that_is_in_sight_and_is_seen_everywhere(attention, qtbot, theme):
+    controller = attention
     controller.commands.actions[f"view.theme_{theme}"].trigger()
     settle(qtbot, controller)
     window, view = controller.window, controller.timeline.view
