@@ -99,7 +99,12 @@ def by_session(controller, qtbot):
 WAYS = [by_operators, by_statistics, by_graph, by_source, by_model, by_session]
 
 
-@pytest.mark.parametrize("way", WAYS)
+def ways(*daily):
+    """All ways, of which these are taken every day."""
+    return [way if way in daily else pytest.param(way, marks=pytest.mark.nightly) for way in WAYS]
+
+
+@pytest.mark.parametrize("way", ways(by_operators, by_graph))
 def test_an_operator_chosen_anywhere_is_chosen_everywhere_with_one_word(desk_with_all, qtbot, way):
     controller, session = desk_with_all, desk_with_all.session
     told = []
@@ -164,7 +169,7 @@ def test_all_panels_are_of_one_range_and_agree_on_its_whole(desk_with_all, qtbot
     assert session.state.area is not None
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ways(by_model))
 def test_back_and_forward_lead_all_panels_along(desk_with_all, qtbot, way):
     controller, session = desk_with_all, desk_with_all.session
     session.select_operators(0, (0,))
