@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.model.building.builder import TraceBuilder, numbered_runs
+from viewer.model.building.builder import TraceBuilder, _numbered_runs
 from viewer.model.building.nesting import MAX_DEPTH, NESTING_LANES
 from viewer.model.charging import event_positions
 from viewer.model.queries import tree
@@ -234,10 +234,10 @@ def run(kind: RunKind, track: int, number: int = 0) -> Run:
 def test_inferences_are_counted_per_process_and_loads_are_not():
     kinds = [RunKind.LOAD, RunKind.INFERENCE, RunKind.INFERENCE]
     runs = [run(kind, track) for track in (0, 1) for kind in kinds]
-    found = numbered_runs(runs, ["a", "b"])
+    found = _numbered_runs(runs, ["a", "b"])
     assert [(r.number, r.total) for r in found] == [(0, 0), (1, 2), (2, 2)] * 2
 
 
 def test_numbers_that_a_file_states_stay():
     runs = [run(RunKind.INFERENCE, 0, number) for number in (3, 5)]
-    assert [(r.number, r.total) for r in numbered_runs(runs, ["a"])] == [(3, 5), (5, 5)]
+    assert [(r.number, r.total) for r in _numbered_runs(runs, ["a"])] == [(3, 5), (5, 5)]

@@ -486,7 +486,7 @@ class TraceBuilder:
             scopes=tuple(self._scopes) or (InstructionScope("file"),),
             keys=keys,
             slices=slices,
-            runs=with_warm_up(numbered_runs(self._runs, processes), processes),
+            runs=with_warm_up(_numbered_runs(self._runs, processes), processes),
             problems=tuple(Problem(k, n, first) for k, (n, first) in self._problems.items()),
             untimed=untimed,
             counters=tuple(self._counters),
@@ -567,7 +567,7 @@ def _arrays(trace: Trace) -> list[NDArray[Any]]:
     return found
 
 
-def numbered_runs(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ...]:
+def _numbered_runs(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ...]:
     """Return runs with the numbers and totals of inferences; those that a file states stay.
 
     processes: the process of every track.
