@@ -13,6 +13,7 @@ from enum import IntEnum, StrEnum
 from viewer.model.trace import Problem
 from viewer.program.executable.stored_data import StoredData
 from viewer.program.executable.tensors import Tensors
+from viewer.program.executable.xnnpack_dataflow import XnnpackDataflow
 
 XNNPACK = "XnnpackBackend"  # the backend whose delegates have readable nodes
 INSERTED = 65535  # the debug handle of a node that XNNPACK's export inserted: no operator has it
@@ -90,7 +91,8 @@ class Delegate:
     size: bytes of what the backend prepared. nodes: of XNNPACK in the order in which they run;
     empty for other backends. unread: why the nodes could not be read, "" otherwise. outputs: how
     many of the last arguments of a call are its results; -1 if the file does not state it.
-    constants: of XNNPACK, in the order of its graph.
+    constants: of XNNPACK, in the order of its graph. dataflow: what connects the nodes of XNNPACK;
+    None if only their types are known.
     """
 
     backend: str
@@ -99,6 +101,7 @@ class Delegate:
     unread: str = ""
     outputs: int = -1
     constants: tuple[XnnpackConstant, ...] = ()
+    dataflow: XnnpackDataflow | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -20,10 +20,11 @@ from viewer.formats.executorch.pte.program_tables import (
 )
 from viewer.formats.executorch.pte.xnnpack import Unread, XnnpackGraph, read_graph
 from viewer.program.executable.executable import XNNPACK, Delegate
+from viewer.program.executable.xnnpack_dataflow import XnnpackDataflow
 
 _INLINE_DATA, _SEGMENTS, _DELEGATES = 3, 4, 7  # slots of the program; the last, of a method
 _IN_SEGMENT = 1
-_UNKNOWN = XnnpackGraph((), -1, ())
+_UNKNOWN = XnnpackGraph((), -1, (), XnnpackDataflow.unknown(0))
 _MOST_GRAPHS = 4096  # XNNPACK graphs; a large language model has some hundred
 
 
@@ -133,7 +134,15 @@ def read_delegates(
                 f"{place(i)}: {unread}",
             )
         read.append(
-            Delegate(backend, int(size[i]), graph.nodes, unread, graph.outputs, graph.constants)
+            Delegate(
+                backend,
+                int(size[i]),
+                graph.nodes,
+                unread,
+                graph.outputs,
+                graph.constants,
+                graph.dataflow,
+            )
         )
     tables.problems.count(
         f"only the first {MOST_CONSTANTS} constants of XNNPACK are known", graphs.left_out, ""

@@ -1,0 +1,190 @@
+"""Reads the values of an XNNPACK graph and which nodes use them.
+
+Nodes refer to values by id. Slots are those of schema.fbs and runtime_schema.fbs in
+backends/xnnpack/serialization of ExecuTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Bools, Ints
+from viewer.codecs.flatbuffer import Tables
+from viewer.formats.executorch.pte.program_tables import ProgramTables
+from viewer.program.executable.xnnpack_dataflow import OUTPUT, XnnpackDataflow
+
+_VALUES = 2  # slot of the graph
+_QUANTIZED = 2  # type of a value
+_PER_CHANNEL, _PER_GROUP = 1, 4  # types of quantization
+_SCALES = {_PER_CHANNEL: (2, 3), _PER_GROUP: (4, 5)}  # slots of the index and the number of scales
+_INPUT, _OUTPUT = 1, 2  # flags of a value
+_NO_VALUE = (1 << 32) - 1  # instead of an id
+_RANGE = 3  # slot of a node
+_TRANSPOSE, _ORDER = "XNNStaticTranspose", 1  # and the slot of its order of dimensions
+
+# Type of a node -> slots of the values that it reads, and of those that it writes. All others read
+# the value in slot 0 and write that in slot 1.
+_PAIR, _CONVOLUTION, _POOLING = ((0, 1), (2,)), ((15, 16, 17), (18,)), ((10,), (11,))
+_SECOND, _THIRD, _FOURTH = ((1,), (2,)), ((2,), (3,)), ((3,), (4,))
+_ONE = ((0,), (1,))
+_SLOTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    **dict.fromkeys(
+        ("XNNAdd", "XNNDiv", "XNNMinimum", "XNNMaximum", "XNNMultiply", "XNNSubtract", "XNNPReLU",
+         "XNNBatchMatrixMultiply"),
+        _PAIR,
+    ),
+    "XNNFullyConnected": ((0, 1, 2), (3,)),
+    "XNNScaledDotProductAttention": ((0, 1, 2, 3, 4), (5,)),
+    **dict.fromkeys(("XNNConv2d", "XNNDepthwiseConv2d", "XNNConvTranspose2d"), _CONVOLUTION),
+    **dict.fromkeys(("XNNAvgPooling2d", "XNNMaxPooling2d"), _POOLING),
+    **dict.fromkeys(("XNNLeakyReLU", "XNNELU"), _SECOND),
+    **dict.fromkeys((_TRANSPOSE, "XNNStaticResizeBilinear2D", "XNNStaticReshape"), _THIRD),
+    **dict.fromkeys(("XNNStaticConstantPad", "XNNStaticSlice"), _FOURTH),
+    "XNNArgMaxPooling2d": ((6,), (7, 8)),
+    "XNNConcatenate2": ((1, 2), (5,)),
+    "XNNConcatenate3": ((1, 2, 3), (5,)),
+    "XNNConcatenate4": ((1, 2, 3, 4), (5,)),
+    "XNNConcatenate5": ((1, 2, 3, 4, 7), (5,)),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """All values of a graph, a row each.
+
+    id: by which nodes refer to it. data, scale: indexes into the constants, 0 for none. dtype: of
+    XNNPACK. scales: how many it has. at: its table in the file.
+    """
+
+    id: Ints
+    data: Ints
+    scale: Ints
+    scales: Ints
+    dtype: NDArray[np.uint8]
+    flags: NDArray[np.uint32]
+    at: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Which nodes use which values, in the order of the nodes.
+
+    slot: of the node's own table. value: its id. position: among the inputs, or `OUTPUT`.
+    """
+
+    node: Ints
+    slot: Ints
+    value: Ints
+    position: Ints
+
+
+def read_values(tables: ProgramTables, root: Tables) -> Values:
+    """Read the values of a graph. Raises Malformed."""
+    values = tables.children(root, _VALUES, "list of XNNPACK values").tables
+    types, contents = values.numbers(0, np.uint8, 0), values.targets(1)
+    is_quantized = (types == _QUANTIZED) & (contents > 0)
+    quantized = tables.of(contents[is_quantized], "quantized XNNPACK value")
+    at = contents.copy()
+    at[is_quantized] = quantized.targets(0)
+    scale, scales = (np.zeros(len(at), np.int64) for _ in range(2))
+    how, what = quantized.numbers(1, np.uint8, 0), quantized.targets(2)
+    for kind, slots in _SCALES.items():
+        own = (how == kind) & (what > 0)
+        rows = np.flatnonzero(is_quantized)[own]
+        parameters = tables.of(what[own], "scales of an XNNPACK value")
+        scale[rows], scales[rows] = (
+            parameters.numbers(slot, np.uint32, 0).astype(np.int64) for slot in slots
+        )
+    has = np.flatnonzero(at > 0)
+    found = tables.of(at[has], "XNNPACK value")
+    return Values(
+        found.numbers(6, np.uint32, 0).astype(np.int64),
+        found.numbers(3, np.uint32, 0).astype(np.int64),
+        scale[has],
+        scales[has],
+        found.numbers(0, np.uint8, 0),  # two bytes, of which the second is 0
+        found.numbers(5, np.uint32, 0),
+        at[has],
+    )
+
+
+def read_uses(tables: ProgramTables, nodes: Tables, names: Sequence[str]) -> tuple[Uses, Bools]:
+    """Read which values nodes use, and which of them swap the last two dimensions.
+
+    names: of the types of nodes, by number. Raises Malformed.
+    """
+    types, contents = nodes.numbers(0, np.uint8, 0), nodes.targets(1)
+    none = np.empty(0, np.int64)
+    columns: list[tuple[Ints, Ints, Ints, Ints]] = [(none, none, none, none)]
+    swaps = np.zeros(len(types), np.bool_)
+    for kind in np.unique(types).tolist():
+        own = np.flatnonzero((types == kind) & (contents > 0))
+        made = tables.of(contents[own], f"XNNPACK node of type {kind}")
+        if names[kind] == _TRANSPOSE:
+            swaps[own] = _swaps_matrix(tables, made)
+        reads, writes = _SLOTS.get(names[kind], _ONE)
+        placed = (*enumerate(reads), *((OUTPUT, slot) for slot in writes))
+        for position, slot in placed:
+            value = made.numbers(slot, np.uint32, 0).astype(np.int64)
+            is_used = value != _NO_VALUE
+            at, count = own[is_used], int(is_used.sum())
+            columns.append((at, np.full(count, slot), value[is_used], np.full(count, position)))
+    node, slot, value, position = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.argsort(node, kind="stable")
+    return Uses(node[order], slot[order], value[order], position[order]), swaps
+
+
+def _swaps_matrix(tables: ProgramTables, transposes: Tables) -> Bools:
+    """Return which transposes swap the last two dimensions and nothing else."""
+    order = tables.numbers(transposes, _ORDER, "dimensions of an XNNPACK transpose")
+    count = np.diff(order.bounds)
+    place = np.arange(len(order.values)) - np.repeat(order.bounds[:-1], count)
+    left = np.repeat(count, count) - place  # 1 for the last dimension
+    expected = place + np.where(left == 1, -1, np.where(left == 2, 1, 0))
+    wrong = np.bincount(order.parent, order.values != expected, len(count))
+    found: Bools = (wrong == 0) & (count >= 2)
+    return found
+
+
+def dataflow(
+    tables: ProgramTables, nodes: Tables, uses: Uses, values: Values, swaps: Bools
+) -> XnnpackDataflow:
+    """What connects the nodes of a graph. Raises Malformed."""
+    ids, value = np.unique(uses.value, return_inverse=True)
+    known, row = np.unique(values.id, return_index=True)
+    at = np.minimum(np.searchsorted(known, ids), max(len(known) - 1, 0))
+    is_known = np.zeros(len(ids), np.bool_) if not len(known) else known[at] == ids
+    row = row[at] if len(known) else np.zeros(len(ids), np.int64)
+
+    def of_values(column: NDArray[np.generic]) -> Ints:
+        found = np.zeros(len(ids), np.int64)
+        found[is_known] = column[row[is_known]]
+        return found
+
+    flags = of_values(values.flags)
+    return XnnpackDataflow(
+        uses.node,
+        value.reshape(-1).astype(np.int64),
+        uses.position,
+        of_values(values.dtype).astype(np.uint8),
+        (flags & _INPUT) > 0,
+        (flags & _OUTPUT) > 0,
+        of_values(values.data) > 0,
+        _is_bounded(tables, nodes),
+        swaps,
+    )
+
+
+def _is_bounded(tables: ProgramTables, nodes: Tables) -> Bools:
+    """Return which nodes limit their output to a range."""
+    place = nodes.targets(_RANGE)
+    has = np.flatnonzero(place > 0)
+    ranges = tables.of(place[has], "output range of an XNNPACK node")
+    low, high = ranges.numbers(0, np.float32, 0), ranges.numbers(1, np.float32, 0)
+    found = np.zeros(len(place), np.bool_)
+    found[has] = ~((low == -np.inf) & (high == np.inf))
+    return found
