@@ -1,9 +1,14 @@
 """Whether a program file (`.pte`) is what ran in a trace.
 
 The instructions of a program file are what an ETDump logs by number: the operator of every kernel,
-and every delegate call. XNNPACK also logs its own operators, which are the nodes of its delegates.
-All of it is compared; one difference shows that another program ran. Without any kernel or event of
-XNNPACK to compare, nothing is known.
+and every delegate call. All of them are compared; one difference shows that another program ran.
+
+XNNPACK also logs its own operators, which are the nodes of its delegates after rewrites that differ
+by release and processor. So an event without a node, or a node without an event, shows nothing. But
+another program ran if the nodes that no rewrite removes (convolutions, matrix products, pooling)
+differ from what was logged, or if most of a call differs.
+
+Without any kernel or event of XNNPACK to compare, nothing is known.
 """
 
 from __future__ import annotations
@@ -127,5 +132,5 @@ def _may_be_of(delegate: Delegate, events: Sequence[str], finished: bool) -> boo
     if not delegate.nodes:
         return True  # they could not be read
     if finished:
-        return align(events, delegate.nodes).is_possible
-    return may_have_logged(delegate.nodes, events)
+        return align(events, delegate.nodes, delegate.dataflow).is_possible
+    return may_have_logged(delegate.nodes, events, delegate.dataflow)

@@ -6,7 +6,7 @@ and a kernel that contradicts its debug handle stays unlinked with that reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -373,20 +373,23 @@ class _Linker:
 
     def _xnnpack_node(self, key: int, method: Method, call: Link) -> Link | None:
         """Return the link of an event that XNNPACK logged, None if no program file has its call."""
-        node = None if self.ran is None else self.ran.xnnpack_node(key, method.name)
-        if node is None or self.ran is None:
+        logged = None if self.ran is None else self.ran.xnnpack_nodes(key, method.name)
+        if logged is None or self.ran is None:
             return None
-        if isinstance(node, str):
-            detail = f"{self.ran.name} does not show which node this is: {node}"
+        if isinstance(logged, str):
+            detail = f"{self.ran.name} does not show which node this is: {logged}"
             return Link(Reason.NOT_ALIGNED, detail, near=call.operators, backend=XNNPACK)
-        if node.is_inserted:
-            detail = f"{node.type} in {self.ran.name}, inserted by XNNPACK's export"
+        what = f"{_listed(dict.fromkeys(node.type for node in logged))} in {self.ran.name}"
+        own = [node for node in logged if not node.is_inserted]
+        if not own:
+            detail = f"{what}, inserted by XNNPACK's export"
             return Link(Reason.INSERTED, detail, near=call.operators, backend=XNNPACK)
-        detail = f"{node.type} in {self.ran.name} → debug handle {node.debug_handle}"
-        found = self._found(method, (node.debug_handle,), Reason.BY_XNNPACK_NODE, detail)
+        handles = tuple(dict.fromkeys(node.debug_handle for node in own))
+        detail = f"{what} → debug handle{_numbers(handles)}"
+        found = self._found(method, handles, Reason.BY_XNNPACK_NODE, detail)
         # Quantize nodes also have the handle of a neighbor: the type distinguishes them.
         every = [i for op in found.operators for i in self.program.node_numbers(op)]
-        names = operators_behind(short_type(node.type))
+        names = frozenset[str]().union(*(operators_behind(short_type(x.type)) for x in own))
         nodes = tuple(i for i in every if base_name(self.program.nodes[i].op) in names)
         if len(nodes) == len(every):
             nodes = ()
@@ -486,6 +489,12 @@ def _no_identifier(trace: Trace) -> Link:
         Reason.LOCATION_ALONE,
         f"{missing}; without identifiers, locations can be linked only to an MLIR text",
     )
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return "A", "A and B" or "A, B and C"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _numbers(handles: tuple[int, ...]) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from viewer.analysis.nodes.branch_instructions import branch_nodes
 from viewer.analysis.nodes.executable_calls import delegate_of
-from viewer.analysis.nodes.xnnpack_events import Alignment, align, call_events
+from viewer.analysis.nodes.xnnpack_events import align, call_events
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import XNNPACK, Executable, XnnpackNode
+from viewer.program.executable.executable import XNNPACK, Delegate, Executable, XnnpackNode
 from viewer.program.program import Method, Program
+
+XnnpackNodes = tuple[XnnpackNode, ...]
 
 
 class ExecutedProgram:
@@ -21,13 +23,14 @@ class ExecutedProgram:
         self.name = os.path.basename(executable.path)
         self._trace = trace
         self._executable = executable
-        self._alignments: dict[tuple[int, int, str], dict[int, XnnpackNode] | str] = {}
+        self._alignments: dict[tuple[int, int, str], dict[int, XnnpackNodes | str]] = {}
         self._branches: dict[str, Mapping[int, int]] = {}
 
-    def xnnpack_node(self, key: int, method: str) -> XnnpackNode | str | None:
-        """Return the node that XNNPACK logged as an event, or why it is not known.
+    def xnnpack_nodes(self, key: int, method: str) -> XnnpackNodes | str | None:
+        """Return the nodes that XNNPACK logged as an event, or why they are not known.
 
-        None if the event is not in a call of XNNPACK.
+        Several if one operator runs what they compute. None if the event is not in a call of
+        XNNPACK.
         """
         ran = self._executable.method(method)
         scope, instruction = (
@@ -38,17 +41,20 @@ class ExecutedProgram:
             return None
         place = scope, instruction, method
         if place not in self._alignments:
-            delegate = delegate_of(ran, instruction)
             keys = self._events.get((scope, instruction), [])
-            events = [str(self._trace.keys.identifier[k]) for k in keys]
-            found = align(events, delegate.nodes)
-            if delegate.unread:
-                found = Alignment(reason=delegate.unread)
-            self._alignments[place] = found.reason or {
-                k: delegate.nodes[node] for k, node in zip(keys, found.nodes, strict=True)
-            }
-        nodes = self._alignments[place]
-        return nodes if isinstance(nodes, str) else nodes.get(key)
+            self._alignments[place] = self._aligned(keys, delegate_of(ran, instruction))
+        return self._alignments[place].get(key)
+
+    def _aligned(self, keys: Sequence[int], delegate: Delegate) -> dict[int, XnnpackNodes | str]:
+        """Return the nodes of the events of a call, or why they are not known."""
+        if delegate.unread:
+            return dict.fromkeys(keys, delegate.unread)
+        events = [str(self._trace.keys.identifier[key]) for key in keys]
+        found = align(events, delegate.nodes, delegate.dataflow)
+        return {
+            key: why or tuple(delegate.nodes[node] for node in nodes)
+            for key, nodes, why in zip(keys, found.nodes, found.reasons, strict=True)
+        }
 
     def branch_node(self, instruction: int, program: Program, method: Method) -> int | None:
         """Return the node of an instruction in a branch, as index into `Program.nodes`."""

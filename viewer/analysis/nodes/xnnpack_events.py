@@ -2,121 +2,110 @@
 
 A program file lists the nodes of XNNPACK's own graph, each with the debug handle of the operator
 that it came from. XNNPACK logs its operators in the same order, by type: "Convolution (NHWC, F32)
-IGEMM #1". So events are aligned with nodes by type and order:
+IGEMM #1". Before, it rewrites the graph: `xnnpack_rewrites` has what each node may log. So events
+are aligned with nodes by order, type and data types (`xnnpack_order`).
 
-* A node has one event, a concatenation or a split one for each part that it copies: some parts are
-  written in place.
-* A node may be fused into another one and then has no event: a clamp into the operator before it,
-  a constant pad into the convolution after it.
-
-The alignment is all or nothing: if any event has no node, if a node that cannot be fused has no
-event, or if another alignment is possible, no event is linked, with that reason.
-
-Measured: 252 of 252 logged events of 10 models (a quantized MobileNet, a language model with a
-cache, a U-Net, dynamic shapes) find the node that they are.
+Each event is decided for itself. It is linked only if it has the same node in all ways to explain
+the call. If no way explains the whole call, as after a rewrite that is not known, the ways that
+explain most of it count, and what is next to an unexplained node or event is not linked either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from viewer.analysis.nodes.xnnpack_operators import short_type
-from viewer.model.names.executorch import xnnpack_operator
+from viewer.analysis.nodes.xnnpack_order import (
+    TOO_LARGE,
+    Choice,
+    Ways,
+    best_ways,
+    bits_of,
+    explains,
+    fits,
+)
+from viewer.analysis.nodes.xnnpack_rewrites import (
+    LOOKUP,
+    OWN,
+    REPLACED_TYPES,
+    Loggers,
+    dtypes_of,
+    is_inserted,
+    loggers,
+    types_of,
+)
+from viewer.model.names.executorch import xnnpack_operator, xnnpack_words
+from viewer.model.times import counted
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.executable.executable import XnnpackNode
+from viewer.program.executable.xnnpack_dataflow import XnnpackDataflow
 
-# Logged operator -> the types of nodes that log it, in lower case and without "XNN". Other types
-# are the logged name without blanks. From XNNPACK's names of operator types (src/operator-utils.c)
-# and the schema of ExecuTorch's XNNPACK backend (backends/xnnpack/serialization/schema.fbs).
-_CONCATENATIONS = {f"concatenate{parts}": parts for parts in range(2, 6)}
-_SPLITS = {f"evensplit{parts}": parts for parts in range(2, 5)}
-_COPIES = _CONCATENATIONS | _SPLITS
-_TYPES: dict[str, frozenset[str]] = {
-    "convolution": frozenset({"conv2d", "depthwiseconv2d"}),
-    "fully connected": frozenset({"fullyconnected", "conv2d"}),  # a 1 × 1 convolution
-    "dynamic fully connected": frozenset({"fullyconnected"}),
-    "batch matrix multiply": frozenset({"batchmatrixmultiply"}),
-    "transpose": frozenset({"statictranspose"}),
-    "static reshape": frozenset({"staticreshape"}),
-    "reshape": frozenset({"staticreshape"}),
-    "copy": frozenset({"staticslice", "staticreshape", *_COPIES}),
-    "slice": frozenset({"staticslice"}),
-    "divide": frozenset({"div"}),
-    "mean": frozenset({"globalavgpooling2d", "mean"}),
-    "global average pooling": frozenset({"globalavgpooling2d", "mean"}),
-    "average pooling": frozenset({"avgpooling2d"}),
-    "max pooling": frozenset({"maxpooling2d"}),
-    "argmax pooling": frozenset({"argmaxpooling2d"}),
-    "deconvolution": frozenset({"convtranspose2d"}),
-    "sine": frozenset({"sin"}),
-    "cosine": frozenset({"cos"}),
-    "constant pad": frozenset({"staticconstantpad"}),
-    "resize bilinear": frozenset({"staticresizebilinear2d"}),
-}
-_FUSED = frozenset({"clamp", "staticconstantpad"})
-# A file may have any number of nodes, and of nodes that can be fused. Where real models have
-# several possible alignments, the next event decides.
-_MOST_WAYS, _MOST_NODES = 16, 1 << 16
-_SEVERAL = -1
+# Ways that leave more than this share of a call unexplained prove nothing.
+_MOST_UNEXPLAINED = 0.25
+# No known rewrite removes these nodes, or inserts their events.
+_LASTING = frozenset(
+    {"conv2d", "depthwiseconv2d", "convtranspose2d", "fullyconnected", "batchmatrixmultiply",
+     "scaleddotproductattention", "softmax", "avgpooling2d", "maxpooling2d", "argmaxpooling2d",
+     "staticresizebilinear2d"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The node of each event, as indexes into the nodes; or why there is none.
+    """The nodes of each event, as indexes into the nodes, or why they are not known.
 
-    is_possible: whether the nodes may have logged the events, in one way or in several.
+    nodes: per event. Several if one operator runs what they compute. reasons: per event, "" if its
+    nodes are known. is_possible: whether the nodes may have logged the events.
     """
 
-    nodes: tuple[int, ...] = ()
-    reason: str = ""
-    is_possible: bool = False
+    nodes: tuple[tuple[int, ...], ...] = ()
+    reasons: tuple[str, ...] = ()
+    is_possible: bool = True
 
 
-def align(events: Sequence[str], nodes: Sequence[XnnpackNode]) -> Alignment:
-    """Align the events of one call, in the order in which they were logged, with its nodes."""
-    operators = [xnnpack_operator(event) for event in events]
-    unknown = next((e for e, name in zip(events, operators, strict=True) if name is None), None)
+def align(
+    events: Sequence[str], nodes: Sequence[XnnpackNode], flow: XnnpackDataflow | None = None
+) -> Alignment:
+    """Align the events of one call, in the order in which they were logged, with its nodes.
+
+    flow: what connects the nodes; without it, fewer events are certain.
+    """
+    unknown = next((event for event in events if xnnpack_operator(event) is None), None)
     if unknown is not None:
-        return Alignment(reason=f"{unknown!r} is not an XNNPACK event")
-    names = [(name or "").lower() for name in operators]
-    types = [short_type(node.type) for node in nodes]
-    # reached[node][done]: the nodes before it may have logged the first `done` events; with the
-    # number of events before the last of these nodes, `_SEVERAL` if there are several such numbers.
-    reached: list[dict[int, int]] = [{0: 0}]
-    for type_ in types:
-        after: dict[int, int] = {}
-        for done in reached[-1]:
-            for logged in _possible_counts(type_, names, done):
-                after[done + logged] = _SEVERAL if done + logged in after else done
-        if len(after) > _MOST_WAYS or len(reached) > _MOST_NODES:
-            why = "too many of the program file's nodes may have been fused"
-            return Alignment(reason=why, is_possible=True)
-        reached.append(after)
-    done = len(names)
-    if done not in reached[-1]:
-        return Alignment(reason=_difference(events, reached))
-    found: list[int] = []
-    for node in range(len(types) - 1, -1, -1):
-        before = reached[node + 1][done]
-        if before == _SEVERAL:
-            event = events[min(done, len(events)) - 1] if events else ""
-            return Alignment(reason=f"{event!r} may be one of several nodes", is_possible=True)
-        found += [node] * (done - before)
-        done = before
-    return Alignment(tuple(found[::-1]), is_possible=True)
+        return _none(events, f"{unknown!r} is not an XNNPACK event", is_possible=False)
+    if not fits(len(nodes), len(events)):
+        return _none(events, "the call has too many events and nodes", is_possible=True)
+    call = _Call(events, nodes, flow)
+    ways = best_ways(call.choices, len(events), call.inserted)
+    if ways.differences < 0:
+        why = "the call and the program file differ in too many places"
+        return _none(events, why, is_possible=False)
+    explained = len(events) - ways.unexplained.bit_count()
+    if not ways.differences:
+        return call.alignment(ways, [""] * len(events), is_possible=True)
+    is_possible = ways.differences <= explained and call.may_be_of_it()
+    if ways.differences > _MOST_UNEXPLAINED * explained:
+        why = call.first_difference(ways)
+        return _none(events, why, is_possible=is_possible)
+    return call.alignment(ways, call.near_differences(ways), is_possible=is_possible)
 
 
-def _possible_counts(type_: str, names: Sequence[str], done: int) -> Iterator[int]:
-    """Yield how many of the events from `done` on a node of a type may have logged."""
-    if type_ in _FUSED:
-        yield 0
-    for count, name in enumerate(names[done : done + _COPIES.get(type_, 1)], 1):
-        if not _logs(type_, name):
-            return
-        yield count
+def may_have_logged(
+    nodes: Sequence[XnnpackNode], events: Sequence[str], flow: XnnpackDataflow | None = None
+) -> bool:
+    """Return whether nodes may have logged events in this order, with any nodes skipped.
+
+    If not, the events belong to another model. Events of other delegates are ignored.
+    """
+    own = [event for event in events if xnnpack_operator(event) is not None]
+    if not fits(len(nodes), len(own)):
+        return True
+    call = _Call(own, nodes, flow)
+    return explains(call.choices, len(own), call.inserted)
 
 
 def types_that_log(event: str) -> frozenset[str]:
@@ -124,30 +113,151 @@ def types_that_log(event: str) -> frozenset[str]:
     name = xnnpack_operator(event)
     if name is None:
         return frozenset()
-    return _TYPES.get(name.lower()) or frozenset({name.lower().replace(" ", "")})
+    return types_of(name.lower()) | REPLACED_TYPES.get(name.lower(), frozenset())
 
 
-def _logs(type_: str, name: str) -> bool:
-    """Return whether a node of a type logs events with an operator's name."""
-    known = _TYPES.get(name)
-    return type_ in known if known is not None else type_ == name.replace(" ", "")
+def _none(events: Sequence[str], why: str, *, is_possible: bool) -> Alignment:
+    return Alignment(((),) * len(events), (why,) * len(events), is_possible)
 
 
-def may_have_logged(nodes: Sequence[XnnpackNode], events: Sequence[str]) -> bool:
-    """Return whether nodes may have logged events in this order, with any nodes fused or skipped.
+class _Call:
+    """The events of one call and what its nodes may log."""
 
-    If not, the events belong to another model. Events of other delegates are ignored.
-    """
-    types = [short_type(node.type) for node in nodes]
-    at, room = 0, _COPIES.get(types[0], 1) if types else 0
-    for name in (found.lower() for event in events if (found := xnnpack_operator(event))):
-        while at < len(types) and not (room and _logs(types[at], name)):
-            at += 1
-            room = _COPIES.get(types[at], 1) if at < len(types) else 0
-        if at == len(types):
-            return False
-        room -= 1
-    return True
+    def __init__(
+        self, events: Sequence[str], nodes: Sequence[XnnpackNode], flow: XnnpackDataflow | None
+    ) -> None:
+        self._events = events
+        self._nodes = nodes
+        self._names = [(xnnpack_operator(event) or "").lower() for event in events]
+        self._words = [dtypes_of(xnnpack_words(event)) for event in events]
+        self._loggers = loggers(nodes, flow)
+        distinct = _Choices(self._names, self._words).of(self._loggers)
+        self.choices = [distinct[which] for which in self._loggers.which]
+        converts = self._loggers.converts
+        places = [at for at, name in enumerate(self._names) if is_inserted(name, converts)]
+        self.inserted = bits_of(places, len(events))
+
+    def may_be_of_it(self) -> bool:
+        """Return whether the nodes that no rewrite removes are those that logged such events."""
+        lasting = [
+            at for at, name in enumerate(self._names) if not _LASTING.isdisjoint(types_of(name))
+        ]
+        names = [self._names[at] for at in lasting]
+        distinct = _Choices(names, [self._words[at] for at in lasting]).of(self._loggers)
+        choices = [
+            distinct[which]
+            for which, node in zip(self._loggers.which, self._nodes, strict=True)
+            if short_type(node.type) in _LASTING
+        ]
+        return best_ways(choices, len(lasting), 0).differences in (0, TOO_LARGE)
+
+    def alignment(self, ways: Ways, reasons: Sequence[str], *, is_possible: bool) -> Alignment:
+        """Return the nodes of the events that have no reason against it."""
+        nodes, whys = [], []
+        for at, (owner, why) in enumerate(zip(ways.owners, reasons, strict=True)):
+            if not why and owner < 0:
+                why = self._why_unowned(ways, at)
+            is_table = self._names[at] == LOOKUP
+            of_table = self._loggers.lookup.get(owner) if is_table else None
+            nodes.append(() if why else of_table or (owner,))
+            whys.append(why)
+        return Alignment(tuple(nodes), tuple(whys), is_possible)
+
+    def _why_unowned(self, ways: Ways, at: int) -> str:
+        if ways.inserted >> at & 1:
+            return f"XNNPACK may have inserted {self._events[at]!r} itself"
+        return f"{self._events[at]!r} may be one of several nodes"
+
+    def near_differences(self, ways: Ways) -> list[str]:
+        """Return per event why its neighbors leave it uncertain, "" if they do not.
+
+        An unknown rewrite changes nodes that are next to each other, so the events next to what is
+        unexplained are not certain, even if all best ways agree on them.
+        """
+        owners, count = ways.owners, len(self._events)
+        is_firm = self._joined(ways)
+        found = []
+        for at in range(count):
+            if ways.unexplained >> at & 1:
+                found.append(f"the program file has no node for {self._events[at]!r} at its place")
+            elif owners[at] >= 0 and not (is_firm[at] and is_firm[at + 1]):
+                found.append(self._nearest(ways, at))
+            else:
+                found.append("")
+        return found
+
+    def _joined(self, ways: Ways) -> list[bool]:
+        """Return whether nothing is unexplained before each event, and after the last one.
+
+        That is, between it and the event before it, both of which have a node.
+        """
+        silent = np.array(ways.silent, np.int64)
+        ends = [-1, *ways.owners, len(self._nodes)]
+        found = []
+        for before, after in pairwise(ends):
+            is_known = (before >= 0 or not found) and after >= 0
+            first, last = np.searchsorted(silent, (before, after + 1))
+            found.append(is_known and first == last)
+        return found
+
+    def _nearest(self, ways: Ways, at: int) -> str:
+        """Return what is unexplained next to an event, as a clause."""
+        owner = ways.owners[at]
+        for node in sorted(ways.silent, key=lambda node: abs(node - owner))[:1]:
+            place = f"{self._nodes[node].type}, which logged nothing"
+            return f"the program file has a {place}, near {self._events[at]!r}"
+        return f"the program file has no node for an event next to {self._events[at]!r}"
+
+    def first_difference(self, ways: Ways) -> str:
+        """Return where events and nodes differ first, as a clause."""
+        if ways.unexplained:
+            first = (ways.unexplained & -ways.unexplained).bit_length() - 1
+            return f"the program file has no node for {self._events[first]!r} at its place"
+        events = counted(len(self._events), "event")
+        were = "was" if len(self._events) == 1 else "were"
+        return f"the program file has more nodes than the {events} that {were} logged"
+
+
+class _Choices:
+    """Finds where in some events each node may have logged a run of them."""
+
+    def __init__(self, names: Sequence[str], words: Sequence[tuple[int, ...]]) -> None:
+        places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+        for at, key in enumerate(zip(names, words, strict=True)):
+            places.setdefault(key, []).append(at)
+        self._count = len(names)
+        self._places = places
+        self._types = {name: types_of(name) for name in set(names)}
+
+    def of(self, found: Loggers) -> list[Choice]:
+        """Return the choice of each distinct kind of node."""
+        return [self._choice(*one) for one in found.runs]
+
+    def _choice(self, node_type: str, dtypes: int, runs: tuple[tuple[str, ...], ...]) -> Choice:
+        return Choice(
+            tuple(
+                (len(run), starts)
+                for run in runs
+                if run and (starts := self._starts(node_type, dtypes, run))
+            ),
+            () in runs,
+        )
+
+    def _starts(self, node_type: str, dtypes: int, run: tuple[str, ...]) -> int:
+        found = -1
+        for place, symbol in enumerate(run):
+            found &= self._logged(node_type, dtypes, symbol) >> place
+        return found
+
+    def _logged(self, node_type: str, dtypes: int, symbol: str) -> int:
+        """Return the events that are those of a symbol and contradict no data type."""
+        found = [
+            places
+            for (name, words), places in self._places.items()
+            if (node_type in self._types[name] if symbol == OWN else name == symbol)
+            and (not dtypes or all(dtypes & word for word in words))
+        ]
+        return bits_of([place for places in found for place in places], self._count)
 
 
 def call_events(trace: Trace) -> dict[tuple[int, int], list[int]]:
@@ -166,11 +276,3 @@ def call_events(trace: Trace) -> dict[tuple[int, int], list[int]]:
             place = (int(keys.scope[key]), int(keys.instruction[key]))
             found.setdefault(place, []).append(key)
     return found
-
-
-def _difference(events: Sequence[str], reached: Sequence[Mapping[int, object]]) -> str:
-    """Return where events and nodes differ, as a clause."""
-    farthest = max(max(done, default=0) for done in reached)
-    if farthest < len(events):
-        return f"the program file has no node for {events[farthest]!r} at its place"
-    return f"the program file has more nodes than the {len(events)} events that were logged"

@@ -42,13 +42,22 @@ def kernel_operator(name: str) -> str:
 
 
 # XNNPACK's name of an operator, its layout and types, a microkernel if any, and how many operators
-# of that name came before: "Convolution (NHWC, F32) IGEMM #1".
+# of that name came before: "Convolution (NHWC, F32) IGEMM #1". Operators that it made itself, such
+# as a lookup table, have no layout and types: "Invalid Unary Op #1".
 _XNNPACK_EVENT = re.compile(
-    r"([A-Z][A-Za-z0-9 ]*) \([A-Za-z0-9, ]*\)( [A-Za-z0-9]+)* #[0-9]+", re.ASCII
+    r"(?:([A-Z][A-Za-z0-9 -]*) \(([A-Za-z0-9_, ]*)\)(?: [A-Za-z0-9]+)*"
+    r"|(Invalid(?: Unary Op| Binary Op)?)) #[0-9]+",
+    re.ASCII,
 )
 
 
 def xnnpack_operator(event: str) -> str | None:
     """Return the operator of an event that XNNPACK logged, "Convolution"; None for other events."""
     found = _XNNPACK_EVENT.fullmatch(event)
-    return found[1] if found else None
+    return (found[1] or found[3]) if found else None
+
+
+def xnnpack_words(event: str) -> tuple[str, ...]:
+    """Return the layout and the data types in an event that XNNPACK logged, ("NHWC", "F32")."""
+    found = _XNNPACK_EVENT.fullmatch(event)
+    return tuple(found[2].split(", ")) if found and found[2] else ()

@@ -1,0 +1,578 @@
+"""What XNNPACK may log for a node: its own event, others, or none, after XNNPACK's rewrites.
+
+XNNPACK rewrites a graph before it runs it: it folds nodes into others, splits and replaces them.
+All rewrites known are in one table, `REWRITES`: what each matches, what is logged instead, and
+where it is in the sources of XNNPACK and of ExecuTorch's XNNPACK backend. They depend on the
+processor and on the release, so each is possible, not certain: a node may also log its own event.
+What is in no row logs exactly one event, of its own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.analysis.nodes.xnnpack_operators import short_type
+from viewer.arrays import Bools, Ints
+from viewer.program.executable.executable import XnnpackNode
+from viewer.program.executable.xnnpack_dataflow import OUTPUT, DataType, XnnpackDataflow
+
+_BINARY = frozenset({"add", "subtract", "multiply", "div", "minimum", "maximum", "prelu"})
+_UNARY = frozenset(
+    {"abs", "ceiling", "clamp", "convert", "cos", "elu", "exp", "floor", "gelu", "hardswish",
+     "leakyrelu", "log", "negate", "reciprocalsquareroot", "sigmoid", "sin", "square", "squareroot",
+     "tanh"}
+)  # fmt: skip
+_CONVOLUTIONS = frozenset({"conv2d", "depthwiseconv2d"})
+_MATRIX = frozenset({"fullyconnected", "batchmatrixmultiply"})
+_MEANS = frozenset({"globalavgpooling2d", "mean"})
+_ARITHMETIC = frozenset({"add", "subtract", "multiply", "div"})
+# Nodes that apply an output range themselves; of older releases, arithmetic too.
+_CLAMPING = frozenset(
+    {"clamp", "avgpooling2d", "maxpooling2d", "convtranspose2d", "fullyconnected", *_CONVOLUTIONS}
+)
+_CONCATENATIONS = frozenset(f"concatenate{parts}" for parts in range(2, 6))
+
+# Logged operator, in lower case -> the types of nodes that log it. Other types are the logged name
+# without blanks and hyphens. From XNNPACK's names of operator types (src/operator-utils.c,
+# src/xnnpack/operator-type-defs.inc) and the schema of ExecuTorch's XNNPACK backend
+# (backends/xnnpack/serialization/schema.fbs).
+TYPES: dict[str, frozenset[str]] = {
+    "convolution": _CONVOLUTIONS,
+    # A 1 × 1 convolution too.
+    "fully connected": frozenset({"fullyconnected", "conv2d"}),
+    "dynamic fully connected": frozenset({"fullyconnected"}),
+    "batch matrix multiply": frozenset({"batchmatrixmultiply"}),
+    "transpose": frozenset({"statictranspose"}),
+    "static reshape": frozenset({"staticreshape"}),
+    "reshape": frozenset({"staticreshape"}),
+    "copy": frozenset({"copy", "staticslice", "staticreshape", *_CONCATENATIONS}),
+    "slice": frozenset({"staticslice"}),
+    "divide": frozenset({"div"}),
+    "mean": _MEANS,
+    "global average pooling": _MEANS,
+    "average pooling": frozenset({"avgpooling2d"}),
+    "max pooling": frozenset({"maxpooling2d"}),
+    "argmax pooling": frozenset({"argmaxpooling2d"}),
+    "deconvolution": frozenset({"convtranspose2d"}),
+    "sine": frozenset({"sin"}),
+    "cosine": frozenset({"cos"}),
+    "approxgelu": frozenset({"gelu"}),
+    "constant pad": frozenset({"staticconstantpad"}),
+    "resize bilinear": frozenset({"staticresizebilinear2d"}),
+    "unary elementwise": _UNARY,  # of releases without a name for each
+    "binary elementwise": _BINARY,
+}
+CLAMP, SQUARE, MEAN_SQUARED, LOOKUP = "clamp", "square", "mean squared", "invalid unary op"
+_COPY, _CONVERT, _PACK = "copy", "convert", "pack lh"
+OWN = "own"  # in a run: the event of the node's own type
+
+
+class Where(StrEnum):
+    """What a rewrite needs besides the type of a node."""
+
+    IS_BOUNDED = "its output has a range"
+    IS_UNBOUNDED = "its output has no range"
+    IS_UNUSED = "nothing reads its output"
+    HAS_ONE_READER = "one node reads its output, which is not of the graph"
+    IS_ALONE_AFTER = "it alone reads what `after` makes"
+    SWAPS_MATRIX = "it transposes the last two dimensions"
+    READS_CONSTANT = "one of its inputs is constant"
+    READS_TWICE = "its two inputs are one value"
+    IS_INSIDE = "its input or its output is not of the graph"
+    MAKES_DYNAMIC = "its output is quantized at run time"
+    READS_INT8 = "its input is quantized"
+    IS_BF16 = "it computes in bfloat16"
+    ENDS_LOOKUP = "it ends a chain of elementwise nodes between values of 8 bits"
+    IN_LOOKUP = "it is in such a chain before its end"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What XNNPACK may log for some nodes instead of one event of their type.
+
+    types: of the nodes; empty for all. where: what must hold too. after: the types of the node that
+    makes the first input. before: the types of all nodes that read its output, at the input with
+    the number `at` (-1: at any). runs: what is logged: () for nothing, `OWN` for the own event.
+    source: where XNNPACK or ExecuTorch do it.
+    """
+
+    does: str
+    types: frozenset[str]
+    runs: tuple[tuple[str, ...], ...]
+    source: str
+    where: tuple[Where, ...] = ()
+    after: frozenset[str] = frozenset()
+    before: frozenset[str] = frozenset()
+    at: int = -1
+
+
+_NOTHING: tuple[tuple[str, ...], ...] = ((),)
+_COMMON = "src/subgraph.c, xnn_subgraph_optimize_common_subgraphs: "
+_FUSION = "src/subgraph.c, xnn_subgraph_fusion"
+
+REWRITES = (
+    Rewrite(
+        "an output range of arithmetic is a clamp of its own after it",
+        _ARITHMETIC | _MEANS,
+        ((OWN, CLAMP),),
+        "src/subgraph/binary.c, xnn_define_binary; src/subgraph/deprecated.c, "
+        "xnn_define_global_average_pooling_2d: xnn_insert_clamp_node",
+        (Where.IS_BOUNDED,),
+    ),
+    Rewrite(
+        "a clamp is folded into the operator before it",
+        frozenset({"clamp", "minimum", "maximum"}),
+        _NOTHING,
+        f"{_COMMON}merge_clamps; in releases until 2025 xnn_subgraph_fusion, also into arithmetic",
+        (Where.IS_ALONE_AFTER,),
+        after=_CLAMPING | _ARITHMETIC,
+    ),
+    Rewrite(
+        "a clamp without limits is dropped or copies",
+        frozenset({"clamp"}),
+        ((), (_COPY,)),
+        f"{_COMMON}spurious_clamps",
+        (Where.IS_UNBOUNDED,),
+    ),
+    Rewrite(
+        "a minimum or maximum with one constant is a clamp",
+        frozenset({"minimum", "maximum"}),
+        ((CLAMP,),),
+        f"{_COMMON}min_max_to_clamp",
+        (Where.READS_CONSTANT,),
+    ),
+    Rewrite(
+        "a pad is folded into the convolution after it",
+        frozenset({"staticconstantpad"}),
+        _NOTHING,
+        _FUSION,
+        (Where.HAS_ONE_READER,),
+        before=_CONVOLUTIONS,
+    ),
+    Rewrite(
+        "a transpose of the last two dimensions is folded into the product that reads it second",
+        frozenset({"statictranspose"}),
+        _NOTHING,
+        f"{_COMMON}gemm_rhs_transpose",
+        (Where.HAS_ONE_READER, Where.SWAPS_MATRIX),
+        before=_MATRIX,
+        at=1,
+    ),
+    Rewrite(
+        "a dynamic quantization is folded into the products that read it",
+        frozenset({"convert"}),
+        _NOTHING,
+        "src/subgraph.c, xnn_subgraph_optimize_packed_lhs",
+        (Where.MAKES_DYNAMIC,),
+        before=_MATRIX,
+        at=0,
+    ),
+    Rewrite(
+        "a dequantization is folded into the product that reads it",
+        frozenset({"convert"}),
+        _NOTHING,
+        "src/subgraph.c, xnn_subgraph_rewrite_dequant_bmm",
+        (Where.READS_INT8,),
+        before=frozenset({"batchmatrixmultiply"}),
+    ),
+    Rewrite(
+        "a copy is folded into the node before or after it",
+        frozenset({"copy"}),
+        _NOTHING,
+        _FUSION,
+        (Where.IS_INSIDE,),
+    ),
+    Rewrite(
+        "a product of a value with itself is a square",
+        frozenset({"multiply"}),
+        ((SQUARE,),),
+        f"{_COMMON}mul_to_sqr",
+        (Where.READS_TWICE,),
+    ),
+    Rewrite(
+        "a square is folded into the mean after it",
+        frozenset({"square"}),
+        _NOTHING,
+        f"{_COMMON}reduce_sum_to_square",
+        (Where.HAS_ONE_READER,),
+        before=_MEANS,
+    ),
+    Rewrite(
+        "a product of a value with itself is folded into the mean after it",
+        frozenset({"multiply"}),
+        _NOTHING,
+        f"{_COMMON}reduce_sum_to_square",
+        (Where.HAS_ONE_READER, Where.READS_TWICE),
+        before=_MEANS,
+    ),
+    Rewrite(
+        "a mean of squares is one operator",
+        _MEANS,
+        ((MEAN_SQUARED,), (MEAN_SQUARED, CLAMP)),
+        f"{_COMMON}reduce_sum_to_square",
+        (Where.IS_ALONE_AFTER,),
+        after=frozenset({"square", "multiply"}),
+    ),
+    Rewrite(
+        "a reshape is folded into the reshape after it",
+        frozenset({"staticreshape"}),
+        _NOTHING,
+        f"{_COMMON}merge_reshapes",
+        (Where.HAS_ONE_READER,),
+        before=frozenset({"staticreshape"}),
+    ),
+    Rewrite(
+        "a reshape of a constant is done before",
+        frozenset({"staticreshape"}),
+        _NOTHING,
+        f"{_COMMON}static_reshapes",
+        (Where.READS_CONSTANT,),
+    ),
+    Rewrite(
+        "a reshape to the shape that a value has is dropped",
+        frozenset({"staticreshape"}),
+        _NOTHING,
+        f"{_COMMON}static_reshapes",
+        after=frozenset({"staticreshape"}) | _UNARY | _BINARY,
+    ),
+    Rewrite(
+        "what nothing reads is dropped",
+        frozenset(),
+        _NOTHING,
+        "src/subgraph.c, xnn_subgraph_clean_up",
+        (Where.IS_UNUSED,),
+    ),
+    Rewrite(
+        "a chain of elementwise operators between values of 8 bits is one lookup table: its end",
+        _UNARY | _BINARY,
+        ((LOOKUP,),),
+        "src/subgraph.c, xnn_subgraph_fuse_unary_quantized_into_lut",
+        (Where.ENDS_LOOKUP,),
+    ),
+    Rewrite(
+        "a chain of elementwise operators between values of 8 bits is one lookup table: the others",
+        _UNARY | _BINARY,
+        _NOTHING,
+        "src/subgraph.c, xnn_subgraph_fuse_unary_quantized_into_lut",
+        (Where.IN_LOOKUP,),
+    ),
+    Rewrite(
+        "a product in bfloat16 is converted after it",
+        frozenset({"fullyconnected"}),
+        ((OWN, _CONVERT),),
+        "backends/xnnpack/runtime/XNNCompiler.cpp, defineFullyConnectedNode",
+        (Where.IS_BF16,),
+    ),
+)  # fmt: skip
+
+# XNNPACK packs the left side of a product before it, as a node of its own
+# (xnn_subgraph_optimize_packed_lhs). It converts values of a graph in half precision where a
+# processor has no such operator (src/subgraph/rewrites/cvt_to_fp32.cc).
+_HALF = (DataType.F16, DataType.BF16)
+# Events that XNNPACK logs for nodes of other types -> these types.
+REPLACED_TYPES: dict[str, frozenset[str]] = {
+    symbol: frozenset().union(
+        *(rewrite.types for rewrite in REWRITES if any(symbol in run for run in rewrite.runs))
+    )
+    for symbol in (CLAMP, SQUARE, MEAN_SQUARED, LOOKUP)
+}
+_EIGHT_BITS = (DataType.QINT8, DataType.QUINT8)
+_LONGEST_LOOKUP = 10  # XNN_MAX_UNARY_FUSION_NODES
+_LONGEST_UNUSED = 64  # nodes in a row; export removes what nothing reads
+
+# Word in the parentheses of an event -> the data types of which the node that logs it must have one
+# of its values. Half precision is computed in single precision where a processor has no other.
+_SINGLE = frozenset({DataType.F32, DataType.PF32, DataType.F16, DataType.BF16})
+_HALVES = frozenset({DataType.F16, DataType.F32})
+_BRAIN = frozenset({DataType.BF16})
+_DYNAMIC = frozenset({DataType.QDINT8, DataType.QPINT8})
+_INT8 = frozenset({DataType.QINT8})
+_SIGNED = frozenset({DataType.QINT8, DataType.QCINT8})
+_UNSIGNED = frozenset({DataType.QUINT8})
+DTYPES: dict[str, frozenset[DataType]] = {
+    **dict.fromkeys(("F32", "PF32"), _SINGLE),
+    **dict.fromkeys(("F16", "PF16"), _HALVES),
+    **dict.fromkeys(("BF16", "BF16_F32"), _BRAIN),
+    **dict.fromkeys(("QS8", "PQS8", "S8"), _INT8),
+    **dict.fromkeys(("QC8", "QC8W"), _SIGNED),
+    **dict.fromkeys(("QU8", "U8"), _UNSIGNED),
+    **dict.fromkeys(("QD8", "QDU8", "QP8"), _DYNAMIC),
+    "QC4W": frozenset({DataType.QCINT4}),
+    "QB4W": frozenset({DataType.QBINT4}),
+    "X8": _SIGNED | _UNSIGNED | _DYNAMIC,
+    "X16": frozenset(_HALF),
+    "X32": _SINGLE | {DataType.QINT32, DataType.QCINT32, DataType.INT32},
+}
+
+
+_BITS = {word: sum(1 << dtype for dtype in dtypes) for word, dtypes in DTYPES.items()}
+
+
+def types_of(operator: str) -> frozenset[str]:
+    """Return the types of nodes that log an operator of their own, given in lower case."""
+    return TYPES.get(operator) or frozenset({operator.replace(" ", "").replace("-", "")})
+
+
+def is_inserted(operator: str, converts: bool) -> bool:
+    """Return whether XNNPACK may log an operator, given in lower case, without any node.
+
+    converts: whether it may have inserted conversions.
+    """
+    return operator == _PACK or (converts and operator == _CONVERT)
+
+
+def dtypes_of(words: Sequence[str]) -> tuple[int, ...]:
+    """Return the data types that the words of an event require, each as bits of numbers."""
+    return tuple(sorted({_BITS[word] for word in words if word in _BITS}))
+
+
+@dataclass(frozen=True, slots=True)
+class Loggers:
+    """What each node of a graph may log.
+
+    runs: the distinct things that a node may log: its type, the data types of its values as bits
+    of numbers (0 if unknown), and runs of events. which: per node, index into `runs`. lookup: the
+    end of a chain that may be one lookup table -> its nodes that compute. converts: whether XNNPACK
+    may have inserted conversions.
+    """
+
+    runs: list[tuple[str, int, tuple[tuple[str, ...], ...]]]
+    which: list[int]
+    lookup: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    converts: bool = False
+
+
+def loggers(nodes: Sequence[XnnpackNode], flow: XnnpackDataflow | None) -> Loggers:
+    """Return what each node may log.
+
+    flow: what connects the nodes. Without it, whatever it would decide is possible.
+    """
+    names = sorted({short_type(node.type) for node in nodes})
+    number = {name: i for i, name in enumerate(names)}
+    kind = np.array([number[short_type(node.type)] for node in nodes], np.int64)
+    graph = None if flow is None or not len(flow.node) else _Graph(names, kind, flow)
+    matched = np.zeros(len(nodes), np.int64)
+    for bit, rewrite in enumerate(REWRITES):
+        if rewrite.types and rewrite.types.isdisjoint(names):
+            continue
+        own = np.isin(kind, [number[name] for name in rewrite.types & set(names)])
+        own = own if rewrite.types else np.ones(len(nodes), np.bool_)
+        if graph is not None:
+            own &= graph.matches(rewrite)
+        elif not rewrite.types or rewrite.does.startswith("a chain"):
+            continue
+        matched |= own.astype(np.int64) << bit
+    dtypes = np.zeros(len(nodes), np.int64) if graph is None else graph.dtypes
+    rows, which = np.unique(np.stack((kind, dtypes, matched), axis=1), axis=0, return_inverse=True)
+    runs = [(names[row[0]], row[1], _runs(names[row[0]], row[2])) for row in rows.tolist()]
+    return Loggers(
+        runs,
+        which.reshape(-1).tolist(),
+        {} if graph is None else graph.lookup,
+        graph is not None and graph.has_half,
+    )
+
+
+def _runs(name: str, matched: int) -> tuple[tuple[str, ...], ...]:
+    """Return the runs of events that a node of a type may log, after some of the rewrites."""
+    found: dict[tuple[str, ...], None] = {(OWN,): None}
+    for bit, rewrite in enumerate(REWRITES):
+        if matched >> bit & 1:
+            found.update(dict.fromkeys(rewrite.runs))
+    return tuple(found)
+
+
+class _Graph:
+    """What the rewrites ask of a graph, as columns by node."""
+
+    def __init__(self, names: Sequence[str], kind: Ints, flow: XnnpackDataflow) -> None:
+        self._names = names
+        self._kind = kind
+        self._flow = flow
+        count, values = len(kind), len(flow.dtype)
+        reads = flow.position != OUTPUT
+        self._reader, self._read = flow.node[reads], flow.value[reads]
+        self._position = flow.position[reads]
+        writer, written = flow.node[~reads], flow.value[~reads]
+        self._producer = np.full(values, -1)
+        self._producer[written[::-1]] = writer[::-1]
+        first = self._position == 0
+        self._input = np.full(count, -1)
+        self._input[self._reader[first]] = self._read[first]
+        self._output = np.full(count, -1)
+        self._output[writer[::-1]] = written[::-1]
+        # A node that reads a value twice is one reader.
+        pairs = np.unique(self._read * count + self._reader) if count else self._read
+        self._readers = np.bincount(pairs // max(count, 1), minlength=values)
+        self.dtypes = self._data_types()
+        self.has_half = bool(np.isin(flow.dtype, _HALF).any())
+        self.lookup: dict[int, tuple[int, ...]] = {}
+        self._in_lookup = np.zeros(count, np.bool_)
+        self._find_lookups()
+
+    def matches(self, rewrite: Rewrite) -> Bools:
+        """Return which nodes a rewrite matches, whatever their types."""
+        found = np.ones(len(self._kind), np.bool_)
+        if rewrite.before:
+            found &= self._all_readers(rewrite.before, rewrite.at)
+        if rewrite.after:
+            found &= self._is_after(rewrite.after)
+        for condition in rewrite.where:
+            found &= self._holds(condition)
+        return found
+
+    def _holds(self, condition: Where) -> Bools:
+        flow = self._flow
+        match condition:
+            case Where.IS_BOUNDED:
+                return flow.is_bounded
+            case Where.IS_UNBOUNDED:
+                return ~flow.is_bounded
+            case Where.IS_UNUSED:
+                return self._is_unused()
+            case Where.HAS_ONE_READER:
+                return self._of(self._output, (self._readers == 1) & ~flow.is_output)
+            case Where.IS_ALONE_AFTER:
+                return self._of(self._input, (self._readers == 1) & ~flow.is_output)
+            case Where.SWAPS_MATRIX:
+                return flow.swaps_matrix
+            case Where.READS_CONSTANT:
+                return self._any_input(flow.is_constant)
+            case Where.READS_TWICE:
+                twice = np.bincount(self._reader, minlength=len(self._kind)) == 2
+                second = np.full(len(self._kind), -1)
+                own = self._position == 1
+                second[self._reader[own]] = self._read[own]
+                return twice & (second == self._input)
+            case Where.IS_INSIDE:
+                return self._of(self._input, ~flow.is_input) | self._of(
+                    self._output, ~flow.is_output
+                )
+            case Where.MAKES_DYNAMIC:
+                return self._of(
+                    self._output, np.isin(flow.dtype, (DataType.QDINT8, DataType.QPINT8))
+                )
+            case Where.READS_INT8:
+                return self._of(self._input, np.isin(flow.dtype, _EIGHT_BITS))
+            case Where.IS_BF16:
+                return (self.dtypes >> DataType.BF16 & 1) > 0
+            case Where.ENDS_LOOKUP:
+                found = np.zeros(len(self._kind), np.bool_)
+                found[list(self.lookup)] = True
+                return found
+            case Where.IN_LOOKUP:
+                return self._in_lookup
+
+    def _of(self, value: Ints, holds: Bools) -> Bools:
+        """Return for which nodes something holds of one of their values, if they have it."""
+        found: Bools = np.append(holds, False)[value]
+        return found
+
+    def _any_input(self, holds: Bools) -> Bools:
+        """Return for which nodes something holds of any of their inputs."""
+        return np.bincount(self._reader, holds[self._read], len(self._kind)) > 0
+
+    def _is_of(self, types: frozenset[str]) -> Bools:
+        return np.isin(self._kind, [i for i, name in enumerate(self._names) if name in types])
+
+    def _all_readers(self, types: frozenset[str], at: int) -> Bools:
+        """Return the nodes whose output only nodes of some types read, at one of their inputs."""
+        fits = self._is_of(types)[self._reader]
+        if at >= 0:
+            fits &= self._position == at
+        values = len(self._flow.dtype)
+        all_fit = np.bincount(self._read, ~fits, values) == 0
+        return self._of(self._output, all_fit & (self._readers > 0) & ~self._flow.is_output)
+
+    def _is_after(self, types: frozenset[str]) -> Bools:
+        """Return the nodes whose first input a node of some types makes."""
+        producer = np.append(self._producer, -1)[self._input]
+        found: Bools = np.append(self._is_of(types), False)[producer]
+        return found
+
+    def _is_unused(self) -> Bools:
+        """Return the nodes that lead to no output of the graph."""
+        if not self._flow.is_output.any():
+            return np.zeros(len(self._kind), np.bool_)
+        found = self._of(self._output, (self._readers == 0) & ~self._flow.is_output)
+        for _ in range(_LONGEST_UNUSED):
+            # Those whose every reader is unused are unused too.
+            live = np.bincount(self._read, ~found[self._reader], len(self._flow.dtype))
+            more = self._of(self._output, (live == 0) & ~self._flow.is_output)
+            if (more == found).all():
+                break
+            found = more
+        return found
+
+    def _data_types(self) -> Ints:
+        """Return the data types of the values of each node, as bits of numbers.
+
+        What a conversion reads counts for the nodes that read its result: they may be one.
+        """
+        flow, count = self._flow, len(self._kind)
+        of_value = np.int64(1) << flow.dtype.astype(np.int64)
+        found = np.zeros(count, np.int64)
+        np.bitwise_or.at(found, flow.node, of_value[flow.value])
+        producer = self._producer[self._read]
+        is_converted = (producer >= 0) & self._is_of(frozenset({_CONVERT}))[producer]
+        source = self._input[producer[is_converted]]
+        has = source >= 0
+        np.bitwise_or.at(found, self._reader[is_converted][has], of_value[source[has]])
+        unknown: Ints = (found & 1) > 0
+        return np.where(unknown, 0, found)
+
+    def _find_lookups(self) -> None:
+        """Find the chains of elementwise nodes between values of 8 bits, as XNNPACK does."""
+        flow = self._flow
+        eight = np.isin(flow.dtype, _EIGHT_BITS)
+        has_constant = self._any_input(flow.is_constant)
+        unary = self._is_of(_UNARY) & ~self._holds(Where.MAKES_DYNAMIC)
+        alone = unary | (self._is_of(_BINARY) & has_constant)
+        starts = alone & self._any_input(eight & ~flow.is_constant)
+        if not starts.any():
+            return
+        elementwise = (alone | self._is_of(_BINARY)).tolist()
+        needs_all = (self._is_of(_BINARY) & ~has_constant).tolist()
+        next_of = self._only_reader()
+        is_eight = self._of(self._output, eight).tolist()
+        converts = self._is_of(frozenset({_CONVERT})).tolist()
+        used = [False] * len(self._kind)
+        for start in np.flatnonzero(starts).tolist():
+            if used[start]:
+                continue
+            chain, made = [start], {*self._inputs(start), int(self._output[start])}
+            while len(chain) < _LONGEST_LOOKUP:
+                after = next_of[chain[-1]]
+                if after <= chain[-1] or not elementwise[after]:
+                    break
+                if needs_all[after] and not made.issuperset(self._inputs(after)):
+                    break
+                chain.append(after)
+                made.add(int(self._output[after]))
+            while len(chain) > 1 and not is_eight[chain[-1]]:
+                chain.pop()
+            if len(chain) > 1:
+                for node in chain:
+                    used[node] = True
+                self._in_lookup[chain[:-1]] = True
+                self.lookup[chain[-1]] = tuple(node for node in chain if not converts[node]) or (
+                    chain[-1],
+                )
+
+    def _inputs(self, node: int) -> list[int]:
+        """Return the values that a node reads."""
+        first, last = np.searchsorted(self._reader, (node, node + 1))
+        return list(self._read[first:last].tolist())
+
+    def _only_reader(self) -> list[int]:
+        """Return per node the one node that reads its output, or -1."""
+        reader = np.full(len(self._flow.dtype), -1)
+        reader[self._read] = self._reader
+        alone = (self._readers == 1) & ~self._flow.is_output
+        found: NDArray[np.int64] = np.append(np.where(alone, reader, -1), -1)[self._output]
+        return list(found.tolist())
