@@ -72,6 +72,15 @@ def test_what_is_ambiguous_leaves_the_rest_of_the_call_linked():
     assert found.reasons[1] == "'Clamp (NC, F32) #1' may be one of several nodes"
 
 
+def test_a_clamp_is_folded_into_arithmetic_in_old_releases_alone():
+    bounded = {"bounded": True}
+    own = graph(("Add", [0, 1], [2]), ("Clamp", [2], [3], bounded), ("Multiply", [3, 1], [4]))
+    assert linked(align(["Add (ND, F32) #1", "Multiply (ND, F32) #1"], *own)) == [0, 2]
+    found = align(["Add (ND) #1", "Multiply (ND) #1"], *own)
+    assert linked(found) == [None, None]
+    assert "XNNClamp" in found.reasons[0] or "more nodes" in found.reasons[0]
+
+
 def test_a_range_of_arithmetic_is_one_more_event_of_that_node():
     own = graph(("Add", [0, 1], [2], {"bounded": True}), ("Multiply", [2, 1], [3]))
     events = ["Add (ND) #1", "Clamp (NC) #1", "Multiply (ND) #1"]

@@ -5,8 +5,8 @@ that it came from. XNNPACK logs its operators in the same order, by type: "Convo
 IGEMM #1". Before, it rewrites the graph: `xnnpack_rewrites` has what each node may log. So events
 are aligned with nodes by order, type and data types (`xnnpack_order`).
 
-Each event is decided for itself. It is linked only if it has the same node in all ways to explain
-the call. If no way explains the whole call, as after a rewrite that is not known, the ways that
+Each event is decided for itself. It is linked only if all ways to explain the call agree on its
+operator. If no way explains the whole call, as after a rewrite that is not known, the ways that
 explain most of it count, and what is next to an unexplained node or event is not linked either.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from viewer.analysis.nodes.xnnpack_rewrites import (
     Loggers,
     dtypes_of,
     is_inserted,
+    is_old,
     loggers,
     types_of,
 )
@@ -46,6 +47,7 @@ from viewer.program.executable.xnnpack_dataflow import XnnpackDataflow
 
 # Ways that leave more than this share of a call unexplained prove nothing.
 _MOST_UNEXPLAINED = 0.25
+_LONG_ROW = 10
 # No known rewrite removes these nodes, or inserts their events.
 _LASTING = frozenset(
     {"conv2d", "depthwiseconv2d", "convtranspose2d", "fullyconnected", "batchmatrixmultiply",
@@ -80,7 +82,7 @@ def align(
     if not fits(len(nodes), len(events)):
         return _none(events, "the call has too many events and nodes", is_possible=True)
     call = _Call(events, nodes, flow)
-    ways = best_ways(call.choices, len(events), call.inserted)
+    ways = best_ways(call.choices, len(events), call.inserted, call.answers())
     if ways.differences < 0:
         why = "the call and the program file differ in too many places"
         return _none(events, why, is_possible=False)
@@ -129,13 +131,25 @@ class _Call:
         self._events = events
         self._nodes = nodes
         self._names = [(xnnpack_operator(event) or "").lower() for event in events]
-        self._words = [dtypes_of(xnnpack_words(event)) for event in events]
-        self._loggers = loggers(nodes, flow)
+        words = [xnnpack_words(event) for event in events]
+        self._words = [dtypes_of(own) for own in words]
+        old = any(map(is_old, self._names, words))
+        self._loggers = loggers(nodes, flow, old=old)
         distinct = _Choices(self._names, self._words).of(self._loggers)
         self.choices = [distinct[which] for which in self._loggers.which]
         converts = self._loggers.converts
         places = [at for at, name in enumerate(self._names) if is_inserted(name, converts)]
         self.inserted = bits_of(places, len(events))
+
+    def answers(self) -> list[int]:
+        """Return a number per node; nodes with the same are the same operator and type."""
+        lookup, number = self._loggers.lookup, dict[object, int]()
+        found = []
+        for at, node in enumerate(self._nodes):
+            handles = tuple(self._nodes[i].debug_handle for i in lookup.get(at, ()))
+            key = node.debug_handle, node.type, handles
+            found.append(number.setdefault(key, len(number)))
+        return found
 
     def may_be_of_it(self) -> bool:
         """Return whether the nodes that no rewrite removes are those that logged such events."""
@@ -175,7 +189,7 @@ class _Call:
         unexplained are not certain, even if all best ways agree on them.
         """
         owners, count = ways.owners, len(self._events)
-        is_firm = self._joined(ways)
+        is_firm = self._firm(ways)
         found = []
         for at in range(count):
             if ways.unexplained >> at & 1:
@@ -186,6 +200,22 @@ class _Call:
                 found.append("")
         return found
 
+    def _firm(self, ways: Ways) -> list[bool]:
+        """Return before which events, and whether after the last one, the order is certain.
+
+        Where layers repeat, a few events between two differences fit another layer as well. So only
+        a long row of events is certain, or one from the start or to the end of the call.
+        """
+        joined = self._joined(ways)
+        found = list(joined)
+        for is_joined, group in groupby(range(len(joined)), joined.__getitem__):
+            places = list(group)
+            is_at_end = places[0] == 0 or places[-1] == len(joined) - 1
+            if is_joined and not is_at_end and len(places) < _LONG_ROW:
+                for place in places:
+                    found[place] = False
+        return found
+
     def _joined(self, ways: Ways) -> list[bool]:
         """Return whether nothing is unexplained before each event, and after the last one.
 
@@ -193,7 +223,7 @@ class _Call:
         """
         silent = np.array(ways.silent, np.int64)
         ends = [-1, *ways.owners, len(self._nodes)]
-        found = []
+        found: list[bool] = []
         for before, after in pairwise(ends):
             is_known = (before >= 0 or not found) and after >= 0
             first, last = np.searchsorted(silent, (before, after + 1))

@@ -36,7 +36,8 @@ class Ways:
 
     differences: how many nodes and events each of them leaves unexplained; `TOO_DIFFERENT` if there
     are too many of them, `TOO_LARGE` of nodes and events. owners: per event the node that logged it
-    in all of these ways; -1 if they do not agree, or if some have none. unexplained, inserted: the
+    in these ways, or one of those with the same answer; -1 if they do not agree, or if some have
+    none. unexplained, inserted: the
     events that some ways leave unexplained, or take as inserted. silent: the nodes that some ways
     leave unexplained.
     """
@@ -51,10 +52,13 @@ class Ways:
 _Levels = list[int]  # by differences: the numbers of events explained so far, as bits
 
 
-def best_ways(choices: Sequence[Choice], events: int, inserted: int) -> Ways:
+def best_ways(
+    choices: Sequence[Choice], events: int, inserted: int, answers: Sequence[int] = ()
+) -> Ways:
     """Return what the best ways to explain some events have in common.
 
-    choices: of the nodes, in order. inserted: the events that may belong to no node.
+    choices: of the nodes, in order. inserted: the events that may belong to no node. answers: per
+    node a number; ways agree on an event if its nodes have the same. Without, each node is its own.
     """
     if not fits(len(choices), events):
         return Ways(TOO_LARGE)
@@ -66,7 +70,7 @@ def best_ways(choices: Sequence[Choice], events: int, inserted: int) -> Ways:
             reached.append(step.over_events(step.over_node(reached[-1], choice)))
         for differences, at in enumerate(reached[-1]):
             if at >> events & 1:
-                return step.trace(choices, reached, differences)
+                return step.trace(choices, reached, differences, answers)
     return Ways(TOO_DIFFERENT)
 
 
@@ -147,13 +151,18 @@ class _Steps:
         return found[: self._most + 1]
 
     def trace(
-        self, choices: Sequence[Choice], reached: Sequence[_Levels], differences: int
+        self,
+        choices: Sequence[Choice],
+        reached: Sequence[_Levels],
+        differences: int,
+        answers: Sequence[int],
     ) -> Ways:
         """What all ways with this number of differences have in common."""
         ways = Ways(differences, [-1] * self._events)
         ahead = self.over_events_back([1 << self._events])
         self._note_events(ways, reached[-1], ahead)
         once = several = 0
+        logged_by: dict[int, int] = {}  # by answer
         for node in range(len(choices) - 1, -1, -1):
             choice, logged = choices[node], 0
             for level, at in enumerate(reached[node][: differences + 1]):
@@ -166,7 +175,9 @@ class _Steps:
                     ways.silent.append(node)
             for event in _bits(logged & ~once):
                 ways.owners[event] = node
-            several |= once & logged
+            answer = answers[node] if answers else node
+            several |= once & logged & ~logged_by.get(answer, 0)
+            logged_by[answer] = logged_by.get(answer, 0) | logged
             once |= logged
             ahead = self.over_events_back(self.over_node_back(ahead, choice))
             self._note_events(ways, reached[node], ahead)

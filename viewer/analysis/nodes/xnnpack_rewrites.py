@@ -31,7 +31,7 @@ _CONVOLUTIONS = frozenset({"conv2d", "depthwiseconv2d"})
 _MATRIX = frozenset({"fullyconnected", "batchmatrixmultiply"})
 _MEANS = frozenset({"globalavgpooling2d", "mean"})
 _ARITHMETIC = frozenset({"add", "subtract", "multiply", "div"})
-# Nodes that apply an output range themselves; of older releases, arithmetic too.
+# Nodes that apply an output range themselves.
 _CLAMPING = frozenset(
     {"clamp", "avgpooling2d", "maxpooling2d", "convtranspose2d", "fullyconnected", *_CONVOLUTIONS}
 )
@@ -80,12 +80,15 @@ class Where(StrEnum):
     IS_UNUSED = "nothing reads its output"
     HAS_ONE_READER = "one node reads its output, which is not of the graph"
     IS_ALONE_AFTER = "it alone reads what `after` makes"
+    IS_AFTER_BOUNDED = "the output of what `after` makes has a range"
+    SHARES_INPUT = "others read what `after` makes too"
     SWAPS_MATRIX = "it transposes the last two dimensions"
     READS_CONSTANT = "one of its inputs is constant"
     READS_TWICE = "its two inputs are one value"
     IS_INSIDE = "its input or its output is not of the graph"
     MAKES_DYNAMIC = "its output is quantized at run time"
     READS_INT8 = "its input is quantized"
+    IS_OLD = "the events of arithmetic state data types, as until September 2024"
     IS_BF16 = "it computes in bfloat16"
     ENDS_LOOKUP = "it ends a chain of elementwise nodes between values of 8 bits"
     IN_LOOKUP = "it is in such a chain before its end"
@@ -128,9 +131,25 @@ REWRITES = (
         "a clamp is folded into the operator before it",
         frozenset({"clamp", "minimum", "maximum"}),
         _NOTHING,
-        f"{_COMMON}merge_clamps; in releases until 2025 xnn_subgraph_fusion, also into arithmetic",
+        f"{_COMMON}merge_clamps; until 2025 xnn_subgraph_fusion",
         (Where.IS_ALONE_AFTER,),
-        after=_CLAMPING | _ARITHMETIC,
+        after=_CLAMPING | {"minimum", "maximum"},
+    ),
+    Rewrite(
+        "a clamp is folded into the clamp for an output range before it",
+        frozenset({"clamp", "minimum", "maximum"}),
+        _NOTHING,
+        f"{_COMMON}merge_clamps",
+        (Where.IS_ALONE_AFTER, Where.IS_AFTER_BOUNDED),
+        after=_ARITHMETIC | _MEANS,
+    ),
+    Rewrite(
+        "a clamp is folded into the arithmetic before it",
+        frozenset({"clamp"}),
+        _NOTHING,
+        f"{_FUSION} until September 2024, when operators of arithmetic lost their own range",
+        (Where.IS_ALONE_AFTER, Where.IS_OLD),
+        after=_ARITHMETIC,
     ),
     Rewrite(
         "a clamp without limits is dropped or copies",
@@ -167,9 +186,9 @@ REWRITES = (
         "a dynamic quantization is folded into the products that read it",
         frozenset({"convert"}),
         _NOTHING,
-        "src/subgraph.c, xnn_subgraph_optimize_packed_lhs",
+        "src/subgraph.c, xnn_subgraph_optimize_packed_lhs; a 1 × 1 convolution is a product",
         (Where.MAKES_DYNAMIC,),
-        before=_MATRIX,
+        before=_MATRIX | {"conv2d"},
         at=0,
     ),
     Rewrite(
@@ -238,7 +257,15 @@ REWRITES = (
         frozenset({"staticreshape"}),
         _NOTHING,
         f"{_COMMON}static_reshapes",
-        after=frozenset({"staticreshape"}) | _UNARY | _BINARY,
+        after=_UNARY | _BINARY,
+    ),
+    Rewrite(
+        "a reshape to the shape that another reshape gave a value is dropped",
+        frozenset({"staticreshape"}),
+        _NOTHING,
+        f"{_COMMON}static_reshapes; read by it alone, merge_reshapes comes first",
+        (Where.SHARES_INPUT,),
+        after=frozenset({"staticreshape"}),
     ),
     Rewrite(
         "what nothing reads is dropped",
@@ -331,6 +358,10 @@ def dtypes_of(words: Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted({_BITS[word] for word in words if word in _BITS}))
 
 
+# Without what connects the nodes, these are not assumed.
+_UNKNOWABLE = frozenset({Where.IS_UNUSED, Where.ENDS_LOOKUP, Where.IN_LOOKUP, Where.IS_OLD})
+
+
 @dataclass(frozen=True, slots=True)
 class Loggers:
     """What each node of a graph may log.
@@ -347,15 +378,26 @@ class Loggers:
     converts: bool = False
 
 
-def loggers(nodes: Sequence[XnnpackNode], flow: XnnpackDataflow | None) -> Loggers:
+def is_old(operator: str, words: Sequence[str]) -> bool:
+    """Return whether only a release until September 2024 logs an event of arithmetic like this.
+
+    operator: in lower case. words: those in its parentheses.
+    """
+    return not _ARITHMETIC.isdisjoint(types_of(operator)) and not _BITS.keys().isdisjoint(words)
+
+
+def loggers(
+    nodes: Sequence[XnnpackNode], flow: XnnpackDataflow | None, *, old: bool = False
+) -> Loggers:
     """Return what each node may log.
 
-    flow: what connects the nodes. Without it, whatever it would decide is possible.
+    flow: what connects the nodes. Without it, whatever it would decide is possible. old: whether
+    any of the events is of an old release.
     """
     names = sorted({short_type(node.type) for node in nodes})
     number = {name: i for i, name in enumerate(names)}
     kind = np.array([number[short_type(node.type)] for node in nodes], np.int64)
-    graph = None if flow is None or not len(flow.node) else _Graph(names, kind, flow)
+    graph = None if flow is None or not len(flow.node) else _Graph(names, kind, flow, old)
     matched = np.zeros(len(nodes), np.int64)
     for bit, rewrite in enumerate(REWRITES):
         if rewrite.types and rewrite.types.isdisjoint(names):
@@ -364,7 +406,7 @@ def loggers(nodes: Sequence[XnnpackNode], flow: XnnpackDataflow | None) -> Logge
         own = own if rewrite.types else np.ones(len(nodes), np.bool_)
         if graph is not None:
             own &= graph.matches(rewrite)
-        elif not rewrite.types or rewrite.does.startswith("a chain"):
+        elif not rewrite.types or not _UNKNOWABLE.isdisjoint(rewrite.where):
             continue
         matched |= own.astype(np.int64) << bit
     dtypes = np.zeros(len(nodes), np.int64) if graph is None else graph.dtypes
@@ -390,22 +432,35 @@ def _runs(name: str, matched: int) -> tuple[tuple[str, ...], ...]:
 class _Graph:
     """What the rewrites ask of a graph, as columns by node."""
 
-    def __init__(self, names: Sequence[str], kind: Ints, flow: XnnpackDataflow) -> None:
+    def __init__(self, names: Sequence[str], kind: Ints, flow: XnnpackDataflow, old: bool) -> None:
         self._names = names
         self._kind = kind
         self._flow = flow
+        self._old = old
         count, values = len(kind), len(flow.dtype)
+        copies = self._is_of(frozenset({_COPY}))
         reads = flow.position != OUTPUT
-        self._reader, self._read = flow.node[reads], flow.value[reads]
-        self._position = flow.position[reads]
+        self._output = np.full(count, -1)
+        self._output[flow.node[~reads][::-1]] = flow.value[~reads][::-1]
+        first = flow.position == 0
+        self._input = np.full(count, -1)
+        self._input[flow.node[first]] = flow.value[first]
+        self._inside = self._of(self._input, ~flow.is_input) | self._of(
+            self._output, ~flow.is_output
+        )
+        # Copies are folded first: what reads one reads what it copies.
+        source = np.arange(values)
+        for node in np.flatnonzero(copies & (self._input >= 0) & (self._output >= 0)).tolist():
+            source[self._output[node]] = source[self._input[node]]
+        self._is_result = flow.is_output.copy()
+        self._is_result[source[flow.is_output]] = True
         writer, written = flow.node[~reads], flow.value[~reads]
         self._producer = np.full(values, -1)
         self._producer[written[::-1]] = writer[::-1]
-        first = self._position == 0
-        self._input = np.full(count, -1)
-        self._input[self._reader[first]] = self._read[first]
-        self._output = np.full(count, -1)
-        self._output[writer[::-1]] = written[::-1]
+        reads &= ~copies[flow.node]
+        self._reader, self._position = flow.node[reads], flow.position[reads]
+        self._read = source[flow.value[reads]]
+        self._input[self._input >= 0] = source[self._input[self._input >= 0]]
         # A node that reads a value twice is one reader.
         pairs = np.unique(self._read * count + self._reader) if count else self._read
         self._readers = np.bincount(pairs // max(count, 1), minlength=values)
@@ -436,9 +491,13 @@ class _Graph:
             case Where.IS_UNUSED:
                 return self._is_unused()
             case Where.HAS_ONE_READER:
-                return self._of(self._output, (self._readers == 1) & ~flow.is_output)
+                return self._of(self._output, (self._readers == 1) & ~self._is_result)
             case Where.IS_ALONE_AFTER:
-                return self._of(self._input, (self._readers == 1) & ~flow.is_output)
+                return self._of(self._input, (self._readers == 1) & ~self._is_result)
+            case Where.IS_AFTER_BOUNDED:
+                return self._of(self._made_by(), flow.is_bounded)
+            case Where.SHARES_INPUT:
+                return self._of(self._input, (self._readers > 1) | self._is_result)
             case Where.SWAPS_MATRIX:
                 return flow.swaps_matrix
             case Where.READS_CONSTANT:
@@ -450,15 +509,15 @@ class _Graph:
                 second[self._reader[own]] = self._read[own]
                 return twice & (second == self._input)
             case Where.IS_INSIDE:
-                return self._of(self._input, ~flow.is_input) | self._of(
-                    self._output, ~flow.is_output
-                )
+                return self._inside
             case Where.MAKES_DYNAMIC:
                 return self._of(
                     self._output, np.isin(flow.dtype, (DataType.QDINT8, DataType.QPINT8))
                 )
             case Where.READS_INT8:
                 return self._of(self._input, np.isin(flow.dtype, _EIGHT_BITS))
+            case Where.IS_OLD:
+                return np.full(len(self._kind), self._old)
             case Where.IS_BF16:
                 return (self.dtypes >> DataType.BF16 & 1) > 0
             case Where.ENDS_LOOKUP:
@@ -468,14 +527,15 @@ class _Graph:
             case Where.IN_LOOKUP:
                 return self._in_lookup
 
-    def _of(self, value: Ints, holds: Bools) -> Bools:
-        """Return for which nodes something holds of one of their values, if they have it."""
-        found: Bools = np.append(holds, False)[value]
+    def _of(self, of_node: Ints, holds: Bools) -> Bools:
+        """Return for which nodes something holds of one of their values or neighbors, if any."""
+        found: Bools = np.append(holds, False)[of_node]
         return found
 
     def _any_input(self, holds: Bools) -> Bools:
         """Return for which nodes something holds of any of their inputs."""
-        return np.bincount(self._reader, holds[self._read], len(self._kind)) > 0
+        found: Bools = np.bincount(self._reader, holds[self._read], len(self._kind)) > 0
+        return found
 
     def _is_of(self, types: frozenset[str]) -> Bools:
         return np.isin(self._kind, [i for i, name in enumerate(self._names) if name in types])
@@ -487,23 +547,26 @@ class _Graph:
             fits &= self._position == at
         values = len(self._flow.dtype)
         all_fit = np.bincount(self._read, ~fits, values) == 0
-        return self._of(self._output, all_fit & (self._readers > 0) & ~self._flow.is_output)
+        return self._of(self._output, all_fit & (self._readers > 0) & ~self._is_result)
 
     def _is_after(self, types: frozenset[str]) -> Bools:
         """Return the nodes whose first input a node of some types makes."""
-        producer = np.append(self._producer, -1)[self._input]
-        found: Bools = np.append(self._is_of(types), False)[producer]
+        return self._of(self._made_by(), self._is_of(types))
+
+    def _made_by(self) -> Ints:
+        """Return the node that makes the first input of each node, -1 if none does."""
+        found: Ints = np.append(self._producer, -1)[self._input]
         return found
 
     def _is_unused(self) -> Bools:
         """Return the nodes that lead to no output of the graph."""
-        if not self._flow.is_output.any():
+        if not self._is_result.any():
             return np.zeros(len(self._kind), np.bool_)
-        found = self._of(self._output, (self._readers == 0) & ~self._flow.is_output)
+        found = self._of(self._output, (self._readers == 0) & ~self._is_result)
         for _ in range(_LONGEST_UNUSED):
             # Those whose every reader is unused are unused too.
             live = np.bincount(self._read, ~found[self._reader], len(self._flow.dtype))
-            more = self._of(self._output, (live == 0) & ~self._flow.is_output)
+            more = self._of(self._output, (live == 0) & ~self._is_result)
             if (more == found).all():
                 break
             found = more
@@ -523,8 +586,8 @@ class _Graph:
         source = self._input[producer[is_converted]]
         has = source >= 0
         np.bitwise_or.at(found, self._reader[is_converted][has], of_value[source[has]])
-        unknown: Ints = (found & 1) > 0
-        return np.where(unknown, 0, found)
+        found[(found & 1) > 0] = 0  # one of them is unknown
+        return found
 
     def _find_lookups(self) -> None:
         """Find the chains of elementwise nodes between values of 8 bits, as XNNPACK does."""
@@ -538,31 +601,58 @@ class _Graph:
             return
         elementwise = (alone | self._is_of(_BINARY)).tolist()
         needs_all = (self._is_of(_BINARY) & ~has_constant).tolist()
-        next_of = self._only_reader()
         is_eight = self._of(self._output, eight).tolist()
         converts = self._is_of(frozenset({_CONVERT})).tolist()
-        used = [False] * len(self._kind)
-        for start in np.flatnonzero(starts).tolist():
-            if used[start]:
-                continue
-            chain, made = [start], {*self._inputs(start), int(self._output[start])}
-            while len(chain) < _LONGEST_LOOKUP:
-                after = next_of[chain[-1]]
-                if after <= chain[-1] or not elementwise[after]:
-                    break
-                if needs_all[after] and not made.issuperset(self._inputs(after)):
-                    break
-                chain.append(after)
-                made.add(int(self._output[after]))
-            while len(chain) > 1 and not is_eight[chain[-1]]:
-                chain.pop()
-            if len(chain) > 1:
-                for node in chain:
-                    used[node] = True
-                self._in_lookup[chain[:-1]] = True
-                self.lookup[chain[-1]] = tuple(node for node in chain if not converts[node]) or (
-                    chain[-1],
-                )
+        after = [
+            node if node > at and elementwise[node] else -1
+            for at, node in enumerate(self._only_reader())
+        ]
+        # Whether an output range before a chain is a clamp that belongs to it differs by release.
+        for is_split in (False, True):
+            used = set[int]()
+            for start in np.flatnonzero(starts).tolist():
+                if start not in used:
+                    room = _LONGEST_LOOKUP - (is_split and self._is_clamped(start, eight))
+                    chain = self._chain(start, room, after, needs_all)
+                    while chain and not is_eight[chain[-1]]:
+                        chain.pop()
+                    if chain and len(chain) > room - _LONGEST_LOOKUP + 1:
+                        used.update(chain)
+                        self._add_lookup(chain, converts)
+
+    def _chain(
+        self, start: int, room: int, after: Sequence[int], needs_all: Sequence[bool]
+    ) -> list[int]:
+        """Return a node and those that follow it as long as they depend on its input alone."""
+        chain, made = [start], {*self._inputs(start), int(self._output[start])}
+        while len(chain) < room:
+            node = after[chain[-1]]
+            if node < 0 or (needs_all[node] and not made.issuperset(self._inputs(node))):
+                break
+            chain.append(node)
+            made.add(int(self._output[node]))
+        return chain
+
+    def _add_lookup(self, chain: Sequence[int], converts: Sequence[bool]) -> None:
+        """Add a chain that may be a lookup table; of two with one end, what both compute."""
+        end = chain[-1]
+        computing = tuple(node for node in chain if not converts[node]) or (end,)
+        known = self.lookup.get(end, computing)
+        self.lookup[end] = tuple(node for node in computing if node in known) or (end,)
+        self._in_lookup[list(chain[:-1])] = True
+
+    def _is_clamped(self, node: int, eight: Bools) -> bool:
+        """Return whether a node reads what a clamp for an output range may make."""
+        read = int(self._input[node])
+        maker = int(self._producer[read]) if read >= 0 else -1
+        return bool(
+            maker >= 0
+            and eight[read]
+            and self._flow.is_bounded[maker]
+            and self._names[self._kind[maker]] in _ARITHMETIC
+            and self._readers[read] == 1
+            and not self._is_result[read]
+        )
 
     def _inputs(self, node: int) -> list[int]:
         """Return the values that a node reads."""
@@ -573,6 +663,6 @@ class _Graph:
         """Return per node the one node that reads its output, or -1."""
         reader = np.full(len(self._flow.dtype), -1)
         reader[self._read] = self._reader
-        alone = (self._readers == 1) & ~self._flow.is_output
+        alone = (self._readers == 1) & ~self._is_result
         found: NDArray[np.int64] = np.append(np.where(alone, reader, -1), -1)[self._output]
         return list(found.tolist())

@@ -155,14 +155,14 @@ def dataflow(
 ) -> XnnpackDataflow:
     """What connects the nodes of a graph. Raises Malformed."""
     ids, value = np.unique(uses.value, return_inverse=True)
-    known, row = np.unique(values.id, return_index=True)
-    at = np.minimum(np.searchsorted(known, ids), max(len(known) - 1, 0))
-    is_known = np.zeros(len(ids), np.bool_) if not len(known) else known[at] == ids
-    row = row[at] if len(known) else np.zeros(len(ids), np.int64)
+    known, first = np.unique(values.id, return_index=True)
+    at = np.searchsorted(known, ids)
+    is_known = np.append(known, -1)[at] == ids
+    row = first[at[is_known]]
 
     def of_values(column: NDArray[np.generic]) -> Ints:
         found = np.zeros(len(ids), np.int64)
-        found[is_known] = column[row[is_known]]
+        found[is_known] = column[row]
         return found
 
     flags = of_values(values.flags)
