@@ -503,11 +503,12 @@ class _Graph:
             case Where.READS_CONSTANT:
                 return self._any_input(flow.is_constant)
             case Where.READS_TWICE:
-                twice = np.bincount(self._reader, minlength=len(self._kind)) == 2
+                twice: Bools = np.bincount(self._reader, minlength=len(self._kind)) == 2
                 second = np.full(len(self._kind), -1)
                 own = self._position == 1
                 second[self._reader[own]] = self._read[own]
-                return twice & (second == self._input)
+                twice &= second == self._input
+                return twice
             case Where.IS_INSIDE:
                 return self._inside
             case Where.MAKES_DYNAMIC:
@@ -546,7 +547,7 @@ class _Graph:
         if at >= 0:
             fits &= self._position == at
         values = len(self._flow.dtype)
-        all_fit = np.bincount(self._read, ~fits, values) == 0
+        all_fit: Bools = np.bincount(self._read, ~fits, values) == 0
         return self._of(self._output, all_fit & (self._readers > 0) & ~self._is_result)
 
     def _is_after(self, types: frozenset[str]) -> Bools:

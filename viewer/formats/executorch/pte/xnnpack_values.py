@@ -23,6 +23,7 @@ _PER_CHANNEL, _PER_GROUP = 1, 4  # types of quantization
 _SCALES = {_PER_CHANNEL: (2, 3), _PER_GROUP: (4, 5)}  # slots of the index and the number of scales
 _INPUT, _OUTPUT = 1, 2  # flags of a value
 _NO_VALUE = (1 << 32) - 1  # instead of an id
+_DENSE = 4  # ids below so many times the number of values
 _RANGE = 3  # slot of a node
 _TRANSPOSE, _ORDER = "XNNStaticTranspose", 1  # and the slot of its order of dimensions
 
@@ -85,30 +86,33 @@ class Uses:
 def read_values(tables: ProgramTables, root: Tables) -> Values:
     """Read the values of a graph. Raises Malformed."""
     values = tables.children(root, _VALUES, "list of XNNPACK values").tables
-    types, contents = values.numbers(0, np.uint8, 0), values.targets(1)
-    is_quantized = (types == _QUANTIZED) & (contents > 0)
-    quantized = tables.of(contents[is_quantized], "quantized XNNPACK value")
-    at = contents.copy()
-    at[is_quantized] = quantized.targets(0)
-    scale, scales = (np.zeros(len(at), np.int64) for _ in range(2))
-    how, what = quantized.numbers(1, np.uint8, 0), quantized.targets(2)
-    for kind, slots in _SCALES.items():
-        own = (how == kind) & (what > 0)
-        rows = np.flatnonzero(is_quantized)[own]
-        parameters = tables.of(what[own], "scales of an XNNPACK value")
-        scale[rows], scales[rows] = (
-            parameters.numbers(slot, np.uint32, 0).astype(np.int64) for slot in slots
-        )
-    has = np.flatnonzero(at > 0)
-    found = tables.of(at[has], "XNNPACK value")
+    at = values.targets(1)
+    scale, scales = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
+    is_quantized = (values.numbers(0, np.uint8, 0) == _QUANTIZED) & (at > 0)
+    if is_quantized.any():
+        quantized = tables.of(at[is_quantized], "quantized XNNPACK value")
+        at = at.copy()
+        at[is_quantized] = quantized.targets(0)
+        how, what = quantized.numbers(1, np.uint8, 0), quantized.targets(2)
+        for kind, slots in _SCALES.items():
+            own = (how == kind) & (what > 0)
+            rows = np.flatnonzero(is_quantized)[own]
+            parameters = tables.of(what[own], "scales of an XNNPACK value")
+            scale[rows], scales[rows] = (
+                parameters.numbers(slot, np.uint32, 0).astype(np.int64) for slot in slots
+            )
+    if not at.all():
+        has = np.flatnonzero(at)
+        at, scale, scales = at[has], scale[has], scales[has]
+    found = tables.of(at, "XNNPACK value")
     return Values(
         found.numbers(6, np.uint32, 0).astype(np.int64),
         found.numbers(3, np.uint32, 0).astype(np.int64),
-        scale[has],
-        scales[has],
+        scale,
+        scales,
         found.numbers(0, np.uint8, 0),  # two bytes, of which the second is 0
         found.numbers(5, np.uint32, 0),
-        at[has],
+        at,
     )
 
 
@@ -118,8 +122,8 @@ def read_uses(tables: ProgramTables, nodes: Tables, names: Sequence[str]) -> tup
     names: of the types of nodes, by number. Raises Malformed.
     """
     types, contents = nodes.numbers(0, np.uint8, 0), nodes.targets(1)
-    none = np.empty(0, np.int64)
-    columns: list[tuple[Ints, Ints, Ints, Ints]] = [(none, none, none, none)]
+    nodes_of, values = list[Ints](), list[NDArray[np.uint32]]()
+    slots, positions, counts = list[int](), list[int](), list[int]()
     swaps = np.zeros(len(types), np.bool_)
     for kind in np.unique(types).tolist():
         own = np.flatnonzero((types == kind) & (contents > 0))
@@ -127,15 +131,25 @@ def read_uses(tables: ProgramTables, nodes: Tables, names: Sequence[str]) -> tup
         if names[kind] == _TRANSPOSE:
             swaps[own] = _swaps_matrix(tables, made)
         reads, writes = _SLOTS.get(names[kind], _ONE)
-        placed = (*enumerate(reads), *((OUTPUT, slot) for slot in writes))
-        for position, slot in placed:
-            value = made.numbers(slot, np.uint32, 0).astype(np.int64)
-            is_used = value != _NO_VALUE
-            at, count = own[is_used], int(is_used.sum())
-            columns.append((at, np.full(count, slot), value[is_used], np.full(count, position)))
-    node, slot, value, position = (np.concatenate(column) for column in zip(*columns, strict=True))
+        for position, slot in (*enumerate(reads), *((OUTPUT, slot) for slot in writes)):
+            nodes_of.append(own)
+            values.append(made.numbers(slot, np.uint32, 0))
+            slots.append(slot)
+            positions.append(position)
+            counts.append(len(own))
+    if not values:
+        none = np.empty(0, np.int64)
+        return Uses(none, none, none, none), swaps
+    node, value = np.concatenate(nodes_of), np.concatenate(values).astype(np.int64)
     order = np.argsort(node, kind="stable")
-    return Uses(node[order], slot[order], value[order], position[order]), swaps
+    order = order[value[order] != _NO_VALUE]
+    uses = Uses(
+        node[order],
+        np.repeat(slots, counts)[order],
+        value[order],
+        np.repeat(positions, counts)[order],
+    )
+    return uses, swaps
 
 
 def _swaps_matrix(tables: ProgramTables, transposes: Tables) -> Bools:
@@ -154,37 +168,52 @@ def dataflow(
     tables: ProgramTables, nodes: Tables, uses: Uses, values: Values, swaps: Bools
 ) -> XnnpackDataflow:
     """What connects the nodes of a graph. Raises Malformed."""
-    ids, value = np.unique(uses.value, return_inverse=True)
-    known, first = np.unique(values.id, return_index=True)
-    at = np.searchsorted(known, ids)
-    is_known = np.append(known, -1)[at] == ids
-    row = first[at[is_known]]
-
-    def of_values(column: NDArray[np.generic]) -> Ints:
-        found = np.zeros(len(ids), np.int64)
-        found[is_known] = column[row]
-        return found
-
-    flags = of_values(values.flags)
+    count = len(values.id)
+    value, known = _rows(values.id, uses.value)
+    dtype, flags, data = values.dtype, values.flags, values.data
+    if not known.all():
+        # A value that the graph does not list is one of its own, of which nothing is known.
+        missing, own = np.unique(uses.value[~known], return_inverse=True)
+        value[~known] = count + own.reshape(-1)
+        more = np.zeros(len(missing), np.uint8)
+        dtype, flags, data = np.append(dtype, more), np.append(flags, more), np.append(data, more)
     return XnnpackDataflow(
         uses.node,
-        value.reshape(-1).astype(np.int64),
+        value,
         uses.position,
-        of_values(values.dtype).astype(np.uint8),
+        dtype,
         (flags & _INPUT) > 0,
         (flags & _OUTPUT) > 0,
-        of_values(values.data) > 0,
+        data > 0,
         _is_bounded(tables, nodes),
         swaps,
     )
 
 
+def _rows(ids: Ints, wanted: Ints) -> tuple[Ints, Bools]:
+    """Return the first row of each wanted id, and whether there is any."""
+    if not len(ids) or not len(wanted):
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
+    most = int(ids.max())
+    if most < _DENSE * (len(ids) + 1):  # as export numbers them: faster than sorting
+        row_of = np.full(most + 1, -1)
+        row_of[ids[::-1]] = np.arange(len(ids))[::-1]
+        found = row_of[np.minimum(wanted, most)]
+        return found, (wanted <= most) & (found >= 0)
+    known, first = np.unique(ids, return_index=True)
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    rows: Ints = first[at].astype(np.int64)
+    return rows, known[at] == wanted
+
+
 def _is_bounded(tables: ProgramTables, nodes: Tables) -> Bools:
     """Return which nodes limit their output to a range."""
+    found = np.zeros(len(nodes), np.bool_)
+    if not nodes.has(_RANGE):
+        return found
     place = nodes.targets(_RANGE)
     has = np.flatnonzero(place > 0)
     ranges = tables.of(place[has], "output range of an XNNPACK node")
     low, high = ranges.numbers(0, np.float32, 0), ranges.numbers(1, np.float32, 0)
-    found = np.zeros(len(place), np.bool_)
     found[has] = ~((low == -np.inf) & (high == np.inf))
     return found
