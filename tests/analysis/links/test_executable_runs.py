@@ -68,6 +68,14 @@ def test_events_are_those_of_the_delegates_nodes(delegated):
     assert not ran(*delegated([SOFTMAX, ADD], ["Add", "Softmax"]))
 
 
+def test_one_event_without_a_node_refutes_no_program(delegated):
+    light = ["Add", "Multiply", "Sigmoid", "Tanh", "Exp", "Softmax"]
+    events = ["Add (ND) #1", "Multiply (ND) #1", "New Fusion (NC) #1", "Sigmoid (NC) #1",
+              "TanH (NC) #1", "Exp (NC) #1", SOFTMAX]  # fmt: skip
+    assert ran(*delegated(events, light))
+    assert not ran(*delegated(events, [*light, "Softmax"]))  # no rewrite removes one
+
+
 def test_a_larger_model_with_the_same_first_nodes_is_another_one(delegated):
     assert not ran(*delegated([ADD], ["Add", "Softmax", "Add"]))
 
