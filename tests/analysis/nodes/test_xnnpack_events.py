@@ -103,7 +103,10 @@ def test_a_dynamic_quantization_is_folded_into_its_product():
         ("FullyConnected", [(1, DataType.QDINT8), (2, DataType.QCINT8)], [(3, DataType.F32)]),
     )
     assert linked(align(["Fully Connected (NC, QDU8, F32, QC8W) GEMM #1"], *own)) == [1]
-    assert linked(align(["Fully Connected (NC, QS8) GEMM #1"], *own)) == [None]
+    for other in ("Fully Connected (NC, QS8) GEMM #1", "Fully Connected (NC, F32) GEMM #1"):
+        found = align([other], *own)
+        assert linked(found) == [None]
+        assert not found.is_possible
 
 
 def test_a_lookup_table_is_the_node_that_computes_it():

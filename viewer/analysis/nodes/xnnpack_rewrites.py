@@ -337,6 +337,10 @@ DTYPES: dict[str, frozenset[DataType]] = {
 }
 
 
+_FLOATS = ("F32", "PF32", "F16", "PF16", "BF16", "BF16_F32")
+# Among the data types of a node: its first input is not quantized.
+_READS_FLOAT = len(DataType)
+_QUANTIZED = (DataType.QINT8, DataType.QUINT8, DataType.QDINT8, DataType.QPINT8)
 _BITS = {word: sum(1 << dtype for dtype in dtypes) for word, dtypes in DTYPES.items()}
 
 
@@ -354,8 +358,15 @@ def is_inserted(operator: str, converts: bool) -> bool:
 
 
 def dtypes_of(words: Sequence[str]) -> tuple[int, ...]:
-    """Return the data types that the words of an event require, each as bits of numbers."""
-    return tuple(sorted({_BITS[word] for word in words if word in _BITS}))
+    """Return the data types that the words of an event require, each as bits of numbers.
+
+    The first of them is that of the first input: "QD8, F32, QC8W" is quantized, "F32" is not.
+    """
+    known = [word for word in words if word in _BITS]
+    required = {_BITS[word] for word in known}
+    if known and known[0] in _FLOATS:
+        required.add(1 << _READS_FLOAT)
+    return tuple(sorted(required))
 
 
 # Without what connects the nodes, these are not assumed.
@@ -579,7 +590,8 @@ class _Graph:
         What a conversion reads counts for the nodes that read its result: they may be one.
         """
         flow, count = self._flow, len(self._kind)
-        of_value = np.int64(1) << flow.dtype.astype(np.int64)
+        known = np.where(flow.dtype < len(DataType), flow.dtype, DataType.UNKNOWN)
+        of_value = np.int64(1) << known.astype(np.int64)
         found = np.zeros(count, np.int64)
         np.bitwise_or.at(found, flow.node, of_value[flow.value])
         producer = self._producer[self._read]
@@ -587,6 +599,8 @@ class _Graph:
         source = self._input[producer[is_converted]]
         has = source >= 0
         np.bitwise_or.at(found, self._reader[is_converted][has], of_value[source[has]])
+        is_float = ~self._of(self._input, np.isin(flow.dtype, _QUANTIZED))
+        found |= is_float.astype(np.int64) << _READS_FLOAT
         found[(found & 1) > 0] = 0  # one of them is unknown
         return found
 
