@@ -6,7 +6,7 @@ and every delegate call. All of them are compared; one difference shows that ano
 XNNPACK also logs its own operators, which are the nodes of its delegates after rewrites that differ
 by release and processor. So an event without a node, or a node without an event, shows nothing. But
 another program ran if the nodes that no rewrite removes (convolutions, matrix products, pooling)
-differ from what was logged, or if most of a call differs.
+differ from what was logged, or if a large part of all calls differs.
 
 Without any kernel or event of XNNPACK to compare, nothing is known.
 """
@@ -18,7 +18,13 @@ from collections.abc import Mapping, Sequence
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature
 from viewer.analysis.nodes.executable_calls import delegate_of, kernel_name, kind_at
-from viewer.analysis.nodes.xnnpack_events import align, call_events, may_have_logged
+from viewer.analysis.nodes.xnnpack_events import (
+    MOST_UNEXPLAINED,
+    Alignment,
+    align,
+    call_events,
+    may_have_logged,
+)
 from viewer.model.names.executorch import xnnpack_operator
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import (
@@ -120,17 +126,26 @@ def _is_run_of(
 
 def _logged_its_nodes(method: ExecutableMethod, texts: _Events, finished: bool) -> bool:
     """Return whether the delegates of a method may have logged the events of their calls."""
-    return all(_may_be_of(delegate_of(method, at), own, finished) for at, own in texts.items())
+    differences = explained = 0
+    for at, events in texts.items():
+        found = _alignment(delegate_of(method, at), events, finished)
+        if not found.is_possible:
+            return False
+        differences += found.differences
+        explained += found.explained
+    return differences <= MOST_UNEXPLAINED * explained
 
 
-def _may_be_of(delegate: Delegate, events: Sequence[str], finished: bool) -> bool:
+def _alignment(delegate: Delegate, events: Sequence[str], finished: bool) -> Alignment:
+    """Return how the events of a call agree with its nodes, as far as that is known."""
     of_xnnpack = [xnnpack_operator(event) is not None for event in events]
     if delegate.backend != XNNPACK:
-        return not any(of_xnnpack)
+        return Alignment(is_possible=not any(of_xnnpack))
     if not all(of_xnnpack):
-        return False
+        return Alignment(is_possible=False)
     if not delegate.nodes:
-        return True  # they could not be read
+        return Alignment()  # they could not be read
     if finished:
-        return align(events, delegate.nodes, delegate.dataflow).is_possible
-    return may_have_logged(delegate.nodes, events, delegate.dataflow)
+        return align(events, delegate.nodes, delegate.dataflow)
+    may_be = may_have_logged(delegate.nodes, events, delegate.dataflow)
+    return Alignment(is_possible=may_be)

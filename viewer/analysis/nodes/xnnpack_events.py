@@ -13,7 +13,7 @@ explain most of it count, and what is next to an unexplained node or event is no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -35,6 +35,7 @@ from viewer.analysis.nodes.xnnpack_rewrites import (
     Loggers,
     dtypes_of,
     is_inserted,
+    is_known,
     is_old,
     loggers,
     types_of,
@@ -45,8 +46,8 @@ from viewer.model.trace import KeyKind, Trace
 from viewer.program.executable.executable import XnnpackNode
 from viewer.program.executable.xnnpack_dataflow import XnnpackDataflow
 
-# Ways that leave more than this share of a call unexplained prove nothing.
-_MOST_UNEXPLAINED = 0.25
+# Of what is explained: alignments that leave more unexplained prove nothing.
+MOST_UNEXPLAINED = 0.25
 _LONG_ROW = 10
 # No known rewrite removes these nodes, or inserts their events.
 _LASTING = frozenset(
@@ -61,11 +62,14 @@ class Alignment:
     """The nodes of each event, as indexes into the nodes, or why they are not known.
 
     nodes: per event. Several if one operator runs what they compute. reasons: per event, "" if its
-    nodes are known. is_possible: whether the nodes may have logged the events.
+    nodes are known. differences: how many events and nodes are unexplained. explained: how many
+    events are not. is_possible: whether no such difference shows that other nodes ran.
     """
 
     nodes: tuple[tuple[int, ...], ...] = ()
     reasons: tuple[str, ...] = ()
+    differences: int = 0
+    explained: int = 0
     is_possible: bool = True
 
 
@@ -76,24 +80,25 @@ def align(
 
     flow: what connects the nodes; without it, fewer events are certain.
     """
-    unknown = next((event for event in events if xnnpack_operator(event) is None), None)
-    if unknown is not None:
-        return _none(events, f"{unknown!r} is not an XNNPACK event", is_possible=False)
+    foreign = next((event for event in events if xnnpack_operator(event) is None), None)
+    if foreign is not None:
+        why = f"{foreign!r} is not an XNNPACK event"
+        return replace(_none(events, why), is_possible=False)
     if not fits(len(nodes), len(events)):
-        return _none(events, "the call has too many events and nodes", is_possible=True)
+        return replace(_none(events, "the call has too many events and nodes"), differences=0)
     call = _Call(events, nodes, flow)
     ways = best_ways(call.choices, len(events), call.inserted, call.answers())
-    if ways.differences < 0:
-        why = "the call and the program file differ in too many places"
-        return _none(events, why, is_possible=False)
     explained = len(events) - ways.unexplained.bit_count()
     if not ways.differences:
-        return call.alignment(ways, [""] * len(events), is_possible=True)
-    is_possible = ways.differences <= explained and call.may_be_of_it()
-    if ways.differences > _MOST_UNEXPLAINED * explained:
+        return call.alignment(ways, [""] * len(events))
+    if ways.differences < 0:
+        found = _none(events, "the call and the program file differ in too many places")
+    elif ways.differences > MOST_UNEXPLAINED * explained:
         why = call.first_difference(ways)
-        return _none(events, why, is_possible=is_possible)
-    return call.alignment(ways, call.near_differences(ways), is_possible=is_possible)
+        found = replace(_none(events, why), differences=ways.differences, explained=explained)
+    else:
+        found = call.alignment(ways, call.near_differences(ways))
+    return replace(found, is_possible=call.may_be_of_it())
 
 
 def may_have_logged(
@@ -118,8 +123,9 @@ def types_that_log(event: str) -> frozenset[str]:
     return types_of(name.lower()) | REPLACED_TYPES.get(name.lower(), frozenset())
 
 
-def _none(events: Sequence[str], why: str, *, is_possible: bool) -> Alignment:
-    return Alignment(((),) * len(events), (why,) * len(events), is_possible)
+def _none(events: Sequence[str], why: str) -> Alignment:
+    count = len(events)
+    return Alignment(((),) * count, (why,) * count, count)
 
 
 class _Call:
@@ -152,20 +158,31 @@ class _Call:
         return found
 
     def may_be_of_it(self) -> bool:
-        """Return whether the nodes that no rewrite removes are those that logged such events."""
+        """Return whether the nodes that no rewrite removes are those that logged such events.
+
+        An event of an operator that is not known may be that of any of them.
+        """
+        types = [types_of(name) for name in self._names]
+        new = [not is_known(name) for name in self._names]
         lasting = [
-            at for at, name in enumerate(self._names) if not _LASTING.isdisjoint(types_of(name))
+            at
+            for at, (own, is_new) in enumerate(zip(types, new, strict=True))
+            if is_new or not _LASTING.isdisjoint(own)
         ]
+        of_any = bits_of([i for i, at in enumerate(lasting) if new[at]], len(lasting))
         names = [self._names[at] for at in lasting]
-        distinct = _Choices(names, [self._words[at] for at in lasting]).of(self._loggers)
+        distinct = [
+            Choice((*one.runs, (1, of_any)), one.may_be_silent)
+            for one in _Choices(names, [self._words[at] for at in lasting]).of(self._loggers)
+        ]
         choices = [
             distinct[which]
             for which, node in zip(self._loggers.which, self._nodes, strict=True)
             if short_type(node.type) in _LASTING
         ]
-        return best_ways(choices, len(lasting), 0).differences in (0, TOO_LARGE)
+        return best_ways(choices, len(lasting), of_any).differences in (0, TOO_LARGE)
 
-    def alignment(self, ways: Ways, reasons: Sequence[str], *, is_possible: bool) -> Alignment:
+    def alignment(self, ways: Ways, reasons: Sequence[str]) -> Alignment:
         """Return the nodes of the events that have no reason against it."""
         nodes, whys = [], []
         for at, (owner, why) in enumerate(zip(ways.owners, reasons, strict=True)):
@@ -175,7 +192,8 @@ class _Call:
             of_table = self._loggers.lookup.get(owner) if is_table else None
             nodes.append(() if why else of_table or (owner,))
             whys.append(why)
-        return Alignment(tuple(nodes), tuple(whys), is_possible)
+        explained = len(self._events) - ways.unexplained.bit_count()
+        return Alignment(tuple(nodes), tuple(whys), ways.differences, explained)
 
     def _why_unowned(self, ways: Ways, at: int) -> str:
         if ways.inserted >> at & 1:

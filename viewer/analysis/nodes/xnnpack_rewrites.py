@@ -301,6 +301,8 @@ REWRITES = (
 # (xnn_subgraph_optimize_packed_lhs). It converts values of a graph in half precision where a
 # processor has no such operator (src/subgraph/rewrites/cvt_to_fp32.cc).
 _HALF = (DataType.F16, DataType.BF16)
+_LOGGED = frozenset(name for rewrite in REWRITES for run in rewrite.runs for name in run)
+_KNOWN = _UNARY | _BINARY | frozenset({"softmax", "copy"}).union(*TYPES.values())
 # Events that XNNPACK logs for nodes of other types -> these types.
 REPLACED_TYPES: dict[str, frozenset[str]] = {
     symbol: frozenset().union(
@@ -347,6 +349,11 @@ _BITS = {word: sum(1 << dtype for dtype in dtypes) for word, dtypes in DTYPES.it
 def types_of(operator: str) -> frozenset[str]:
     """Return the types of nodes that log an operator of their own, given in lower case."""
     return TYPES.get(operator) or frozenset({operator.replace(" ", "").replace("-", "")})
+
+
+def is_known(operator: str) -> bool:
+    """Return whether any node or rewrite is known to log an operator, given in lower case."""
+    return operator in TYPES or operator in _LOGGED or not _KNOWN.isdisjoint(types_of(operator))
 
 
 def is_inserted(operator: str, converts: bool) -> bool:
