@@ -58,6 +58,7 @@ TESTS_OF_MANY = {
     "tests/analysis/links/test_library_kernels.py": "kernels without a prefix, up to their costs",
     "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
     "tests/analysis/test_unfinished_inferences.py": "every figure of a whole trace",
+    "tests/analysis/nodes/test_xnnpack_truth.py": "XNNPACK's events beside the truth of models",
     "tests/api/test_cookbook.py": "the notebook of the help, cell by cell",
     "tests/api/test_json_rows.py": "the tables of the Python API with the JSON of all commands",
     "tests/atspi": "the window on a real accessibility bus",
