@@ -9,7 +9,8 @@ import numpy as np
 from tests.builders.bench_sizes import size
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, RunKind, Trace
-from viewer.program.program import Frame, GraphNode, Method, Operator, Program
+from viewer.program.frames import Frame
+from viewer.program.program import GraphNode, Method, Operator, Program
 
 OPERATORS = 5000
 RUNS = size(10, 2, "OPSCOPE_BENCH_RUNS")

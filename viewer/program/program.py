@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from viewer.model.trace import Problem
 from viewer.program.dataflow import MethodFlow
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
+from viewer.program.frames import Frame, caller_of, source_of, without_export
 from viewer.program.torq.dispatch import Dispatch
 
 if TYPE_CHECKING:
@@ -30,30 +31,9 @@ NO_HANDLE = -1  # the debug handle of a node without one
 # A non-tensor argument of a call: a number, a bool, or a tuple of numbers per dimension.
 Setting = bool | int | float | tuple[bool | int | float, ...]
 
-# Frames in these folders belong to libraries, and torch names generated code <eval_with_key>. The
-# last other frame is the user's own line.
-_LIBRARY = re.compile(
-    r"[/\\](site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python\d|^torch[/\\]|^<eval_with_key>"
-)
-_FRAME = re.compile(r' *File "([^"\n]*)", line (\d{1,9}), in (\S[^\n]*)')
 # The libraries of profiles that name operators as C++ does. Others' names may mean anything.
 _QUALIFIED = ("aten::", "onnx::")
 _CONVOLUTION = re.compile(r"conv(_transpose)?[123]d")
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One line of a recorded Python stack trace. The path is untrusted: check it before opening."""
-
-    path: str
-    line: int
-    function: str
-    text: str
-
-    @property
-    def is_library(self) -> bool:
-        """Whether the line is in an installed package rather than in the user's own code."""
-        return _LIBRARY.search(self.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +89,13 @@ class GraphNode:
 
     @property
     def source(self) -> Frame | None:
-        """The innermost line of the user's own code, or of any code if there is none."""
-        return _user_line(_without_export(self.frames))
+        """The innermost line that is not torch's or Python's own; None if all are."""
+        return source_of(self.frames)
+
+    @property
+    def caller(self) -> Frame | None:
+        """The line of the user's own files that called the source line, if that is a package's."""
+        return caller_of(self.frames)
 
 
 @dataclass(frozen=True)
@@ -181,12 +166,17 @@ class Operator:
     @cached_property
     def frames(self) -> tuple[Frame, ...]:
         """The stack trace of the call, outermost first, without torch's own export frames."""
-        return _without_export(next((n.frames for n in self.nodes if n.frames), ()))
+        return without_export(next((n.frames for n in self.nodes if n.frames), ()))
 
     @cached_property
     def source(self) -> Frame | None:
-        """The innermost line of the user's own code, or of any code if there is none."""
-        return _user_line(self.frames)
+        """The innermost line that is not torch's or Python's own; None if all are."""
+        return source_of(self.frames)
+
+    @cached_property
+    def caller(self) -> Frame | None:
+        """The line of the user's own files that called the source line, if that is a package's."""
+        return caller_of(self.frames)
 
     @cached_property
     def _module(self) -> tuple[str, str]:
@@ -397,17 +387,6 @@ def _operator_type(name: str) -> str:
     return "convolution" if _CONVOLUTION.fullmatch(name) else name
 
 
-def _without_export(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """Leave out torch's own export frames, which are the outermost."""
-    first = next((i for i, frame in enumerate(frames) if not frame.is_library), 0)
-    return frames[first:]
-
-
-def _user_line(frames: tuple[Frame, ...]) -> Frame | None:
-    user_frames = [frame for frame in frames if not frame.is_library]
-    return user_frames[-1] if user_frames else (frames[-1] if frames else None)
-
-
 def base_name(op: str) -> str:
     """The name shared by kernels and graph nodes: "where" for "aten.where.self".
 
@@ -422,18 +401,3 @@ def base_name(op: str) -> str:
 def library_of(op: str) -> str:
     """The library of an operator: "aten" for "aten.where.self" and "aten::conv2d"."""
     return op.partition("::")[0].partition(".")[0]
-
-
-def parse_frames(stack_trace: str) -> tuple[Frame, ...]:
-    """Parse the frames of a Python traceback, outermost first; other lines are skipped."""
-    frames: list[Frame] = []
-    lines = stack_trace.split("\n")
-    for i, line in enumerate(lines):
-        match = _FRAME.fullmatch(line)
-        if match:
-            text = lines[i + 1].strip() if i + 1 < len(lines) else ""
-            is_frame = _FRAME.fullmatch(text) is not None
-            frames.append(
-                Frame(match[1], int(match[2]), match[3].rstrip(), "" if is_frame else text)
-            )
-    return tuple(frames)

@@ -80,7 +80,8 @@ def graph_nodes_of(node: Any) -> Iterator[GraphNode]:
 def _of_fx(node: Any, handle: int) -> GraphNode:
     # This imports numpy (0.15 s): only for callers with nodes, which have spent seconds importing
     # torch.
-    from viewer.program.program import GraphNode, parse_frames
+    from viewer.program.frames import parse_frames
+    from viewer.program.program import GraphNode
 
     meta = node.meta
     trace = meta.get("stack_trace")

@@ -9,7 +9,8 @@ import pytest
 from tests.paths import DATA
 from viewer.analysis.comparison.operator_pairs import Grade, pair_operators
 from viewer.formats import open_file
-from viewer.program.program import Frame, GraphNode, Method, Operator, Program, Tensor
+from viewer.program.frames import Frame
+from viewer.program.program import GraphNode, Method, Operator, Program, Tensor
 
 EDITS = sorted(path.name for path in (DATA / "compare").iterdir() if path.is_dir())
 

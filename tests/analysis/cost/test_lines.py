@@ -7,7 +7,8 @@ from viewer.analysis.cost.lines import (
     lines_text,
     most_expensive_lines,
 )
-from viewer.program.program import Frame, GraphNode, Method, Operator, Program
+from viewer.program.frames import Frame
+from viewer.program.program import GraphNode, Method, Operator, Program
 
 
 def program(*places):

@@ -4,7 +4,8 @@ import pytest
 
 from tests.gui.events import SAMPLE
 from viewer.formats import open_file
-from viewer.program.program import Frame, GraphNode, Method, Operator, Program
+from viewer.program.frames import Frame
+from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.program.sources.recorded_lines import (
     GAP,
     MOST_CHARACTERS,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from viewer.program.program import Frame
+from viewer.program.frames import Frame
 
 MODULE = "nn.Module: "
 # Limits of nested modules and of the letters of their paths. A path repeats those of the modules

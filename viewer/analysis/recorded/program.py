@@ -8,20 +8,15 @@ viztracer      Python functions with file and line
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from viewer.analysis.links.link_table import Link, LinkTable, Reason
-from viewer.model.trace import Trace
-from viewer.program.program import GraphNode, Method, Operator, Program
-
-if TYPE_CHECKING:
-    from viewer.analysis.recorded.recorded_call import RecordedCall
-
+from dataclasses import replace
 
 import numpy as np
 
+from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.recorded.frames import frame_of
 from viewer.analysis.recorded.recorded_call import RecordedCall
+from viewer.model.trace import Trace
+from viewer.program.program import GraphNode, Method, Operator, Program
 
 PYTORCH, ONNX_RUNTIME, PYTHON = "PyTorch profile", "ONNX Runtime profile", "Python profile"
 _SCOPE = Link(Reason.FRAMEWORK, "A scope of the profiler or the runtime, not an operator")
@@ -98,7 +93,9 @@ def function_calls(trace: Trace) -> list[RecordedCall | None]:
     for number in trace.keys.name.tolist():
         name = trace.strings[number]
         frame = frame_of(name)
-        node = None if frame is None else GraphNode(name, name, -1, (frame,), (), name)
+        node = None
+        if frame is not None:
+            node = GraphNode(name, name, -1, (replace(frame, is_stated=True),), (), name)
         found.append(None if node is None else RecordedCall(CALLS, node))
     is_function = np.array([call is not None for call in found])
     slices = np.bincount(trace.slices.key, minlength=len(found))

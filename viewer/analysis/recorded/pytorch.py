@@ -23,7 +23,8 @@ from viewer.analysis.recorded.tensors import input_tensors, output_tensors, sett
 from viewer.model.names.profilers import ANNOTATION, CATEGORY
 from viewer.model.recorded_calls import RecordedCalls
 from viewer.model.trace import KeyKind, Trace
-from viewer.program.program import Frame, GraphNode
+from viewer.program.frames import Frame
+from viewer.program.program import GraphNode
 
 FORWARD, BACKWARD, OUTSIDE, CALLS = "forward", "backward", "outside the modules", "calls"
 # Other categories are spans and the arrows between threads. A step covers the whole loop body.

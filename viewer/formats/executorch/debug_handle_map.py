@@ -38,7 +38,8 @@ from viewer.program.debug_handles import (
     DelegateMap,
     Identifier,
 )
-from viewer.program.program import Frame, GraphNode, Method, Operator, Program
+from viewer.program.frames import Frame
+from viewer.program.program import GraphNode, Method, Operator, Program
 
 # A map of 100,000 entries has 4 MB. JSON is parsed in one call, at about 50 MB/s.
 MOST_BYTES = 16 << 20
@@ -249,13 +250,14 @@ class _Reader:
         targets = [t for t in (targets if isinstance(targets, list) else [targets]) if text(t)]
         display_name = text(description.get("name")) or ("" if targets else _called(handle))
         file, line = text(description.get("file")), whole_number(description.get("line")) or 0
+        has_line = bool(file) and 0 < line < _MOST_LINES
         module = text(description.get("module"))
         return tuple(
             GraphNode(
                 name="",
                 op=target,
                 debug_handle=handle,
-                frames=(Frame(file, line, "", ""),) if file and 0 < line < _MOST_LINES else (),
+                frames=(Frame(file, line, "", "", is_stated=True),) if has_line else (),
                 modules=_around(module),
                 source_op=display_name,
             )

@@ -25,9 +25,10 @@ from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.model.trace import Problem
+from viewer.program.frames import Frame
 from viewer.program.mlir.aliases import LocationAliases
 from viewer.program.mlir.operations import OperationReader, OperationText
-from viewer.program.program import Frame, GraphNode, Method, Operator, Program
+from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.program.torq.debug_info import MARK, read_dispatches
 from viewer.program.torq.dispatch import Dispatch
 
@@ -166,7 +167,7 @@ def _operator(
     text = lines[operation.line - 1].strip()
     if len(text) > _FRAME_TEXT_LIMIT:
         text = text[:_FRAME_TEXT_LIMIT] + "…"
-    frame = Frame(path, operation.line, operation.func, text)
+    frame = Frame(path, operation.line, operation.func, text, is_stated=True)
     node = GraphNode(operation.result, operation.name, -1, (frame,), source_op=operation.name)
     return Operator(index, method, -1, (node,), place=f"L{operation.line}")
 

@@ -17,7 +17,8 @@ from viewer.gui.panels.source.syntax import language_of, spans
 from viewer.gui.session.selection import operator_of
 from viewer.gui.session.source_paths import add_substitution, remove_substitution
 from viewer.model.times import NARROW_SPACE as NARROW
-from viewer.program.program import Frame, GraphNode, Operator
+from viewer.program.frames import Frame
+from viewer.program.program import GraphNode, Operator
 from viewer.program.sources.files import Substitution
 from viewer.program.sources.recorded_lines import GAP
 from viewer.resources import SAMPLES

@@ -37,7 +37,8 @@ from viewer.formats.executorch.etrecord.values import (
     union,
     value_names,
 )
-from viewer.program.program import NO_HANDLE, Frame, GraphNode, Tensor, parse_frames
+from viewer.program.frames import Frame, parse_frames
+from viewer.program.program import NO_HANDLE, GraphNode, Tensor
 
 _DELEGATE_CALL = "executorch_call_delegate"
 # Memory for a result, which an out variant takes like an input.

@@ -47,7 +47,8 @@ from viewer.model.timing import Timing, timing_of, timing_sentence
 from viewer.model.trace import Column, KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
 from viewer.model.warm_up import counted_inferences
-from viewer.program.program import Frame, Operator, Program, Tensor
+from viewer.program.frames import Frame
+from viewer.program.program import Operator, Program, Tensor
 from viewer.view.open_trace import OpenTrace
 from viewer.view.selected_slices import chosen_in
 from viewer.view.state import Area

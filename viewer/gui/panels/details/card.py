@@ -59,6 +59,7 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.program.delegated_to import lowered_into
+from viewer.program.frames import Frame
 from viewer.program.mlir.locations import (
     FilePosition,
     OutlinedPlace,
@@ -66,7 +67,7 @@ from viewer.program.mlir.locations import (
     outline,
     parse_location,
 )
-from viewer.program.program import Frame, GraphNode, Operator, Program, Tensor
+from viewer.program.program import GraphNode, Operator, Program, Tensor
 from viewer.program.sources.files import file_name
 from viewer.program.sources.named_files import refusal
 from viewer.view.open_trace import OpenTrace

@@ -14,7 +14,8 @@ from viewer.gui.panels.base.slice_facts import place_texts
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import anchor, span
-from viewer.program.program import Frame, Operator
+from viewer.program.frames import Frame
+from viewer.program.program import Operator
 
 _UNFOLD = "unfold"
 _SEPARATOR = " › "

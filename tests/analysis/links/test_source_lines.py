@@ -1,0 +1,56 @@
+"""Every kernel has the line and module that the emitter recorded when it made the program."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.linker import link
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.formats import open_file
+from viewer.model.trace import KeyKind
+
+PACKAGE = "/opt/venv/lib/python3.11/site-packages/zoo/net.py"
+OWN = "/home/user/models/tiny.py"
+
+
+def linked(data, model: str) -> LinkTable:
+    return link(*(open_file(str(data / "pte" / f"{model}.{end}")) for end in ("etdp", "etrecord")))
+
+
+@pytest.mark.parametrize("model", ["et_zoo", "et_zoo_wrap"])
+def test_lines_and_modules_are_those_of_the_nodes_that_were_emitted(data, model):
+    table, compared = linked(data, model), 0
+    truth = json.loads((data / "pte" / f"{model}.truth.json").read_text())["forward"]
+    keys = table.trace.keys
+    for key in np.flatnonzero(keys.kind == KeyKind.KERNEL).tolist():
+        for node in table.nodes(key):
+            emitted = truth[int(keys.instruction[key])]["nodes"]
+            same = [one for one in emitted if one["name"] == node.name]
+            assert [node.source.path, node.source.line] == same[0]["line"]
+            assert node.module_path == same[0]["module"]
+            compared += 1
+    assert compared > 10
+
+
+def test_a_model_in_an_installed_package_is_the_source(data):
+    groups = Grouping(linked(data, "et_zoo")).by("line").groups
+    assert {g.label for g in groups if g.label != "(no source line)"} == {
+        f"net.py:{line}" for line in (11, 12, 13, 25)
+    }
+
+
+def test_a_wrapper_of_the_users_is_where_the_package_was_called_from(data):
+    table = linked(data, "et_zoo_wrap")
+    lines, callers = Counter(), Counter()
+    for key in table.trace.slices.key.tolist():
+        for node in table.nodes(key):
+            lines[node.source.path, node.source.line] += 1
+            callers[node.caller and (node.caller.path, node.caller.line)] += 1
+    of_net = {at: count for at, count in lines.items() if at[0] == PACKAGE}
+    assert sum(of_net.values()) == 66
+    assert {line for _, line in of_net} == {11, 12, 13, 25}
+    assert {at for at in lines if at[0] == OWN} == {(OWN, 105)}
+    assert callers == {(OWN, 104): 66, None: lines[OWN, 105]}
