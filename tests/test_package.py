@@ -57,6 +57,7 @@ TESTS_OF_MANY = {
     "tests/analysis/comparison/test_pitfalls.py": "what a comparison gets wrong easily",
     "tests/analysis/links/test_library_kernels.py": "kernels without a prefix, up to their costs",
     "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
+    "tests/analysis/links/test_source_lines.py": "lines and modules, from the record to the totals",
     "tests/analysis/test_unfinished_inferences.py": "every figure of a whole trace",
     "tests/analysis/nodes/test_xnnpack_truth.py": "XNNPACK's events beside the truth of models",
     "tests/api/test_cookbook.py": "the notebook of the help, cell by cell",

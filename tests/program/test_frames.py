@@ -96,7 +96,8 @@ def test_a_line_that_the_file_states_is_the_source_line():
 
 
 USERS = st.sampled_from([path for path in PROJECTS if path != "<string>"])
-INSTALLED = st.sampled_from(TEAMS).map(lambda name: f"/opt/venv/lib/python3.11/site-packages/{name}")
+PACKAGE = "/opt/venv/lib/python3.11/site-packages/"
+INSTALLED = st.sampled_from(TEAMS).map(lambda name: PACKAGE + name)
 LIBRARY = st.sampled_from(LIBRARIES)
 
 

@@ -20,7 +20,7 @@ def linked(data, model: str) -> LinkTable:
     return link(*(open_file(str(data / "pte" / f"{model}.{end}")) for end in ("etdp", "etrecord")))
 
 
-@pytest.mark.parametrize("model", ["et_zoo", "et_zoo_wrap"])
+@pytest.mark.parametrize("model", ["et_zoo", "et_zoo_wrap", "et_keys"])
 def test_lines_and_modules_are_those_of_the_nodes_that_were_emitted(data, model):
     table, compared = linked(data, model), 0
     truth = json.loads((data / "pte" / f"{model}.truth.json").read_text())["forward"]
@@ -32,7 +32,7 @@ def test_lines_and_modules_are_those_of_the_nodes_that_were_emitted(data, model)
             assert [node.source.path, node.source.line] == same[0]["line"]
             assert node.module_path == same[0]["module"]
             compared += 1
-    assert compared > 10
+    assert compared >= 9
 
 
 def test_a_model_in_an_installed_package_is_the_source(data):

@@ -257,3 +257,13 @@ def test_a_method_knows_what_it_hands_out():
     assert method.results == {"aten__softmax_default"}
     (buffers,) = read(DATA / "buffer_toedge_portable.etrecord").methods
     assert len(buffers.results) > 1
+
+
+def test_modules_that_are_not_clear_are_unknown_and_counted(tmp_path):
+    """A key that is like two entries, in a record that lists no modules."""
+    path = "a,a,m.T;L__self__a,a"
+    stack = f"L__self__{path},{path},m.T"
+    record = read(made(tmp_path, node(nn_module_stack=stack), node(nn_module_stack="k,a,b,T")))
+    assert {op.module_path for op in record.operators} == {"(unknown module)"}
+    (problem,) = (p for p in record.problems if "modules of a node" in p.kind)
+    assert problem.count == 2

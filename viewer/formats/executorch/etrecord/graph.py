@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from viewer.codecs.json_values import InvalidJson, Parsed, mapping, sequence, text, whole_number
@@ -28,6 +27,7 @@ from viewer.formats.executorch.etrecord.dataflow import (
     united,
 )
 from viewer.formats.executorch.etrecord.debug_handle_maps import Complain
+from viewer.formats.executorch.etrecord.module_stacks import UNKNOWN, Modules, modules_of
 from viewer.formats.executorch.etrecord.values import (
     GraphTensors,
     NodeNames,
@@ -44,17 +44,14 @@ _DELEGATE_CALL = "executorch_call_delegate"
 # Memory for a result, which an out variant takes like an input.
 _ALLOC = "memory.alloc"
 _NOT_OPERATORS = (_DELEGATE_CALL, _ALLOC, "_operator.getitem")
-_BRACKET = re.compile(r"[\[\]()]")
-_BRACKET_OR_COMMA = re.compile(r"[\[\](),]")
 _OUT_VARIANT = re.compile(r"torch\.ops\.\w+\.\w+\.\w*out")
 _DEEPEST = 20
+_MOST_SHOWN = 80  # letters of a text that cannot be decoded
 # The graphs inside the inputs of control flow, in order; a loop over slices has only its body.
 _PARTS = {"cond": ("true branch", "false branch"), "while_loop": ("condition", "body")}
 # Views are not separate instructions, so `to_executorch()` does not overwrite their debug handles.
 _VIEW = "executorch.exir.memory.view"
 _HIGHER_ORDER = "torch.ops.higher_order."
-# torch's marker on nodes that a pass created outside any module.
-_NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 
 
 # Yields nodes one by one, and returns the origins of the graph's outputs.
@@ -75,7 +72,7 @@ class GraphReader:
     def __init__(self, complain: Complain) -> None:
         self._complain = complain
         self._frames: dict[str, tuple[Frame, ...]] = {}
-        self._modules: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._modules: dict[str, Modules] = {}
         self._origins: dict[str, str] = {}
 
     def operators(
@@ -108,9 +105,15 @@ class GraphReader:
             self._frames[stack_trace] = parse_frames(stack_trace)
         return self._frames[stack_trace]
 
-    def modules(self, stack: str) -> tuple[tuple[str, str], ...]:
+    def modules(self, stack: str, known: frozenset[str]) -> Modules:
         if stack not in self._modules:
-            self._modules[stack] = tuple(_modules(stack))
+            decoded = modules_of(stack, known)
+            if decoded is None:
+                self._complain(
+                    "the modules of a node are not clear, because of the letters in their names",
+                    stack[:_MOST_SHOWN],
+                )
+            self._modules[stack] = UNKNOWN if decoded is None else decoded
         return self._modules[stack]
 
     def aten(self, from_node: str, origin: AtenOrigin) -> str:
@@ -143,6 +146,7 @@ class _Walk:
         self._keep_all = keep_all
         self._instructions = instruction_handles
         self._flows = flows or NodeFlows()
+        self._module_paths = _module_paths(program)
 
     def nodes(self) -> Iterator[GraphNode]:
         return self._of_program(self._program, 0, self._instructions)
@@ -211,7 +215,9 @@ class _Walk:
                 op=op_name(target),
                 debug_handle=NO_HANDLE if handle is None else handle,
                 frames=self._reader.frames(text(metadata.get("stack_trace"))),
-                modules=self._reader.modules(text(metadata.get("nn_module_stack"))),
+                modules=self._reader.modules(
+                    text(metadata.get("nn_module_stack")), self._module_paths
+                ),
                 source_op=_source_op(metadata),
                 inputs=_without(values.tensors(arguments), allocated),
                 outputs=values.tensors(results),
@@ -283,6 +289,12 @@ def results_of(program: Any) -> frozenset[str]:
     return frozenset(n for value in sequence(graph.get("outputs")) for n in value_names(value))
 
 
+def _module_paths(program: Any) -> frozenset[str]:
+    """The paths of the modules that a program lists; not complete in programs exported again."""
+    calls = sequence(mapping(mapping(program).get("graph_module")).get("module_call_graph"))
+    return frozenset(text(mapping(call).get("fqn")) for call in calls)
+
+
 def has_instruction_ids(program: Any) -> bool:
     """Whether `to_executorch()` overwrote the debug handles of this graph with instruction ids.
 
@@ -315,24 +327,6 @@ def _source_op(metadata: dict[str, Any]) -> str:
     """The source call: torch_fn "conv2d_1;builtin_function_or_method.conv2d" -> "conv2d"."""
     call = text(metadata.get("torch_fn")).partition(";")[2].partition(".")[2]
     return call.partition(".")[0]  # without the overload of "OpOverload.sym_size.int"
-
-
-def _modules(stack: str) -> Iterator[tuple[str, str]]:
-    """(path, type) of nn_module_stack "key,path,type;..."; types may contain commas in brackets."""
-    for entry in stack.split(";"):
-        parts = entry.split(",") if _BRACKET.search(entry) is None else _cut_outside(entry)
-        if len(parts) >= 3 and parts[1].strip() != _NO_MODULE:
-            yield parts[1].strip(), parts[2].strip()
-
-
-def _cut_outside(entry: str) -> list[str]:
-    """Split an entry at the commas outside brackets."""
-    cuts, depth = [-1], 0
-    for match in _BRACKET_OR_COMMA.finditer(entry):
-        depth += (match[0] in "[(") - (match[0] in ")]")
-        if match[0] == "," and depth <= 0:
-            cuts.append(match.start())
-    return [entry[a + 1 : b] for a, b in pairwise([*cuts, len(entry)])]
 
 
 def _ancestor(from_node: Any, origin: AtenOrigin) -> str:
