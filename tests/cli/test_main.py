@@ -44,7 +44,7 @@ COLUMNS = [
     "process", "thread", "depth", "name", "start_ns", "dur_ns", "start_ticks", "dur_ticks",
     "inference", "method", "instruction_id", "identifier", "debug_handles", "operators", "node",
     "op_type", "module", "source", "link_reason", "timing", "derived", "native_start", "native_dur",
-    "native_unit", "metadata",
+    "native_unit", "metadata", "called_from",
 ]  # fmt: skip
 
 NUMBER = (int, float)

@@ -92,8 +92,8 @@ class Profile(ProfileTables):
         """Return the time of groups of slices: the rows of `opscope stats --by`.
 
         Args:
-            by: unit, operator, node, type, module, line, location, delegate, thread, inference or
-                name.
+            by: unit, operator, node, type, module, line, caller, location, delegate, thread,
+                inference or name.
             inference: Only inferences of this number, from 1.
             span: Only this range, in ns from the start of the clock.
 

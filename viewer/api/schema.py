@@ -34,6 +34,8 @@ def _ticks_and_ns(name: str, meaning: str, dtype: str = INT) -> tuple[ColumnSpec
     )
 
 
+_CALLED_FROM = '"file:line" of your own files, if the source is in an installed package'
+
 SLICES = (
     ColumnSpec("process", CATEGORY, "", "Process, as displayed; of an ETDump its file name"),
     ColumnSpec("thread", CATEGORY, "", "Thread, as displayed"),
@@ -65,6 +67,7 @@ SLICES = (
     ColumnSpec("native_dur", NULLABLE_INT, "native_unit", "Duration on a clock of its own"),
     ColumnSpec("native_unit", CATEGORY, "", "Unit of that clock"),
     ColumnSpec("metadata", CATEGORY, "", "Metadata of a delegate, as logged"),
+    ColumnSpec("called_from", CATEGORY, "", _CALLED_FROM),
 )
 
 OPERATORS = (
@@ -78,6 +81,7 @@ OPERATORS = (
     ColumnSpec("source", CATEGORY, "", '"file:line"'),
     ColumnSpec("nodes", INT, "", "Number of its graph nodes"),
     ColumnSpec("outputs", CATEGORY, "", "Types and shapes of its results, as a JSON list"),
+    ColumnSpec("called_from", CATEGORY, "", _CALLED_FROM),
     *_ticks_and_ns("own", "Time of slices that are linked to it alone", NULLABLE_INT),
     *_ticks_and_ns("shared", "Time of slices that it shares with others", NULLABLE_INT),
     *_ticks_and_ns("kernel", "Time of its kernels", NULLABLE_INT),
@@ -101,6 +105,7 @@ NODES = (
     ColumnSpec("branch", CATEGORY, "", "Part of control flow that contains it"),
     ColumnSpec("inputs", CATEGORY, "", "Types and shapes of its tensors, as a JSON list"),
     ColumnSpec("outputs", CATEGORY, "", "Types and shapes of its results, as a JSON list"),
+    ColumnSpec("called_from", CATEGORY, "", _CALLED_FROM),
 )
 
 INFERENCES = (

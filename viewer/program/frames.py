@@ -194,6 +194,12 @@ def caller_of(frames: tuple[Frame, ...]) -> Frame | None:
     return next((frame for frame in reversed(frames) if frame.is_users), None)
 
 
+def users_line_of(frames: tuple[Frame, ...]) -> Frame | None:
+    """The source line if it is in a file of the user's own, else where it was called from."""
+    source = source_of(frames)
+    return source if source is not None and source.is_users else caller_of(frames)
+
+
 def without_export(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     """Leave out torch's own export frames, which are the outermost."""
     first = next((i for i, frame in enumerate(frames) if not frame.is_library), 0)

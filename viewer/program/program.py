@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from viewer.model.trace import Problem
 from viewer.program.dataflow import MethodFlow
 from viewer.program.debug_handles import NO_INSTRUCTION, DelegateMap
-from viewer.program.frames import Frame, caller_of, source_of, without_export
+from viewer.program.frames import Frame, caller_of, source_of, users_line_of, without_export
 from viewer.program.torq.dispatch import Dispatch
 
 if TYPE_CHECKING:
@@ -96,6 +96,11 @@ class GraphNode:
     def caller(self) -> Frame | None:
         """The line of the user's own files that called the source line, if that is a package's."""
         return caller_of(self.frames)
+
+    @property
+    def users_line(self) -> Frame | None:
+        """The source line if it is in a file of the user's own, else its caller."""
+        return users_line_of(self.frames)
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,11 @@ class Operator:
     def caller(self) -> Frame | None:
         """The line of the user's own files that called the source line, if that is a package's."""
         return caller_of(self.frames)
+
+    @cached_property
+    def users_line(self) -> Frame | None:
+        """The source line if it is in a file of the user's own, else its caller."""
+        return users_line_of(self.frames)
 
     @cached_property
     def _module(self) -> tuple[str, str]:
@@ -335,6 +345,11 @@ class Program:
     def source_lines(self) -> frozenset[tuple[str, int]]:
         """The recorded path and line of every operator that has one."""
         return frozenset((at.path, at.line) for op in self.operators if (at := op.source))
+
+    @cached_property
+    def has_callers(self) -> bool:
+        """Whether files of the user's own called an installed package with a source line."""
+        return any(op.caller for op in self.operators)
 
     @cached_property
     def module_paths(self) -> frozenset[str]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from viewer.analysis.links.delegate_clocks import with_native_ns
 from viewer.analysis.links.labels import set_label, slice_labels, track_name
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.links.node_texts import node_texts
 from viewer.analysis.torq.measured_actions import jobs_of_keys
 from viewer.arrays import Ints
 from viewer.codecs.atomic_file import NothingToExport
@@ -31,7 +32,7 @@ from viewer.export.perfetto.source import (
     TraceExtras,
 )
 from viewer.export.perfetto.writer import FileSize, export_perfetto, size_of_perfetto
-from viewer.export.tables.slices import operator_names, source_places
+from viewer.export.tables.slices import operator_names
 from viewer.model.provenance import is_of_one_file
 from viewer.model.trace import Trace
 from viewer.workspace.estimates import of_snapshot
@@ -287,7 +288,7 @@ def job_estimates(opened: Snapshot, trace: Trace) -> dict[int, tuple[int, float]
 
 def _key_facts(table: LinkTable, expected: Mapping[int, tuple[int, float]]) -> KeyFacts:
     keys = range(len(table.trace.keys))
-    operators = [table.operators(k) for k in keys]
+    operators, texts = [table.operators(k) for k in keys], node_texts(table)
     return KeyFacts(
         correlation=[_correlation(table, k) for k in keys],
         debug_handles=[link.handles for link in table.links],
@@ -295,7 +296,8 @@ def _key_facts(table: LinkTable, expected: Mapping[int, tuple[int, float]]) -> K
         modules=[
             set_label(table, link.operators) if link.operators else None for link in table.links
         ],
-        sources=["; ".join(source_places(found)) or None for found in operators],
+        sources=["; ".join(own.sources) or None for own in texts],
+        callers=["; ".join(own.callers) or None for own in texts],
         reasons=[link.reason.text for link in table.links],
         estimates=expected,
     )

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+import viewer
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link
 from viewer.analysis.statistics.grouping import Grouping
@@ -54,3 +55,39 @@ def test_a_wrapper_of_the_users_is_where_the_package_was_called_from(data):
     assert {line for _, line in of_net} == {11, 12, 13, 25}
     assert {at for at in lines if at[0] == OWN} == {(OWN, 105)}
     assert callers == {(OWN, 104): 66, None: lines[OWN, 105]}
+
+
+def test_time_by_caller_is_on_the_lines_of_the_users_files(data):
+    grouping = Grouping(linked(data, "et_zoo_wrap"))
+    lines = {g.label: g.self_ticks for g in grouping.by("line").groups}
+    callers = {g.label: g.self_ticks for g in grouping.by("caller").groups}
+    of_net = sum(ticks for label, ticks in lines.items() if label.startswith("net.py:"))
+    assert callers["tiny.py:104"] == of_net > 0
+    assert callers["tiny.py:105"] == lines["tiny.py:105"] > 0
+    assert sum(callers.values()) == sum(lines.values())
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "why"),
+    [
+        ("et_zoo", "caller", "No source line is in an installed package that your own files call"),
+        ("et_keys", "caller", "No source line is in an installed package that your own files call"),
+    ],
+)
+def test_the_key_is_missing_where_no_package_was_called(data, model, key, why):
+    assert Grouping(linked(data, model)).missing(key) == why
+    assert not Grouping(linked(data, model)).missing("line")
+
+
+def test_tables_have_the_line_that_called_a_package(data):
+    profile = viewer.open(*(data / "pte" / f"et_zoo_wrap.{end}" for end in ("etdp", "etrecord")))
+    slices = profile.slices_with("source", "called_from")
+    of_net = slices[slices["source"].astype("str").str.startswith(PACKAGE)]
+    assert len(of_net) == 66
+    assert set(of_net["called_from"]) == {f"{OWN}:104"}
+    assert slices[slices["source"] == f"{OWN}:105"]["called_from"].isna().all()
+    for table in (profile.operators, profile.nodes):
+        known = table[table["source"].notna()]
+        assert len(known) > 5
+        assert (known["called_from"].notna() == (known["source"] != f"{OWN}:105")).all()
+    assert list(profile.stats("caller")["key"]) == ["tiny.py:104", "tiny.py:105"]

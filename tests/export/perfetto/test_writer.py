@@ -224,6 +224,7 @@ def annotated() -> list[PerfettoSource]:
             operators=[("features.4 · convolution", "relu"), ("solo",), (), ()],
             modules=["features.4", *none],
             sources=["model.py:12", *none],
+            callers=["train.py:9", *none],
             reasons=["instruction id", "no debug handle map", "", ""],
         ),
     )
@@ -314,6 +315,7 @@ def test_arguments_of_a_linked_slice_come_back(peers):
         "debug_handles[2]": str(2**64),
         "module": "features.4",
         "source": "model.py:12",
+        "called_from": "train.py:9",
         "link_reason": "instruction id",
         "instruction_id": 7,
         "unit": "mtu",

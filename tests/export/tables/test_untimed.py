@@ -28,7 +28,7 @@ def test_a_linked_value_names_its_operator_and_line():
         "value": "f32 1 × 8 × 16 × 16", "output": "", "offset": 8224, "debug_handles": "[2]",
         "operators": '["aten._native_batch_norm_legit_no_training.default"]',
         "source": "/home/user/models/models.py:20",
-        "link_reason": "instruction in the debug handle map",
+        "link_reason": "instruction in the debug handle map", "called_from": "",
     }  # fmt: skip
     last = table[13]
     assert (last["output"], last["chain"], last["instruction_id"]) == ("true", -1, "")

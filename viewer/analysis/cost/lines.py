@@ -8,7 +8,7 @@ theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from viewer.analysis.cost.costs import CostRow, CostTable
@@ -50,8 +50,31 @@ class LineCosts:
         return found
 
 
-def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
-    """Assign the rows of a cost table to the lines of the file recorded as `path`."""
+def place_of(item: Operator | GraphNode) -> tuple[str, int] | None:
+    """Return the recorded path and line of an operator or node; None if it has no source."""
+    source = item.source
+    return (source.path, source.line) if source else None
+
+
+def users_place_of(item: Operator | GraphNode) -> tuple[str, int] | None:
+    """Return the path and line in the user's own files that an operator or node came from.
+
+    Where its source line is in an installed package, it is the line that this was called from.
+    """
+    line = item.users_line
+    return (line.path, line.line) if line else None
+
+
+PlaceOf = Callable[[Operator | GraphNode], tuple[str, int] | None]
+
+
+def line_costs(
+    program: Program, table: CostTable, path: str, place_of: PlaceOf = place_of
+) -> LineCosts:
+    """Assign the rows of a cost table to the lines of the file recorded as `path`.
+
+    place_of: `users_place_of` for the lines of the user's own files.
+    """
     own: dict[int, list[CostRow]] = {}
     shared: dict[tuple[tuple[int, ...], bool], list[CostRow]] = {}
     for row in table.by_nodes:
@@ -73,7 +96,9 @@ def line_costs(program: Program, table: CostTable, path: str) -> LineCosts:
     )
 
 
-def most_expensive_lines(program: Program, table: CostTable) -> tuple[tuple[str, int], ...]:
+def most_expensive_lines(
+    program: Program, table: CostTable, place_of: PlaceOf = place_of
+) -> tuple[tuple[str, int], ...]:
     """Return the path and most expensive line of each file, most expensive first.
 
     Lines are ranked by self time. Files without any self time come last, with the first line of the
@@ -99,7 +124,7 @@ def most_expensive_lines(program: Program, table: CostTable) -> tuple[tuple[str,
     )
 
 
-def first_lines(program: Program) -> tuple[tuple[str, int], ...]:
+def first_lines(program: Program, place_of: PlaceOf = place_of) -> tuple[tuple[str, int], ...]:
     """Return the path of each file and the line of its first operator, in program order."""
     lines: dict[str, tuple[str, int]] = {}
     for operator in program.operators:
@@ -111,12 +136,6 @@ def first_lines(program: Program) -> tuple[tuple[str, int], ...]:
 def source_place(program: Program, operator: int) -> tuple[str, int] | None:
     """Return the recorded path and line of an operator; None if it has no recorded source."""
     return place_of(program.operators[operator])
-
-
-def place_of(item: Operator | GraphNode) -> tuple[str, int] | None:
-    """Return the recorded path and line of an operator or node; None if it has no source."""
-    source = item.source
-    return (source.path, source.line) if source else None
 
 
 def lines_text(lines: Iterable[int]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from viewer.analysis.links.link_table import LinkTable
+from viewer.program.frames import Frame
 from viewer.program.program import GraphNode, Operator, Program
 
 
@@ -14,13 +15,15 @@ class NodeTexts:
     """What some nodes are, in graph order; each text once.
 
     names: in the graph. op_types: operators of the edge dialect, "aten.convolution.default".
-    modules: paths of their innermost modules. sources: "file:line" of the user's own code.
+    modules: paths of their innermost modules. sources: "file:line" of the model. callers: that
+    of the user's own files, where the source is in an installed package.
     """
 
     names: tuple[str, ...] = ()
     op_types: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    callers: tuple[str, ...] = ()
 
 
 def node_texts(table: LinkTable) -> list[NodeTexts]:
@@ -42,8 +45,14 @@ def _texts(
         _distinct(node.name for node in nodes),
         _distinct(node.op for node in nodes),
         _distinct(part.module_path for part in parts),
-        _distinct(f"{s.path}:{s.line}" for part in parts if (s := part.source) is not None),
+        places(part.source for part in parts),
+        places(part.caller for part in parts),
     )
+
+
+def places(frames: Iterable[Frame | None]) -> tuple[str, ...]:
+    """The distinct "file:line" of some frames."""
+    return _distinct(f"{at.path}:{at.line}" for at in frames if at is not None)
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:

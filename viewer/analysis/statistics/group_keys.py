@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from viewer.analysis.cost.lines import lines_text, place_of
+from viewer.analysis.cost.lines import PlaceOf, lines_text, place_of, users_place_of
 from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.npu_units import has_units
@@ -21,8 +21,8 @@ from viewer.program.program import GraphNode, type_of
 from viewer.program.sources.files import short_names
 
 KEYS = (
-    "unit", "operator", "node", "type", "module", "line", "location", "delegate", "thread",
-    "inference", "name",
+    "unit", "operator", "node", "type", "module", "line", "caller", "location", "delegate",
+    "thread", "inference", "name",
 )  # fmt: skip
 # The former name of a key, which scripts may still use.
 _FORMER = {"run": "inference"}
@@ -30,7 +30,7 @@ NO_MODULE = "(top level)"
 NO_LINE = "(no source line)"
 NO_OPERATOR = "(no operator)"
 
-OF_OPERATORS = ("operator", "node", "type", "module", "line")
+OF_OPERATORS = ("operator", "node", "type", "module", "line", "caller")
 _OF_DELEGATES = (int(KeyKind.DELEGATE_CALL), int(KeyKind.DELEGATE_EVENT))
 
 
@@ -72,8 +72,11 @@ class GroupKeys:
             used = [part for own in self._table.parts for part in own]
             if key == "module" and not any(part.module_path for part in used):
                 return "The operators have no modules"
-            if key == "line" and not any(part.source for part in used):
-                return f"The {table.program.title} has no source lines"
+            if key in ("line", "caller") and not any(part.source for part in used):
+                only = " but torch's own" if any(part.frames for part in used) else ""
+                return f"The {table.program.title} has no source lines{only}"
+            if key == "caller" and not any(part.caller for part in used):
+                return "No source line is in an installed package that your own files call"
         return self._absent.get(key, "")
 
     @cached_property
@@ -149,7 +152,8 @@ class GroupKeys:
             "module": lambda: [
                 _joined(part.module_path or NO_MODULE for part in own) for own in self._table.parts
             ],
-            "line": self._line_labels,
+            "line": lambda: self._line_labels(place_of),
+            "caller": lambda: self._line_labels(users_place_of),
         }[key]()
         return self._folded(labels, self._table.node_set_of_key, distinct=key == "node")
 
@@ -174,8 +178,8 @@ class GroupKeys:
         """Return the labels of all sets; equal ones get their debug handles appended, if any."""
         return [f"{label} ({hint})" if hint else label for label, hint in set_labels(self._table)]
 
-    def _line_labels(self) -> list[str]:
-        places = [[place_of(part) for part in own] for own in self._table.parts]
+    def _line_labels(self, of: PlaceOf) -> list[str]:
+        places = [[of(part) for part in own] for own in self._table.parts]
         short = short_names(place[0] for own in places for place in own if place)
         return [_places_text(own, short) for own in places]
 

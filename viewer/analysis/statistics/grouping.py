@@ -8,14 +8,15 @@ Each key divides a trace into groups in its own way:
     type       the operator type: "tosa.conv2d", "convolution"; a set of one type has that type
     module     the module path of the operators, "features.4"
     line       the source line of the operators, "models.py:49"
+    caller     the line of the user's own files: where a package with the source line was called
     location   the MLIR location of the slice, as text
     delegate   a delegate call: its backend and instruction
     thread     a track: process > thread
     inference  an inference
     name       the slice's name in the file
 
-Type, module and line are those of the graph nodes where it is known which of an operator's nodes
-ran.
+Type, module, line and caller are those of the graph nodes where it is known which of an operator's
+nodes ran.
 
 `total` is inclusive: the durations of a group's slices that are inside no other slice of the group,
 cut at the edges of the range; threads add. So an outer function has all of the time of the

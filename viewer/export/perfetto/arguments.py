@@ -36,8 +36,8 @@ from viewer.model.trace import Column
 RESERVED = frozenset(
     (
         "start_ticks", "dur_ticks", "event", "operator", "debug_handles", "module", "source",
-        "identifier", "instruction_id", "location", "link_reason", "timing", "derived",
-        "run", "estimate_ticks", "estimate_ns",
+        "called_from", "identifier", "instruction_id", "location", "link_reason", "timing",
+        "derived", "run", "estimate_ticks", "estimate_ns",
     )
 )  # fmt: skip
 
@@ -89,6 +89,7 @@ class SliceArguments:
                     _set(values.add(), handle, strings)
             text("module", facts.modules[key])
             text("source", facts.sources[key])
+            text("called_from", facts.callers[key])
             text("link_reason", facts.reasons[key])
             if key in facts.estimates:
                 ticks, ns = facts.estimates[key]

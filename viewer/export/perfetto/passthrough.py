@@ -27,7 +27,7 @@ from viewer.model.trace import Column, Trace
 
 OF_TOOLS = frozenset(("category", "correlation_id"))
 _TEXTS_OF_KEYS = frozenset(
-    ("operator", "debug_handles", "module", "source", "link_reason", "location")
+    ("operator", "debug_handles", "module", "source", "called_from", "link_reason", "location")
 )
 _ESTIMATE = ("estimate_ticks", "estimate_ns")
 # The formats of tools that assign categories to slices.
@@ -118,6 +118,7 @@ def _with_links(at: list[int], columns: dict[str, Column], linked: KeyFacts | No
         operators=merged("operator", linked.operators, _texts),
         modules=merged("module", linked.modules, _text),
         sources=merged("source", linked.sources, _text),
+        callers=merged("called_from", linked.callers, _text),
         reasons=merged("link_reason", linked.reasons, lambda value: _text(value) or ""),
         estimates=estimates,
     )

@@ -33,7 +33,8 @@ class KeyFacts:
     """What is known about each distinct key of a trace; every list is as long as `trace.keys`.
 
     correlation: slices with equal text get one color ("forward/10": one operator), None for none.
-    modules: module path. sources: "file:line". reasons: how the link was made, "" for none.
+    modules: module path. sources: "file:line". callers: that of the user's own files, where the
+    source is in an installed package. reasons: how the link was made, "" for none.
     estimates: the compiler's estimate as (ticks of the compile clock, ns); keys may be missing.
     """
 
@@ -42,6 +43,7 @@ class KeyFacts:
     operators: Sequence[tuple[str, ...]]
     modules: Sequence[str | None]
     sources: Sequence[str | None]
+    callers: Sequence[str | None]
     reasons: Sequence[str]
     estimates: Mapping[int, tuple[int, float]] = field(default_factory=dict)
 
@@ -49,7 +51,7 @@ class KeyFacts:
     def none(count: int) -> KeyFacts:
         """Return facts for `count` keys about which nothing is known."""
         nobody, nothing = (None,) * count, ((),) * count
-        return KeyFacts(nobody, nothing, nothing, nobody, nobody, ("",) * count)
+        return KeyFacts(nobody, nothing, nothing, nobody, nobody, nobody, ("",) * count)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

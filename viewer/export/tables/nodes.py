@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from viewer.analysis.cost.lines import place_of
-from viewer.program.program import GraphNode, Program, Tensor
+from viewer.program.frames import Frame
+from viewer.program.program import Program, Tensor
 
 NODE_COLUMNS = (
     "record", "method", "debug_handle", "node", "op", "op_type", "module", "source", "branch",
-    "inputs", "outputs",
+    "inputs", "outputs", "called_from",
 )  # fmt: skip
 
 
@@ -26,10 +26,11 @@ def node_columns(program: Program) -> dict[str, list[Any]]:
             node.op or None,
             node.type or None,
             node.module_path or None,
-            _source(node),
+            _place(node.source),
             node.branch or None,
             _tensors(node.inputs),
             _tensors(node.outputs),
+            _place(node.caller),
         )
         for operator in program.operators
         for node in operator.nodes
@@ -38,9 +39,8 @@ def node_columns(program: Program) -> dict[str, list[Any]]:
     return {name: list(own) for name, own in zip(NODE_COLUMNS, columns, strict=True)}
 
 
-def _source(node: GraphNode) -> str | None:
-    place = place_of(node)
-    return f"{place[0]}:{place[1]}" if place else None
+def _place(frame: Frame | None) -> str | None:
+    return None if frame is None else f"{frame.path}:{frame.line}"
 
 
 def _tensors(tensors: Sequence[Tensor]) -> str:

@@ -15,13 +15,14 @@ from fractions import Fraction
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.link_table import LinkTable
 from viewer.export.tables.columns import Rows, text_array
-from viewer.export.tables.slices import source_places
+from viewer.export.tables.slices import caller_places, source_places
 from viewer.model.times import tick_to_ns
 from viewer.model.warm_up import counted_inferences
 from viewer.program.program import Program
 
 OPERATOR_COLUMNS = (
     "method", "debug_handle", "operator", "module", "operators", "source", "nodes", "outputs",
+    "called_from",
 )  # fmt: skip
 _COSTS = ("own_ticks", "own_ns", "shared_ticks", "shared_ns", "kernel_ticks", "kernel_ns", "slices")
 _GROUPS = ("shared_groups", "shared_group_ticks", "shared_group_ns")
@@ -39,6 +40,7 @@ def operator_columns(program: Program) -> Rows:
         "module": [o.module_path for o in operators],
         "operators": [json.dumps(list(o.ops)) for o in operators],
         "source": ["; ".join(source_places([o])) for o in operators],
+        "called_from": ["; ".join(caller_places([o])) for o in operators],
         "nodes": [len(o.nodes) if o.ops else 0 for o in operators],
         "outputs": [
             json.dumps([f"{t.dtype}{list(t.shape or ())}" for t in o.nodes[-1].outputs])

@@ -41,7 +41,7 @@ import numpy as np
 from viewer.analysis.links.delegate_clocks import NATIVE_NS, native_ns
 from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.node_texts import NodeTexts, node_texts
+from viewer.analysis.links.node_texts import NodeTexts, node_texts, places
 from viewer.arrays import Bools, Codes, Ints
 from viewer.export.tables.columns import (
     Columns,
@@ -69,14 +69,14 @@ COLUMNS = (
     "process", "thread", "depth", "name", "start_ns", "dur_ns", "start_ticks", "dur_ticks",
     "inference", "method", "instruction_id", "identifier", "debug_handles", "operators", "node",
     "op_type", "module", "source", "link_reason", "timing", "derived", "native_start", "native_dur",
-    "native_unit", "metadata",
+    "native_unit", "metadata", "called_from",
 )  # fmt: skip
 # Columns of the contract that are columns of a file, and whether they are text.
 _OF_FILE = {NATIVE_START: False, NATIVE_DURATION: False, NATIVE_UNIT: True, "metadata": True}
 # What an exported trace states about slices that nothing open is linked to, by its own names.
 _STATED = {
     "debug_handles": "debug_handles", "operators": "operator", "module": "module",
-    "source": "source", "link_reason": "link_reason",
+    "source": "source", "called_from": "called_from", "link_reason": "link_reason",
 }  # fmt: skip
 _STATED_NAME, _STATED_RUN = "event", "run"
 START_FRACTION, DUR_FRACTION = "start_ns_fraction", "dur_ns_fraction"
@@ -136,6 +136,7 @@ class SliceTable:
             "op_type": self._op_type,
             "module": self._module,
             "source": self._source,
+            "called_from": self._called_from,
             "link_reason": self._link_reason,
             "timing": self._timing,
             "derived": self._derived,
@@ -299,6 +300,9 @@ class SliceTable:
     def _source(self) -> tuple[Per, Column]:
         return self._of_keys(lambda k: "; ".join(self._nodes[k].sources))
 
+    def _called_from(self) -> tuple[Per, Column]:
+        return self._of_keys(lambda k: "; ".join(self._nodes[k].callers))
+
     @cached_property
     def _nodes(self) -> Sequence[NodeTexts]:
         return node_texts(self.source.table)
@@ -407,8 +411,12 @@ def operator_names(operators: Sequence[Operator]) -> list[str]:
 
 def source_places(operators: Sequence[Operator]) -> list[str]:
     """Return the distinct "file:line" of some operators."""
-    frames = [operator.source for operator in operators]
-    return list(dict.fromkeys(f"{f.path}:{f.line}" for f in frames if f))
+    return list(places(operator.source for operator in operators))
+
+
+def caller_places(operators: Sequence[Operator]) -> list[str]:
+    """Return the distinct "file:line" that lines in installed packages were called from."""
+    return list(places(operator.caller for operator in operators))
 
 
 def _blank(value: object) -> str:

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.untimed_links import NO_CALL, OUTSIDE, keys_of, runs_of
 from viewer.export.tables.columns import Rows, cells, text_array
-from viewer.export.tables.slices import operator_names, source_places
+from viewer.export.tables.slices import caller_places, operator_names, source_places
 from viewer.model.trace import Column, UntimedKind, ValueType
 from viewer.model.untimed import TYPE_NAMES, value_texts
 
 UNTIMED_COLUMNS = (
     "process", "run", "event", "after", "after_event", "kind", "name", "bytes", "identifier",
     "method", "chain", "instruction_id", "type", "value", "output", "offset", "debug_handles",
-    "operators", "source", "link_reason",
+    "operators", "source", "link_reason", "called_from",
 )  # fmt: skip
 
 
@@ -66,6 +66,7 @@ def untimed_columns(table: LinkTable, process: str) -> Rows:
         "offset": cells(events.offset, all_rows),
         "debug_handles": of_key(lambda k: json.dumps(list(links[k].handles))),
         "operators": of_key(lambda k: json.dumps(operator_names(table.operators(k)))),
-        "source": of_key(lambda k: "; ".join(source_places(table.operators(k)))),
+        "source": of_key(lambda k: "; ".join(source_places(table.executed(k)))),
         "link_reason": reason,
+        "called_from": of_key(lambda k: "; ".join(caller_places(table.executed(k)))),
     }

@@ -31,8 +31,8 @@ RUN_CATEGORY = "INFERENCE"
 UNITS = {unit.name: unit for unit in Unit if unit}
 # Columns whose values belong to an identity, in addition to its name, identifier and instruction.
 _OF_KEYS = (
-    "category", "correlation_id", "operator", "debug_handles", "module", "source", "link_reason",
-    "estimate_ticks", "estimate_ns", "location",
+    "category", "correlation_id", "operator", "debug_handles", "module", "source", "called_from",
+    "link_reason", "estimate_ticks", "estimate_ns", "location",
 )  # fmt: skip
 _BETWEEN = " · run "
 _OTHER_TICKS = "ticks that do not match the times: another program changed them, the times are used"

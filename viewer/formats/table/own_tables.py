@@ -27,8 +27,9 @@ _OF_ANY_TOOL = frozenset(
     ("debug_handles", "operators", "source", "link_reason", "start_ticks", "dur_ticks")
 )
 _OURS = frozenset(("node", "op_type", "module"))
-# Only some tables have them; times are read in whole ns.
-_FRACTIONS = frozenset(("start_ns_fraction", "dur_ns_fraction"))
+# Only some tables have them, and those of earlier versions no called_from. Times are read in
+# whole ns.
+_OF_SOME = frozenset(("start_ns_fraction", "dur_ns_fraction", "called_from"))
 _MARKS = _OURS | _OF_ANY_TOOL | {INFERENCE, TIMING, "derived"}
 
 
@@ -39,7 +40,7 @@ def is_own(names: Iterable[str]) -> bool:
 
 def skipped(names: Sequence[str]) -> frozenset[str]:
     """The columns that only an export writes, which are not read."""
-    return _OF_ANY_TOOL | _OURS | _FRACTIONS if is_own(names) else _OF_ANY_TOOL
+    return _OF_ANY_TOOL | _OURS | _OF_SOME if is_own(names) else _OF_ANY_TOOL
 
 
 def is_changed(line: str, separator: str, names: Sequence[str]) -> bool:

@@ -91,7 +91,7 @@ def slice_facts(workspace: Workspace, trace: Trace, number: int) -> Facts:
 
 
 def _operator_facts(operator: Operator) -> Facts:
-    place = operator.source
+    place, caller = operator.source, operator.caller
     return {
         "label": operator.label,
         "method": operator.method,
@@ -99,6 +99,7 @@ def _operator_facts(operator: Operator) -> Facts:
         "module": operator.module_path or None,
         "module_type": operator.module_type or None,
         "source": None if place is None else {"file": place.path, "line": place.line},
+        "called_from": None if caller is None else {"file": caller.path, "line": caller.line},
         "source_text": (place.text.strip() or None) if place else None,
         "call_path": [{"file": at.path, "line": at.line} for at in operator.frames],
         "outputs": [_tensor_text(tensor) for tensor in operator.nodes[-1].outputs],

@@ -524,3 +524,37 @@ def test_shares_of_the_inference_stand_beside_self_times(panel):
         48: f"9.8{NARROW}%", 52: f"29.0{NARROW}%", 54: f"2.2{NARROW}%"
     }  # fmt: skip
     assert panel.gutter_title.text() == "  Self, % of inferences"
+
+
+@pytest.fixture
+def wrapped(opened, show_panel, data):
+    """A model of an installed package in a module of the user's own."""
+    files = (data / "pte" / f"et_zoo_wrap.{end}" for end in ("etdp", "etrecord"))
+    return show_panel(SourcePanel, opened(*files), 735, 560)
+
+
+def test_the_lines_of_a_package_are_the_source_until_those_that_called_it_are_wanted(wrapped):
+    panel = wrapped
+    assert panel.by_caller.isVisible()
+    assert panel.place[0].endswith("zoo/net.py")
+    assert set(panel.code.gutter.notes) == {11, 12, 13, 25}
+    panel.by_caller.click()
+    assert panel.place == ("/home/user/models/tiny.py", 104)
+    assert set(panel.code.gutter.notes) == {104, 105}
+    panel.by_caller.click()
+    assert panel.place[0].endswith("zoo/net.py")
+
+
+def test_the_selection_stays_when_the_lines_that_called_a_package_are_shown(wrapped):
+    panel, session = wrapped, wrapped._session
+    number = next(o.index for o in session.traces[0].table.program.operators if o.op == "tanh")
+    session.select_operators(0, (number,))
+    assert panel.place[1] == 12
+    panel.by_caller.click()
+    assert panel.place == ("/home/user/models/tiny.py", 104)
+    assert panel.code.marked == (104,)
+    assert session.state.operators == (0, (number,))
+
+
+def test_without_a_package_there_is_no_switch(panel):
+    assert not panel.by_caller.isVisible()

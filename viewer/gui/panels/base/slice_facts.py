@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from viewer.analysis.delegates.rounding import rounding_loss
@@ -302,17 +302,23 @@ def makers(program: Program, method: str) -> Mapping[str, int]:
 
 
 def place_texts(operator: Operator) -> list[tuple[Frame, str]]:
-    """Return the user's frames, outermost first, each with "AttentionBlock.forward".
+    """Return the frames of the model, outermost first, each with "AttentionBlock.forward".
 
-    The class is included only if there are at least as many module types as forward calls. Without
-    a frame of the user's, all frames are returned.
+    The class is included only if there are at least as many module types as forward calls.
     """
-    frames = [f for f in operator.frames if not f.is_library] or list(operator.frames)
+    frames = [f for f in operator.frames if not f.is_library]
     modules = next((n.modules for n in operator.nodes if n.modules), ())
     classes = [t.rpartition(".")[2] for _, t in modules if not t.startswith("torch.")]
     calls = [f for f in frames if f.function == "forward"]
     named = dict(zip(map(id, calls), classes, strict=False)) if len(calls) <= len(classes) else {}
     return [(f, f"{named[id(f)]}.{f.function}" if id(f) in named else f.function) for f in frames]
+
+
+def no_line_text(operators: Iterable[Operator]) -> str:
+    """Why some operators have no source line."""
+    if any(operator.frames for operator in operators):
+        return "Only torch's own lines were recorded."
+    return "No source line was recorded."
 
 
 # -- areas ----------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from viewer.gui.panels.base.slice_facts import (
     Figure,
     figure,
     makers,
+    no_line_text,
     place_texts,
     position,
     scope_text,
@@ -533,7 +534,7 @@ class Card(CardFrame):
         self._head("Source")
         if not places:
             self._column.addWidget(
-                label("No source line was recorded.", self._theme, tone="text2", wrap=True)
+                label(no_line_text(members), self._theme, tone="text2", wrap=True)
             )
             return
         for (path, line), (_, text) in places.items():
@@ -544,6 +545,16 @@ class Card(CardFrame):
             self._column.addWidget(place_label)
         frame = list(places.values())[-1 if len(members) == 1 else 0][0]
         self._snippet(frame)
+        callers = {(at.path, at.line): at for member in members if (at := member.caller)}
+        if callers:
+            links = (
+                anchor(f"source:{line}:{path}", f"{file_name(path)}:{line}", self._theme)
+                for path, line in callers
+            )
+            text = span("Called from ", self._theme.tokens.text2) + ", ".join(links)
+            called_from = label(text, self._theme, wrap=True, html=True)
+            called_from.linkActivated.connect(self._follow)
+            self._column.addWidget(called_from)
 
     def _snippet(self, frame: Frame) -> None:
         file = self._session.workspace.source(frame.path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from viewer.analysis.cost.lines import LineCosts, SharedCost, lines_text
+from viewer.analysis.cost.lines import LineCosts, PlaceOf, SharedCost, lines_text, place_of
 from viewer.analysis.numeric.operator_errors import EDGES, OperatorErrors
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.source.code_view import LineNote
@@ -45,15 +45,18 @@ def time_notes(costs: LineCosts, shown: OpenTrace, whole: int) -> dict[int, Line
     }
 
 
-def error_notes(session: Session, shown: OpenTrace, path: str) -> dict[int, LineNote] | None:
+def error_notes(
+    session: Session, shown: OpenTrace, path: str, place_of: PlaceOf = place_of
+) -> dict[int, LineNote] | None:
     """Return the largest error of each line of a recorded file; None if they are not shown."""
     errors, program = shown.errors, shown.table.program
     if errors is None or program is None or shown_scheme(session) != ERROR:
         return None
     of_line: dict[int, list[int]] = {}
     for operator in program.operators:
-        if operator.source is not None and operator.source.path == path:
-            of_line.setdefault(operator.source.line, []).append(operator.index)
+        place = place_of(operator)
+        if place is not None and place[0] == path:
+            of_line.setdefault(place[1], []).append(operator.index)
     return {
         line: _note(errors, operators)
         for line, operators in of_line.items()

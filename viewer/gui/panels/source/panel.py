@@ -20,14 +20,18 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from viewer.analysis.cost.lines import (
     LineCosts,
+    PlaceOf,
     first_lines,
     line_costs,
     most_expensive_lines,
+    place_of,
+    users_place_of,
 )
 from viewer.analysis.links.text_positions import positions_of
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.page_panel import PagePanel, plain_column
+from viewer.gui.panels.base.slice_facts import no_line_text
 from viewer.gui.panels.source.call_path import CallPath
 from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter
 from viewer.gui.panels.source.compared_lines import ComparedLines
@@ -60,7 +64,13 @@ NOTHING = "Select an operator to see its source."
 NO_LINES = "The open files record no source lines."
 NO_RECORD = "Open the ETRecord or the source of the model to see the source lines of these slices."
 FUNCTIONS = "The profile names functions, not lines: a function's time is at its first line."
+NO_CALLER = "No line in your own files that called this operator was recorded."
 NO_RECORDED_LINES = "This profile records no source lines."
+CALLED_FROM = "Called from"
+CALLED_FROM_TIP = (
+    "Show the time on the lines of your own files that call installed packages,\n"
+    "instead of on the lines in these packages"
+)
 _MOST_LOOKED_FOR = 12  # files; each is looked for in the folders of the open files
 _LEAST_PATH = 90  # px; a path cut to fewer than about 14 characters, "s…y", is useless
 
@@ -172,6 +182,7 @@ class SourcePanel(PagePanel):
         self.paths = self._paths_button()
         self.paths.setVisible(bool(session.workspace.choices.source_paths))
         self.editor = self._editor_button()
+        self.by_caller = self._caller_button()
         self.gutter_title = label("", theme, "header", "text2")
         self.calls = CallPath(theme)
         self.calls.chosen.connect(self._walk)
@@ -197,6 +208,7 @@ class SourcePanel(PagePanel):
         self._seen = WhenVisible(self)
         self._seen.due.connect(self._restyle)
         theme.changed.connect(self._seen.request)
+        self._offer_callers()
         self.refresh()
 
     def _head_line(self) -> QWidget:
@@ -209,6 +221,7 @@ class SourcePanel(PagePanel):
         row.addWidget(self.gutter_title)
         row.addWidget(self.calls)
         row.addWidget(self.note, 1)
+        row.addWidget(self.by_caller)
         row.addWidget(self.paths)
         row.addWidget(self.editor)
         return head
@@ -252,6 +265,7 @@ class SourcePanel(PagePanel):
 
     @Slot()
     def _reopen(self) -> None:
+        self._offer_callers()
         self._place = self._opened_at = None
         self.refresh()
 
@@ -259,13 +273,14 @@ class SourcePanel(PagePanel):
     def refresh(self) -> None:
         """Show the source of the selected operators; without any, keep the file."""
         members = self._members()
-        source = next((m.source for m in members if m.source), None)
-        if source is not None:
-            self._place = (source.path, source.line)
+        place = next(filter(None, map(self._place_of, members)), None)
+        if place is not None:
+            self._place = place
             self._show(members[0])
         elif members:
             self._place = None
-            self._show_sentence("No source line of this operator was recorded.")
+            is_in_package = self.by_caller.isChecked() and any(m.source for m in members)
+            self._show_sentence(NO_CALLER if is_in_package else no_line_text(members))
         elif (position := self._position()) is not None:
             self._place = (position.file, position.line)
             self._show(None)
@@ -303,8 +318,9 @@ class SourcePanel(PagePanel):
         if space.traces and (answer is None or self._session.number_of(answer.shown) is None):
             return None  # the costs are being computed
         program = answer.shown.table.program if answer else None
-        lines = most_expensive_lines(program, answer.table) if answer and program else ()
-        lines = lines or tuple(chain.from_iterable(map(first_lines, space.programs)))
+        of = self._place_of
+        lines = most_expensive_lines(program, answer.table, of) if answer and program else ()
+        lines = lines or tuple(chain.from_iterable(first_lines(p, of) for p in space.programs))
         shown = (
             place
             for place in lines[:_MOST_LOOKED_FOR]
@@ -336,6 +352,37 @@ class SourcePanel(PagePanel):
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setMenu(self.paths_menu)
         return button
+
+    def _caller_button(self) -> QToolButton:
+        button = QToolButton()
+        button.setText(CALLED_FROM)
+        button.setCheckable(True)
+        button.setProperty("framed", True)
+        explain(button, CALLED_FROM_TIP)
+        button.toggled.connect(self._switch)
+        button.hide()  # until a program has such lines
+        return button
+
+    @property
+    def _place_of(self) -> PlaceOf:
+        """What the line of an operator is: in the model, or in the user's own files."""
+        return users_place_of if self.by_caller.isChecked() else place_of
+
+    @Slot(bool)
+    def _switch(self, _: bool) -> None:
+        """Show the other lines: those of the selection, else the most expensive one."""
+        if not any(map(self._place_of, self._members())):
+            self._place = self._opened_at = None
+        self.refresh()
+
+    def _offer_callers(self) -> None:
+        programs = list(self._session.workspace.programs)
+        if (answer := self._costs.answer) and answer.shown.table.program:
+            programs.append(answer.shown.table.program)
+        has_callers = any(program.has_callers for program in programs)
+        self.by_caller.setVisible(has_callers)
+        if not has_callers:
+            self.by_caller.setChecked(False)
 
     def _editor_button(self) -> QToolButton:
         button = QToolButton()
@@ -466,6 +513,7 @@ class SourcePanel(PagePanel):
 
     @Slot()
     def _take_costs(self) -> None:
+        self._offer_callers()
         if self._shown_file is None:
             self._show_recorded()  # another program may have the costs, and other lines
         self._recount()
@@ -486,12 +534,15 @@ class SourcePanel(PagePanel):
             self.code.set_gutter(Gutter({}))
             self._foot.hide()
         else:
-            costs = line_costs(program, answer.table, path)
+            costs = line_costs(program, answer.table, path, self._place_of)
             rate = answer.shown.axis.ns_per_tick
-            errors = error_notes(self._session, answer.shown, path)
+            errors = error_notes(self._session, answer.shown, path, self._place_of)
             if errors is None:
                 notes = time_notes(costs, answer.shown, answer.table.whole)
-                changes, shared = self._compared.of(path), self._compared.shared(path)
+                # A comparison pairs the lines of the model.
+                is_paired = not self.by_caller.isChecked()
+                changes = self._compared.of(path) if is_paired else None
+                shared = self._compared.shared(path) if is_paired else ()
             else:
                 notes, changes, shared = errors, None, ()
             joined = [(s.lines, set[int]().union(*s.sets)) for s in costs.shared]
@@ -505,7 +556,8 @@ class SourcePanel(PagePanel):
             self._line_costs = costs
             self.code.set_gutter(Gutter(notes, brackets, changes))
             share = figure_terms.share(whole_text(answer.shown.trace, figure_terms.BUSY_TIME))
-            title = self._compared.title or f"  {figure_terms.SELF.title}, {share.title}"
+            title = "" if changes is None else self._compared.title
+            title = title or f"  {figure_terms.SELF.title}, {share.title}"
             tips = f"{figure_terms.SELF.definition}\n{share.definition}"
             if errors is not None:
                 title, tips = ERROR_TITLE, ERROR_TIP
@@ -519,7 +571,8 @@ class SourcePanel(PagePanel):
             )
             self._foot.setVisible(bool(times if changes is None else shared))
         self.gutter_title.setFixedWidth(self.code.gutter_width)
-        lines = {m.source.line for m in self._members() if m.source and m.source.path == path}
+        places = filter(None, map(self._place_of, self._members()))
+        lines = {place[1] for place in places if place[0] == path}
         self.code.mark(sorted(lines) if line in lines else [line] if line else [])
 
     @Slot(int)

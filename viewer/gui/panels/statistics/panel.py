@@ -52,7 +52,8 @@ from viewer.workspace.exports import ExportJob, table_job
 NOTHING = "Open a profile to see time by unit, operator, thread and other keys."
 TITLES = {
     "unit": "Unit", "operator": "Operator", "node": "Node", "type": "Operator type",
-    "module": "Module", "line": "Line", "location": "Location", "delegate": "Delegate",
+    "module": "Module", "line": "Line", "caller": "Called from", "location": "Location",
+    "delegate": "Delegate",
     "thread": "Thread", "inference": "Inference", "name": "Name",
 }  # fmt: skip
 # The default key of a trace is the first of these that it has.
