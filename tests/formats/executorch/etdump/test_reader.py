@@ -496,6 +496,33 @@ def test_an_event_that_is_no_whole_us_shows_that_its_call_is_not_rounded(dump, o
     assert found["Softmax (NC, F32) #1"] == "placed, rounded"
 
 
+@pytest.mark.parametrize("other", ["conv_1", "Custom Op #1", 7])
+def test_one_name_of_xnnpack_among_those_of_another_backend_is_measured(dump, other):
+    events = [
+        delegate(CONV, 0, 1_000, 3_000),
+        delegate(other, 0, 3_000, 4_000),
+        operator("DELEGATE_CALL", 0, 900, 5_000),
+        delegate(ADD, 1, 6_000, 7_000),
+        operator("DELEGATE_CALL", 1, 5_900, 8_000),
+        framework("Method::execute", 800, 9_000),
+    ]
+    found = times_of(read_path(dump(("Execute", events))))
+    assert (found[CONV], found[str(other)]) == ("measured", "measured")
+    assert found[ADD] == "placed, rounded"
+
+
+@pytest.mark.parametrize("name", ["Invalid Unary Op #1", "Convolution (NHWC, F32) IGEMM #12"])
+def test_operators_that_xnnpack_made_itself_are_placed_and_rounded(dump, name):
+    events = [
+        delegate(name, 0, 1_000, 3_000),
+        delegate(ADD, 0, 3_000, 4_000),
+        operator("DELEGATE_CALL", 0, 900, 5_000),
+        framework("Method::execute", 800, 9_000),
+    ]
+    found = times_of(read_path(dump(("Execute", events))))
+    assert (found[name], found[ADD]) == ("placed, rounded", "placed, rounded")
+
+
 def test_the_name_alone_is_not_enough_outside_of_a_delegate_call(dump):
     events = [delegate(CONV, 0, 1_000, 3_000), framework("Method::execute", 900, 4_000)]
     assert times_of(read_path(dump(("Execute", events))))[CONV] == "measured"

@@ -47,10 +47,10 @@ RESERVED = frozenset(
     (
         "process", "thread", "depth", "name", "start_ns", "dur_ns", "start_ticks", "dur_ticks",
         "identifier", "method", "instruction_id", "debug_handles", "operators", "source",
-        "called_from", "link_reason", "derived", "event", "operator", "node", "op_type", "module",
-        "location", "run", "inference", "estimate_ticks", "estimate_ns", "type", "line", "unit",
-        "delegate", "timing", "chain", "native_start", "native_dur", "native_unit", "native_ns",
-        METADATA,
+        "called_from", "caller", "link_reason", "derived", "event", "operator", "node", "op_type",
+        "module", "location", "run", "inference", "estimate_ticks", "estimate_ns", "type", "line",
+        "unit", "delegate", "timing", "chain", "native_start", "native_dur", "native_unit",
+        "native_ns", METADATA,
     )
 )  # fmt: skip
 # About a gigabyte for all columns of a file; with ten million events, that is 13 columns.

@@ -271,13 +271,19 @@ def event_timing(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -
     its delegate divides the time of a prediction by the estimated costs of the operations, which
     it logs as metadata. Events on a clock of their own need no mark here, since their native
     columns tell.
+
+    An ETDump does not name the backend of a call. It is XNNPACK if all of its events have names of
+    XNNPACK, as any backend may log one such name.
     """
     found = np.zeros(len(events), np.uint8)
     is_delegate = kind == KeyKind.DELEGATE_EVENT
     named = [xnnpack_operator(text) is not None for text in events.texts]
     if any(named):
-        own = is_delegate & np.array([*named, False])[events.text] & (events.number == -1)
-        own &= (parent >= 0) & (kind[parent] == KeyKind.DELEGATE_CALL)
+        is_named = np.array([*named, False])[events.text] & (events.number == -1)
+        own = is_delegate & (parent >= 0) & (kind[parent] == KeyKind.DELEGATE_CALL)
+        of_others = np.zeros(len(events), np.bool_)
+        of_others[parent[own & ~is_named]] = True
+        own[own] = ~of_others[parent[own]]
         found[own] = Timing.PLACED
         found[own & _in_whole_us(events, own, parent)] |= np.uint8(Timing.ROUNDED)
     costed = [_states_cost(raw) for raw in events.metadatas]
