@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
 from viewer.analysis.links.delegate_clocks import clock_names, with_clock_rates
+from viewer.analysis.links.delegate_timing import with_backends
 from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import link, unlinked
@@ -417,6 +418,7 @@ class Workspace:
         known = self._links.get(trace)
         if known is None or known.made_for != made_for:
             table = self._matches.with_ran(self._link(trace), self.what_ran(trace))
+            table = with_backends(table)
         elif known.rates != rates:
             table = known.without_rates
         else:
