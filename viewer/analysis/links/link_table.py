@@ -43,6 +43,7 @@ class Reason(Enum):
     BY_NODE_ID = ("delegate_node_id in the delegate's debug handle map", LinkState.LINKED)
     BY_TENSOR = ("tensor in the delegate's debug handle map", LinkState.LINKED)
     BY_XNNPACK_NODE = ("XNNPACK node in the program file", LinkState.LINKED)
+    BY_VIEW = ("view that the runtime makes, by the program file", LinkState.LINKED)
     BY_BRANCH = ("kernel in a branch, by the program file", LinkState.LINKED)
     BY_LOCATION = ("location in the MLIR text", LinkState.LINKED)
     BY_PROFILE = ("recorded in the profile itself", LinkState.LINKED)

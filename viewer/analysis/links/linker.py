@@ -294,6 +294,10 @@ class _Linker:
             handles = (operator.debug_handle,) if operator.debug_handle >= 0 else ()
             nodes = (node,) if len(operator.nodes) > 1 else ()
             return Link(Reason.BY_BRANCH, where, handles, (operator.index,), nodes=nodes)
+        view = self.ran.view_node(instruction, self.program, method) if self.ran else None
+        if view is not None and self.ran is not None:
+            where = f"{self.ran.name} has instruction {instruction} as the view"
+            return self._at_node(Reason.BY_VIEW, where, view)
         missing = f"The ETRecord has no debug handle for instruction {instruction}"
         ran = self._ran(key)
         logged = self._logged[self._scope[key]]
@@ -324,6 +328,14 @@ class _Linker:
                 "as a view or arithmetic on sizes",
             )
         return Link(Reason.NOT_IN_MAP, f"{missing}; instructions that export adds late have none")
+
+    def _at_node(self, reason: Reason, where: str, node: int) -> Link:
+        """Return the link of an instruction that ran one node, by the program file."""
+        operator = self.program.operator_of_node(node)
+        handles = (operator.debug_handle,) if operator.debug_handle >= 0 else ()
+        nodes = (node,) if len(operator.nodes) > 1 else ()
+        where = f"{where} {self.program.nodes[node].name}"
+        return Link(reason, where, handles, (operator.index,), nodes=nodes)
 
     def _beyond_delegates(self, key: int, instruction: int) -> Link:
         """Return the link of a key that a debug handle map file does not cover."""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from viewer.analysis.nodes.branch_instructions import branch_nodes
 from viewer.analysis.nodes.executable_calls import delegate_of
+from viewer.analysis.nodes.view_instructions import view_nodes
 from viewer.analysis.nodes.xnnpack_events import align, call_events
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import XNNPACK, Delegate, Executable, XnnpackNode
@@ -25,6 +26,7 @@ class ExecutedProgram:
         self._executable = executable
         self._alignments: dict[tuple[int, int, str], dict[int, XnnpackNodes | str]] = {}
         self._branches: dict[str, Mapping[int, int]] = {}
+        self._views: dict[str, Mapping[int, int]] = {}
 
     def xnnpack_nodes(self, key: int, method: str) -> XnnpackNodes | str | None:
         """Return the nodes that XNNPACK logged as an event, or why they are not known.
@@ -63,6 +65,13 @@ class ExecutedProgram:
             found = {} if ran is None else branch_nodes(program, method, ran)
             self._branches[method.name] = found
         return self._branches[method.name].get(instruction)
+
+    def view_node(self, instruction: int, program: Program, method: Method) -> int | None:
+        """Return the node of a view that the runtime makes, as index into `Program.nodes`."""
+        if method.name not in self._views:
+            ran = self._executable.method(method.name)
+            self._views[method.name] = {} if ran is None else view_nodes(program, method, ran)
+        return self._views[method.name].get(instruction)
 
     @cached_property
     def _events(self) -> dict[tuple[int, int], list[int]]:
