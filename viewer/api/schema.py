@@ -117,6 +117,7 @@ INFERENCES = (
     ColumnSpec("dur_ns", INT, "ns", "Duration"),
     ColumnSpec("finished", BOOL, "", "Whether it completed"),
     ColumnSpec("warm_up", BOOL, "", "Whether figures per inference leave it out"),
+    ColumnSpec("methods", OBJECT, "", "Methods that it may have run while that is open, a list"),
 )
 
 LINES = (

@@ -38,7 +38,7 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         default=[],
         metavar="[FILE:]NAME[:NUMBERS]=METHOD",
         help="set the method of inferences if the ETRecord does not determine it. NAME is the name "
-        'that opscope info shows: "Execute 1=forward", or "Execute 1:1-3,7=forward" for some '
+        'that opscope info shows: "Execute=forward", or "Execute:1-3,7=forward" for some '
         "inferences; without FILE in all profiles",
     )
     parser.add_argument(

@@ -258,7 +258,7 @@ def _right(
     for reason, count in unlinked.items():
         complain(f"note: {count} events not linked: {reason}")
     source, target = chosen.source_time_scale, chosen.target_time_scale
-    answers = InspectorAnswers(event_statistics(table), source, target)
+    answers = InspectorAnswers(event_statistics(table, by_series=False), source, target)
 
     def facts() -> dict[str, Any]:
         trace_match = table.trace_match

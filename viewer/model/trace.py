@@ -258,6 +258,9 @@ class Run:
     Method::execute that others have, and counts in no median, mean or sum over the whole trace.
     warms_up: whether its times are not typical yet (`viewer.model.warm_up` decides). all_tracks:
     whether it covers what every track did in its time, and not only its own track, which shows it.
+    load: where the runs of its scope may be of several methods that nothing distinguishes, the
+    number of the load, from 1, whose method it ran; -1 if it may have run any of them. 0 where they
+    are of one method.
     """
 
     kind: RunKind
@@ -274,6 +277,15 @@ class Run:
     finished: bool = True
     warms_up: bool = False
     all_tracks: bool = False
+    load: int = 0
+
+    @property
+    def part(self) -> int:
+        """Which runs of its scope are of its method: those with an equal part.
+
+        A run that may be of several methods is alone.
+        """
+        return -self.number if self.load < 0 else self.load
 
     @property
     def series(self) -> str:

@@ -21,16 +21,16 @@ _PART = 4  # at most one in so many warms up, so few inferences keep most of the
 def with_warm_up(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ...]:
     """Return runs that state whether they warm up.
 
-    In every process and scope, these are the first min(3, n // 4) of each n inferences that follow
-    a load, in order of time. A load belongs to the scope of the next inference, since methods may
-    be loaded one by one. An inference that did not finish neither counts nor warms up. If a file
-    is a part of another one, its first inference is not number 1 (or is a later step), and no
-    load precedes it: then none warms up.
+    In every series (process, scope and `Run.part`), these are the first min(3, n // 4) of each n
+    inferences that follow a load, in order of time. A load belongs to the series of the next
+    inference, since methods may be loaded one by one. An inference that did not finish neither
+    counts nor warms up. If a file is a part of another one, its first inference is not number 1 (or
+    is a later step), and no load precedes it: then none warms up.
 
     processes: the process of every track.
     """
-    groups: dict[tuple[str, int, int], list[int]] = {}
-    loads: dict[tuple[str, int], int] = {}
+    groups: dict[tuple[tuple[str, int, int], int], list[int]] = {}
+    loads: dict[tuple[str, int, int], int] = {}
     loaded: set[str] = set()  # processes with a load since the last inference
     for at in sorted(range(len(runs)), key=lambda i: runs[i].start):
         run, process = runs[at], processes[runs[at].track]
@@ -39,12 +39,13 @@ def with_warm_up(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ..
             continue
         if process in loaded:
             loaded.remove(process)
-            loads[process, run.scope] = loads.get((process, run.scope), 0) + 1
+            series = process, run.scope, run.part
+            loads[series] = loads.get(series, 0) + 1
         if run.finished:
-            group = process, run.scope, loads.get((process, run.scope), 0)
-            groups.setdefault(group, []).append(at)
+            series = process, run.scope, run.part
+            groups.setdefault((series, loads.get(series, 0)), []).append(at)
     warm: set[int] = set()
-    for (_, _, load), own in groups.items():
+    for (_, load), own in groups.items():
         if load or (runs[own[0]].number == 1 and not runs[own[0]].is_later_step):
             warm.update(own[: min(MOST, len(own) // _PART)])
     return tuple(

@@ -6,13 +6,14 @@ The data is a stable contract for scripts; the text is derived from it. No Qt.
 from __future__ import annotations
 
 import os
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from viewer import SCHEMA, __version__
 from viewer.analysis.links.coverage import coverage_facts, coverage_of
-from viewer.analysis.links.labels import run_label
+from viewer.analysis.links.labels import run_label, run_number
 from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
 from viewer.analysis.links.match import UNCHECKABLE, Match, mean_match
 from viewer.analysis.links.pairing import Candidate
@@ -26,7 +27,7 @@ from viewer.model.times import (
     plain_spaces,
     tick_to_ns,
 )
-from viewer.model.trace import Problem, Trace, UntimedKind
+from viewer.model.trace import Problem, Run, Trace, UntimedKind
 from viewer.model.untimed import counts_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
@@ -88,7 +89,8 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
 def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     """Return when each inference ran, in ns of its clock's axis, as for `opscope stats --range`.
 
-    `index`: its number in its scope, from 1, as for `--method`. `finished`: False if it failed or
+    `methods`: those that it may have run while its method is open. `index`: its number in its
+    scope, from 1, as for `--method`. `finished`: False if it failed or
     was cut short. `warm_up`: whether figures per inference leave it out.
     """
     rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
@@ -99,7 +101,8 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
         facts.append(
             {
                 "label": run_label(table, run),
-                "method": table.method_of_scope(run.scope),
+                "method": (method := table.method_of_scope(run.scope)),
+                "methods": [] if method else list(table.methods_of_scope(run.scope)),
                 "index": run.number,
                 "start_ns": start,
                 "dur_ns": end - start,
@@ -308,7 +311,11 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
     runs = inference_facts(workspace, trace)
     if runs:
         lines.append(f"  {_counted(len(runs), 'inference')}")
-        first = [f"    {_inference_text(run)}" for run in runs[:MOST_TOLD]]
+        table = workspace.links(trace)
+        first = [
+            f"    {_inference_text(facts, table, run)}"
+            for run, facts in zip(islice(trace.inferences(), MOST_TOLD), runs, strict=False)
+        ]
         rest = len(runs) - len(first)
         lines += first + ([f"    and {rest} more"] if rest else [])
     bundled = [r.bundled_input for r in trace.runs if r.bundled_input >= 0]
@@ -318,15 +325,33 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
         lines.append(f"  {counts_text(trace.untimed)}: order known, time not")
     return "\n".join([*lines, *_problem_lines(trace.problems)])
 
+        lines += _open_method_lines(table, runs)
 
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
-def _inference_text(run: Facts) -> str:
-    """Return "inference · run 1 of 2: 1.118 ms, --range 2299000ns:3417000ns", an exact range."""
-    first, length = run["start_ns"], run["dur_ns"]
-    return f"{one_line(run['label'])}: {format_time(length)}, --range {first}ns:{first + length}ns"
+def _inference_text(facts: Facts, table: LinkTable, run: Run) -> str:
+    """Return "forward · run 1 of 2: 1.118 ms, --range 2299000ns:3417000ns", an exact range.
+
+    While its method is open: "Execute 1 · run 1 of 2: 1.118 ms, decode or prefill, ...".
+    """
+    first, length = facts["start_ns"], facts["dur_ns"]
+    label, method = one_line(facts["label"]), ""
+    if facts["methods"]:
+        label = one_line(f"{table.trace.scopes[run.scope].name} · {run_number(run)}")
+        method = f"{one_line(table.method_text(run.scope))}, "
+    return f"{label}: {format_time(length)}, {method}--range {first}ns:{first + length}ns"
+
+
+def _open_method_lines(table: LinkTable, runs: list[Facts]) -> list[str]:
+    """Return how to choose the method of the first inference whose method is open."""
+    for run, facts in zip(table.trace.inferences(), runs, strict=True):
+        if facts["methods"]:
+            name = one_line(table.trace.scopes[run.scope].name)
+            choice = f"{name}:{run.number}={one_line(facts['methods'][0])}"
+            return [f'    choose a method that is open: --method "{choice}"']
+    return []
 
 
 def clock_text(clock: ClockRate) -> str:

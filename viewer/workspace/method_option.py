@@ -1,11 +1,14 @@
 """The `--method` options of a command line: [FILE:]RUNS[:NUMBERS]=METHOD. No Qt.
 
 Names of files, runs and methods may contain ":" and "=". So a text is read with the open files:
-FILE counts only if it is one of them, RUNS only if a profile has such runs.
+FILE counts only if it is one of them, RUNS only if a profile has such runs. "Execute 1" is the
+first inference of the runs "Execute", and "Execute · run 1 of 4", as `opscope info` lists it, too,
+unless there are runs of this name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +16,9 @@ from viewer.model.trace import Trace
 from viewer.workspace.inference_methods import parse_numbers
 from viewer.workspace.open_paths import find_path
 from viewer.workspace.workspace import Workspace
+
+# "Execute 1", "Execute · run 1 of 4"
+_NUMBERED = re.compile(r"(?P<runs>.+?)(?: · run)? (?P<number>\d{1,9})(?: of \d+)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,8 @@ def _readings(text: str, workspace: Workspace) -> Iterator[_Reading]:
                 # The last ":" first: the numbers have none.
                 for runs, numbers in reversed(list(_cut(left, ":"))):
                     yield _Reading(file, runs, numbers, method)
+                if numbered := _NUMBERED.fullmatch(left):
+                    yield _Reading(file, numbered["runs"], numbered["number"], method)
 
 
 def _files(text: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -37,7 +37,8 @@ from viewer.analysis.recorded.program import recorded_links
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import open_file
-from viewer.model.trace import KeyKind, Trace
+from viewer.model.inferences.logged_methods import with_methods
+from viewer.model.trace import KeyKind, RunKind, Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile, Substitution
@@ -173,6 +174,7 @@ class Workspace:
             before is not None
             and before.slices is shown.slices
             and same_identities(before.keys, shown.keys)
+            and before.runs == shown.runs
         ):
             return before
         return shown
@@ -181,7 +183,21 @@ class Workspace:
         """Return a trace as displayed, with the identities that other open files provide."""
         split = self._split.get(read.path)
         own = self._own(read) if split is None else split.trace
-        return located(own, self.dispatches, in_text=self._lowered is not None)
+        return self._with_methods(located(own, self.dispatches, in_text=self._lowered is not None))
+
+    def _with_methods(self, trace: Trace) -> Trace:
+        """Return a trace whose inferences are series of one method as far as that is known."""
+        if sum(run.kind is RunKind.LOAD for run in trace.runs) < 2:
+            return trace  # all runs are of the only method that was loaded
+        program, ran = self._choose(trace), self.what_ran(trace)
+        scopes = range(len(trace.scopes))
+        if program is not None:
+            found = self._fit(trace, program)
+            decided = [s for s in scopes if trace.scopes[s].method or found.methods[s]]
+            return with_methods(trace, decided, [s for s in scopes if found.undecided[s]])
+        names = (ran and self._matches.methods_that_ran(trace, ran)) or [()] * len(trace.scopes)
+        decided = [s for s in scopes if len(names[s]) == 1]
+        return with_methods(trace, decided, [s for s in scopes if len(names[s]) > 1])
 
     def _own(self, read: Trace) -> Trace:
         """Return a trace with the identities of its file, or of its active column."""
@@ -499,4 +515,10 @@ class Workspace:
 
 def _shown_for(choices: UserChoices) -> tuple[object, ...]:
     """Return the choices that the traces depend on, besides the open files."""
-    return choices.columns, choices.remembered, choices.inference_methods
+    return (
+        choices.columns,
+        choices.remembered,
+        choices.inference_methods,
+        choices.methods,
+        choices.pairs,
+    )

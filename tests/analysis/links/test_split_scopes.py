@@ -11,6 +11,7 @@ from viewer.analysis.links.linker import link
 from viewer.analysis.links.match import match_trace
 from viewer.analysis.links.split_scopes import ScopePart, split_scopes
 from viewer.formats import open_file
+from viewer.model.inferences.logged_methods import with_methods
 from viewer.model.trace import RunKind, Trace
 from viewer.model.warm_up import with_warm_up
 from viewer.program.program import Program
@@ -76,6 +77,7 @@ def test_each_part_is_linked_and_charged_to_its_method(multi, record):
 
 def test_the_inferences_that_warm_up_are_those_of_the_load(multi):
     """Of the seven that follow the last load of the scope, the first one warms up."""
+    multi = with_methods(multi, [0], [])
     ran = [run for run in multi.runs if run.scope == 0 and run.kind is RunKind.INFERENCE]
     more = [replace(run, number=run.number + 4, start=run.start + 10**9) for run in ran]
     more = [replace(run, end=run.end + 10**9) for run in more]

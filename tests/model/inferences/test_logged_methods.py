@@ -5,7 +5,7 @@ from itertools import count
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inferences.inference_views import Inferences, view_of
-from viewer.model.inferences.logged_methods import median_of_methods, process_and_scope
+from viewer.model.inferences.logged_methods import median_of_methods, series_of
 from viewer.model.trace import Clock, RunKind, Trace
 
 
@@ -26,14 +26,14 @@ def medians(trace: Trace, **options) -> dict[str, tuple[int, int]]:
     """Duration of the median, and of how many it is, by process and scope."""
     return {
         f"{process} {trace.scopes[scope].name}": (run.end - run.start, of)
-        for (process, scope), (run, of) in median_of_methods(trace, **options).items()
+        for (process, scope, _), (run, of) in median_of_methods(trace, **options).items()
     }
 
 
 def test_processes_and_scopes_are_methods_of_their_own():
     trace = trace_of(("p", "a", 5), ("p", "a", 3), ("p", "b", 7), ("q", "a", 2), ("p", "a", 4))
     assert medians(trace) == {"p a": (4, 3), "p b": (7, 1), "q a": (2, 1)}
-    assert process_and_scope(trace, trace.runs[-1])[0] == "p"
+    assert series_of(trace, trace.runs[-1])[0] == "p"
 
 
 def test_the_warm_up_counts_only_if_asked():

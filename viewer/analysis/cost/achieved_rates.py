@@ -37,6 +37,7 @@ _OF_RECORDS = (*_KERNELS, KeyKind.DELEGATE_CALL, KeyKind.DELEGATE_EVENT)
 # Host slices only start work elsewhere and wait for it.
 _HOST = {Unit.HOST, Unit.HAL}
 _STARTS_AND_WAITS = "The host only starts the work and waits; the file does not record its duration"
+_OPEN = "Its inferences may have run several methods, whose tensors may have other shapes"
 _SCHEDULED = {Unit.DMA_IN, Unit.DMA_OUT, Unit.CDMA, Unit.SLICE, Unit.CSS}
 
 
@@ -62,6 +63,8 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
     slices: all slices linked to the operator, alone or with others, within the runs of interest.
     runs: the number of these inferences.
     """
+    if _is_open(table, slices):
+        return TimedNodes(reason=_OPEN)
     own, shared = _own_and_shared(table, operator, slices)
     if not len(own):
         why = "It shares all its slices with other operators" if len(shared) else "It has no slice"
@@ -89,11 +92,19 @@ def timed_in(table: LinkTable, operator: Operator, slices: Ints, runs: int) -> T
     return TimedNodes(operator.nodes, times, ticks, len(units))
 
 
+def _is_open(table: LinkTable, slices: Ints) -> bool:
+    """Return whether the method of any of some slices is open, and so the shapes of its tensors."""
+    scopes = np.unique(table.trace.keys.scope[table.trace.slices.key[slices]])
+    return any(len(table.methods_of_scope(scope)) > 1 for scope in scopes.tolist())
+
+
 def timed_by(table: LinkTable, operator: Operator, i: int, in_run: Ints) -> TimedNodes:
     """Return the time of the part of the operator that slice i, linked to it alone, executed.
 
     in_run: the slices of the same run that are linked to the operator, alone or with others.
     """
+    if _is_open(table, np.array([i])):
+        return TimedNodes(reason=_OPEN)
     trace = table.trace
     key = int(trace.slices.key[i])
     kind, instruction = int(trace.keys.kind[key]), int(trace.keys.instruction[key])

@@ -24,6 +24,7 @@ from viewer.analysis.findings.severity import Severity, severity_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
+from viewer.model.inferences.logged_methods import series_of
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope, median_text, whole_scope_text
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
@@ -323,7 +324,9 @@ class FindingContext:
 def _inferences_alike(trace: Trace, scope: TimeScope) -> int:
     """Return the number of inferences that figures cover, 1 if they run several methods."""
     runs = counted_inferences(trace, warm_up=scope.warm_up)
-    alike = len({run.scope for run in runs}) == 1 and all(run.count == 1 for run in runs)
+    alike = len({series_of(trace, run) for run in runs}) == 1 and all(
+        run.count == 1 for run in runs
+    )
     return len(runs) if alike else 1
 
 

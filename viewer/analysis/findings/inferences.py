@@ -29,7 +29,7 @@ from viewer.analysis.findings.finding import (
     times_text,
 )
 from viewer.analysis.links.link_table import LinkTable
-from viewer.model.inferences.logged_methods import process_and_scope
+from viewer.model.inferences.logged_methods import Series, series_of
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
 from viewer.model.times import NARROW_SPACE, counted, group_digits
@@ -64,9 +64,10 @@ _SLOW_RULE = (
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """The finished inferences of one scope, by their number.
+    """The finished inferences of one method, by their number.
 
-    name: " of Execute 2" or "". warm: those of `runs` that warm up; steady: the others.
+    name: " of Execute 2", " of Execute from load 2" or "". warm: those of `runs` that warm up;
+    steady: the others.
     """
 
     name: str
@@ -274,9 +275,10 @@ def _none_found(family: Family, why: list[str], rule: str, applies: bool) -> Not
 
 
 def _scopes(table: LinkTable) -> list[_Scope]:
-    """Return the finished inferences of every scope, in the order of `Run.number`.
+    """Return the finished inferences of every method, in the order of `Run.number`.
 
-    If the file has `Method::execute` slices, only runs that are one of them count.
+    Those that may be of several methods are left out. If the file has `Method::execute` slices,
+    only runs that are one of them count.
     """
     trace = table.trace
     numbered = [
@@ -291,19 +293,22 @@ def _scopes(table: LinkTable) -> list[_Scope]:
         track = slices.tracks_of(at).tolist()
         whole = set(zip(track, slices.start[at].tolist(), strict=True))
         numbered = [(i, run) for i, run in numbered if (run.track, run.start) in whole]
-    found: dict[tuple[str, int], list[tuple[int, Run]]] = {}
+    found: dict[Series, list[tuple[int, Run]]] = {}
     for number, run in sorted(numbered, key=lambda one: one[1].number):
-        found.setdefault(process_and_scope(trace, run), []).append((number, run))
-    several = len(found) > 1
+        if run.part >= 0:
+            found.setdefault(series_of(trace, run), []).append((number, run))
+    several = len(found) > 1 or any(run.part < 0 for _, run in numbered)
     return [
         _Scope(
-            f" of {scope_name(table, scope)}" if several else "",
+            f" of {scope_name(table, scope)}{f' from load {part}' if part else ''}"
+            if several
+            else "",
             tuple(run for _, run in own),
             tuple(run for _, run in own if run.warms_up),
             tuple(run for _, run in own if not run.warms_up),
             {(run.track, run.start): number for number, run in own},
         )
-        for (_, scope), own in found.items()
+        for (_, scope, part), own in found.items()
     ]
 
 

@@ -262,6 +262,18 @@ class LinkTable:
         stated = self.trace.scopes[scope].method
         return stated or (self.trace_match.methods[scope] if self.trace_match else None)
 
+    def methods_of_scope(self, scope: int) -> tuple[str, ...]:
+        """Return the methods that a scope's runs may be of: one if decided, () if unknown."""
+        method = self.method_of_scope(scope)
+        if method is not None:
+            return (method,)
+        return self.trace_match.undecided[scope] if self.trace_match else ()
+
+    def method_text(self, scope: int) -> str:
+        """Return the method of a scope's runs, "decode or prefill" while it is open, else ""."""
+        *names, last = self.methods_of_scope(scope) or ("",)
+        return " or ".join(filter(None, (", ".join(names), last)))
+
     def method_of_track(self, track: int) -> str | None:
         """Return the only method whose inferences are on a track, else None."""
         methods = {self.method_of_scope(scope) for scope in self.scopes_of_tracks.get(track, ())}

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from viewer.analysis.links.agreed_methods import agreed
 from viewer.analysis.links.debug_info_locations import unplaced
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.links.logged_identities import is_outside_calls, scope_identities
@@ -84,6 +85,8 @@ _OPERATOR_CALL, _DELEGATE_EVENT = int(KeyKind.OPERATOR_CALL), int(KeyKind.DELEGA
 _FRAMEWORK, _CONTROL, _PLAIN = int(KeyKind.FRAMEWORK), int(KeyKind.CONTROL), int(KeyKind.PLAIN)
 _GAP, _LOCATION = int(KeyKind.UNATTRIBUTED), int(KeyKind.LOCATION)
 _ACTION, _JOB = int(KeyKind.ACTION), int(KeyKind.JOB)
+# Each of these ran one node. A call or event of a delegate ran all of its nodes.
+_ONE_NODE = (_OPERATOR_CALL, int(KeyKind.KERNEL))
 _NO_DEBUG_INFO = Link(
     Reason.NO_DEBUG_INFO,
     "The file has a number, but no location. Open the dispatch's debug info "
@@ -156,9 +159,9 @@ class _Linker:
         self._logged = scope_identities(trace)
         self._texts = TextPositions(program)
         self._methods = [self._method(scope) for scope in range(len(trace.scopes))]
-        # A kernel and the OPERATOR_CALL around it share a link: (scope, instruction) -> link.
-        self._ran_kernels: dict[tuple[int, int], Link] = {}
-        self._kernel_nodes_of: dict[int, KernelNodes] = {}  # by scope
+        # A kernel and the OPERATOR_CALL around it share a link, by (scope, instruction, method).
+        self._ran_kernels: dict[tuple[int, int, str], Link] = {}
+        self._kernel_nodes_of: dict[tuple[int, str], KernelNodes] = {}  # by scope and method
         self._calls: dict[tuple[str, int], Link] = {}
         self._by_kind: dict[int, Callable[[int, Method], Link]] = {
             KeyKind.OPERATOR_CALL: self._operator,
@@ -180,16 +183,28 @@ class _Linker:
         if kind == _LOCATION or (self.program.text_lines and location is not None):
             return self._location(location) if positions_of(location) else _UNKNOWN_PLACE
         method = self._methods[self._scope[key]]
-        return method if isinstance(method, Link) else self._by_kind[kind](key, method)
+        if isinstance(method, Link):
+            return method
+        if isinstance(method, Method):
+            return self._by_kind[kind](key, method)
+        links = {one.name: self._by_kind[kind](key, one) for one in method}
+        return agreed(self.program, links, is_whole=kind not in _ONE_NODE)
 
-    def _method(self, scope: int) -> Method | Link:
-        """Return the method of a scope, or a link that says why its keys are unlinked."""
+    def _method(self, scope: int) -> Method | tuple[Method, ...] | Link:
+        """Return the method of a scope, or all that it may be.
+
+        If the program has none of it, return a link that says why its keys are unlinked.
+        """
         undecided = self.trace_match.undecided[scope]
         if undecided:
+            known = [method for name in undecided if (method := self.program.method(name))]
+            if len(known) == len(undecided):
+                return tuple(known)
+            absent = [name for name in undecided if self.program.method(name) is None]
             return Link(
                 Reason.METHOD_UNDECIDED,
-                f"The methods {' and '.join(undecided)} have the same instructions; the ETDump "
-                "does not name the one that ran",
+                f"The methods {' and '.join(undecided)} have the same instructions, and the "
+                f"{self.program.title} has no {' and no '.join(absent)}",
             )
         method = self.program.method(self.trace_match.methods[scope] or "")
         if method is None and not any(m.is_mapped for m in self.program.methods):
@@ -217,16 +232,16 @@ class _Linker:
 
     def _operator(self, key: int, method: Method) -> Link:
         """Link a kernel or its OPERATOR_CALL, unless the kernel contradicts its handle."""
-        place = (self._scope[key], self._id[key])
+        scope, instruction = self._scope[key], self._id[key]
+        place = scope, instruction, method.name
         if place not in self._ran_kernels:
             ran = self._ran(key)
             found = self._kernels(key, method, ran) if ran else self._instruction(key, method)
-            self._ran_kernels[place] = self._with_nodes(found, place, method)
+            self._ran_kernels[place] = self._with_nodes(found, scope, instruction, method)
         return self._ran_kernels[place]
 
-    def _with_nodes(self, found: Link, place: tuple[int, int], method: Method) -> Link:
+    def _with_nodes(self, found: Link, scope: int, instruction: int, method: Method) -> Link:
         """Return the link of an instruction with the graph nodes that it ran, if they are known."""
-        scope, instruction = place
         nodes = self._kernel_nodes(scope, method).nodes(instruction) if found.operators else ()
         if not nodes:
             return found
@@ -238,10 +253,11 @@ class _Linker:
         return replace(found, detail=f"{found.detail}. It ran {what}", nodes=nodes)
 
     def _kernel_nodes(self, scope: int, method: Method) -> KernelNodes:
-        if scope not in self._kernel_nodes_of:
+        place = scope, method.name
+        if place not in self._kernel_nodes_of:
             kernels = self._logged[scope].kernels
-            self._kernel_nodes_of[scope] = KernelNodes(self.program, method, kernels)
-        return self._kernel_nodes_of[scope]
+            self._kernel_nodes_of[place] = KernelNodes(self.program, method, kernels)
+        return self._kernel_nodes_of[place]
 
     def _kernels(self, key: int, method: Method, ran: set[str]) -> Link:
         """Return the link of an instruction that ran kernels, after comparing their names."""

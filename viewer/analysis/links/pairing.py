@@ -166,7 +166,8 @@ def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:
         methods = " or ".join((", ".join(names[:-1]), names[-1]))
         texts.append(
             f"{' and '.join(scopes)} in {os.path.basename(trace.path)} may have run {methods}, "
-            "which have the same instructions. Choose one to link them."
+            "which have the same instructions. They are linked to what these agree on. "
+            "Choose one to link them to the rest."
         )
     return texts
 

@@ -16,6 +16,7 @@ import numpy as np
 from viewer.arrays import Codes, Ints
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import Keys, Run, RunKind, Trace
+from viewer.model.warm_up import with_warm_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
     """Return the trace with one more scope per part, after those of the trace and in their order.
 
     A new scope has the name of the one that it is split from. Its inferences followed the same
-    load, so those that warm up do not change. parts: disjoint; their scopes exist.
+    load, so those that warm up do not change, unless their methods were open. parts: disjoint;
+    their scopes exist.
     """
     part = np.array([*(_part_of(run, parts) for run in trace.runs), -1], np.int64)
     slices, old = trace.slices, trace.slices.key.astype(np.int64)
@@ -53,9 +55,12 @@ def split_scopes(trace: Trace, parts: Sequence[ScopePart]) -> Trace:
     key.flags.writeable = False
     first = len(trace.scopes)
     runs = [
-        run if own < 0 else replace(run, scope=first + own)
+        run if own < 0 else replace(run, scope=first + own, load=0)
         for run, own in zip(trace.runs, part[:-1].tolist(), strict=True)
     ]
+    if any(run.load for run in trace.runs):
+        # What warms up was decided for each load, or for no run where several could be its own.
+        runs = list(with_warm_up(runs, [track.process for track in trace.tracks]))
     return replace(
         trace,
         scopes=(*trace.scopes, *(trace.scopes[one.scope] for one in parts)),

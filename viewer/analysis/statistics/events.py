@@ -23,7 +23,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.event_blocks import first_of, merge_runs
 from viewer.arrays import Bools, Ints
 from viewer.model.distributions import Statistics, grouped
-from viewer.model.inferences.logged_methods import process_and_scope
+from viewer.model.inferences.logged_methods import series_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 
@@ -100,14 +100,17 @@ class EventStatistics:
         )
 
 
-def event_statistics(table: LinkTable) -> EventStatistics:
-    """Return the statistics of a linked trace over all its runs."""
+def event_statistics(table: LinkTable, *, by_series: bool = True) -> EventStatistics:
+    """Return the statistics of a linked trace over all its runs.
+
+    by_series: whether runs that may be of several methods are blocks of their own.
+    """
     trace = table.trace
     order, run = _in_file_order(trace)
     key = trace.slices.key[order].astype(np.int64)
     in_order = np.argsort(first_of(run, _instruction_of_key(trace)[key]), kind="stable")
     none = len(trace.runs)
-    kinds = [(r.series, r.kind, _place(trace, r), r.bundled_input) for r in trace.runs]
+    kinds = [(r.series, r.kind, _place(trace, r, by_series), r.bundled_input) for r in trace.runs]
     merged = merge_runs(run[in_order], key[in_order], [*kinds, ("", None, None, -1)])
     row = np.empty(len(order), np.int64)
     row[in_order] = merged.row
@@ -152,10 +155,12 @@ def event_statistics(table: LinkTable) -> EventStatistics:
     )
 
 
-def _place(trace: Trace, run: Run) -> tuple[str, int]:
-    """Return what runs of one block share: their process, and a scope or (for loads) track."""
-    process, scope = process_and_scope(trace, run)
-    return process, scope if run.kind is RunKind.INFERENCE else run.track
+def _place(trace: Trace, run: Run, by_series: bool) -> tuple[str, int, int]:
+    """Return what runs of one block share: their series, or (for loads) process and track."""
+    process, scope, part = series_of(trace, run)
+    if run.kind is not RunKind.INFERENCE:
+        return process, run.track, 0
+    return process, scope, part if by_series else 0
 
 
 def _in_file_order(trace: Trace) -> tuple[Ints, Ints]:

@@ -20,7 +20,7 @@ from viewer.analysis.findings.findings import Findings, FindingsAnalysis
 from viewer.analysis.findings.inferences import Outliers, SlowestInference, slowest_inference
 from viewer.analysis.links.labels import set_label
 from viewer.analysis.torq.estimates import Estimates
-from viewer.model.inferences.logged_methods import median_of_methods, process_and_scope
+from viewer.model.inferences.logged_methods import median_of_methods, series_of
 from viewer.model.scope import TimeScope
 from viewer.model.trace import Run, Trace
 
@@ -127,7 +127,7 @@ def summary_of(
 
 def _median(trace: Trace, picked: Run | None, *, warm_up: bool) -> MedianInference | None:
     of_methods = median_of_methods(trace, warm_up=warm_up)
-    methods = [process_and_scope(trace, picked)] if picked is not None else list(of_methods)
+    methods = [series_of(trace, picked)] if picked is not None else list(of_methods)
     if len(methods) != 1:
         return None
     middle, count = of_methods.get(methods[0], (None, 0))

@@ -67,7 +67,8 @@ def other_inferences(session: Session) -> tuple[Run, ...]:
     file = session.traces[picked[0]].file
     own = file.runs[picked[1]]
     every = counted_inferences(file, warm_up=False)
-    return tuple(run for run in every if run.scope == own.scope and run.number != own.number)
+    of_method = (run for run in every if (run.scope, run.part) == (own.scope, own.part))
+    return tuple(run for run in of_method if run.number != own.number)
 
 
 def compare_with_others(session: Session) -> None:

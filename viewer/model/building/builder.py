@@ -284,6 +284,7 @@ class TraceBuilder:
         finished: bool = True,
         number: int = 0,
         all_tracks: bool = False,
+        load: int = 0,
     ) -> None:
         """Add a load or an inference of a track; see `Run`.
 
@@ -299,9 +300,10 @@ class TraceBuilder:
             finished: False for an inference that failed or was cut short.
             number: That of an inference, if the file states it.
             all_tracks: Whether it covers what every track did in its time.
+            load: The load whose method it ran, if the runs of its scope may be of several methods.
         """
         where = (name, track, scope, start, end, bundled_input, 0, 1, first_row)
-        self._runs.append(Run(kind, number, *where, finished, all_tracks=all_tracks))
+        self._runs.append(Run(kind, number, *where, finished, all_tracks=all_tracks, load=load))
 
     def untimed(self, events: UntimedEvents) -> None:
         """Set the events without a time.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.building.layout import is_by_start
-from viewer.model.inferences.logged_methods import median_of_methods, process_and_scope
+from viewer.model.inferences.logged_methods import Series, median_of_methods, series_of
 from viewer.model.queries import NATIVE_DURATION, ranks, run_of_slices, tree
 from viewer.model.timing import Timing
 from viewer.model.trace import Column, Flows, KeyKind, Run, Slices, Trace, Track, UntimedEvents
@@ -238,7 +238,7 @@ class _Inferences:
         self.depth[shape.index] = depth
 
     def kinds(self) -> list[_Kind]:
-        """Group runs by scope and by the sequence of (key, name, lane, depth) of their slices."""
+        """Group runs by series and by the sequence of (key, name, lane, depth) of their slices."""
         slices = self.trace.slices
         by_run = self.preorder[self.number[self.preorder] >= 0]
         by_run = by_run[np.argsort(self.number[by_run], kind="stable")]
@@ -248,11 +248,11 @@ class _Inferences:
         name = np.where(is_scope, 0, slices.name)
         what = (slices.key, name, self.lane, self.depth)
         shape = np.stack([column[by_run] for column in what], axis=1)
-        groups: dict[tuple[str, int, bytes], list[int]] = {}
+        groups: dict[tuple[Series, bytes], list[int]] = {}
         for i, run in enumerate(self.runs):
             columns_of_run = shape[bounds[i] : bounds[i + 1]]
             if len(columns_of_run):
-                kind = *process_and_scope(self.trace, run), columns_of_run.tobytes()
+                kind = series_of(self.trace, run), columns_of_run.tobytes()
                 groups.setdefault(kind, []).append(i)
         return [
             _Kind(

@@ -1,30 +1,55 @@
 """Which inferences are of the same logged method, and the median one of each method.
 
-The runtime logs no method, so inferences of one process and scope count as one method.
+The runtime logs no method, so inferences of one process and scope count as one method, unless
+several methods with the same instructions were loaded (`Run.load`). Then only those that are known
+to be of one of them count as a series. What may be of several methods is in no series: no median,
+warm-up or comparison mixes it with anything.
 """
 
 from __future__ import annotations
 
-from viewer.model.trace import Run, Trace
-from viewer.model.warm_up import counted_inferences, median_inference
+from collections.abc import Collection
+from dataclasses import replace
 
-ProcessAndScope = tuple[str, int]
+from viewer.model.trace import Run, RunKind, Trace
+from viewer.model.warm_up import counted_inferences, median_inference, with_warm_up
 
-
-def process_and_scope(trace: Trace, run: Run) -> ProcessAndScope:
-    """Return the process of a run, and its scope: what inferences of one method share."""
-    return trace.tracks[run.track].process, run.scope
+Series = tuple[str, int, int]  # process, scope, and `Run.part`
 
 
-def median_of_methods(
-    trace: Trace, *, warm_up: bool = False
-) -> dict[ProcessAndScope, tuple[Run, int]]:
+def series_of(trace: Trace, run: Run) -> Series:
+    """Return what inferences of one method share; that of one that may be of several is unique."""
+    return trace.tracks[run.track].process, run.scope, run.part
+
+
+def median_of_methods(trace: Trace, *, warm_up: bool = False) -> dict[Series, tuple[Run, int]]:
     """Return the inference of median duration of each method, and of how many it is the median.
 
     warm_up: whether inferences that warm up count. Those that did not finish do not
     (`counted_inferences`).
     """
-    of_method: dict[ProcessAndScope, list[Run]] = {}
+    of_method: dict[Series, list[Run]] = {}
     for run in counted_inferences(trace, warm_up=warm_up):
-        of_method.setdefault(process_and_scope(trace, run), []).append(run)
+        of_method.setdefault(series_of(trace, run), []).append(run)
     return {method: (median_inference(runs), len(runs)) for method, runs in of_method.items()}
+
+
+def with_methods(trace: Trace, decided: Collection[int], undecided: Collection[int]) -> Trace:
+    """Return a trace in which it is known of which scopes the runs are of one method.
+
+    decided: scopes whose runs are. undecided: scopes whose runs may be of several methods. If
+    several loads could be theirs and none is known to be, each of their runs is a series of its
+    own.
+    """
+    unknown = set(undecided) if sum(run.kind is RunKind.LOAD for run in trace.runs) > 1 else set()
+    unknown -= {run.scope for run in trace.runs if run.load}
+    load_of = dict.fromkeys(decided, 0) | dict.fromkeys(unknown, -1)
+    runs = [
+        replace(run, load=load_of[run.scope])
+        if run.kind is RunKind.INFERENCE and load_of.get(run.scope, run.load) != run.load
+        else run
+        for run in trace.runs
+    ]
+    if all(a is b for a, b in zip(runs, trace.runs, strict=True)):
+        return trace
+    return replace(trace, runs=with_warm_up(runs, [track.process for track in trace.tracks]))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
+import pytest
 
 from tests.builders.etdump_cases import read_path
 from tests.builders.etdump_writer import Event, delegate, framework, operator
@@ -167,3 +170,35 @@ def test_a_hundred_methods_told_apart_by_identifiers_keep_their_own(dump):
     assert len(set(scope.tolist())) == 101
     of_slice = scope[run_of_slices(trace)]
     assert (trace.keys.scope[trace.slices.key] == of_slice).all()
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_no_part_of_the_runs_has_several_methods(dump, seed):
+    """Whatever the order of loads and runs, if a method loaded alone is the next to run."""
+    rng = random.Random(seed)
+    runs, truth, loaded, left, at = [], [], [], list(range(rng.randint(2, 4))), 0
+    while left or rng.random() < 0.8:
+        at += 1000
+        if left and (not loaded or rng.random() < 0.4):
+            count = rng.randint(1, len(left))
+            new, left = left[:count], left[count:]
+            loaded += new
+            runs += [load(at + 20 * i) for i in range(count)]
+            ran = new[0] if count == 1 else rng.choice(loaded)
+        else:
+            ran = rng.choice(loaded)
+        runs.append(execution(["native_call_a", "native_call_b"], at + 500))
+        truth.append(ran)
+    trace = read_path(dump(*runs))
+    assert {trace.scopes[run.scope].name for run in trace.inferences()} == {"Execute"}
+    if not any(run.load for run in trace.runs):
+        alone = sum(
+            a.kind is not RunKind.LOAD and b.kind is RunKind.LOAD and c.kind is not RunKind.LOAD
+            for a, b, c in zip(trace.runs, trace.runs[1:], trace.runs[2:], strict=False)
+        )
+        assert alone + (trace.runs[1].kind is not RunKind.LOAD) < 2  # nothing shows several methods
+        return
+    methods: dict[int, set[int]] = {}
+    for run, ran in zip(trace.inferences(), truth, strict=True):
+        methods.setdefault(run.part, set()).add(ran)
+    assert all(len(own) == 1 for own in methods.values())

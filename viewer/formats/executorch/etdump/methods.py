@@ -10,6 +10,10 @@ other. Two more signs are weaker and used only if they give no more methods than
   branches end with a MOVE_CALL of their result;
 * for methods that are delegated as a whole, the identifiers that the delegate logged in a call. It
   may log more in one run than in another.
+
+Methods with the same instructions cannot be told apart like this. A runtime that loads a method
+before its first use executes it next, so the first run after a single load is of the method just
+loaded: if such runs of several loads have the same instructions, they are of several methods.
 """
 
 from __future__ import annotations
@@ -74,6 +78,35 @@ def methods_of_runs(
         builder.problem(f"more than {MOST_METHODS} methods: the rest are shown as the last")
     method[runs] = found
     return method, count
+
+
+def loads_of_runs(method: Ints, is_load: Bools) -> Ints:
+    """The load whose method each run executed, from 1; -1 if it may be that of several loads.
+
+    0 for loads, and where nothing shows that runs of one method by `methods_of_runs` are of several
+    ones. method: per run that method, -1 for a load. is_load: which runs load a method.
+
+    The first run after a load is of its method, unless several methods were loaded in a row: then
+    any of them may be next. A later run is of one of the methods loaded before.
+    """
+    number = np.cumsum(is_load)
+    before = np.append(False, is_load[:-1])
+    in_a_row = before & np.append(False, before[:-1])
+    is_first = (method >= 0) & before & ~in_a_row
+    # Loads that no such run followed: their methods are not known.
+    unused = np.setdiff1d(np.arange(1, number[-1] + 1), number[is_first])
+    found = np.zeros(len(method), np.int64)
+    for one in np.unique(method[is_first]).tolist():
+        runs = np.flatnonzero(method == one)
+        of_first = number[runs[is_first[runs]]]
+        if len(of_first) < 2:
+            continue
+        known = np.searchsorted(of_first, number[runs], "right")
+        other = np.searchsorted(unused, number[runs], "right")
+        several = (known != 1) | (other > 0)
+        later = np.where(several, -1, of_first[np.maximum(known, 1) - 1])
+        found[runs] = np.where(is_first[runs], number[runs], later)
+    return found
 
 
 @dataclass(slots=True)

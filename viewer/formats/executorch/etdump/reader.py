@@ -65,7 +65,7 @@ from viewer.formats.executorch.etdump.inferences import (
     spans,
 )
 from viewer.formats.executorch.etdump.metadata import metadata_column, value_columns, values_of
-from viewer.formats.executorch.etdump.methods import methods_of_runs
+from viewer.formats.executorch.etdump.methods import loads_of_runs, methods_of_runs
 from viewer.formats.executorch.etdump.nesting import CallTree, nest, nest_inside
 from viewer.formats.executorch.etdump.untimed import Untimed, UntimedReader, place
 from viewer.model.building.builder import TraceBuilder
@@ -118,6 +118,8 @@ def _compose(
     parts, first = part_runs(events, loading)
     is_load = loads(runs, parts, first, events, kind, loading)
     method, methods = methods_of_runs(events, kind, first, is_load, builder)
+
+    load = loads_of_runs(method, np.logical_or.reduceat(loading, first))
 
     titles = ["Execute"] if methods == 1 else [f"Execute {m + 1}" for m in range(methods)]
     lane = method.copy()
@@ -209,6 +211,7 @@ def _compose(
             bundled_input=int(runs.bundled_input[run >> 1]),
             first_row=int(events.row[first[i]]),
             finished=bool(finished[i]),
+            load=int(load[i]),
         )
 
 

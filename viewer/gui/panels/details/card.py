@@ -214,7 +214,7 @@ class Card(CardFrame):
                 ticks += ", " + span(shown.rate.origin, tone)
             grid.add("Ticks", ticks, html=True)
         self._location(shown, i)
-        self._link_section(shown, link)
+        self._link_section(shown, link, int(shown.trace.slices.key[i]))
         self._operator_sections(shown, trace, members, i)
         if link.near and not members:
             near = [op for k in link.near if (op := _operator(shown, k))]
@@ -257,11 +257,12 @@ class Card(CardFrame):
             line_label.linkActivated.connect(self._follow)
             self._column.addWidget(line_label)
 
-    def _link_section(self, shown: OpenTrace, link: Link) -> None:
+    def _link_section(self, shown: OpenTrace, link: Link, key: int) -> None:
         tokens = self._theme.tokens
         state = link.reason.state
         dot = span("●", getattr(tokens, _STATE_TONES[state]))
         self._head("Link", html=f"{dot} {span(state.value, tokens.text1)}")
+        scope = int(shown.trace.keys.scope[key])
         sentence = link.detail if link.detail.endswith(".") else f"{link.detail}."
         near = "" if link.operators else describe_near(link)
         if near:
@@ -270,6 +271,8 @@ class Card(CardFrame):
         program, found = shown.table.program, shown.table.trace_match
         grid = KeyValueGrid(self._theme)
         self._grids["Link"] = grid
+        if len(shown.table.methods_of_scope(scope)) > 1:
+            grid.add("Method", f"{shown.table.method_text(scope)}, not decided")
         if link.backend:
             grid.add("Backend", link.backend)
         if program is not None:
@@ -522,7 +525,10 @@ class Card(CardFrame):
         self._column.addWidget(chart)
         warm_up = self._session.state.warm_up
         times = [tick_to_ns(c, rate) for c in costs]
-        spread = spread_text(runs, times, warm_up=warm_up)
+        if len({(run.scope, run.part) for run in runs}) > 1:
+            spread = "These inferences may be of several methods."
+        else:
+            spread = spread_text(runs, times, warm_up=warm_up)
         self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
 
     def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
