@@ -157,6 +157,8 @@ LINKS = (
     ColumnSpec("agreement", FLOAT, "", "Former name of `match`"),
     ColumnSpec("evidence", INT, "", "Number of names that were compared"),
     ColumnSpec("program_file", CATEGORY, "", "Path of the program file that ran"),
+    ColumnSpec("reason", STRING, "", '"match", "chosen", or why it is not linked'),
+    ColumnSpec("warnings", OBJECT, "", "Why a linked program may be a wrong one, a list of texts"),
 )
 
 FINDINGS = (

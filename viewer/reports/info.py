@@ -149,13 +149,20 @@ def link_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     """Return one entry per method of the program that the trace is linked to.
 
     An unlinked trace has an entry for every candidate program instead, which shows its match.
-    `program_file`: the open program file that ran and so decided the match, None without one.
+    `reason`: "match" or "chosen" for a linked trace, else why it is not linked. `warnings`: why a
+    program that is linked may be a wrong one. `program_file`: the open program file that ran and so
+    decided the match, None without one.
     """
     table, ran = workspace.links(trace), workspace.what_ran(trace)
     if table.program is not None:
         entries = _per_method(table)
+        reason = "chosen" if workspace.is_explicit(trace) else "match"
+        doubts = workspace.doubts(trace)
+        entries = [{**entry, "reason": reason, "warnings": doubts} for entry in entries]
     else:
-        entries = [_considered(table, candidate) for candidate in workspace.candidates(trace)]
+        why = " ".join(workspace.warnings(trace))
+        found = [_considered(table, candidate) for candidate in workspace.candidates(trace)]
+        entries = [{**entry, "reason": why, "warnings": []} for entry in found]
     return [{**entry, "program_file": None if ran is None else ran.path} for entry in entries]
 
 
@@ -318,6 +325,7 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
         ]
         rest = len(runs) - len(first)
         lines += first + ([f"    and {rest} more"] if rest else [])
+        lines += _open_method_lines(table, runs)
     bundled = [r.bundled_input for r in trace.runs if r.bundled_input >= 0]
     if bundled:
         lines.append(f"  bundled inputs: {', '.join(map(str, bundled))}")
@@ -325,7 +333,6 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
         lines.append(f"  {counts_text(trace.untimed)}: order known, time not")
     return "\n".join([*lines, *_problem_lines(trace.problems)])
 
-        lines += _open_method_lines(table, runs)
 
 def _counted(count: int, thing: str) -> str:
     return f"{count} {thing}{'' if count == 1 else 's'}"

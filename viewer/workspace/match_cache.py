@@ -58,7 +58,8 @@ class MatchCache:
             found = match_trace(trace, program, methods, self._logged(trace))
             ran = None if executable is None else self.methods_that_ran(trace, executable)
             if executable is not None and ran is not None and not program.delegates_only:
-                found = decided_by(trace, executable, ran, found, program, methods)
+                logged = self._logged(trace)
+                found = decided_by(trace, executable, ran, found, program, methods, logged)
             known = fits[program] = (methods, executable, found)
         return known[2]
 

@@ -23,6 +23,7 @@ from viewer.analysis.links.match import TraceMatch
 from viewer.analysis.links.pairing import (
     Candidate,
     decided,
+    doubts_of_linked,
     is_aside,
     mismatch,
     rank,
@@ -173,8 +174,8 @@ class Workspace:
         if (
             before is not None
             and before.slices is shown.slices
-            and same_identities(before.keys, shown.keys)
             and before.runs == shown.runs
+            and same_identities(before.keys, shown.keys)
         ):
             return before
         return shown
@@ -452,6 +453,13 @@ class Workspace:
         several = undecided_executables(trace, self._may_have_run(trace))
         return [*warnings_of_linked(table, self.identifiers.proposal(trace)), *several]
 
+    def doubts(self, trace: Trace) -> list[str]:
+        """Return the warnings that say why the program of a linked trace may be wrong."""
+        table = self.links(trace)
+        if table.program is None or table.trace_match is None:
+            return []
+        return doubts_of_linked(table, self.identifiers.proposal(trace))
+
     def _fit(self, trace: Trace, program: Program) -> TraceMatch:
         pair = trace.path, program.path
         chosen, split = self.choices.methods.get(pair, {}), self._split.get(trace.path)
@@ -502,7 +510,8 @@ class Workspace:
         if not best.trace_match.match.checkable:
             return f"{uncheckable(trace, best.program, match)} They are not linked."
         if not best.trace_match.match.belongs:
-            return f"{mismatch(trace, best.program, match)} They are not linked."
+            types = best.trace_match.types
+            return f"{mismatch(trace, best.program, match, types)} They are not linked."
         names = " and ".join(os.path.basename(c.program.path) for c in rivals(trace, rated))
         return f"{names} match {name} about equally well. Choose one."
 

@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from viewer.analysis.links.logged_identities import Signature
 from viewer.analysis.links.match import (
     REPLACED,
     Match,
     TraceMatch,
     is_never_mapped,
     mean_match,
+    type_contradictions,
+    with_types,
 )
 from viewer.analysis.nodes.branch_instructions import branch_nodes
 from viewer.analysis.nodes.executable_calls import (
@@ -91,12 +94,13 @@ def decided_by(
     found: TraceMatch,
     program: Program,
     chosen: Mapping[int, str],
+    logged: Sequence[Signature] = (),
 ) -> TraceMatch:
     """Return the match of a trace and an ETRecord, decided by the program file that ran.
 
     ran: the result of `methods_that_ran`. found: their match without the program file; it stands
     for scopes whose runs executed another method than the user chose or the file states. chosen:
-    scope -> the method that the user chose.
+    scope -> the method that the user chose. logged: the signatures of the trace, to compare types.
     """
     decisions = []
     for scope, names in enumerate(ran):
@@ -108,14 +112,23 @@ def decided_by(
         )
         stated = chosen.get(scope) or trace.scopes[scope].method
         possible = tuple(name for name in names if stated in (None, name))
-        decisions.append(_decided(executable, program, possible, before) if possible else before)
-    return TraceMatch(
+        if not possible:
+            decisions.append(before)
+            continue
+        decision = _decided(executable, program, possible, before)
+        own = [run for run in logged if run.scope == scope]
+        types = type_contradictions(own, program, {scope: possible})
+        if decision is not before and decision.match is not None and types.count:
+            decision = replace(decision, match=decision.match.with_types(types))
+        decisions.append(decision)
+    found = TraceMatch(
         mean_match([d.match for d in decisions if d.match is not None]),
         tuple(d.method for d in decisions),
         tuple(d.match for d in decisions),
         tuple(d.undecided for d in decisions),
         tuple(d.replaced for d in decisions),
     )
+    return with_types(found, logged, program)
 
 
 @dataclass(frozen=True, slots=True)

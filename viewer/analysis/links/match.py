@@ -43,8 +43,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from viewer.analysis.links.data_types import (
+    NO_CONTRADICTIONS,
+    TypeContradictions,
+    contradictions,
+)
 from viewer.analysis.links.logged_identities import LoggedIdentities, Signature, signatures
 from viewer.analysis.links.text_positions import TextPositions, positions_of
 from viewer.analysis.nodes.xnnpack_events import types_that_log
@@ -88,6 +93,12 @@ class Match:
         """Whether a checkable pair is accepted, but below `IN_PART`."""
         return self.checkable and BELONG <= self.value < IN_PART
 
+    def with_types(self, found: TypeContradictions) -> Match:
+        """Return the match after comparing data types: a contradiction lowers it."""
+        if not found.count:
+            return self
+        return Match(self.value * found.agreeing, max(self.evidence, found.compared))
+
     @property
     def checkable(self) -> bool:
         """Whether anything was compared."""
@@ -116,6 +127,15 @@ def match_with_method(
     """
     if method.delegates_only:
         return _match_of_delegates(logged, method, finished)
+    return _match_of_names(logged, method, finished, replaced).with_types(
+        contradictions(logged, method)
+    )
+
+
+def _match_of_names(
+    logged: LoggedIdentities, method: Method, finished: bool, replaced: Collection[int]
+) -> Match:
+    """Return how well the names that runs logged match one method of an ETRecord."""
     score, evidence = 0.0, 0
     ids: set[int] = set(method.handles) | set(method.delegates)
     if not finished:
@@ -314,7 +334,8 @@ class TraceMatch:
 
     methods: per scope the method of its runs, None for loads and if undecided. by_scope: per scope
     its match. undecided: per scope the methods that match equally well. replaced: per scope the
-    instructions whose kernels a pass may have put in place of the recorded ones.
+    instructions whose kernels a pass may have put in place of the recorded ones. types: how many
+    events contradict the data types of the method of their scope, or of the first that it may be.
     """
 
     match: Match
@@ -322,6 +343,23 @@ class TraceMatch:
     by_scope: tuple[Match | None, ...]
     undecided: tuple[tuple[str, ...], ...]
     replaced: tuple[frozenset[int], ...]
+    types: TypeContradictions = NO_CONTRADICTIONS
+
+
+def type_contradictions(
+    logged: Sequence[Signature], program: Program, methods: Mapping[int, Sequence[str]]
+) -> TypeContradictions:
+    """Return how many events contradict the data types of methods, over all scopes of a trace.
+
+    logged: the signatures of the trace. methods: per scope those that its runs may be of.
+    """
+    total = NO_CONTRADICTIONS
+    for run in logged:
+        names = methods[run.scope]
+        method = program.method(names[0]) if names else None
+        if method is not None and not method.delegates_only:
+            total = total.plus(contradictions(run.identities, method))
+    return total
 
 
 def match_trace(
@@ -338,7 +376,15 @@ def match_trace(
     if program.text_lines:
         return _fit_text(trace, program)
     logged = signatures(trace) if logged is None else logged
-    return _fit_methods(trace, logged, program.methods, chosen or {})
+    found = _fit_methods(trace, logged, program.methods, chosen or {})
+    return with_types(found, logged, program)
+
+
+def with_types(found: TraceMatch, logged: Sequence[Signature], program: Program) -> TraceMatch:
+    """Return a match that states how many events contradict the data types of its methods."""
+    names = zip(found.methods, found.undecided, strict=True)
+    methods = {scope: (one,) if one else several for scope, (one, several) in enumerate(names)}
+    return replace(found, types=type_contradictions(logged, program, methods))
 
 
 def _fit_methods(

@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from viewer.analysis.links.data_types import NO_CONTRADICTIONS, TypeContradictions
 from viewer.analysis.links.identifier_columns import takes_column
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import AHEAD, Match, TraceMatch
@@ -145,17 +146,31 @@ def warnings_of_linked(table: LinkTable, proposal: str) -> list[str]:
     """
     assert table.program is not None
     assert table.trace_match is not None
-    trace, program, match = table.trace, table.program, table.trace_match.match
+    trace, match = table.trace, table.trace_match.match
     undecided = undecided_sentences(trace, table.trace_match)
-    if undecided:
+    if undecided and not match.checkable:
         return undecided
+    return [*undecided, *doubts_of_linked(table, proposal)]
+
+
+def doubts_of_linked(table: LinkTable, proposal: str) -> list[str]:
+    """Return the warnings about a linked trace that say why the pair may be wrong."""
+    assert table.program is not None
+    assert table.trace_match is not None
+    trace, program, found = table.trace, table.program, table.trace_match
+    match = found.match
     if not match.checkable:
         return [proposal or uncheckable(trace, program, match)]
     if not match.belongs:
-        return [f"{mismatch(trace, program, match)} They are linked because you chose so."]
-    found = [partial(trace, program, match)] if match.is_partial else []
-    count = sum(map(len, table.trace_match.replaced))
-    return [*found, replaced(trace, program, count)] if count else found
+        why = mismatch(trace, program, match, found.types)
+        return [f"{why} They are linked because you chose so."]
+    texts = []
+    if found.types.count:
+        texts.append(other_types(trace, program, found.types))
+    elif match.is_partial:
+        texts.append(partial(trace, program, match))
+    count = sum(map(len, found.replaced))
+    return [*texts, replaced(trace, program, count)] if count else texts
 
 
 def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:
@@ -200,13 +215,33 @@ def replaced(trace: Trace, program: Program, count: int) -> str:
     )
 
 
-def mismatch(trace: Trace, program: Program, match: Match) -> str:
+def other_types(trace: Trace, program: Program, types: TypeContradictions) -> str:
+    """Return the message about a pair whose data types differ in part."""
+    return (
+        f"{_name(trace)} and {_name(program)} may not belong together: {_types_text(types)} The "
+        "ETRecord may be of the model before or after quantization."
+    )
+
+
+def _types_text(types: TypeContradictions) -> str:
+    """Return "3 of 3 events computed in other types than recorded, as '...': ..."."""
+    return (
+        f"{types.count} of {counted(types.compared, 'event')} computed in other data types than "
+        f"recorded, such as {types.event!r}: {types.logged}; the ETRecord has {types.recorded}."
+    )
+
+
+def mismatch(
+    trace: Trace, program: Program, match: Match, types: TypeContradictions = NO_CONTRADICTIONS
+) -> str:
     """Return the message about a pair that does not match."""
     why = (
         "The ETRecord is probably from a different model or export, or was saved without deepcopy."
     )
     if program.delegates_only:
         why = "Most of the logged identifiers are not in its maps."
+    elif types.count:
+        why = f"{_types_text(types)} It is probably of the model before or after quantization."
     return f"{_name(trace)} does not match {_name(program)} ({match}). {why}"
 
 

@@ -1,0 +1,165 @@
+"""Whether the data types that XNNPACK logged are those of an ETRecord.
+
+A quantized model and the float model that it was made from have the same operators, so their names
+alone do not tell them apart. XNNPACK logs data types: "Fully Connected (NC, QDU8, F32, QC8W) GEMM
+#1" computed on integers, "Convolution (NHWC, F32) IGEMM #2" did not. The rule:
+
+* Compared are the convolutions and linear layers of each delegate call, by the types that the
+  ETRecord has around them (`viewer.analysis.links.precision`). An event contradicts the ETRecord if the
+  call has no operator left that computes in its types, but one that computes in others.
+* Every other event on integers contradicts a method that quantizes nothing. Conversions count only
+  next to other events: backends insert them.
+* The match is multiplied by the share of compared events that do not contradict it. So if half of
+  them do, the ETRecord is refused. If fewer do, the pair has a warning.
+
+Operators whose types are not certain contradict nothing, nor do events without types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+from viewer.analysis.links.logged_identities import LoggedIdentities
+from viewer.analysis.links.precision import PreciseNode, Precision, is_quantization, precise_nodes
+from viewer.model.names.executorch import xnnpack_operator
+from viewer.program.debug_handles import Identifier
+from viewer.program.program import Method
+
+_LAYERS = frozenset({"convolution", "fully connected", "dynamic fully connected", "deconvolution"})
+# After the layout: "(NHWC, QS8, QC8W)".
+_TYPES = re.compile(r"\([A-Za-z0-9]*,([A-Za-z0-9, ]*)\)")
+# "QC8" are integers with weights per channel; "QC8W", "QC4W" and "QB4W" only say how weights are.
+_DYNAMIC, _STATIC = re.compile(r"QDU?\d|QP\d"), re.compile(r"Q[SU]\d+|QC\d+$")
+_WEIGHTS = re.compile(r"Q[CB]\d+W")
+_FLOATS = {"F32": Precision.F32, "F16": Precision.F16, "BF16": Precision.BF16}
+# Weights that are quantized alone may be constants that export computes.
+_UNKNOWN, _CERTAIN = Precision.UNKNOWN, frozenset(Precision) - {Precision.WEIGHTS}
+_ON_INTEGERS = frozenset({Precision.STATIC, Precision.DYNAMIC, Precision.WEIGHTS})
+
+
+@dataclass(frozen=True, slots=True)
+class TypeContradictions:
+    """How many events of some that were compared contradict an ETRecord.
+
+    event: the first of them. logged, recorded: how it computed, and how the ETRecord has it.
+    """
+
+    count: int = 0
+    compared: int = 0
+    event: str = ""
+    logged: str = ""
+    recorded: str = ""
+
+    @property
+    def agreeing(self) -> float:
+        """The share of the events that do not contradict the ETRecord."""
+        return 1 - self.count / self.compared if self.compared else 1.0
+
+    def plus(self, other: TypeContradictions) -> TypeContradictions:
+        """Return the sum, with the first event of either."""
+        first = self if self.count else other
+        return TypeContradictions(
+            self.count + other.count,
+            self.compared + other.compared,
+            first.event,
+            first.logged,
+            first.recorded,
+        )
+
+
+NO_CONTRADICTIONS = TypeContradictions()
+
+
+def precision_of(event: str) -> Precision | None:
+    """Return how an event of XNNPACK computed, None if it logs no types or computes nothing."""
+    found = _TYPES.search(event)
+    types = found[1].replace(",", " ").split() if found else []
+    for pattern, precision in (
+        (_DYNAMIC, Precision.DYNAMIC),
+        (_STATIC, Precision.STATIC),
+        (_WEIGHTS, Precision.WEIGHTS),
+    ):
+        if any(map(pattern.match, types)):
+            return precision
+    floats = {_FLOATS[each] for each in types if each in _FLOATS}
+    return floats.pop() if len(floats) == 1 else None
+
+
+def contradictions(logged: LoggedIdentities, method: Method) -> TypeContradictions:
+    """Return how many of the events that runs logged contradict the types of a method."""
+    total, recorded = NO_CONTRADICTIONS, _Recorded(method)
+    for instruction, events in logged.identifiers.items():
+        if instruction in method.handles:
+            total = total.plus(_in_call(events, recorded, instruction))
+    return total
+
+
+class _Recorded:
+    """What a method records about data types, computed when it is first needed."""
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+
+    @cached_property
+    def layers(self) -> tuple[PreciseNode, ...]:
+        """Its convolutions and linear layers, with the data types in which they compute."""
+        return precise_nodes([node for op in self.method.operators for node in op.nodes])
+
+    @cached_property
+    def is_quantized(self) -> bool:
+        """Whether any of its nodes quantizes or dequantizes."""
+        return any(is_quantization(node) for op in self.method.operators for node in op.nodes)
+
+
+def _in_call(
+    events: Collection[Identifier], recorded: _Recorded, instruction: int
+) -> TypeContradictions:
+    total = NO_CONTRADICTIONS
+    layers: dict[Precision, list[str]] = {}
+    texts = sorted(one for one in events if isinstance(one, str))
+    has_others = any(xnnpack_operator(one) not in (None, "Convert") for one in texts)
+    for event in texts:
+        name, precision = xnnpack_operator(event), precision_of(event)
+        if name is None or precision is None:
+            continue
+        if name.lower() in _LAYERS:
+            layers.setdefault(precision, []).append(event)
+        elif precision in _ON_INTEGERS and has_others:
+            wrong = not recorded.is_quantized and bool(recorded.method.operators)
+            nothing = "nothing that is quantized"
+            total = total.plus(TypeContradictions(int(wrong), 1, event, precision.value, nothing))
+    return total.plus(_of_layers(layers, recorded, instruction)) if layers else total
+
+
+def _of_layers(
+    layers: dict[Precision, list[str]], recorded: _Recorded, instruction: int
+) -> TypeContradictions:
+    """Compare the events of convolutions and linear layers with those of the call."""
+    handles = frozenset(recorded.method.handles[instruction])
+    if not handles <= recorded.method.by_handle.keys():
+        return NO_CONTRADICTIONS
+    known = Counter(
+        # What quantizes an operator may be outside the call, which then computes in other types.
+        node.precision if node.around <= handles and node.precision in _CERTAIN else _UNKNOWN
+        for node in recorded.layers
+        if node.handle in handles
+    )
+    more = {one: events[known[one] :] for one, events in layers.items()}
+    less = {
+        one: count - len(layers.get(one, ()))
+        for one, count in known.items()
+        if one is not _UNKNOWN and count > len(layers.get(one, ()))
+    }
+    excess = sum(map(len, more.values())) - known[_UNKNOWN]
+    count = max(min(excess, sum(less.values())), 0)
+    compared = sum(map(len, layers.values()))
+    if not count:
+        return TypeContradictions(0, compared)
+    precision, events = next((one, own) for one, own in more.items() if own)
+    return TypeContradictions(
+        count, compared, events[0], precision.value, max(less, key=lambda one: less[one]).value
+    )
