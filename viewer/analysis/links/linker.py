@@ -262,7 +262,7 @@ class _Linker:
     def _kernels(self, key: int, method: Method, ran: set[str]) -> Link:
         """Return the link of an instruction that ran kernels, after comparing their names."""
         found = self._instruction(key, method)
-        if not found.operators:
+        if not found.operators or found.reason is Reason.BY_BRANCH:
             return found
         known = {name for handle in found.handles for name in method.kernel_names(handle)}
         if not ran & known:
@@ -306,7 +306,8 @@ class _Linker:
         if node is not None and self.ran is not None:
             branch = self.program.nodes[node].branch
             operator = self.program.operator_of_node(node)
-            where = f"{self.ran.name} has instruction {instruction} in the {branch}"
+            where = f"in the {branch}" if branch else f"around the body of {operator.name}"
+            where = f"{self.ran.name} has instruction {instruction} {where}"
             handles = (operator.debug_handle,) if operator.debug_handle >= 0 else ()
             nodes = (node,) if len(operator.nodes) > 1 else ()
             return Link(Reason.BY_BRANCH, where, handles, (operator.index,), nodes=nodes)
