@@ -5,8 +5,8 @@ alone do not tell them apart. XNNPACK logs data types: "Fully Connected (NC, QDU
 #1" computed on integers, "Convolution (NHWC, F32) IGEMM #2" did not. The rule:
 
 * Compared are the convolutions and linear layers of each delegate call, by the types that the
-  ETRecord has around them (`viewer.analysis.links.precision`). An event contradicts the ETRecord if the
-  call has no operator left that computes in its types, but one that computes in others.
+  ETRecord has around them (`precision`). An event contradicts the ETRecord if the call has no
+  operator left that computes in its types, but one that computes in others.
 * Every other event on integers contradicts a method that quantizes nothing. Conversions count only
   next to other events: backends insert them.
 * The match is multiplied by the share of compared events that do not contradict it. So if half of
