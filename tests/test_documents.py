@@ -263,7 +263,7 @@ def test_names_that_are_gone_are_found():
     links, protobuf = PACKAGE / "analysis/links", PACKAGE / "codecs/protobuf"
     for name in ("link_table.LinkTable", "linker", "LinkTable.nodes", "links.linker"):
         assert exists(links, name), name
-    for name in ("nodes.nodes_of", "link_table.NoTable", "no_such_module", "LinkTable.no_member"):
+    for name in ("nodes.nothing_of", "link_table.NoTable", "no_such_module", "LinkTable.no_member"):
         assert not exists(links, name), name
     assert exists(protobuf, "fields.Fields")
     assert not exists(protobuf, "reader.Fields")
