@@ -50,6 +50,9 @@ _UNARY = ("Sigmoid", "Tanh", "Gelu", "Exp", "Sin", "Cos", "Square", "Abs", "Clam
           "Hardswish", "LeakyReLU")  # fmt: skip
 
 
+_DYNAMIC_IGEMM = "Convolution (NHWC"
+
+
 @dataclass(frozen=True)
 class Logged:
     """An event, and the nodes that it runs; none if no node does."""
@@ -154,6 +157,17 @@ def _linear(graph: Graph, random: Random, value: int) -> int:
     return graph.node("FullyConnected", [value, graph.constant(), graph.constant()], F32)
 
 
+def _pointwise(graph: Graph, random: Random, value: int) -> int:
+    """A convolution, in part 1 × 1, which XNNPACK runs as a product; in part quantized as it runs."""
+    pointwise = random.random() < 0.5
+    value = _float(graph, value)
+    weight = F32
+    if random.random() < 0.7:
+        value, weight = graph.node("Convert", [value], DYNAMIC), WEIGHT8
+    reads = [value, graph.constant(weight), graph.constant()]
+    return graph.node("Conv2d", reads, F32, pointwise=pointwise, bounded=random.random() < 0.5)
+
+
 def _attention(graph: Graph, random: Random, value: int) -> int:
     value = _float(graph, value)
     heads = []
@@ -228,7 +242,7 @@ def _join(graph: Graph, random: Random, value: int) -> int:
 _Block = Callable[[Graph, Random, int], int]
 _BLOCKS: list[_Block] = [
     _convolution, _residual, _residual, _linear, _attention, _elementwise, _hardswish, _lookup,
-    _quantize, _norm, _shape, _join,
+    _quantize, _norm, _shape, _join, _pointwise,
 ]  # fmt: skip
 
 
@@ -255,6 +269,7 @@ class _Rewriter:
         self._all: list[_Operator] = []
         for at, node in enumerate(graph.described):
             kind = node.type.removeprefix("XNN")
+            kind = "FullyConnected" if node.facts.get("pointwise") else kind
             reads = [value for value, _ in node.reads]  # type: ignore[misc]
             ((out, dtype),) = node.writes  # type: ignore[misc]
             own = frozenset({at})
@@ -421,8 +436,9 @@ class _Rewriter:
     def _name(self, operator: _Operator) -> str:
         if operator.type == "Convert" and self._dtypes[operator.writes] == DYNAMIC:
             return "Convert (NC, F32, QD8)"
-        if operator.type == "FullyConnected" and self._dtypes[operator.reads[0]] == DYNAMIC:
-            return "Fully Connected (NC, QD8, F32, QC8W) GEMM"
+        if self._dtypes[operator.reads[0]] == DYNAMIC:
+            name = "Fully Connected (NC" if operator.type == "FullyConnected" else _DYNAMIC_IGEMM
+            return f"{name}, QD8, F32, QC8W) GEMM"
         if operator.type in _ARITHMETIC and self._release < 2025:
             dtype = "QS8" if self._dtypes[operator.reads[0]] == INT8 else "F32"
             return NAMES[operator.type][0].replace("ND", f"ND, {dtype}")

@@ -214,7 +214,17 @@ def test_events_in_an_order_that_no_skipped_nodes_explain_are_of_another_model()
 
 @pytest.mark.parametrize(
     "model",
-    ["mobile_x", "dyn_x", "part_x", "et_addrelu_x", "et_twoblocks_x", "et_dynquant_x", "et_int8"],
+    [
+        "mobile_x",
+        "dyn_x",
+        "part_x",
+        "et_addrelu_x",
+        "et_twoblocks_x",
+        "et_dynquant_x",
+        "et_int8",
+        "dynconv_x",
+        "int8conv_x",
+    ],
 )
 def test_logged_events_are_the_nodes_that_the_truth_names(data, model):
     """Every event of the delegate calls of real models, with the debug handle of its node."""
