@@ -365,14 +365,16 @@ class _Linker:
         found = self._instruction(key, method)
         delegate = method.delegate_at(self._id[key])
         backend = delegate.backend if delegate else ""
-        nodes = self._kernel_nodes(self._scope[key], method).delegated(found.handles)
+        kernel_nodes = self._kernel_nodes(self._scope[key], method)
+        nodes = kernel_nodes.delegated(found.handles, self._id[key])
         return replace(found, backend=backend, nodes=nodes)
 
     def _delegate_event(self, key: int, method: Method) -> Link:
         found = self._unselected_event(key, method)
         if found.nodes:
             return found
-        nodes = self._kernel_nodes(self._scope[key], method).delegated(found.handles)
+        kernel_nodes = self._kernel_nodes(self._scope[key], method)
+        nodes = kernel_nodes.delegated(found.handles, self._id[key])
         return replace(found, nodes=nodes) if nodes else found
 
     def _unselected_event(self, key: int, method: Method) -> Link:

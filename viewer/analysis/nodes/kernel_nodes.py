@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
+from viewer.analysis.nodes.delegated_nodes import calls_of_nodes
 from viewer.program.program import Method, Program, base_name
 
 _Handles = tuple[int, ...]
@@ -61,26 +62,34 @@ class KernelNodes:
         same = [i for i in instructions if self._kernels.get(i, ran) == ran]
         return (alike[same.index(instruction)],) if len(same) == len(alike) else alike
 
-    def delegated(self, handles: _Handles) -> tuple[int, ...]:
-        """Return the nodes of some debug handles, without those that ran outside delegates.
+    def delegated(self, handles: _Handles, instruction: int) -> tuple[int, ...]:
+        """Return the nodes of some debug handles that a delegate call may have run.
 
-        Indexes into `Program.nodes`; empty if all nodes may have been delegated.
+        Without those that ran outside delegates or in other calls. Indexes into `Program.nodes`;
+        empty if the call may have run all of them.
         """
         nodes = self._nodes_of(tuple(dict.fromkeys(handles)))
-        rest = tuple(i for i in nodes if i not in self._not_delegated)
+        calls, elsewhere = self._calls, self._not_delegated
+        rest = tuple(
+            i for i in nodes if i not in elsewhere and (i not in calls or instruction in calls[i])
+        )
         return rest if len(rest) < len(nodes) else ()
 
     @cached_property
-    def _not_delegated(self) -> frozenset[int]:
-        """The nodes that instructions other than delegate calls are known to have run."""
-        found = (
-            self.nodes(instruction)
+    def _calls(self) -> dict[int, frozenset[int]]:
+        return calls_of_nodes(self._program, self._method, self._not_delegated)
+
+    @cached_property
+    def _not_delegated(self) -> dict[int, int]:
+        """The nodes that other instructions than delegate calls are known to have run."""
+        return {
+            nodes[0]: instruction
             for handles, instructions in self._instructions.items()
             if len(self._nodes_of(handles)) > 1
             for instruction in instructions
             if instruction not in self._method.delegates
-        )
-        return frozenset(nodes[0] for nodes in found if len(nodes) == 1)
+            and len(nodes := self.nodes(instruction)) == 1
+        }
 
     def _nodes_of(self, handles: _Handles) -> list[int]:
         """Return the nodes of some debug handles, without those in branches of control flow."""
