@@ -158,7 +158,7 @@ def _linear(graph: Graph, random: Random, value: int) -> int:
 
 
 def _pointwise(graph: Graph, random: Random, value: int) -> int:
-    """A convolution, in part 1 × 1, which XNNPACK runs as a product; in part quantized as it runs."""
+    """A convolution, in part 1 × 1, which XNNPACK runs as a product, or quantized as it runs."""
     pointwise = random.random() < 0.5
     value = _float(graph, value)
     weight = F32
