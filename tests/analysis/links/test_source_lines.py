@@ -91,3 +91,22 @@ def test_tables_have_the_line_that_called_a_package(data):
         assert len(known) > 5
         assert (known["called_from"].notna() == (known["source"] != f"{OWN}:105")).all()
     assert list(profile.stats("caller")["key"]) == ["tiny.py:104", "tiny.py:105"]
+
+
+@pytest.mark.parametrize("model", ["et_int8", "et_dynquant_x"])
+def test_a_quantized_call_has_the_lines_of_its_own_nodes(data, model):
+    """Its quantize and dequantize nodes have the debug handles and stacks of neighbors."""
+    table, compared = linked(data, model), 0
+    truth = json.loads((data / "pte" / f"{model}.truth.json").read_text())["forward"]
+    keys = table.trace.keys
+    for key in np.flatnonzero(keys.kind == KeyKind.DELEGATE_CALL).tolist():
+        emitted = truth[int(keys.instruction[key])]["nodes"]
+        nodes = table.nodes(key)
+        assert {n.name for n in nodes} == {
+            one["name"] for one in emitted if not one["name"].startswith("getitem")
+        }
+        assert {(n.source.path, n.source.line) for n in nodes if n.source} == {
+            tuple(one["line"]) for one in emitted if one["line"]
+        }
+        compared += 1
+    assert compared == 1
