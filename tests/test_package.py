@@ -59,7 +59,6 @@ TESTS_OF_MANY = {
     "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
     "tests/analysis/links/test_source_lines.py": "lines and modules, from the record to the totals",
     "tests/analysis/test_unfinished_inferences.py": "every figure of a whole trace",
-    "tests/analysis/nodes/test_xnnpack_truth.py": "XNNPACK's events beside the truth of models",
     "tests/workspace/test_open_methods.py": "inferences whose method is open, in every answer",
     "tests/api/test_cookbook.py": "the notebook of the help, cell by cell",
     "tests/api/test_json_rows.py": "the tables of the Python API with the JSON of all commands",

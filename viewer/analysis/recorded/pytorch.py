@@ -1,9 +1,8 @@
 """The call sites of a PyTorch profile as operators with modules, source lines and input shapes.
 
 An operator belongs to the innermost module around it, and to the innermost function that called it
-and is not torch's own (`viewer.program.frames`). Forward operators, the backward pass and everything
-outside the modules (optimizer, data, profiler) are three methods, so that a module has one total
-for each direction.
+and is not torch's own (`viewer.program.frames`). Forward operators, the backward pass and all else,
+such as the optimizer, are three methods, so that a module has one total for each direction.
 """
 
 from __future__ import annotations
