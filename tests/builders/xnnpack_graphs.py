@@ -17,8 +17,9 @@ Value = int | tuple[int, DataType]
 class Described:
     """A node: its type, the values that it reads and writes, with their data types if known.
 
-    facts: "bounded" and "swaps", as in `XnnpackDataflow`; "constants": the values whose data is in
-    the file; "outputs": those that are outputs of the graph, in addition to what no node reads.
+    facts: "bounded", "swaps" and "whole", as in `XnnpackDataflow`; "constants": the values whose
+    data is in the file; "outputs": those that are outputs of the graph, in addition to what no
+    node reads.
     """
 
     type: str
@@ -58,5 +59,6 @@ def xnnpack_graph(described: Sequence[Described]) -> tuple[list[XnnpackNode], Xn
             np.array([number in constant for number in values]),
             np.array([bool(node.facts.get("bounded")) for node in described]),
             np.array([bool(node.facts.get("swaps")) for node in described]),
+            np.array([bool(node.facts.get("whole")) for node in described]),
         ),
     )

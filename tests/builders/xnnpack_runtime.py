@@ -68,6 +68,7 @@ class _Operator:
     writes: int
     nodes: frozenset[int]
     swaps: bool = False
+    whole: bool = False
     name: str = ""
     is_range: bool = False
 
@@ -227,7 +228,7 @@ def _shape(graph: Graph, random: Random, value: int) -> int:
     dtype = graph.dtypes[value]
     for _ in range(random.randrange(1, 4)):
         kind = random.choice(["StaticReshape", "StaticTranspose", "StaticSlice", "Copy"])
-        value = graph.node(kind, [value], dtype)
+        value = graph.node(kind, [value], dtype, whole=random.random() < 0.7)
     return value
 
 
@@ -279,7 +280,8 @@ class _Rewriter:
                 self._all.append(_Operator(kind, reads, before, own))
                 self._all.append(_Operator("Clamp", [before], out, own, is_range=True))
             else:
-                self._all.append(_Operator(kind, reads, out, own, swaps))
+                whole = bool(node.facts.get("whole"))
+                self._all.append(_Operator(kind, reads, out, own, swaps, whole))
 
     @staticmethod
     def _dangling(graph: Graph) -> set[int]:
@@ -394,7 +396,8 @@ class _Rewriter:
                 operator.reads, operator.name = maker.reads, "Mean Squared (ND)"
                 self._remove(maker)
                 return True
-            if operator.type == "StaticReshape" and maker and alone and maker.type == operator.type:
+            is_reshape = operator.type == "StaticReshape" and operator.whole
+            if is_reshape and maker and alone and maker.type == operator.type:
                 operator.reads = maker.reads
                 self._remove(maker)
                 return True

@@ -224,6 +224,7 @@ def test_events_in_an_order_that_no_skipped_nodes_explain_are_of_another_model()
         "et_int8",
         "dynconv_x",
         "int8conv_x",
+        "attention_x",
     ],
 )
 def test_logged_events_are_the_nodes_that_the_truth_names(data, model):

@@ -83,6 +83,8 @@ class Where(StrEnum):
     IS_AFTER_BOUNDED = "the output of what `after` makes has a range"
     SHARES_INPUT = "others read what `after` makes too"
     SWAPS_MATRIX = "it transposes the last two dimensions"
+    IS_WHOLE = "it states all sizes"
+    READERS_ARE_WHOLE = "what reads its output states all sizes, or is folded into what does"
     READS_CONSTANT = "one of its inputs is constant"
     READS_TWICE = "its two inputs are one value"
     IS_INSIDE = "its input or its output is not of the graph"
@@ -242,7 +244,7 @@ REWRITES = (
         frozenset({"staticreshape"}),
         _NOTHING,
         f"{_COMMON}merge_reshapes",
-        (Where.HAS_ONE_READER,),
+        (Where.HAS_ONE_READER, Where.READERS_ARE_WHOLE),
         before=frozenset({"staticreshape"}),
     ),
     Rewrite(
@@ -250,13 +252,14 @@ REWRITES = (
         frozenset({"staticreshape"}),
         _NOTHING,
         f"{_COMMON}static_reshapes",
-        (Where.READS_CONSTANT,),
+        (Where.READS_CONSTANT, Where.IS_WHOLE),
     ),
     Rewrite(
         "a reshape to the shape that a value has is dropped",
         frozenset({"staticreshape"}),
         _NOTHING,
         f"{_COMMON}static_reshapes",
+        (Where.IS_WHOLE,),
         after=_UNARY | _BINARY,
     ),
     Rewrite(
@@ -264,7 +267,7 @@ REWRITES = (
         frozenset({"staticreshape"}),
         _NOTHING,
         f"{_COMMON}static_reshapes; read by it alone, merge_reshapes comes first",
-        (Where.SHARES_INPUT,),
+        (Where.SHARES_INPUT, Where.IS_WHOLE),
         after=frozenset({"staticreshape"}),
     ),
     Rewrite(
@@ -312,7 +315,7 @@ REPLACED_TYPES: dict[str, frozenset[str]] = {
 }
 _EIGHT_BITS = (DataType.QINT8, DataType.QUINT8)
 _LONGEST_LOOKUP = 10  # XNN_MAX_UNARY_FUSION_NODES
-_LONGEST_UNUSED = 64  # nodes in a row; export removes what nothing reads
+_LONGEST_ROW = 64  # of unused nodes, and of reshapes: export removes most of them
 
 # Word in the parentheses of an event -> the data types of which the node that logs it must have one
 # of its values. Half precision is computed in single precision where a processor has no other.
@@ -518,6 +521,10 @@ class _Graph:
                 return self._of(self._input, (self._readers > 1) | self._is_result)
             case Where.SWAPS_MATRIX:
                 return flow.swaps_matrix
+            case Where.IS_WHOLE:
+                return flow.is_whole
+            case Where.READERS_ARE_WHOLE:
+                return self._readers_are_whole()
             case Where.READS_CONSTANT:
                 return self._any_input(flow.is_constant)
             case Where.READS_TWICE:
@@ -561,12 +568,29 @@ class _Graph:
 
     def _all_readers(self, types: frozenset[str], at: int) -> Bools:
         """Return the nodes whose output only nodes of some types read, at one of their inputs."""
-        fits = self._is_of(types)[self._reader]
+        return self._only_readers(self._is_of(types), at)
+
+    def _only_readers(self, fitting: Bools, at: int = -1) -> Bools:
+        """Return the nodes whose output is read, and only by some nodes, at one of their inputs."""
+        fits = fitting[self._reader]
         if at >= 0:
             fits &= self._position == at
         values = len(self._flow.dtype)
         all_fit: Bools = np.bincount(self._read, ~fits, values) == 0
         return self._of(self._output, all_fit & (self._readers > 0) & ~self._is_result)
+
+    def _readers_are_whole(self) -> Bools:
+        """Return the nodes that only reshapes read which state all sizes or are folded too."""
+        reshape = frozenset({"staticreshape"})
+        may_be = self._is_of(reshape) & self._all_readers(reshape, -1)
+        may_be &= self._holds(Where.HAS_ONE_READER)
+        whole, found = self._flow.is_whole, np.zeros(len(self._kind), np.bool_)
+        for _ in range(_LONGEST_ROW):
+            more = may_be & self._only_readers(whole | found)
+            if (more == found).all():
+                break
+            found = more
+        return found
 
     def _is_after(self, types: frozenset[str]) -> Bools:
         """Return the nodes whose first input a node of some types makes."""
@@ -582,7 +606,7 @@ class _Graph:
         if not self._is_result.any():
             return np.zeros(len(self._kind), np.bool_)
         found = self._of(self._output, (self._readers == 0) & ~self._is_result)
-        for _ in range(_LONGEST_UNUSED):
+        for _ in range(_LONGEST_ROW):
             # Those whose every reader is unused are unused too.
             live = np.bincount(self._read, ~found[self._reader], len(self._flow.dtype))
             more = self._of(self._output, (live == 0) & ~self._is_result)

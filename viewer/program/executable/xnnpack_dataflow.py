@@ -41,7 +41,7 @@ class XnnpackDataflow:
     `OUTPUT`. dtype: the `DataType` of each value. is_input, is_output: whether a value is one of
     the whole graph. is_constant: whether the file has its data. is_bounded: whether a node limits
     its output to a range, as a fused relu does. swaps_matrix: whether a node is a transpose of the
-    last two dimensions alone.
+    last two dimensions alone. is_whole: whether a node is a reshape that states all sizes.
     """
 
     node: Ints
@@ -53,10 +53,11 @@ class XnnpackDataflow:
     is_constant: Bools
     is_bounded: Bools
     swaps_matrix: Bools
+    is_whole: Bools
 
     @classmethod
     def unknown(cls, nodes: int) -> XnnpackDataflow:
         """Nothing is known of some nodes but their types."""
         none, no = np.empty(0, np.int64), np.empty(0, np.bool_)
         flags = np.zeros(nodes, np.bool_)
-        return cls(none, none, none, np.empty(0, np.uint8), no, no, no, flags, flags)
+        return cls(none, none, none, np.empty(0, np.uint8), no, no, no, flags, flags, flags)

@@ -62,6 +62,20 @@ def test_a_graph_of_a_real_model_has_ranges_constants_and_ends(data):
     assert second == (1, uses(flow, 0)[0][1])
 
 
+def test_transposes_and_reshapes_of_a_real_attention(data):
+    (method,) = open_file(str(data / "pte/attention_x.pte")).methods
+    delegate = method.delegates[method.instructions[12].delegate]
+    flow = delegate.dataflow
+    of_type = {
+        kind: [i for i, node in enumerate(delegate.nodes) if node.type == kind]
+        for kind in ("XNNStaticTranspose", "XNNStaticReshape")
+    }
+    assert np.flatnonzero(flow.swaps_matrix).tolist() == [8]
+    assert 8 in of_type["XNNStaticTranspose"]
+    assert set(np.flatnonzero(flow.is_whole)) <= set(of_type["XNNStaticReshape"])
+    assert flow.is_whole.any()
+
+
 def test_data_types_of_a_quantized_model(data):
     (method,) = open_file(str(data / "pte/et_dynquant_x.pte")).methods
     flow = method.delegates[0].dataflow

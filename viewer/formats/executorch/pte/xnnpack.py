@@ -70,11 +70,11 @@ def read_graph(prepared: NDArray[np.uint8], at: int = 0) -> XnnpackGraph:
         types, handles = nodes.numbers(0, np.uint8, 0), nodes.numbers(2, np.uint32, 0)
         place = Place(at + start, at + after, at + len(prepared))
         names = [_name(kind) for kind in range(int(types.max(initial=0)) + 1)]
-        uses, swaps = read_uses(tables, nodes, names)
+        uses = read_uses(tables, nodes, names)
         values = read_values(tables, root)
         own = [names[kind] for kind in types.tolist()]
         constants = read_constants(tables, root, values, uses, own, place)
-        flow = dataflow(tables, nodes, uses, values, swaps)
+        flow = dataflow(tables, nodes, uses, values)
     except Malformed as error:
         raise Unread(f"{error.reason} (byte {error.byte} of its XNNPACK graph)") from error
     found = tuple(

@@ -26,6 +26,7 @@ _NO_VALUE = (1 << 32) - 1  # instead of an id
 _DENSE = 4  # ids below so many times the number of values
 _RANGE = 3  # slot of a node
 _TRANSPOSE, _ORDER = "XNNStaticTranspose", 1  # and the slot of its order of dimensions
+_RESHAPE, _SIZES = "XNNStaticReshape", 1  # and the slot of its sizes, 0 if not stated
 
 # Type of a node -> slots of the values that it reads, and of those that it writes. All others read
 # the value in slot 0 and write that in slot 1.
@@ -43,7 +44,7 @@ _SLOTS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     **dict.fromkeys(("XNNConv2d", "XNNDepthwiseConv2d", "XNNConvTranspose2d"), _CONVOLUTION),
     **dict.fromkeys(("XNNAvgPooling2d", "XNNMaxPooling2d"), _POOLING),
     **dict.fromkeys(("XNNLeakyReLU", "XNNELU"), _SECOND),
-    **dict.fromkeys((_TRANSPOSE, "XNNStaticResizeBilinear2D", "XNNStaticReshape"), _THIRD),
+    **dict.fromkeys((_TRANSPOSE, "XNNStaticResizeBilinear2D", _RESHAPE), _THIRD),
     **dict.fromkeys(("XNNStaticConstantPad", "XNNStaticSlice"), _FOURTH),
     "XNNArgMaxPooling2d": ((6,), (7, 8)),
     "XNNConcatenate2": ((1, 2), (5,)),
@@ -74,13 +75,16 @@ class Values:
 class Uses:
     """Which nodes use which values, in the order of the nodes.
 
-    slot: of the node's own table. value: its id. position: among the inputs, or `OUTPUT`.
+    slot: of the node's own table. value: its id. position: among the inputs, or `OUTPUT`. swaps,
+    whole: per node, see `XnnpackDataflow`.
     """
 
     node: Ints
     slot: Ints
     value: Ints
     position: Ints
+    swaps: Bools
+    whole: Bools
 
 
 def read_values(tables: ProgramTables, root: Tables) -> Values:
@@ -116,20 +120,22 @@ def read_values(tables: ProgramTables, root: Tables) -> Values:
     )
 
 
-def read_uses(tables: ProgramTables, nodes: Tables, names: Sequence[str]) -> tuple[Uses, Bools]:
-    """Read which values nodes use, and which of them swap the last two dimensions.
+def read_uses(tables: ProgramTables, nodes: Tables, names: Sequence[str]) -> Uses:
+    """Read which values nodes use, and what is known of transposes and reshapes.
 
     names: of the types of nodes, by number. Raises Malformed.
     """
     types, contents = nodes.numbers(0, np.uint8, 0), nodes.targets(1)
     nodes_of, values = list[Ints](), list[NDArray[np.uint32]]()
     slots, positions, counts = list[int](), list[int](), list[int]()
-    swaps = np.zeros(len(types), np.bool_)
+    swaps, whole = np.zeros(len(types), np.bool_), np.zeros(len(types), np.bool_)
     for kind in np.unique(types).tolist():
         own = np.flatnonzero((types == kind) & (contents > 0))
         made = tables.of(contents[own], f"XNNPACK node of type {kind}")
         if names[kind] == _TRANSPOSE:
             swaps[own] = _swaps_matrix(tables, made)
+        elif names[kind] == _RESHAPE:
+            whole[own] = _is_whole(tables, made)
         reads, writes = _SLOTS.get(names[kind], _ONE)
         for position, slot in (*enumerate(reads), *((OUTPUT, slot) for slot in writes)):
             nodes_of.append(own)
@@ -139,17 +145,18 @@ def read_uses(tables: ProgramTables, nodes: Tables, names: Sequence[str]) -> tup
             counts.append(len(own))
     if not values:
         none = np.empty(0, np.int64)
-        return Uses(none, none, none, none), swaps
+        return Uses(none, none, none, none, swaps, whole)
     node, value = np.concatenate(nodes_of), np.concatenate(values).astype(np.int64)
     order = np.argsort(node, kind="stable")
     order = order[value[order] != _NO_VALUE]
-    uses = Uses(
+    return Uses(
         node[order],
         np.repeat(slots, counts)[order],
         value[order],
         np.repeat(positions, counts)[order],
+        swaps,
+        whole,
     )
-    return uses, swaps
 
 
 def _swaps_matrix(tables: ProgramTables, transposes: Tables) -> Bools:
@@ -164,9 +171,14 @@ def _swaps_matrix(tables: ProgramTables, transposes: Tables) -> Bools:
     return found
 
 
-def dataflow(
-    tables: ProgramTables, nodes: Tables, uses: Uses, values: Values, swaps: Bools
-) -> XnnpackDataflow:
+def _is_whole(tables: ProgramTables, reshapes: Tables) -> Bools:
+    """Return which reshapes state all sizes."""
+    sizes = tables.numbers(reshapes, _SIZES, "sizes of an XNNPACK reshape")
+    found: Bools = np.bincount(sizes.parent, sizes.values == 0, len(reshapes)) == 0
+    return found
+
+
+def dataflow(tables: ProgramTables, nodes: Tables, uses: Uses, values: Values) -> XnnpackDataflow:
     """What connects the nodes of a graph. Raises Malformed."""
     count = len(values.id)
     value, known = _rows(values.id, uses.value)
@@ -186,7 +198,8 @@ def dataflow(
         (flags & _OUTPUT) > 0,
         data > 0,
         _is_bounded(tables, nodes),
-        swaps,
+        uses.swaps,
+        uses.whole,
     )
 
 
