@@ -66,7 +66,7 @@ NO_RECORD = "Open the ETRecord or the source of the model to see the source line
 FUNCTIONS = "The profile names functions, not lines: a function's time is at its first line."
 NO_CALLER = "No line in your own files that called this operator was recorded."
 NO_RECORDED_LINES = "This profile records no source lines."
-CALLED_FROM = "Called from"
+CALLED_FROM = "By caller"
 CALLED_FROM_TIP = (
     "Show the time on the lines of your own files that call installed packages,\n"
     "instead of on the lines in these packages"
@@ -357,7 +357,6 @@ class SourcePanel(PagePanel):
         button = QToolButton()
         button.setText(CALLED_FROM)
         button.setCheckable(True)
-        button.setProperty("framed", True)
         explain(button, CALLED_FROM_TIP)
         button.toggled.connect(self._switch)
         button.hide()  # until a program has such lines
