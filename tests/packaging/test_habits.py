@@ -72,7 +72,9 @@ def test_the_script_exits_with_1_for_a_wrong_message(tmp_path):
     path = tmp_path / "message"
     for text, code in (("a: add b\n", 0), ("Adds b.\n", 1)):
         path.write_text(text)
-        done = subprocess.run([sys.executable, SCRIPT, path], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, SCRIPT, path], capture_output=True, text=True, timeout=60
+        )
         assert done.returncode == code
         assert bool(done.stdout) == bool(code)
 
