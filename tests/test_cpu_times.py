@@ -67,7 +67,7 @@ def test_a_marked_test_may_take_longer(mark, tmp_path):
     assert code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_processes_of_xdist_are_measured_too(tmp_path):
     code, out = run(tmp_path, "", "-n", "2")
     assert "FAILED test_some.py::test_slow: 0.2 processor seconds" in out

@@ -173,6 +173,7 @@ def test_an_empty_folder_is_told(tmp_path, capsys):
     assert (code, told) == (1, f"wrote 0 of 0 profiles to {tmp_path / 'out'}\n")
 
 
+@pytest.mark.nightly
 def test_a_profile_that_is_too_large_for_its_share_of_the_memory_is_written_alone(
     tmp_path, monkeypatch
 ):

@@ -25,9 +25,13 @@ PLAIN = Qt.KeyboardModifier.NoModifier
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
 
-def controller_of(qtbot, tmp_path, monkeypatch, size=(1600, 900)):
+def controller_of(qtbot, tmp_path, monkeypatch, size=(1600, 900), paints=False):
     """The controller of a shown and active window with settings of its own; the start page draws no
-    thumbnails. Without a size the window is as large as it was."""
+    thumbnails. Without a size the window is as large as it was.
+
+    paints: whether it paints by itself, which takes a fifth of the time of a test. What a test
+    grabs is painted in any case.
+    """
     monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
     store = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     settings = Settings(store)
@@ -37,6 +41,7 @@ def controller_of(qtbot, tmp_path, monkeypatch, size=(1600, 900)):
     if size is not None:
         window.resize(*size)
     window.show()
+    window.setUpdatesEnabled(paints)  # showing it enables them
     window.activateWindow()
     qtbot.waitExposed(window)
     qtbot.waitUntil(window.isActiveWindow)

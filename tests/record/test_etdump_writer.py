@@ -186,7 +186,7 @@ def test_events_of_workers_are_parts_of_the_call_that_they_worked_for(tmp_path):
 # -- a million -------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_million_events_are_read_back(tmp_path):
     """Put into batches without the tracer, which takes 2 s for as many."""
     runs, calls = 1000, 333

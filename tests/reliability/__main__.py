@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", action="append", metavar="AREA", help=f"{', '.join(AREAS)}, or "
                         "a job such as fuzz/etdump; may be repeated")  # fmt: skip
     parser.add_argument(
-        "--fuzz-seconds", type=float, default=1.5, metavar="N",
+        "--fuzz-seconds", type=float, default=1.0, metavar="N",
         help="processor time of each kind of file in a short run (default %(default)s)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default 0")

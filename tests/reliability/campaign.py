@@ -34,7 +34,7 @@ class Options:
     is_long: bool
     seed: int
     findings: Path
-    fuzz_seconds: float = 1.5
+    fuzz_seconds: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

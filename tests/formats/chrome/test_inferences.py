@@ -257,7 +257,7 @@ def test_too_many_steps_are_slices_alone(tmp_path, monkeypatch):
     assert problems(trace) == {TOO_MANY: 21}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_very_many_steps_cost_no_more_than_as_many_slices(tmp_path):
     count = 250_000
     one = '{"ph":"X","cat":"%s","name":"%s","pid":1,"tid":2,"ts":%d,"dur":5}'

@@ -284,6 +284,7 @@ def test_undo_brings_back_what_a_reload_replaced_and_redo_the_new_version(qapp):
     assert steps == [(["/a.csv"], step) for step in ("reload", "undo", "redo")]
 
 
+@pytest.mark.slow
 def test_only_the_last_reload_is_held(qapp):
     """The memory of a version that cannot come back is free."""
     session = Session()

@@ -108,6 +108,7 @@ def test_a_click_on_a_diamond_selects_its_zero_length_slice(attention, qtbot):
         assert attention.session.state.slice == SliceRef(0, index)
 
 
+@pytest.mark.slow
 def test_a_click_far_from_any_diamond_selects_nothing(attention, qtbot):
     scene = attention.timeline.scene
     strip = int(np.flatnonzero(scene.layout.kind == BandKind.STRIP)[0])

@@ -9,11 +9,17 @@ from tests.gui.shared_window import SharedWindow
 
 @pytest.fixture(scope="module")
 def shared_window(qapp, tmp_path_factory, request):
-    """A window that the tests of a module share; see `tests.gui.shared_window`."""
+    """A window that the tests of a module share; see `tests.gui.shared_window`.
+
+    It paints by itself if the module has `PAINTS = True`; see `controller_of`.
+    """
+    paints = getattr(request.module, "PAINTS", False)
     folder, qtbot = tmp_path_factory.mktemp("window"), QtBot(request)
     with pytest.MonkeyPatch.context() as patch:
         shared = SharedWindow(
-            lambda: controller_of(qtbot, folder, patch), folder / "settings.ini", qtbot
+            lambda: controller_of(qtbot, folder, patch, paints=paints),
+            folder / "settings.ini",
+            qtbot,
         )
         yield shared
         shared.destroy()

@@ -31,6 +31,9 @@ from viewer.gui.window.frame.status_text import spoken_text
 from viewer.resources import resource
 from viewer.view.state import SliceRef
 
+# What has the focus, and the current node of a graph: decided when it is painted.
+PAINTS = True
+
 CONTROLS = (
     QAbstractButton, QAbstractItemView, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit,
     QPlainTextEdit, QProgressBar,
@@ -254,6 +257,7 @@ class Painted(QWidget):
         return "a value"
 
 
+@pytest.mark.slow
 def test_a_face_lives_as_long_as_its_widget_and_no_longer(qapp):
     """However it is deleted: a crash here is a reason to do without faces of our own."""
     for number in range(100):

@@ -26,6 +26,8 @@ from viewer.gui.window import controller as window_controller
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
+pytestmark = pytest.mark.slow
+
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
@@ -71,7 +73,14 @@ def use_all(qtbot, controller):
     assert controller.timeline.view.tip.isVisible()
 
 
-@pytest.mark.parametrize("sample", ["attention_xnnpack", "delegate_handle_map", "torq_npu"])
+@pytest.mark.parametrize(
+    "sample",
+    [
+        "attention_xnnpack",
+        pytest.param("delegate_handle_map", marks=pytest.mark.nightly),
+        pytest.param("torq_npu", marks=pytest.mark.nightly),
+    ],
+)
 def test_close_all_frees_what_was_open(controller, qtbot, sample):
     open_sample(qtbot, controller, sample)
     use_all(qtbot, controller)

@@ -224,7 +224,9 @@ def check_ties(state):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(1, 20))]
+)
 def test_no_sequence_of_acts_breaks_a_strip(harness, qtlog, seed):
     monkey, done = Monkey(harness, seed), []
     harness.session.add(FILES[:3])

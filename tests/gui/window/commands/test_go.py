@@ -14,6 +14,9 @@ from viewer.gui.session.feeds.flows import FlowFeed
 from viewer.model.trace import KeyKind
 from viewer.view.state import SliceRef
 
+# Which arrows are drawn: decided when it is painted.
+PAINTS = True
+
 Key = Qt.Key
 CTRL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
 

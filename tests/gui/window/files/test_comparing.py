@@ -111,6 +111,7 @@ def test_a_selected_slice_without_a_strip_gets_one_and_track_commands_work(with_
     assert controller.commands.actions["tracks.pin"].isEnabled()
 
 
+@pytest.mark.slow
 def test_reloading_and_closing_during_a_comparison_raise_nothing(with_a, qtbot, arms):
     """Commands are checked while files change, before the timeline has their tracks."""
     with_a.comparing.start(arms[1])

@@ -211,6 +211,7 @@ def bad_files(folder, data):
     return told | {"vanished.etdp": "no such file"}
 
 
+@pytest.mark.slow
 def test_a_bad_file_gives_one_error_that_names_it(attention, qtbot, tmp_path, data):
     before = attention.session.state, names(attention)
     folder = tmp_path / "bad"
@@ -287,6 +288,7 @@ def test_many_messages_are_counted_and_the_last_ones_shown(controller, qtbot, tm
     assert controller.problems.count == 7
 
 
+@pytest.mark.slow
 def test_a_file_that_is_too_large_offers_its_largest_part_that_fits(
     controller, qtbot, tmp_path, monkeypatch
 ):

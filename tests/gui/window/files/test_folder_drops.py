@@ -27,6 +27,7 @@ def test_dropped_files_are_added(controller, qtbot):
     assert message(controller) == ""
 
 
+@pytest.mark.slow
 def test_files_can_be_dropped_on_every_part(attention, qtbot):
     for panel in ("problems", "details"):
         attention.docks.show_panel(panel)

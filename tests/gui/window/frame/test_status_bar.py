@@ -2,6 +2,8 @@
 
 import shutil
 
+import pytest
+
 from tests.gui.events import open_files, settle
 from tests.gui.window.shown import ATTENTION, ATTENTION_RECORD, CSV
 from viewer.gui.session.feeds.search import Search
@@ -14,6 +16,7 @@ def least_width(controller):
     return controller.window.minimumSizeHint().width()
 
 
+@pytest.mark.slow
 def test_no_text_makes_the_window_wider_than_a_small_screen(controller, qtbot, tmp_path):
     window, status = controller.window, controller.window.status
     window.resize(1024, 700)

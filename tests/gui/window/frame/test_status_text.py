@@ -145,6 +145,7 @@ def test_operators(opened):
         assert (f", {shared} shared call" in text) == bool(shared)
 
 
+@pytest.mark.slow
 def test_a_slice_of_a_foreign_clock_is_told_in_its_own_unit(opened, data):
     session = opened(data / "etdump" / "SYN_qnn_like.etdp")
     trace = session.traces[0].trace
