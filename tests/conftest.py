@@ -122,7 +122,7 @@ def controller(qtbot, qapp, tmp_path, monkeypatch):
     """The controller of the shown main window, on its start page."""
     from tests.gui.events import controller_of, put_away
 
-    made = controller_of(qtbot, tmp_path, monkeypatch)
+    made = controller_of(qtbot, tmp_path, monkeypatch, paints=True)
     yield made
     put_away(made.window)
 

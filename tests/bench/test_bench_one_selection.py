@@ -30,7 +30,7 @@ ROUNDS = 5 if RUNS >= 100 else 1
 def large(qtbot, qapp, tmp_path, monkeypatch):
     source = tmp_path / "models.py"
     source.write_text("".join(f"x = self.layer_{n}(x)\n" for n in range(many_operators.LINES)))
-    made = controller_of(qtbot, tmp_path, monkeypatch, (1920, 1080))
+    made = controller_of(qtbot, tmp_path, monkeypatch, (1920, 1080), paints=True)
     made.session.add([many_operators.trace(), many_operators.program(str(source))])
     qtbot.waitUntil(lambda: len(made.session.traces) == 1, timeout=60_000)
     wait(made)
