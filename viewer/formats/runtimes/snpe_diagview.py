@@ -95,7 +95,8 @@ def _of_csv(
         if amount is None:
             builder.problem(NO_TIME, 1, f"line {line}")
             continue
-        message, layer = cells[_MESSAGE], cells.get(_LAYER, "")
+        # A row may end early.
+        message, layer = cells.get(_MESSAGE, ""), cells.get(_LAYER, "")
         name = cells.get(_NAME, "") if layer else ""
         arguments = {
             key: text for key, text in cells.items() if key not in (_TIME, _UNIT, _NAME) and text
