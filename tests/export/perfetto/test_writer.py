@@ -64,6 +64,8 @@ def floor_ns(source, tick):
 def meant(sources, window=None):
     """What must come out, slice by slice: (process, thread, overflow, name, ts, dur, depth)."""
     starts = [floor_ns(s, int(t)) for s in sources for t in s.trace.slices.start]
+    # An inference may start before all slices, and is in the file too.
+    starts += [floor_ns(s, run.start) for s in sources for run in s.trace.runs]
     origin = min(starts, default=0)
     out = Counter()
     for source in sources:
