@@ -7,6 +7,7 @@ from viewer.model.text import (
     amount_in_unit,
     capped,
     display_name,
+    listed,
     natural,
     one_line,
     visible_controls,
@@ -51,3 +52,12 @@ def test_numbers_in_names_count():
 def test_any_name_has_a_place():
     names = ["9" * 40, "a" * 5, "²", "-1", "1a", "a1b", " "]
     assert len(sorted(names, key=natural)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")],
+)
+def test_names_are_listed_as_in_a_sentence(names, text):
+    assert listed(names, "or") == text
+    assert listed(names) == text.replace(" or ", " and ")

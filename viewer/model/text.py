@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from viewer.model.times import NARROW_SPACE, group_digits, plain_spaces
 
@@ -42,6 +43,11 @@ def bytes_text(size: int) -> str:
 def display_name(path: str) -> str:
     """The last component of a path, for headers and messages; control characters as escapes."""
     return visible_controls(capped(os.path.basename(path) or path))
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Names in a sentence: "a", "a and b", "a, b and c"; last: the word before the last one."""
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def natural(name: str) -> tuple[list[tuple[int, str]], str]:

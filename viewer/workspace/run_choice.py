@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from viewer.analysis.links.link_table import LinkTable
+from viewer.model.text import listed
 from viewer.model.trace import Run
 from viewer.workspace.workspace import Workspace
 
@@ -66,7 +67,7 @@ def _words(numbers: Sequence[int]) -> str:
     if len(first) > _MOST_RANGES:
         return f"{len(numbers)} chosen inferences"
     parts = [f"{x} to {y}" if y > x else str(x) for x, y in zip(first, last, strict=True)]
-    return f"inferences {' and '.join(filter(None, (', '.join(parts[:-1]), parts[-1])))}"
+    return f"inferences {listed(parts)}"
 
 
 def of_method(workspace: Workspace, name: str) -> RunChoice:

@@ -15,10 +15,11 @@ a run: no amount of work is derived from them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from viewer.analysis.links.link_table import Link, LinkState, Reason
+from viewer.model.text import listed
 from viewer.program.program import GraphNode, Program
 
 _NAMED = 3  # methods of which the details are listed
@@ -44,7 +45,7 @@ def agreed(program: Program, links: Mapping[str, Link], *, is_whole: bool) -> Li
     what = {name: _content(program, one) for name, one in links.items()}
     return Link(
         Reason.METHOD_UNDECIDED,
-        f"The methods {_joined(list(links), ' and ')} have the same instructions, but not the same "
+        f"The methods {listed(list(links))} have the same instructions, but not the same "
         f"operators here, and the ETDump does not name the one that ran: {_listed(what)}",
         near=near,
         backend=first.backend if len({one.backend for one in links.values()}) == 1 else "",
@@ -56,7 +57,7 @@ def _linked(links: Mapping[str, Link]) -> Link:
     first = next(iter(links.values()))
     return replace(
         first,
-        detail=f"{_joined(list(links), ' and ')} agree on this. {_details(links)}",
+        detail=f"{listed(list(links))} agree on this. {_details(links)}",
         handles=first.handles if len({one.handles for one in links.values()}) == 1 else (),
     )
 
@@ -93,7 +94,7 @@ def _content(program: Program, link: Link) -> str:
     more = len(link.operators) - len(labels)
     if not labels:
         return link.reason.text
-    return _joined(labels + ([f"{more} more"] if more else []), " and ")
+    return listed(labels + ([f"{more} more"] if more else []))
 
 
 def _details(links: Mapping[str, Link]) -> str:
@@ -107,7 +108,3 @@ def _listed(texts: Mapping[str, str]) -> str:
     listed = [f"{name}: {text}" for name, text in list(texts.items())[:_NAMED]]
     more = len(texts) - len(listed)
     return "; ".join(listed + ([f"and {more} more methods"] if more else []))
-
-
-def _joined(names: Sequence[str], last: str) -> str:
-    return last.join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -173,17 +173,17 @@ def run_number(run: Run) -> str:
 def track_name(table: LinkTable, track: int) -> str:
     """Return the thread's name, with the method instead of the file's run name if known.
 
-    While the method is open, both: "Execute · decode or prefill".
+    While the method is open, with all that it may be: "decode or prefill".
     """
     trace = table.trace
     thread = trace.tracks[track].thread
-    method = table.method_of_track(track)
     scopes = table.scopes_of_tracks.get(track, set())
-    if method is None and len(scopes) == 1 and (text := table.method_text(*scopes)):
-        return f"{thread} · {text}"
-    if method is None:
+    method = table.method_of_track(track)
+    if method is None and len(scopes) == 1:
+        method = table.method_text(*scopes)
+    if not method:
         return thread
-    runs = trace.scopes[next(iter(table.scopes_of_tracks[track]))].name
+    runs = trace.scopes[next(iter(scopes))].name
     return method + thread[len(runs) :] if thread.startswith(f"{runs} · ") else method
 
 

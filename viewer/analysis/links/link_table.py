@@ -17,6 +17,7 @@ import numpy as np
 
 from viewer.analysis.links.match import TraceMatch
 from viewer.arrays import Bools, Codes, Ints
+from viewer.model.text import listed
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable, ExecutableMethod
 from viewer.program.program import GraphNode, Operator, Program
@@ -271,8 +272,7 @@ class LinkTable:
 
     def method_text(self, scope: int) -> str:
         """Return the method of a scope's runs, "decode or prefill" while it is open, else ""."""
-        *names, last = self.methods_of_scope(scope) or ("",)
-        return " or ".join(filter(None, (", ".join(names), last)))
+        return listed(self.methods_of_scope(scope), "or")
 
     def method_of_track(self, track: int) -> str | None:
         """Return the only method whose inferences are on a track, else None."""

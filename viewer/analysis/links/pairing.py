@@ -16,6 +16,7 @@ from viewer.analysis.links.data_types import NO_CONTRADICTIONS, TypeContradictio
 from viewer.analysis.links.identifier_columns import takes_column
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.match import AHEAD, Match, TraceMatch
+from viewer.model.text import listed
 from viewer.model.times import counted
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
@@ -178,11 +179,10 @@ def undecided_sentences(trace: Trace, found: TraceMatch) -> list[str]:
     texts = []
     for names in dict.fromkeys(n for n in found.undecided if n):
         scopes = [s.name for s, n in zip(trace.scopes, found.undecided, strict=True) if n == names]
-        methods = " or ".join((", ".join(names[:-1]), names[-1]))
+        what = f"{listed(scopes)} in {os.path.basename(trace.path)}"
         texts.append(
-            f"{' and '.join(scopes)} in {os.path.basename(trace.path)} may have run {methods}, "
-            "which have the same instructions. They are linked to what these agree on. "
-            "Choose one to link them to the rest."
+            f"{what} may have run {listed(names, 'or')}, which have the same instructions. Slices "
+            "are linked to what these methods agree on. Choose one to link them to the rest."
         )
     return texts
 

@@ -51,14 +51,14 @@ def link_summary(session: Session, shown: OpenTrace) -> LinkSummary:
     time, slices = facts["covered_time"], facts["coverage"]
     parts = [f"{whole_percent(time)} of linkable time"] if time is not None else []
     parts += [f"{whole_percent(slices)} of slices"] if slices is not None else []
-    number = f"match {match.value:.2f}"
-    checked = number if match.checkable else "match unknown"
+    if any(shown.table.trace_match.undecided):
+        checked = "method undecided"
+    else:
+        checked = f"match {match.value:.2f}" if match.checkable else "match unknown"
     text = " · ".join([*([f"Linked: {', '.join(parts)}"] if parts else []), checked])
     share, what = (slices, "slices") if time is None else (time, "time")
     linked = [] if share is None else [f"{whole_percent(share)} of {what} linked"]
     brief = " · ".join([*linked, checked])
-    if any(shown.table.trace_match.undecided):
-        text = brief = "methods undecided"
     return LinkSummary(text, brief, "warning" if warned else "ok", facts["by_reason"])
 
 

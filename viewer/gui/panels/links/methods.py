@@ -15,6 +15,7 @@ from viewer.gui.qt.widgets.escape_field import EscapeField
 from viewer.gui.qt.widgets.labels import explain, label
 from viewer.gui.session.linking import choose_method
 from viewer.gui.session.session import Session
+from viewer.model.text import listed
 from viewer.model.times import counted
 from viewer.model.trace import Run
 from viewer.workspace.inference_methods import numbers_text, parse_numbers
@@ -99,7 +100,7 @@ class MethodChoosers(QWidget):
         match, undecided = found.by_scope[scope], found.undecided[scope]
         text = verdict(match) if match else ""
         if undecided:
-            text = f"{' and '.join(undecided)} have the same instructions"
+            text = f"{listed(undecided)} have the same instructions"
         if not has_parts:
             return text
         own = numbers_text([run.number for run in runs if run.scope == scope])

@@ -29,7 +29,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label, tip
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable
-from viewer.model.text import display_name, visible_controls
+from viewer.model.text import display_name, listed, visible_controls
 from viewer.model.times import counted, format_time
 
 _SIZE = 940, 640
@@ -195,7 +195,7 @@ class ColumnsDialog(FramedDialog):
             if preview.fault:
                 return f"Choose the decimal separator: {preview.fault}."
             wanted = [_NEEDED[one] for one in preview.missing if one in _NEEDED]
-            return f"Choose {_listed(wanted)}."
+            return f"Choose {listed(wanted)}."
         if preview.fault:
             return f"This does not fit the table: {preview.fault}."
         slices, rows = preview.slices, len(preview.times)
@@ -278,11 +278,7 @@ def _asked(path: str, question: Question) -> str:
     wanted = [_NEEDED[one] for one in question.missing if one in _NEEDED]
     if not wanted:
         return f"Choose what the columns of {name} are."
-    return f"{name} does not show {_listed(wanted)}. Choose what its columns are."
-
-
-def _listed(wanted: list[str]) -> str:
-    return " and ".join(", ".join(wanted).rsplit(", ", 1))
+    return f"{name} does not show {listed(wanted)}. Choose what its columns are."
 
 
 def _short(text: str) -> str:
