@@ -357,6 +357,7 @@ class SourcePanel(PagePanel):
         button = QToolButton()
         button.setText(CALLED_FROM)
         button.setCheckable(True)
+        button.setProperty("low", True)
         explain(button, CALLED_FROM_TIP)
         button.toggled.connect(self._switch)
         button.hide()  # until a program has such lines
