@@ -13,7 +13,7 @@ import viewer
 def most_expensive(profile: viewer.Profile, count: int = 5) -> pd.DataFrame:
     """The operators that take the most time of their own."""
     operators = profile.operators
-    return operators.nlargest(count, "own_ns")[["module", "operator", "own_ns", "source"]]
+    return operators.nlargest(count, "self_ns")[["module", "operator", "self_ns", "source"]]
 
 
 def main(*files: str | Path) -> int:

@@ -28,7 +28,7 @@ def test_costs_add_up_to_the_whole():
     assert costs.share.sum() == pytest.approx(1, abs=1e-4)
     modules = profile().modules
     rest = costs[costs.operators.map(len) == 0].time_ns.sum()
-    assert modules.own_ns.sum() + modules.shared_ns.sum() + rest == executed
+    assert modules.self_ns.sum() + modules.shared_ns.sum() + rest == executed
     second = profile().inferences.dur_ns[1]
     assert profile().cost(inference=2).time_ns.sum() == second
 

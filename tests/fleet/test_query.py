@@ -21,7 +21,7 @@ def test_tables_are_views(lake):
     assert columns == ["device", "n"]
     assert rows == [("device0", 8), ("device1", 8), ("device2", 8)]
     assert query(lake, "SELECT * FROM slices")[1] == []
-    assert query(lake, "SELECT sum(own_ns) > 0 FROM inference_operators JOIN files USING (key)")[
+    assert query(lake, "SELECT sum(self_ns) > 0 FROM inference_operators JOIN files USING (key)")[
         1
     ] == [(True,)]
 

@@ -11,7 +11,6 @@ from viewer.model.charging import (
     event_positions,
     sum_per_key,
     total_charged,
-    total_per_group,
 )
 from viewer.model.queries import foreign, numbers, preorder, self_time, tree
 from viewer.model.trace import Clock, Column, KeyKind, Trace
@@ -136,40 +135,63 @@ def test_self_time_is_the_length_less_that_of_the_children(items, native):
     assert (self_time(s) >= 0).all()
 
 
-def charged_ticks(trace: Trace, group_of_key) -> set[tuple[int, int, int]]:
-    """(track, group, tick) for every tick of the innermost slice with a group in its lane."""
-    s, found = trace.slices, set()
+def charged_ticks(trace: Trace, group_of_key, scopes=()) -> tuple[list, list]:
+    """(group, tick) of the innermost slice with a group: in every lane, and once in every thread.
+
+    Of lanes, the slice that started last; of those, the shortest.
+    """
+    s = trace.slices
     rows, outside = s.rows(), set(foreign(s).tolist())
     inner: dict[tuple[int, int, int], tuple[int, int]] = {}
+    without: dict[tuple[int, int, int], tuple[int, int]] = {}
     for i in range(len(s)):
         row = int(rows[i])
-        group = -1 if i in outside else group_of_key[int(s.key[i])]
-        if group < 0:
+        if i in outside or group_of_key[int(s.key[i])] < 0:
             continue
         for tick in range(int(s.start[i]), int(s.end[i])):
             place = (int(s.row_track[row]), int(s.row_lane[row]), tick)
-            inner[place] = max(inner.get(place, (-1, -1)), (int(s.row_depth[row]), group))
-    for (track, _, tick), (_, group) in inner.items():
-        found.add((track, group, tick))
-    return found
+            inner[place] = max(inner.get(place, (-1, -1)), (int(s.row_depth[row]), i))
+            if i not in scopes:
+                without[place] = max(without.get(place, (-1, -1)), (int(s.row_depth[row]), i))
+    last: dict[tuple[int, int], tuple[int, int, int]] = {}
+    for (track, _, tick), (_, i) in without.items():
+        rank = int(s.start[i]), -int(s.end[i]), group_of_key[int(s.key[i])]
+        last[track, tick] = max(last.get((track, tick), rank), rank, key=lambda one: one[:2])
+    of_lanes = [(group_of_key[int(s.key[i])], tick) for (_, _, tick), (_, i) in inner.items()]
+    return of_lanes, [(group, tick) for (_, tick), (_, _, group) in last.items()]
 
 
 @pytest.mark.slow
 @given(
-    slices, groups, st.sets(st.integers(0, 13), max_size=3), st.integers(0, 45), st.integers(0, 45)
+    slices, groups, st.sets(st.integers(0, 13), max_size=3),
+    st.sets(st.integers(0, 13), max_size=3), st.integers(0, 45), st.integers(0, 45),
 )  # fmt: skip
-def test_charging_against_single_ticks(items, group_of_key, native, first, last):
+def test_charging_against_single_ticks(items, group_of_key, native, enclosing, first, last):
     trace = trace_of(items, native)
-    expected = charged_ticks(trace, group_of_key)
-    segments = charge(trace, np.array(group_of_key, np.int64))
-    assert np.all(np.lexsort((segments.start, segments.track)) == np.arange(len(segments.track)))
-    total = total_per_group(segments, GROUPS)
-    assert total.tolist() == [sum(g == x for _, g, _ in expected) for x in range(GROUPS)]
-    whole = total_charged(trace, np.array(group_of_key, np.int64), GROUPS, warm_up=True)
-    assert whole.tolist() == total.tolist()
-    inside = {e for e in expected if first <= e[2] < last}
-    part = total_per_group(segments, GROUPS, first, last)
-    assert part.tolist() == [sum(g == x for _, g, _ in inside) for x in range(GROUPS)]
+    scopes = np.flatnonzero([number in enclosing for number in range(len(trace.slices))])
+    expected = charged_ticks(trace, group_of_key, scopes.tolist())
+    charged = charge(trace, np.array(group_of_key, np.int64), scopes)
+    for one in (charged.of_lanes, charged.of_threads):
+        assert np.all(np.lexsort((one.start, one.track)) == np.arange(len(one.track)))
+    whole = total_charged(trace, np.array(group_of_key, np.int64), GROUPS, scopes, warm_up=True)
+    for span in ((None, None), (first, last)):
+        lo, hi = (0, 1 << 30) if span[0] is None else span
+        found = charged.per_group(GROUPS, *span)
+        inside = [[group for group, tick in one if lo <= tick < hi] for one in expected]
+        assert found[0].tolist() == [inside[0].count(group) for group in range(GROUPS)]
+        assert int(found[1].sum()) == len(inside[1])
+        if is_unequal(trace):
+            assert found[1].tolist() == [inside[1].count(group) for group in range(GROUPS)]
+        if span[0] is None:
+            assert [one.tolist() for one in whole] == [one.tolist() for one in found]
+
+
+def is_unequal(trace: Trace) -> bool:
+    """Whether no two slices of a thread have the same times, so that one of them started last."""
+    s = trace.slices
+    track = s.row_track[s.rows()].tolist()
+    times = list(zip(track, s.start.tolist(), s.end.tolist(), strict=True))
+    return len(set(times)) == len(times)
 
 
 @pytest.mark.slow
@@ -191,4 +213,5 @@ def test_sums_per_key_count_slices_that_begin_inside(items, first, last):
 def test_no_slices_at_all():
     trace = trace_of([])
     assert len(tree(trace.slices).index) == len(self_time(trace.slices)) == 0
-    assert total_per_group(charge(trace, np.zeros(KEYS, np.int64)), 1).tolist() == [0]
+    own, wall = charge(trace, np.zeros(KEYS, np.int64)).per_group(1)
+    assert own.tolist() == wall.tolist() == [0]

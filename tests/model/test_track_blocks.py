@@ -52,8 +52,9 @@ def test_blocks_have_the_tree_and_the_charged_time_of_the_trace(items, group_of_
     def found():
         shape, charged = tree(trace.slices), charge(trace, group_of_key)
         columns = [getattr(shape, name) for name in ("index", "depth", "parent")]
-        columns += [getattr(charged, name) for name in ("track", "start", "end", "group")]
-        columns.append(total_charged(trace, group_of_key, GROUPS, warm_up=True))
+        for one in (charged.of_lanes, charged.of_threads):
+            columns += [getattr(one, name) for name in ("track", "start", "end", "group")]
+        columns += total_charged(trace, group_of_key, GROUPS, warm_up=True)
         return [column.tolist() for column in columns]
 
     expected = found()

@@ -98,7 +98,7 @@ class Profile(ProfileTables):
             span: Only this range, in ns from the start of the clock.
 
         Returns:
-            A row for each group, most self time first; times in ns.
+            A row for each group, most wall time first; times in ns.
 
         Raises:
             ValueError: If no profile has such groups or inferences, or the span ends before it

@@ -34,6 +34,14 @@ def _ticks_and_ns(name: str, meaning: str, dtype: str = INT) -> tuple[ColumnSpec
     )
 
 
+def _former(name: str, now: str, dtype: str = INT) -> tuple[ColumnSpec, ...]:
+    """The two columns of a time under their former name, which stays for one version."""
+    return (
+        ColumnSpec(f"{name}_ticks", dtype, "ticks", f"Former name of {now}_ticks"),
+        ColumnSpec(f"{name}_ns", dtype, "ns", f"Former name of {now}_ns"),
+    )
+
+
 _CALLED_FROM = '"file:line" of your own files, if the source is in an installed package'
 
 SLICES = (
@@ -82,7 +90,7 @@ OPERATORS = (
     ColumnSpec("nodes", INT, "", "Number of its graph nodes"),
     ColumnSpec("outputs", CATEGORY, "", "Types and shapes of its results, as a JSON list"),
     ColumnSpec("called_from", CATEGORY, "", _CALLED_FROM),
-    *_ticks_and_ns("own", "Time of slices that are linked to it alone", NULLABLE_INT),
+    *_ticks_and_ns("self", "Time of slices that are linked to it alone", NULLABLE_INT),
     *_ticks_and_ns("shared", "Time of slices that it shares with others", NULLABLE_INT),
     *_ticks_and_ns("kernel", "Time of its kernels", NULLABLE_INT),
     ColumnSpec("slices", NULLABLE_INT, "", "Number of slices that are linked to it alone"),
@@ -91,6 +99,7 @@ OPERATORS = (
     ColumnSpec("shared_group_ns", CATEGORY, "ns", "Time of each group, as a JSON list"),
     ColumnSpec("inferences", NULLABLE_INT, "", "Number of inferences that the times cover"),
     ColumnSpec("warm_up_inferences", NULLABLE_INT, "", "How many of them warm up"),
+    *_former("own", "self", NULLABLE_INT),
 )
 
 NODES = (
@@ -125,8 +134,9 @@ LINES = (
     ColumnSpec("source", CATEGORY, "", "Recorded path of the source file"),
     ColumnSpec("line", INT, "", "Line number, from 1"),
     ColumnSpec("text", STRING, "", "The line, as recorded"),
-    *_ticks_and_ns("own", "Time of slices of this line alone"),
+    *_ticks_and_ns("self", "Time of slices of this line alone"),
     *_ticks_and_ns("shared", "Time of slices that it shares with other lines"),
+    *_former("own", "self"),
 )
 
 MODULES = (
@@ -138,10 +148,11 @@ MODULES = (
     ColumnSpec("depth", INT, "", "Level, 0 for the whole program"),
     ColumnSpec("operators", INT, "", "Number of operators in it and below it"),
     *_ticks_and_ns("total", "Time of the module and all below it"),
-    *_ticks_and_ns("own", "Time of operators directly in it"),
+    *_ticks_and_ns("self", "Time of operators directly in it"),
     *_ticks_and_ns("shared", "Time that several modules below it share"),
     *_ticks_and_ns("outside", "Time that it shares with modules outside; in no other column"),
     ColumnSpec("slices", INT, "", "Number of slices of the module and all below it"),
+    *_former("own", "self"),
 )
 
 LINKS = (
@@ -226,12 +237,13 @@ STATISTICS = (
     _FILE,
     ColumnSpec("key", STRING, "", "The group, for scripts"),
     ColumnSpec("label", STRING, "", "The group, as displayed"),
-    ColumnSpec("share", FLOAT, "", "Share of self time, 0 to 1"),
+    ColumnSpec("share", FLOAT, "", "Share of wall time, 0 to 1"),
     *_ticks_and_ns("total", "Time of its outermost slices"),
-    *_ticks_and_ns("self", "Time that is charged to it; groups add up", NULLABLE_INT),
+    *_ticks_and_ns("self", "Time without slices of other groups inside", NULLABLE_INT),
     ColumnSpec("count", NULLABLE_INT, "", "Number of its slices"),
     *_lengths(),
     ColumnSpec("share_of", CATEGORY, "", "What the share is of"),
+    *_ticks_and_ns("wall", "Each instant of a thread once; groups add up", NULLABLE_INT),
 )
 
 CALLS = (
@@ -247,10 +259,11 @@ COSTS = (
     ColumnSpec("operators", OBJECT, "", "Labels of the operators, a list; empty for the rest"),
     ColumnSpec("debug_handles", OBJECT, "", "Their debug handles, a list"),
     ColumnSpec("shared", BOOL, "", "Whether several operators share the time"),
-    *_ticks_and_ns("time", "Time of the set of operators"),
+    *_ticks_and_ns("time", "Self time of the set of operators"),
     *_ticks_and_ns("kernel", "Time of its kernels"),
     ColumnSpec("share", FLOAT, "", "Share of the whole, 0 to 1"),
     ColumnSpec("slices", NULLABLE_INT, "", "Number of slices"),
+    *_ticks_and_ns("wall", "Each instant of a thread once; rows add up"),
 )
 
 COMPARISON = (

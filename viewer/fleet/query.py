@@ -76,8 +76,14 @@ def _view(table: LakeTable, files: list[str], has_outdated: bool) -> str:
             " UNION ALL BY NAME SELECT * FROM "
             f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
         )
+    renamed = ", ".join(
+        f"coalesce({_name(column.name)}, {_name(column.former)}) AS {_name(column.name)}"
+        for column in table.columns
+        if column.former
+    )
+    chosen = f"* REPLACE ({renamed})" if renamed else "*"
     where = " WHERE key NOT IN (SELECT key FROM opscope_outdated)" if has_outdated else ""
-    return f"CREATE VIEW {_name(table.name)} AS SELECT * FROM ({rows}){where}"
+    return f"CREATE VIEW {_name(table.name)} AS SELECT {chosen} FROM ({rows}){where}"
 
 
 def _quoted(text: str) -> str:

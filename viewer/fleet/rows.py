@@ -158,6 +158,7 @@ class ProfileRows:
         texts = [self._set_texts(own) for own in table.sets]
         is_shared = np.array([len(own) > 1 for own in table.sets], np.bool_)[own_set]
         chosen = own_set.tolist()
+        self_ns = np.where(is_shared, 0, ns).tolist()
         of_run = self._inference_texts(session, run)
         return {
             **of_run,
@@ -169,7 +170,8 @@ class ProfileRows:
             "source": [texts[i].source or None for i in chosen],
             "backend": [self._backends[i] for i in chosen],
             "operators": [len(table.sets[i]) for i in chosen],
-            "own_ns": np.where(is_shared, 0, ns).tolist(),
+            "own_ns": self_ns,
+            "self_ns": self_ns,
             "shared_ns": np.where(is_shared, ns, 0).tolist(),
             "calls": calls.tolist(),
             "grain_ns": grain[own_set].tolist(),
@@ -200,6 +202,7 @@ class ProfileRows:
             "backend": [times.parts[i].backend or None for i in chosen],
             "operators": [0] * count,
             "own_ns": ns.tolist(),
+            "self_ns": ns.tolist(),
             "shared_ns": [0] * count,
             "calls": np.maximum(np.rint(times.calls[part]), 1).astype(np.int64).tolist(),
             "grain_ns": grain[part].tolist(),

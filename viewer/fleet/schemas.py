@@ -25,13 +25,17 @@ TABLE_KEY, SCHEMA_KEY, VERSION_KEY = b"opscope.table", b"opscope.schema", b"opsc
 
 @dataclass(frozen=True, slots=True)
 class LakeColumn:
-    """One column. unit: "ns", "bytes" or "". since: the number of the schema that added it."""
+    """One column. unit: "ns", "bytes" or "". since: the number of the schema that added it.
+
+    former: the column of older files that it replaces, "" for none.
+    """
 
     name: str
     type: str
     meaning: str
     unit: str = ""
     since: int = 1
+    former: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ OPERATORS = LakeTable(
         LakeColumn("source", TEXT, '"file:line"'),
         LakeColumn("nodes", INT, "Number of its graph nodes"),
         LakeColumn("outputs", TEXT, "Types and shapes of its results, as a JSON list"),
-        LakeColumn("own_ns", INT, "Time of slices that are linked to it alone", "ns"),
+        LakeColumn("own_ns", INT, "Former name of self_ns; not in the next version", "ns"),
         LakeColumn(
             "shared_ns", INT, "Time that it shares; repeated for each operator: no sum", "ns"
         ),
@@ -106,12 +110,13 @@ OPERATORS = LakeTable(
         LakeColumn("shared_group_ns", TEXT, "Time of each of these groups, as a JSON list", "ns"),
         LakeColumn("inferences", INT, "Number of inferences that the times cover"),
         LakeColumn("warm_up_inferences", INT, "How many of these warm up"),
+        LakeColumn("self_ns", INT, "Time of slices that are linked to it alone", "ns", 2, "own_ns"),
     ),
 )
 
 INFERENCE_OPERATORS = LakeTable(
     "inference_operators",
-    "a set of operators in one inference: their times add up, also over own and shared. A profile "
+    "a set of operators in one inference: their times add up, also over self and shared. A profile "
     "without linked operators has its instructions, or its names. Only "
     "inferences that finished and do not warm up, and only what took time in them",
     (
@@ -129,7 +134,7 @@ INFERENCE_OPERATORS = LakeTable(
         LakeColumn("source", TEXT, '"file:line", joined by "; "'),
         LakeColumn("backend", TEXT, 'Delegates that ran it, joined by " + "; null if none did'),
         LakeColumn("operators", INT, "Number of operators: more than 1 if they share the time"),
-        LakeColumn("own_ns", INT, "Time of one operator, call or name alone, else 0", "ns"),
+        LakeColumn("own_ns", INT, "Former name of self_ns; not in the next version", "ns"),
         LakeColumn("shared_ns", INT, "Time that several operators share, else 0", "ns"),
         LakeColumn("calls", INT, "Number of slices; kernels inside calls are not counted"),
         LakeColumn(
@@ -140,6 +145,9 @@ INFERENCE_OPERATORS = LakeTable(
         ),
         LakeColumn("measured", BOOL, "Whether all of the time was measured, and not estimated"),
         LakeColumn("clock", TEXT, '"ns", or "cycle" if the rate of the clock is assumed'),
+        LakeColumn(
+            "self_ns", INT, "Time of one operator, call or name alone, else 0", "ns", 2, "own_ns"
+        ),
     ),
 )
 

@@ -1,12 +1,20 @@
-"""Charges every instant of a trace to a group of slices, and adds the time of groups up.
+"""Charges the time of slices to groups, and adds the time of groups up.
 
-An instant belongs to the innermost slice that has a group, so nothing is counted twice.
+The time of a slice without its children goes to the innermost slice around it, or itself, that has
+a group. This gives two figures:
+
+self    the durations of a group's slices less nested slices of other groups. Slices that overlap
+        without nesting are on different lanes of a thread, and take nothing from one another.
+wall    each instant of a thread once: of lanes, to the slice that started last. So the wall times
+        of all groups and the time in no group are the busy time of all threads.
+
+Both are the same where no lanes of a thread overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,15 +38,13 @@ _Out = TypeVar("_Out")
 class Segments:
     """Time charged to groups: disjoint within a lane, sorted by (track, start).
 
-    Parallel int64 arrays. Every instant belongs to the innermost slice that has a group, so no time
-    is counted twice and the parts add up to the total.
+    Parallel int64 arrays. Every instant of a lane belongs to the innermost slice that has a group.
     """
 
     track: Ints
     start: Ints
     end: Ints
     group: Ints
-    lanes: bool  # whether any track has several lanes, so that groups need a union
     # Which of them `counted_slices` includes, with and without the warm-up; None: all.
     counted: Bools | None = None
     steady: Bools | None = None
@@ -50,7 +56,6 @@ class Segments:
             self.start[index],
             self.end[index],
             self.group[index] if group is None else group,
-            self.lanes,
             None if self.counted is None else self.counted[index],
             None if self.steady is None else self.steady[index],
         )
@@ -61,19 +66,51 @@ class Segments:
         return self if counts is None else self.taken(counts)
 
 
-def charge(trace: Trace, group_of_key: Ints) -> Segments:
-    """Charge every instant to the group of the innermost slice whose key has one (>= 0).
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """The time of groups: what self figures add up, and what wall figures do.
 
-    Foreign slices are timed by another clock and charge nothing.
+    of_lanes: disjoint within a lane. of_threads: disjoint on each thread; the same object if no
+    lanes overlap.
     """
-    return _joined(_of_blocks(trace, group_of_key, _charge))
+
+    of_lanes: Segments
+    of_threads: Segments
+
+    def per_group(
+        self,
+        groups: int,
+        first: int | None = None,
+        last: int | None = None,
+        track: int | None = None,
+        *,
+        warm_up: bool = True,
+    ) -> tuple[Ints, Ints]:
+        """Return the self and the wall ticks of each group; arguments as in `total_per_group`."""
+        own = total_per_group(self.of_lanes, groups, first, last, track, warm_up=warm_up)
+        if self.of_threads is self.of_lanes:
+            return own, own
+        return own, total_per_group(self.of_threads, groups, first, last, track, warm_up=warm_up)
+
+
+def charge(trace: Trace, group_of_key: Ints, scopes: Ints | None = None) -> Charged:
+    """Charge the time of slices to the group of the innermost slice whose key has one (>= 0).
+
+    Foreign slices are timed by another clock and charge nothing. scopes: slices that have no wall
+    time of their own; it is that of what is around them, if anything is.
+    """
+    parts = _of_blocks(trace, group_of_key, scopes, _charge)
+    of_lanes = _joined([part.of_lanes for part in parts])
+    if all(part.of_threads is part.of_lanes for part in parts):
+        return Charged(of_lanes, of_lanes)
+    return Charged(of_lanes, _joined([part.of_threads for part in parts]))
 
 
 def _joined(parts: Sequence[Segments]) -> Segments:
     """The segments of blocks of tracks as one."""
     if not parts:
         none = np.empty(0, np.int64)
-        return Segments(none, none, none, none, False)
+        return Segments(none, none, none, none)
     if len(parts) == 1:
         return parts[0]
 
@@ -86,77 +123,116 @@ def _joined(parts: Sequence[Segments]) -> Segments:
         joined("start"),
         joined("end"),
         joined("group"),
-        any(part.lanes for part in parts),
         joined("counted"),
         joined("steady"),
     )
 
 
-def total_charged(trace: Trace, group_of_key: Ints, groups: int, *, warm_up: bool) -> Ints:
-    """Ticks of the whole trace charged to each group: `total_per_group` of `charge`.
+def total_charged(
+    trace: Trace,
+    group_of_key: Ints,
+    groups: int,
+    scopes: Ints | None = None,
+    *,
+    warm_up: bool,
+) -> tuple[Ints, Ints]:
+    """Self and wall ticks of the whole trace charged to each group: `charge(...).per_group`.
 
-    Of tracks without lanes, this is the self time of slices, in a third of the time. No more than
-    the segments of two blocks of tracks are held: of ten million slices, all take 500 MB.
+    Where no lanes overlap, this takes a third of the time. No more than the segments of two blocks
+    of tracks are held: of ten million slices, all take 500 MB.
     """
 
-    def of_block(block: _Block) -> Ints:
-        if (block.slices.row_lane > 0).any():
-            return total_per_group(_charge(block), groups, warm_up=warm_up)
-        return _self_times(block, groups, warm_up=warm_up)
+    def of_block(block: _Block) -> tuple[Ints, Ints]:
+        own = _self_times(block, groups, warm_up=warm_up)
+        if block.has_lanes:
+            return own, total_per_group(_of_threads(block), groups, warm_up=warm_up)
+        if block.has_scopes:
+            return own, _self_times(block.without_scopes(), groups, warm_up=warm_up)
+        return own, own
 
-    total = np.zeros(groups, np.int64)
-    for part in _of_blocks(trace, group_of_key, of_block):
-        total += part
-    return total
+    own, wall = np.zeros((2, groups), np.int64)
+    for own_part, wall_part in _of_blocks(trace, group_of_key, scopes, of_block):
+        own += own_part
+        wall += wall_part
+    return own, wall
 
 
-def _of_blocks(trace: Trace, group_of_key: Ints, then: Callable[[_Block], _Out]) -> list[_Out]:
+def _of_blocks(
+    trace: Trace, group_of_key: Ints, scopes: Ints | None, then: Callable[[_Block], _Out]
+) -> list[_Out]:
     """What a function returns for each block of tracks; [] if nothing is charged."""
     slices = trace.slices
     if not len(slices) or not (group_of_key >= 0).any():
         return []
     counts = counted_slices(trace), counted_slices(trace, warm_up=False)
-    native = np.zeros(len(slices), np.bool_)
+    native, is_scope = np.zeros((2, len(slices)), np.bool_)
     native[foreign(slices)] = True
+    if scopes is not None:
+        is_scope[scopes] = True
 
     def of_block(block: TrackBlock) -> _Out:
         span = block.span
         own_counts = (None if one is None else one[span] for one in counts)
-        return then(_Block(block.slices, group_of_key, native[span], *own_counts))
+        group = group_of_key[block.slices.key]
+        group[native[span]] = -1
+        return then(
+            _Block(
+                block.slices, group, native[span], is_scope[span], trace.lane_starts, *own_counts
+            )
+        )
 
     return in_blocks(of_block, slices)
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block of tracks that is charged: columns per slice, but for the groups of keys.
+    """A block of tracks that is charged: columns per slice.
 
-    native: the foreign ones. counted, steady: as in `Segments`.
+    group: -1 for none. native: the foreign ones. is_scope: those without wall time of their own.
+    lane_starts: as in `Trace`. counted, steady: as in `Segments`.
     """
 
     slices: Slices
-    group_of_key: Ints
+    group: Ints
     native: Bools
+    is_scope: Bools
+    lane_starts: tuple[int, ...]
     counted: Bools | None
     steady: Bools | None
 
+    @property
+    def has_lanes(self) -> bool:
+        """Whether any track has several lanes."""
+        return bool((self.slices.row_lane > 0).any())
+
+    @property
+    def has_scopes(self) -> bool:
+        """Whether any slice is a scope."""
+        return bool(self.is_scope.any())
+
+    def without_scopes(self) -> _Block:
+        """The same, but scopes have no group."""
+        return replace(self, group=np.where(self.is_scope, -1, self.group))
+
 
 class _Owners:
-    """The group that the time of each slice of a block is charged to, in preorder: `group`.
+    """The slice that the time of each slice of a block is charged to, in preorder.
 
-    It is that of the slice, or of the nearest one around it that has one; -1 if there is none.
+    It is the slice itself, or the nearest one around it that has a group. place: its place in
+    preorder; group: its group, -1 if there is none.
     """
 
     def __init__(self, block: _Block) -> None:
         self.shape = tree(block.slices)
         self._below_roots = levels(self.shape.depth)[1:]
-        own = block.group_of_key[block.slices.key]
-        self._is_bare = (own < 0)[self.shape.index]
-        self.group = np.where(block.native, -1, own)[self.shape.index]
-        if (self.group < 0).any():
+        self.group = block.group[self.shape.index]
+        self._is_bare = self.group < 0
+        self.place = np.arange(len(self.group))
+        if self._is_bare.any():
             for level in self._below_roots:
-                here = level[self.group[level] < 0]
-                self.group[here] = self.group[self.shape.parent[here]]
+                here = level[self._is_bare[level]]
+                self.place[here] = self.place[self.shape.parent[here]]
+            self.group = self.group[self.place]
 
     def counts(self, counted: Bools | None) -> Bools | None:
         """Return in preorder which slices count, given this per slice; None: all do."""
@@ -173,9 +249,11 @@ def _self_times(block: _Block, groups: int, *, warm_up: bool) -> Ints:
     """Ticks of the slices of each group without those of the slices inside them."""
     owners = _Owners(block)
     parent, group = owners.shape.parent, owners.group
-    own = (block.slices.end - block.slices.start)[owners.shape.index]
+    long = block.slices.end - block.slices.start
+    long[block.native] = 0
+    own = long[owners.shape.index]
     inner = np.flatnonzero(parent >= 0)
-    np.subtract.at(own, parent[inner], own[inner])
+    np.subtract.at(own, parent[inner], long[owners.shape.index[inner]])
     counts = owners.counts(block.counted if warm_up else block.steady)
     charged = np.flatnonzero(group >= 0 if counts is None else (group >= 0) & counts)
     total = np.zeros(groups, np.int64)
@@ -183,8 +261,92 @@ def _self_times(block: _Block, groups: int, *, warm_up: bool) -> Ints:
     return total
 
 
-def _charge(block: _Block) -> Segments:
+def _charge(block: _Block) -> Charged:
     """As `charge`, for a block of tracks."""
+    of_lanes, _ = _of_lanes(block)
+    if not block.has_lanes and not block.has_scopes:
+        return Charged(of_lanes, of_lanes)
+    return Charged(of_lanes, _of_threads(block))
+
+
+def _of_threads(block: _Block) -> Segments:
+    """The time of a block of tracks, disjoint on each thread."""
+    slices, starts = block.slices, block.lane_starts or (0,)
+    segments, owner = _of_lanes(block.without_scopes() if block.has_scopes else block)
+    has_lanes = np.zeros(int(slices.row_track.max(initial=0)) + 1, np.bool_)
+    has_lanes[slices.row_track[slices.row_lane > 0]] = True
+    over = has_lanes[segments.track]
+    if not over.any():
+        return segments
+    parted, owner = segments.taken(over), owner[over]
+    row_lane = slices.row_lane[slices.rows()[owner]].astype(np.int64)
+    thread = parted.track * len(starts) + np.searchsorted(starts, row_lane, "right") - 1
+    last = _started_last(thread, parted.start, parted.end, slices.start[owner], slices.end[owner])
+    parted = replace(parted.taken(last.index), start=last.start, end=last.end)
+    found = _joined([segments.taken(~over), parted])
+    # Sorted parts merge in linear time; several threads of a track are not in order of time.
+    by = (found.start, found.track) if len(starts) > 1 else (found.track,)
+    return found.taken(np.lexsort(by))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Disjoint:
+    """Parts of intervals, disjoint on each thread and sorted by (thread, start).
+
+    index: the interval that each is a part of. start, end: in ticks. All int64.
+    """
+
+    index: Ints
+    start: Ints
+    end: Ints
+
+
+def _started_last(
+    thread: Ints, start: Ints, end: Ints, slice_start: Ints, slice_end: Ints
+) -> _Disjoint:
+    """Return the parts of intervals in which their slice is the one that started last.
+
+    The arrays have one value per interval. slice_start, slice_end: of the slice that it is a part
+    of. Of slices that start together, the shorter one counts.
+    """
+    count = len(start)
+    by_rank = np.lexsort((-slice_end, slice_start))
+    rank = np.empty(count, np.int64)
+    rank[by_rank] = np.arange(count)
+    times, threads = np.concatenate([start, end]), np.concatenate([thread, thread])
+    order = np.lexsort((times, threads))
+    times, threads = times[order], threads[order]
+    is_new = np.append(True, (times[1:] != times[:-1]) | (threads[1:] != threads[:-1]))
+    place = np.empty(2 * count, np.int64)
+    place[order] = np.cumsum(is_new) - 1
+    times = times[is_new]
+    best = _highest(place[:count], place[count:], rank, len(times))[:-1]
+    busy = np.flatnonzero(best >= 0)
+    return _Disjoint(by_rank[best[busy]], times[busy], times[busy + 1])
+
+
+def _highest(first: Ints, last: Ints, value: Ints, count: int) -> Ints:
+    """Return for each of `count` places the highest value whose range [first, last) has it, or -1.
+
+    A range is the union of two blocks whose length is a power of two. From the longest blocks to
+    the shortest, each hands its value to its halves: n log n steps, all on arrays.
+    """
+    level = np.frexp((last - first).astype(np.float64))[1] - 1
+    best = np.full(count, -1)
+    for step in range(int(level.max(initial=0)), -1, -1):
+        own = np.flatnonzero(level == step)
+        np.maximum.at(best, first[own], value[own])
+        np.maximum.at(best, last[own] - (1 << step), value[own])
+        if step:
+            half = 1 << (step - 1)
+            halves = best.copy()
+            np.maximum(halves[half:], best[:-half], out=halves[half:])
+            best = halves
+    return best
+
+
+def _of_lanes(block: _Block) -> tuple[Segments, Ints]:
+    """The time of a block of tracks, disjoint in each lane, and the slice each is charged to."""
     slices, owners = block.slices, _Owners(block)
     shape, group = owners.shape, owners.group
     index, parent = shape.index, shape.parent
@@ -192,9 +354,10 @@ def _charge(block: _Block) -> Segments:
     n = len(group)
     time, owner = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)
     time[begin], time[end] = slices.start[index], slices.end[index]
-    owner[begin] = group
-    owner[end] = np.where(parent >= 0, group[parent], -1)
-    keep = np.flatnonzero((owner[:-1] >= 0) & (time[1:] > time[:-1]))
+    owner[begin] = owners.place
+    owner[end] = np.where(parent >= 0, owners.place[parent], -1)
+    group_of = np.append(group, -1)[owner]
+    keep = np.flatnonzero((group_of[:-1] >= 0) & (time[1:] > time[:-1]))
     # The events of a lane are together, and twice as many as its slices.
     at, on = time[keep], slices.row_track[slices.rows()[index[keep >> 1]]].astype(np.int64)
     # Without lanes they are usually sorted already; sorting 20 million takes 3 s.
@@ -210,14 +373,14 @@ def _charge(block: _Block) -> Segments:
         of_event[end] = counts[np.maximum(parent, 0)]
         return of_event[keep]
 
-    return Segments(
+    segments = Segments(
         on,
         time[keep],
         time[keep + 1],
-        owner[keep],
-        bool((slices.row_lane > 0).any()),
+        group_of[keep],
         *(of_segments(owners.counts(one)) for one in (block.counted, block.steady)),
     )
+    return segments, index[owner[keep]]
 
 
 def event_positions(shape: Tree) -> tuple[Ints, Ints]:
@@ -246,7 +409,7 @@ def total_per_group(
 ) -> Ints:
     """Ticks charged to each group inside [first, last], on one track or on all.
 
-    Overlapping lanes of a track count once. Without a range, only what `counted_slices` includes.
+    Without a range, only what `counted_slices` includes.
     """
     if track is not None:
         lo, hi = (int(i) for i in np.searchsorted(segments.track, np.array([track, track + 1])))
@@ -259,15 +422,21 @@ def total_per_group(
     if last is not None:
         end = np.minimum(end, last)
     total = np.zeros(groups, np.int64)
-    if not segments.lanes or not len(start):
-        np.add.at(total, segments.group, np.maximum(end - start, 0))
-        return total
-    part = segments.track * groups + segments.group
-    order = np.lexsort((start, part))
+    np.add.at(total, segments.group, np.maximum(end - start, 0))
+    return total
+
+
+def covered_per_group(part: Ints, start: Ints, end: Ints, group: Ints, groups: int) -> Ints:
+    """Ticks in which any interval of a group is active, added up over parts, such as threads.
+
+    The arrays have one value per interval; those of one part and group may overlap.
+    """
+    total = np.zeros(groups, np.int64)
+    both = part * groups + group
+    order = np.lexsort((start, both))
     order = order[end[order] > start[order]]
     if len(order):
-        covered = _newly_covered(part[order], start[order], end[order])
-        np.add.at(total, segments.group[order], covered)
+        np.add.at(total, group[order], _newly_covered(both[order], start[order], end[order]))
     return total
 
 

@@ -16,7 +16,14 @@ from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.export.tables.statistics import DELEGATE_NS, LENGTHS, group_row, in_ticks_and_ns
+from viewer.export.tables.statistics import (
+    DELEGATE_NS,
+    LENGTHS,
+    UNGROUPED,
+    group_row,
+    in_ticks_and_ns,
+    wall_times,
+)
 from viewer.model.scope import STEADY, LeftOut, left_out
 from viewer.model.text import one_line
 from viewer.model.times import (
@@ -34,7 +41,7 @@ from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import Facts, clock_facts, format_words
 from viewer.workspace.workspace import Workspace
 
-WHOLE, UNGROUPED = "whole", "ungrouped"
+WHOLE = "whole"
 # Units for the text, as options have them: the name on screen, and its ns.
 _LENGTH_TITLES = {
     "mean": figure_terms.MEAN.title,
@@ -45,7 +52,7 @@ _LENGTH_TITLES = {
 }
 UNITS = {"ns": ("ns", 1), "us": ("µs", 1_000), "ms": ("ms", 1_000_000), "s": ("s", 1_000_000_000)}
 AUTO = "auto"
-_CHARGED = ("total_ns", "self_ns", "share")
+_CHARGED = ("total_ns", "self_ns", "wall_ns", "share")
 
 
 class NoSuchGroups(Exception):
@@ -62,10 +69,11 @@ def stats(
 
     span: ns from the start of each clock; None: everything. inference: only while inferences of
     this number ran, each of which has its own file and rows. `files` has for each profile its
-    clock, the ticks of the span, the total that shares are relative to, how many inferences are
-    left out of it because they did not finish (`unfinished`), and why it has no such groups
-    (`missing`). `rows` are the groups of all profiles, file by file; those with slices whose rate
-    the user stated have lengths in ns alone, and `delegate_ns`. Raises NoSuchGroups, and
+    clock, the ticks of the span, the total that shares are relative to (`whole`), its time in no
+    group (`ungrouped`), the groups whose wall time is that of what they enclose (`not_counted`),
+    how many inferences are left out because they did not finish (`unfinished`), and why it has no
+    such groups (`missing`). `rows` are the groups of all profiles, file by file; those with slices
+    whose rate the user stated have lengths in ns alone, and `delegate_ns`. Raises NoSuchGroups, and
     `NoSuchRun` of `viewer.reports.inferences`.
     """
     if not workspace.traces:
@@ -96,7 +104,8 @@ def stats(
         files.append(_file_facts(workspace, trace, ticks, found, missing[trace.path]) | also)
         if found:
             also = {**also, "share_of": found.share_of}
-            rows += [group_row(trace.path, rate, group) | also for group in found.groups]
+            wall = wall_times(found, rate)
+            rows += [group_row(trace.path, rate, group, wall) | also for group in found.groups]
     return {
         "opscope": __version__,
         "schema": SCHEMA,
@@ -130,7 +139,11 @@ def _file_facts(
     amounts: Facts = {"ungrouped_label": found.ungrouped_label} if found else {}
     if found:
         amounts |= in_ticks_and_ns(WHOLE, found.whole, rate)
-        amounts |= in_ticks_and_ns(UNGROUPED, found.ungrouped, rate)
+        amounts |= {
+            "ungrouped_ticks": found.ungrouped,
+            "ungrouped_ns": wall_times(found, rate)[UNGROUPED],
+            "not_counted": list(found.not_counted),
+        }
     return {
         "path": trace.path,
         "format": trace.format,
@@ -213,7 +226,8 @@ def _sums(file: Facts) -> list[Facts]:
         {
             "file": file["path"],
             "label": label,
-            "self_ns": file[f"{name}_ns"],
+            **({"self_ns": file[f"{name}_ns"]} if name == UNGROUPED else {}),
+            "wall_ns": file[f"{name}_ns"],
             "share": file[f"{name}_ticks"] / max(file[f"{WHOLE}_ticks"], 1),
         }
         for name, label in ((UNGROUPED, file["ungrouped_label"]), (WHOLE, WHOLE))
@@ -233,9 +247,12 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
         unit, factor = UNITS[chosen]
         return f"{title}, {unit}", cells(name, lambda ns: format_in(ns, factor))
 
+    # Only where lanes overlap, or scopes enclose others, do the two differ by more than rounding.
+    has_overlap = any(row["self_ticks"] != row["wall_ticks"] for row in rows if "self_ticks" in row)
     columns = [
         times(figure_terms.TOTAL.title, "total_ns"),
         times(figure_terms.SELF.title, "self_ns"),
+        *([times(figure_terms.WALL.title, "wall_ns")] if has_overlap else []),
         (_share_title(rows), cells("share", lambda share: f"{100 * share:.1f}")),
         times("Own clock", DELEGATE_NS),
         (figure_terms.COUNT.title, cells("count", group_digits)),

@@ -179,12 +179,20 @@ def rows(table: LinkTable, scope: TimeScope = WHOLE) -> dict[tuple[int, ...], in
     return {row.operators: row.ticks for row in Costs(table).table(scope).rows}
 
 
-def test_overlapping_slices_of_one_operator_count_once():
+def test_overlapping_slices_of_one_operator_add_up_and_share_their_wall_time():
     table = calls((0, 0, 10), (0, 5, 15), (0, 12, 20))
     assert table.trace.slices.row_lane.any()
-    assert rows(table) == {(0,): 20}
-    assert rows(table, TimeScope(ticks=(3, 13))) == {(0,): 10}
-    assert Costs(table).table().without_operator == 0
+    costs = Costs(table)
+    ((row,), (part,)) = costs.table().rows, costs.table(TimeScope(ticks=(3, 13))).rows
+    assert (row.ticks, row.wall, part.ticks, part.wall) == (28, 20, 7 + 8 + 1, 10)
+    assert costs.table().without_operator == 0
+    assert costs.table().whole == 20
+
+
+def test_the_wall_time_of_overlapping_operators_is_that_of_the_last_to_start():
+    costs = Costs(calls((0, 0, 10), (1, 5, 15))).table()
+    assert {r.operators: (r.ticks, r.wall) for r in costs.rows} == {(0,): (10, 5), (1,): (10, 10)}
+    assert (costs.whole, costs.without_operator) == (15, 0)
 
 
 def test_an_operator_inside_another_takes_its_time_from_it():

@@ -21,11 +21,11 @@ def program(*places):
 
 
 ROWS = (
-    CostRow((0,), 50, 0, 1, (0,)),
-    CostRow((0, 1), 30, 0, 1, (0, 1)),  # both on line 4
-    CostRow((1, 2), 20, 0, 1, (1, 2)),  # lines 4 and 7
-    CostRow((2, 3), 10, 0, 1, (2, 3)),  # line 7 and another file
-    CostRow((3,), 5, 0, 1, (3,)),  # another file alone
+    CostRow((0,), 50, 50, 0, 1, (0,)),
+    CostRow((0, 1), 30, 30, 0, 1, (0, 1)),  # both on line 4
+    CostRow((1, 2), 20, 20, 0, 1, (1, 2)),  # lines 4 and 7
+    CostRow((2, 3), 10, 10, 0, 1, (2, 3)),  # line 7 and another file
+    CostRow((3,), 5, 5, 0, 1, (3,)),  # another file alone
 )
 TABLE = CostTable(ROWS, 115, ROWS)
 PROGRAM = program(("a.py", 4), ("a.py", 4), ("a.py", 7), ("b.py", 1))

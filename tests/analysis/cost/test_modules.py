@@ -103,10 +103,10 @@ def test_a_record_that_places_nothing_says_so():
 def test_sets_are_charged_to_the_deepest_module_around_them():
     tree = tree_of("a a.x", "a a.x", "a a.y", "b")
     rows = (
-        CostRow((0,), 100, 0, 1, (0,)),
-        CostRow((0, 1), 40, 0, 2, (0, 1)),  # both in a.x: its own
-        CostRow((0, 2), 20, 0, 1, (0, 2)),  # a.x and a.y: shared in a
-        CostRow((2, 3), 7, 0, 1, (2, 3)),  # a.y and b: shared in the method
+        CostRow((0,), 100, 100, 0, 1, (0,)),
+        CostRow((0, 1), 40, 40, 0, 2, (0, 1)),  # both in a.x: its own
+        CostRow((0, 2), 20, 20, 0, 1, (0, 2)),  # a.x and a.y: shared in a
+        CostRow((2, 3), 7, 7, 0, 1, (2, 3)),  # a.y and b: shared in the method
     )
     table = CostTable(rows, 33, rows)
     costs = module_costs(tree, table)
@@ -275,8 +275,9 @@ def test_all_modules_and_the_rest_are_the_whole(linked):
         for scope in scopes_of(table.trace):
             made = costs.table(scope)
             found = module_costs(tree, made)
-            assert found.whole == int(found.total[0]) + made.without_operator == made.whole
-            assert int((found.self_ticks + found.shared).sum()) == made.single + made.shared
+            assert found.whole == int(found.wall[0]) + made.without_operator == made.whole
+            assert int(found.wall[0]) == made.single + made.shared
+            assert int(found.total[0]) == sum(row.ticks for row in made.rows)
             assert int(found.slices[0]) == sum(row.slices for row in made.rows)
             charged = [*found.single.values(), *(r for rows in found.sets for r in rows)]
             figures = Counter[tuple[int, ...]]()
@@ -383,4 +384,4 @@ def test_a_text_has_no_modules_and_all_of_it_is_the_methods(data):
     assert not tree.is_stated
     assert all(module.kind is not ModuleKind.MODULE for module in tree.modules)
     made = Costs(table).table()
-    assert int(module_costs(tree, made).total[0]) + made.without_operator == made.whole
+    assert int(module_costs(tree, made).wall[0]) + made.without_operator == made.whole

@@ -4,8 +4,8 @@ from viewer.analysis.cost.costs import CostRow, CostTable
 from viewer.analysis.cost.operators import operator_costs
 
 ROWS = (
-    CostRow((0,), 50, 40, 2), CostRow((1, 2), 30, 0, 1), CostRow((2, 3, 4), 12, 0, 1),
-    CostRow((2,), 5, 0, 1), CostRow((5,), 0, 0, 3),
+    CostRow((0,), 50, 50, 40, 2), CostRow((1, 2), 30, 30, 0, 1), CostRow((2, 3, 4), 12, 12, 0, 1),
+    CostRow((2,), 5, 5, 0, 1), CostRow((5,), 0, 0, 0, 3),
 )  # fmt: skip
 LINKED = ((0,), (1, 2), (2, 3, 4), (2,), (5,), (6,))
 

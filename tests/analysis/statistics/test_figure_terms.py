@@ -27,5 +27,5 @@ def test_what_is_special_in_a_table_follows_the_definition():
 )
 def test_a_share_names_its_whole(base, title, whole):
     term = share(base)
-    assert (term.title, term.definition) == (title, f"Self time as a percentage of {whole}")
+    assert (term.title, term.definition) == (title, f"Wall time as a percentage of {whole}")
     assert share(base, "Total time").definition.startswith("Total time as a percentage")

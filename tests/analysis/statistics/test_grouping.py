@@ -70,16 +70,16 @@ def totals(grouping: Grouping, key: str) -> dict[str, int]:
 # -- sums ------------------------------------------------------------------------------------------
 
 
-def test_self_times_and_the_ungrouped_rest_are_the_whole(table):
+def test_wall_times_and_the_ungrouped_rest_are_the_whole(table):
     grouping = Grouping(table)
     assert {"thread", "name"} <= set(grouping.keys)
-    for key in set(grouping.keys) - {"unit"}:
+    for key in set(grouping.keys):
         found = grouping.by(key)
-        assert sum(group.self_ticks for group in found.groups) + found.ungrouped == found.whole
+        assert sum(group.wall or 0 for group in found.groups) + found.ungrouped == found.whole
         assert found.ungrouped >= 0
-        for group in found.groups:
-            assert 0 <= group.self_ticks <= group.total
-            share = group.self_ticks / found.whole if found.whole else 0
+        for group in found.groups if key != "unit" else ():
+            assert 0 <= group.wall <= group.self_ticks <= group.total
+            share = group.wall / found.whole if found.whole else 0
             assert group.share == pytest.approx(share)
             spread = group.spread
             assert spread.min <= spread.p50 <= spread.p90 <= spread.max
@@ -375,7 +375,7 @@ def test_equal_labels_are_told_apart_by_their_debug_handles():
     assert len(labels) == len(set(labels))
 
 
-def test_slices_that_overlap_on_one_track_are_one_group_once():
+def test_slices_that_overlap_on_one_track_have_all_of_their_self_time():
     builder = TraceBuilder("a", "test", "", Clock())
     track = builder.track("a", "units", flat=True)
     for number, (name, start, end) in enumerate(
@@ -386,10 +386,14 @@ def test_slices_that_overlap_on_one_track_are_one_group_once():
             key=builder.key(KeyKind.LOCATION, name, location=f"loc({number})"),
         )  # fmt: skip
     grouping = Grouping(unlinked(builder.build()))
-    assert self_times(grouping, "name") == {"x": 13, "y": 12}
-    assert totals(grouping, "name") == {"x": 10 + 7 + 1, "y": 12}
-    assert grouping.by("name").groups[0].spread.count == 3
-    assert self_times(grouping, "thread") == {"a > units": 21}
+    found = grouping.by("name")
+    assert {g.label: (g.total, g.self_ticks, g.wall) for g in found.groups} == {
+        "x": (10 + 7 + 1, 10 + 7 + 1, 8 + 1),
+        "y": (12, 12, 12),
+    }
+    assert (found.whole, found.groups[1].spread.count) == (21, 3)
+    (thread,) = grouping.by("thread").groups
+    assert (thread.label, thread.self_ticks, thread.wall) == ("a > units", 30, 21)
 
 
 @pytest.mark.parametrize("key", ["operator", "type", "location"])

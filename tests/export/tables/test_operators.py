@@ -39,7 +39,7 @@ def test_every_operator_of_the_record_has_its_costs(tmp_path):
         for operator in operators:
             told = own if len(operators) == 1 else shared
             told[operator] += int(slices.end[i] - slices.start[i])
-    assert [int(row["own_ticks"]) for row in rows] == own
+    assert [int(row["self_ticks"]) for row in rows] == own
     assert [int(row["shared_ticks"]) for row in rows] == shared
     assert sum(own) > 0 < sum(shared)
 
@@ -70,7 +70,7 @@ def test_the_inferences_that_the_costs_cover_are_stated(tmp_path):
 def test_a_record_alone_has_no_costs(tmp_path):
     rows, space = table(tmp_path, RECORD)
     assert len(rows) == len(space.programs[0].operators)
-    assert "own_ticks" not in rows[0]
+    assert "self_ticks" not in rows[0]
     assert rows[9]["operator"] == "scaled_dot_product_attention"
 
 

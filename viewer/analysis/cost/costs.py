@@ -1,13 +1,13 @@
-"""The cost of operators: every instant is charged once, to the innermost linked slice around it.
+"""The cost of operators: time is charged to the innermost linked slice around it.
 
 An OPERATOR_CALL and the kernel inside it count once, not twice. A slice with several operators is
-charged once to the set of them: its time is shared, never divided. So operators, shared sets and
-the time without an operator add up to the total. The total is the time of `Method::execute` where
-the file has it (loading is excluded), otherwise the busy time of all tracks. A run that failed logs
-no `Method::execute`; then its total is the instructions that it reached, and the figures of the
-whole trace leave it out (`viewer.model.queries.counted_slices`), and in a `STEADY` scope also the
-inferences that warm up. Where lanes of one track overlap, an instant counts once for each set that
-is active in it.
+charged once to the set of them: its time is shared, never divided. A set has self and wall time
+(`viewer.model.charging`), which differ only where lanes of a thread overlap. The wall times of
+operators and shared sets and the time without an operator add up to the total. The total is the
+time of `Method::execute` where the file has it (loading is excluded), otherwise the busy time of
+all tracks. A run that failed logs no `Method::execute`; then its total is the instructions that it
+reached, and the figures of the whole trace leave it out (`viewer.model.queries.counted_slices`),
+and in a `STEADY` scope also the inferences that warm up.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Ints
 from viewer.model import intervals
-from viewer.model.charging import Segments, charge, sum_per_key, total_per_group
+from viewer.model.charging import Charged, Segments, charge, sum_per_key, total_per_group
 from viewer.model.queries import counted_slices, execute_keys, foreign
 from viewer.model.scope import WHOLE, TimeScope, counted_in
 from viewer.model.trace import KeyKind, Run, Trace, Unit
@@ -37,13 +37,15 @@ class CostRow:
     """The cost of one set of operators, or of one set of their graph nodes, in a range, in ticks.
 
     operators: indexes into `Program.operators`; one, or several that share the time. ticks: self
-    time of the set. kernel: total time of its kernels. slices: how many of its slices start in the
-    range; a kernel inside its call is not counted separately. nodes: indexes into `Program.nodes`
-    for a set of nodes; empty for a set of operators.
+    time of the set. wall: its part of the total, which adds up. kernel: total time of its kernels.
+    slices: how many of its slices start in the range; a kernel inside its call is not counted
+    separately. nodes: indexes into `Program.nodes` for a set of nodes; empty for a set of
+    operators.
     """
 
     operators: tuple[int, ...]
     ticks: int
+    wall: int
     kernel: int
     slices: int
     nodes: tuple[int, ...] = ()
@@ -58,6 +60,8 @@ class CostRow:
 class CostTable:
     """All sets with a cost in a range, most expensive first, and the ticks without an operator.
 
+    `single`, `shared` and `without_operator` are wall time, of which `whole` is the sum.
+
     by_nodes: the same time by sets of graph nodes, most expensive first.
     """
 
@@ -68,12 +72,12 @@ class CostTable:
     @property
     def single(self) -> int:
         """Time of sets of one operator."""
-        return sum(row.ticks for row in self.rows if not row.is_shared)
+        return sum(row.wall for row in self.rows if not row.is_shared)
 
     @property
     def shared(self) -> int:
         """Time of sets of several operators."""
-        return sum(row.ticks for row in self.rows if row.is_shared)
+        return sum(row.wall for row in self.rows if row.is_shared)
 
     @property
     def whole(self) -> int:
@@ -86,6 +90,7 @@ class _Figures:
     """The figures of cost rows as parallel int64 arrays; slices: without kernels in their calls."""
 
     ticks: Ints
+    wall: Ints
     kernel: Ints
     slices: Ints
 
@@ -102,10 +107,10 @@ class _Figures:
 
     def folded(self, into: Ints, count: int) -> _Figures:
         """Return the sums of these figures by the number in `into`."""
-        sums = _Figures(*np.zeros((3, count), np.int64))
+        sums = _Figures(*np.zeros((4, count), np.int64))
         for own, total in zip(
-            (self.ticks, self.kernel, self.slices),
-            (sums.ticks, sums.kernel, sums.slices),
+            (self.ticks, self.wall, self.kernel, self.slices),
+            (sums.ticks, sums.wall, sums.kernel, sums.slices),
             strict=True,
         ):
             np.add.at(total, into, own)
@@ -115,9 +120,10 @@ class _Figures:
         self, operators: Sequence[tuple[int, ...]], nodes: Sequence[tuple[int, ...]]
     ) -> tuple[CostRow, ...]:
         """Return the rows with any time or slices, most expensive first."""
-        kernel, slices, ticks = self.kernel.tolist(), self.slices.tolist(), self.ticks.tolist()
+        ticks, wall = self.ticks.tolist(), self.wall.tolist()
+        kernel, slices = self.kernel.tolist(), self.slices.tolist()
         return tuple(
-            CostRow(operators[i], ticks[i], kernel[i], slices[i], nodes[i])
+            CostRow(operators[i], ticks[i], wall[i], kernel[i], slices[i], nodes[i])
             for i in np.argsort(-self.ticks, kind="stable").tolist()
             if slices[i] or ticks[i]
         )
@@ -142,11 +148,13 @@ class Costs:
         return self.threads if program is not None and program.is_nested else None
 
     @cached_property
-    def _segments(self) -> Segments:
-        if self._threads is not None:
-            charged = self._by_thread
-            return charged.taken(np.flatnonzero(charged.group < len(self._table.node_sets)))
-        return charge(self._trace, self._node_set_of_key)
+    def _charged(self) -> Charged:
+        charged = charge(self._trace, self._node_set_of_key)
+        if self._threads is None:
+            return charged
+        busy = self._by_thread
+        linked = busy.taken(np.flatnonzero(busy.group < len(self._table.node_sets)))
+        return Charged(charged.of_lanes, linked)
 
     @cached_property
     def _by_thread(self) -> Segments:
@@ -192,8 +200,8 @@ class Costs:
             self._table.node_sets,
             self._table.set_of_node_set,
         )
-        ticks = total_per_group(self._segments, len(node_sets), *scope.span, warm_up=scope.warm_up)
-        by_node = _Figures(ticks, *np.zeros((2, len(node_sets)), np.int64))
+        times = self._charged.per_group(len(node_sets), *scope.span, warm_up=scope.warm_up)
+        by_node = _Figures(*times, *np.zeros((2, len(node_sets)), np.int64))
         by_node.add_keys(self._trace, self._node_set_of_key, scope)
         return by_node.folded(set_of, len(sets)), by_node
 
@@ -202,13 +210,13 @@ class Costs:
         return self.table(TimeScope(run))
 
     def ticks_of_node_sets(self, runs: Sequence[Run]) -> Ints:
-        """Return the ticks of every node set of the links in every run, as `of_run` counts them.
+        """Return the self ticks of every node set of the links in every run, as `of_run` has them.
 
         The result is int64 of shape (runs, node sets). Only a run's own range of segments is read:
         450 runs of a million slices take less than half a second; one `CostTable` per run takes
         more than ten.
         """
-        segments, count = self._segments, len(self._table.node_sets)
+        segments, count = self._charged.of_lanes, len(self._table.node_sets)
         ticks = np.zeros((len(runs), count), np.int64)
         reach: dict[int, tuple[slice, Ints]] = {}
         charged = np.unique(segments.track).tolist()
@@ -297,7 +305,7 @@ class Costs:
 
     @cached_property
     def _free(self) -> FreeTime:
-        return FreeTime(self._trace, self._segments, whole_slices(self._trace))
+        return FreeTime(self._trace, self._charged.of_threads, whole_slices(self._trace))
 
 
 def whole_slices(trace: Trace) -> Bools:

@@ -1,9 +1,9 @@
 """The cost of the lines of one source file: each set of operators is charged to its lines.
 
 If all operators of a set are on one line, its time is that line's self time. If they are on several
-lines, its time is shared by them and never divided. So self and shared time add up to the total
-cost of the file's operators. Where it is known which graph nodes of an operator ran, the line is
-theirs.
+lines, its time is shared by them and never divided. So the wall times of lines and shared parts add
+up to the total cost of the file's operators. Where it is known which graph nodes of an operator
+ran, the line is theirs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from viewer.program.program import GraphNode, Operator, Program
 
 @dataclass(frozen=True, slots=True)
 class SelfCost:
-    """The self time of one line, in ticks, and its operator sets, most expensive first."""
+    """The self and the wall ticks of one line, and its operator sets, most expensive first."""
 
     ticks: int
+    wall: int
     sets: tuple[tuple[int, ...], ...]
 
 
@@ -91,7 +92,10 @@ def line_costs(
         for (lines, elsewhere), rows in shared.items()
     ]
     return LineCosts(
-        {line: SelfCost(sum(r.ticks for r in rows), _sets(rows)) for line, rows in own.items()},
+        {
+            line: SelfCost(sum(r.ticks for r in rows), sum(r.wall for r in rows), _sets(rows))
+            for line, rows in own.items()
+        },
         tuple(sorted(parts, key=lambda part: -part.ticks)),
     )
 

@@ -5,9 +5,9 @@ that quantize a value under the debug handle of a neighbor, which may be in anot
 
 `self_ticks` is the time of sets whose operators are all directly in a module. `shared` is the time
 of sets that span several modules of which it is the deepest common ancestor; no part of it is
-assigned to one of them. `total` is both, for the module and all its descendants. So the
-self and shared times of all modules, which are the root's total, and the time without an operator
-add up to the total of the cost table, in ticks.
+assigned to one of them. `total` is both, for the module and all its descendants. `wall` is the
+wall time of what is in the total. So the root's wall time and the time without an operator add up
+to the total of the cost table, in ticks.
 
 Time that a module shares with modules outside it (`outside`) is in none of its other numbers; it is
 in the total of the modules that contain both. One set may count as outside of several modules.
@@ -36,8 +36,8 @@ MOST_OF_RUNS = 10_000_000
 class ModuleCosts:
     """A cost table broken down by module.
 
-    Arrays with one int64 per module: self_ticks, shared, outside and total in ticks, and slices,
-    the number of slices that start in the range, including those of all descendants.
+    Arrays with one int64 per module: self_ticks, shared, outside, total and wall in ticks, and
+    slices, the number of slices that start in the range, including those of all descendants.
 
     single: the row of every operator that has a cost of its own in its module. sets: per module the
     other rows that are charged to it, most expensive first: those of several operators, and those
@@ -50,6 +50,7 @@ class ModuleCosts:
     shared: Ints
     outside: Ints
     total: Ints
+    wall: Ints
     slices: Ints
     single: dict[int, CostRow]
     sets: tuple[tuple[CostRow, ...], ...]
@@ -57,7 +58,7 @@ class ModuleCosts:
     @property
     def whole(self) -> int:
         """The total of the cost table, without summing its rows."""
-        return int(self.total[0]) + self.table.without_operator
+        return int(self.wall[0]) + self.table.without_operator
 
     @cached_property
     def in_sets(self) -> dict[int, int]:
@@ -87,12 +88,13 @@ class ModuleCosts:
 def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
     """Charge the rows of a cost table to the modules of its program."""
     count = len(tree.modules)
-    own, shared, outside, slices = np.zeros((4, count), np.int64)
+    own, shared, outside, wall, slices = np.zeros((5, count), np.int64)
     merged: dict[tuple[int, tuple[int, ...]], CostRow] = {}
     for row in table.by_nodes:
         places = modules_of(tree, row.operators, row.nodes)
         at = tree.around_all(places)
         slices[at] += row.slices
+        wall[at] += row.wall
         known = merged.get((at, row.operators))
         merged[at, row.operators] = row if known is None else _sum(known, row)
         if places == {at}:
@@ -116,6 +118,7 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         shared,
         outside,
         tree.total(own + shared),
+        tree.total(wall),
         tree.total(slices),
         single,
         tuple(tuple(sorted(rows, key=lambda row: -row.ticks)) for rows in sets),
@@ -136,7 +139,14 @@ def modules_of(tree: ModuleTree, operators: Sequence[int], nodes: Sequence[int])
 def _sum(a: CostRow, b: CostRow) -> CostRow:
     """Return the row of two sets of nodes of the same operators."""
     nodes = tuple(sorted({*a.nodes, *b.nodes}))
-    return CostRow(a.operators, a.ticks + b.ticks, a.kernel + b.kernel, a.slices + b.slices, nodes)
+    return CostRow(
+        a.operators,
+        a.ticks + b.ticks,
+        a.wall + b.wall,
+        a.kernel + b.kernel,
+        a.slices + b.slices,
+        nodes,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,13 +21,14 @@ from viewer.arrays import Bools, Ints
 class OperatorCosts:
     """Columns with one value per operator.
 
-    self_ticks: ticks of the operator alone, -1 if it has no such row. shared: ticks of the sets
-    that it shares, -1 if there are none. sets: the number of these sets. members: the number of
-    operators in the largest of them. linked: whether any slice of the trace, in this range or
-    not, is linked to it. whole: the total ticks that shares are relative to.
+    self_ticks: ticks of the operator alone, -1 if it has no such row. wall: its part of the whole.
+    shared: ticks of the sets that it shares, -1 if there are none. sets: the number of these sets.
+    members: the number of operators in the largest of them. linked: whether any slice of the trace,
+    in this range or not, is linked to it. whole: the total ticks that shares are relative to.
     """
 
     self_ticks: Ints
+    wall: Ints
     shared: Ints
     sets: Ints
     members: Ints
@@ -52,12 +53,13 @@ def operator_costs(
 
     linked: the operator sets that any slice of the trace is linked to.
     """
-    own, shared = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
+    own, wall, shared = np.full((3, count), -1, np.int64)
     sets, members = np.zeros(count, np.int64), np.zeros(count, np.int64)
     seen = np.zeros(count, np.bool_)
     seen[np.fromiter(chain.from_iterable(linked), np.int64)] = True
     alone = [row for row in table.rows if not row.is_shared]
-    own[np.array([row.operators[0] for row in alone], np.int64)] = [row.ticks for row in alone]
+    numbers = np.array([row.operators[0] for row in alone], np.int64)
+    own[numbers], wall[numbers] = [row.ticks for row in alone], [row.wall for row in alone]
     for row in table.rows:
         if not row.is_shared:
             continue
@@ -65,4 +67,4 @@ def operator_costs(
         shared[members_of_set] = np.maximum(shared[members_of_set], 0) + row.ticks
         sets[members_of_set] += 1
         members[members_of_set] = np.maximum(members[members_of_set], len(members_of_set))
-    return OperatorCosts(own, shared, sets, members, seen, table.whole)
+    return OperatorCosts(own, wall, shared, sets, members, seen, table.whole)

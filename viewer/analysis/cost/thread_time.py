@@ -30,7 +30,7 @@ from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
-from viewer.model.trace import KeyKind, Slices, Trace, Unit
+from viewer.model.trace import KeyKind, Trace, Unit
 
 # A span that covers this share of its thread is the thread, apart from how it starts and ends.
 COVERS = Fraction(19, 20)
@@ -157,22 +157,12 @@ class ThreadTime:
     def _charge(self) -> Segments:
         trace, slices = self._trace, self._trace.slices
         owner = np.arange(len(slices))
-        owner[self.not_counted] = -1
         owner[made_of_others(trace)] = -1
         # Each slice as a key of its own: two slices of one key can differ in what they cover.
         of_slices = replace(
             trace, slices=replace(slices, key=np.arange(len(slices), dtype=np.uint32))
         )
-        charged = charge(of_slices, owner)
-        if not charged.lanes:
-            return charged
-        thread, threads = thread_of_rows(trace)
-        if threads == 1:
-            return started_last(charged, slices)
-        of_threads = replace(charged, track=thread[slices.rows()[charged.group]])
-        found = started_last(of_threads, slices)
-        found = replace(found, track=found.track // threads)
-        return found.taken(np.lexsort((found.start, found.track)))
+        return charge(of_slices, owner, self.not_counted).of_threads
 
 
 def thread_time_of(table: LinkTable) -> ThreadTime | None:
@@ -237,49 +227,3 @@ def _covers(start: Ints, end: Ints, first: Ints, last: Ints) -> Bools:
     all_of_it = intervals.durations(np.minimum(first, last), np.maximum(first, last))
     covers: Bools = long >= float(COVERS) * all_of_it
     return covers
-
-
-def started_last(segments: Segments, slices: Slices) -> Segments:
-    """Return segments whose groups are slices, with only the slice that started last at any time.
-
-    Of slices that start together, the shorter one counts. The result is disjoint on each track.
-    """
-    track, start, end, owner = segments.track, segments.start, segments.end, segments.group
-    count = len(start)
-    if not count:
-        return replace(segments, lanes=False)
-    by_rank = np.lexsort((-slices.end[owner], slices.start[owner]))
-    rank = np.empty(count, np.int64)
-    rank[by_rank] = np.arange(count)
-    times, tracks = np.concatenate([start, end]), np.concatenate([track, track])
-    order = np.lexsort((times, tracks))
-    times, tracks = times[order], tracks[order]
-    is_new = np.append(True, (times[1:] != times[:-1]) | (tracks[1:] != tracks[:-1]))
-    place = np.empty(2 * count, np.int64)
-    place[order] = np.cumsum(is_new) - 1
-    times, tracks = times[is_new], tracks[is_new]
-    best = _highest(place[:count], place[count:], rank, len(times))[:-1]
-    busy = np.flatnonzero(best >= 0)
-    chosen = by_rank[best[busy]]
-    found = segments.taken(chosen)
-    return replace(found, track=tracks[busy], start=times[busy], end=times[busy + 1], lanes=False)
-
-
-def _highest(first: Ints, last: Ints, value: Ints, count: int) -> Ints:
-    """Return for each of `count` places the highest value whose range [first, last) has it, or -1.
-
-    A range is the union of two blocks whose length is a power of two. From the longest blocks to
-    the shortest, each hands its value to its halves: n log n steps, all on arrays.
-    """
-    level = np.frexp((last - first).astype(np.float64))[1] - 1
-    best = np.full(count, -1)
-    for step in range(int(level.max(initial=0)), -1, -1):
-        own = np.flatnonzero(level == step)
-        np.maximum.at(best, first[own], value[own])
-        np.maximum.at(best, last[own] - (1 << step), value[own])
-        if step:
-            half = 1 << (step - 1)
-            halves = best.copy()
-            np.maximum(halves[half:], best[:-half], out=halves[half:])
-            best = halves
-    return best

@@ -1,4 +1,4 @@
-"""The work in a trace by kind, each instant charged once to the innermost work event.
+"""The work in a trace by kind: wall time, each instant once, of the innermost work event.
 
 Work is every event that is not a scope of a runtime: calls of operators and delegates, kernels,
 delegate events, jobs and actions, and all slices of a plain profile. Events belong to one *thing*
@@ -22,7 +22,7 @@ from viewer.analysis.links.labels import key_labels, set_label
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.workload.layout_copies import copies_of
 from viewer.arrays import Ints
-from viewer.model.charging import Segments, charge, total_per_group
+from viewer.model.charging import Charged, Segments, charge, total_per_group
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 
@@ -124,13 +124,22 @@ class WorkTime:
         return stated_alone(self.table.trace, of_key)
 
     @cached_property
-    def segments(self) -> Segments:
-        """The charged time of the groups."""
+    def _charged(self) -> Charged:
         return charge(self.table.trace, self.group_of_key)
 
+    @property
+    def segments(self) -> Segments:
+        """The time of the groups, disjoint on each thread."""
+        return self._charged.of_threads
+
     def ticks(self, scope: TimeScope = WHOLE) -> Ints:
-        """Return the ticks of every group in a scope (int64)."""
+        """Return the wall ticks of every group in a scope (int64)."""
         return total_per_group(self.segments, len(self.groups), *scope.span, warm_up=scope.warm_up)
+
+    def self_ticks(self, scope: TimeScope = WHOLE) -> Ints:
+        """Return the self ticks of every group in a scope (int64)."""
+        lanes = self._charged.of_lanes
+        return total_per_group(lanes, len(self.groups), *scope.span, warm_up=scope.warm_up)
 
     def by_thing(self, ticks: Ints) -> list[tuple[str, int]]:
         """Sum ticks (one per group) by thing; only things with time, largest first."""

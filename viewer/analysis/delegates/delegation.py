@@ -322,7 +322,7 @@ class Delegation:
 
     @cached_property
     def _segments(self) -> Segments:
-        return charge(self._trace, self._group_of_key)
+        return charge(self._trace, self._group_of_key).of_threads
 
     @cached_property
     def _free(self) -> FreeTime:

@@ -148,7 +148,7 @@ class HandleMaps:
         group = np.full(len(self._trace.keys), -1)
         for number, row in enumerate(self._rows):
             group[list(row.keys)] = number
-        return charge(self._trace, stated_alone(self._trace, group))
+        return charge(self._trace, stated_alone(self._trace, group)).of_lanes
 
     @cached_property
     def _rows(self) -> tuple[MapRow, ...]:

@@ -208,9 +208,9 @@ FamilyAnswer = Sequence[Finding] | NotReported
 class FindingContext:
     """The input of a family: a linked trace, a run or all of it, and how to describe that in text.
 
-    table: the cost of operator sets there. ticks: of the groups of `work` there. whole_ticks: the
-    total that both are shares of. rate: ns per tick. estimates: of all open files, None if nothing
-    is compared. threads: how busy threads add up, for a plain profile.
+    table: the cost of operator sets there. ticks: wall time of the groups of `work` there.
+    whole_ticks: the total that both are shares of. rate: ns per tick. estimates: of all open files,
+    None if nothing is compared. threads: how busy threads add up, for a plain profile.
     """
 
     costs: Costs

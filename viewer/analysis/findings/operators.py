@@ -80,12 +80,13 @@ def largest(context: FindingContext) -> FamilyAnswer:
     rows = [
         row
         for row in cost.rows
-        if row.ticks and not all(program.operators[i].is_function for i in row.operators)
+        if row.wall and not all(program.operators[i].is_function for i in row.operators)
     ]
-    count, ticks = _until_half([row.ticks for row in rows], context.whole_ticks)
+    rows.sort(key=lambda row: -row.wall)
+    count, ticks = _until_half([row.wall for row in rows], context.whole_ticks)
     if why := _not_few(count, ticks, len(rows), context):
         return NotReported(Family.LARGEST, why, _FEW_RULE, bool(rows))
-    named = [(_row_name(context, row), row.ticks) for row in rows[:count]]
+    named = [(_row_name(context, row), row.wall) for row in rows[:count]]
     return [
         Finding(
             Family.LARGEST,

@@ -40,7 +40,12 @@ def clipped(
 
 
 def inclusive(
-    slices: Slices, index: Codes, group: Codes, count: int, first: int | None, last: int | None
+    slices: Slices,
+    index: Ints | Codes,
+    group: Ints | Codes,
+    count: int,
+    first: int | None,
+    last: int | None,
 ) -> Ints:
     """Return per group the durations of some slices within a range; group: parallel to the index.
 

@@ -26,8 +26,11 @@ class FigureTerm:
 TOTAL = FigureTerm(
     "Total", "Inclusive time: from start to end, with all that runs inside, nothing counted twice."
 )
-SELF = FigureTerm(
-    "Self", "Exclusive time: every instant is charged once, to the innermost slice that has a row."
+SELF = FigureTerm("Self", "Exclusive time: from start to end, without what other rows have inside.")
+WALL = FigureTerm(
+    "Wall",
+    "Each instant of a thread once: it is that of the innermost slice; of slices that overlap, of "
+    "the one that started last.",
 )
 SHARED = FigureTerm(
     "Shared",
@@ -45,7 +48,7 @@ SUM = FigureTerm("Sum", "All counted durations added up, also those inside one a
 PER_INFERENCE = FigureTerm(
     "Per inference", "Median per inference: half of the inferences have a smaller total."
 )
-TERMS = (TOTAL, SELF, SHARED, COUNT, MEAN, MEDIAN, P10, P90, MIN, MAX, SUM, PER_INFERENCE)
+TERMS = (TOTAL, SELF, WALL, SHARED, COUNT, MEAN, MEDIAN, P10, P90, MIN, MAX, SUM, PER_INFERENCE)
 
 BUSY_TIME, SELF_TIME = "busy time", "self time"
 # What shares are of, as `GroupTable.share_of` has it: its short name, and what it is exactly.
@@ -59,7 +62,7 @@ _BASES = {
 }
 
 
-def share(base: str, what: str = f"{SELF.title} time") -> FigureTerm:
+def share(base: str, what: str = f"{WALL.title} time") -> FigureTerm:
     """Return the term for the percentage of a whole: "% of inferences".
 
     base: "Method::execute", "model_run", "inferences", "busy time", "self time" or "range". what:

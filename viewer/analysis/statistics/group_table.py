@@ -59,10 +59,11 @@ class Group:
     """One group: its label, its times in ticks, and its share of the whole.
 
     total: inclusive, the durations of its slices that are inside no other slice of the group; the
-    threads add. self_ticks: exclusive, the time in which the innermost slice that has a group is in
-    this one. Only self times add up, so the share is theirs. For rows of `unit`, which overlap, the
-    share is that of total, and self_ticks and spread are None. In `busy_names`, self_ticks is None
-    for a span that is not counted.
+    threads add. self_ticks: exclusive, the durations of its slices less those of slices of other
+    groups inside them. wall: each instant of a thread once. Only wall times add up, so the share is
+    theirs. For rows of `unit`, which overlap, the share is that of total, self_ticks and spread are
+    None, and only busy and idle have wall time. is_counted: False for a scope whose wall time is
+    that of others.
 
     key: a name for scripts, only for rows of `unit`. number: the argument of `Grouping.slices`; for
     `operator` also an index into the sets of the link table, for `inference` the position among the
@@ -74,10 +75,12 @@ class Group:
     total: int
     share: float
     self_ticks: int | None = None
+    wall: int | None = None
     spread: Spread | None = None
     key: str = ""
     number: int = -1
     delegate_ns: int | None = None
+    is_counted: bool = True
 
     @property
     def is_apart(self) -> bool:
@@ -89,14 +92,15 @@ class Group:
 class Groups(Sequence[Group]):
     """Groups as arrays; each `Group` is created when it is read: a million take 4 s.
 
-    numbers: the number of every listed group. Others are by number: labels, total, own: the
-    inclusive and the self ticks; is_counted: False for a span whose self time is not counted.
+    numbers: the number of every listed group. Others are by number: labels, total, own, wall: the
+    inclusive, the self and the wall ticks; is_counted: as in `Group`, None if all are.
     """
 
     numbers: Ints
     labels: Sequence[str]
     total: Ints
     own: Ints
+    wall: Ints
     share: Floats
     spreads: Spreads
     is_counted: Bools | None = None
@@ -112,15 +116,16 @@ class Groups(Sequence[Group]):
         if isinstance(at, slice):
             return replace(self, numbers=self.numbers[at])
         number = int(self.numbers[at])
-        is_counted = self.is_counted is None or bool(self.is_counted[number])
         return Group(
             self.labels[number],
             int(self.total[number]),
             float(self.share[number]),
-            int(self.own[number]) if is_counted else None,
+            int(self.own[number]),
+            int(self.wall[number]),
             self.spreads.of(number),
             number=number,
             delegate_ns=self.spreads.delegate_ns.get(number),
+            is_counted=self.is_counted is None or bool(self.is_counted[number]),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -129,14 +134,12 @@ class Groups(Sequence[Group]):
     __hash__ = None  # type: ignore[assignment]
 
     def most_expensive_first(self) -> Groups:
-        """Return the groups by self time, then those not counted, by total and delegate time."""
+        """Return the groups by wall time, then by self, total and delegate time."""
         at = self.numbers
         delegate = np.zeros(len(self.labels), np.int64)
         for number, ns in self.spreads.delegate_ns.items():
             delegate[number] = ns
-        is_counted = np.ones(len(at), np.bool_) if self.is_counted is None else self.is_counted[at]
-        own = np.where(is_counted, self.own[at], 0)
-        order = np.lexsort((-delegate[at], -self.total[at], ~is_counted, -own))
+        order = np.lexsort((-delegate[at], -self.total[at], -self.own[at], -self.wall[at]))
         return replace(self, numbers=at[order])
 
 
@@ -144,11 +147,11 @@ class Groups(Sequence[Group]):
 class GroupTable:
     """The groups that have a slice or time in a range.
 
-    Largest self time first; units, threads and inferences are in their own order. foreign: the
+    Largest wall time first; units, threads and inferences are in their own order. foreign: the
     number of slices in the range that are left out because a foreign clock of unknown rate timed
     them. For `unit`, the whole is the length of the range, and nothing is ungrouped. share_of: the
-    name of the whole, "busy time". not_counted: the labels of groups whose self time is not
-    counted. has_delegate_ns: whether any group has it.
+    name of the whole, "busy time". not_counted: the labels of listed groups that are not counted.
+    has_delegate_ns: whether any group has it.
     """
 
     key: str
@@ -175,18 +178,28 @@ def table_of(
     labels: Sequence[str],
     total: Ints,
     own: Ints,
+    wall: Ints,
     spreads: Spreads,
     ungrouped: int,
     left_out: int,
+    is_counted: Bools | None = None,
 ) -> GroupTable:
     """Return the groups with any time or slice, with arrays of one value per label.
 
-    total, own: the inclusive and the self ticks. ungrouped: the ticks in no group. left_out: the
+    total, own, wall, is_counted: as in `Groups`. ungrouped: the ticks in no group. left_out: the
     number of slices on foreign clocks.
     """
-    whole = int(own.sum()) + ungrouped
-    share = own / whole if whole else np.zeros(len(own))
+    whole = int(wall.sum()) + ungrouped
+    share = wall / whole if whole else np.zeros(len(wall))
     numbers = np.flatnonzero((total != 0) | (own != 0) | (spreads.found.count != 0))
-    groups = Groups(numbers, labels, total, own, share, spreads)
-    has_delegate_ns = bool(spreads.delegate_ns)
-    return GroupTable(key, groups, whole, ungrouped, left_out, has_delegate_ns=has_delegate_ns)
+    groups = Groups(numbers, labels, total, own, wall, share, spreads, is_counted)
+    not_counted = [] if is_counted is None else numbers[~is_counted[numbers]].tolist()
+    return GroupTable(
+        key,
+        groups,
+        whole,
+        ungrouped,
+        left_out,
+        not_counted=tuple(labels[number] for number in not_counted),
+        has_delegate_ns=bool(spreads.delegate_ns),
+    )

@@ -22,13 +22,17 @@ nodes ran.
 cut at the edges of the range; threads add. So an outer function has all of the time of the
 functions that it calls, and totals of several groups do not add up.
 
-`self_ticks` is exclusive, and adds up, except for `unit`, whose rows overlap: an instant of a track
-is charged once, to the innermost slice around it that has a group. So the groups and the ungrouped
-rest are the whole, and shares are of self time. For operators, nodes, types, modules and lines
-these are the costs of `viewer.analysis.cost.costs`, summed over sets and never divided; their
-whole, and that of delegates, is `Method::execute` where the file has it. Otherwise the whole is the
-busy time of all tracks. Where lanes of one track overlap, an instant counts once for each group
-(set) that is active in it.
+`self_ticks` is exclusive: the durations of a group's slices less those of slices of other groups
+inside them. Slices without a group stay inside. Slices that overlap without nesting, on lanes or on
+threads, take nothing from one another.
+
+`wall` adds up, except for `unit`, whose rows overlap: an instant of a thread is charged once, to
+the innermost slice around it that has a group; of lanes that overlap, to the slice that started
+last. So the groups and the ungrouped rest are the whole, and shares are of wall time. For
+operators, nodes, types, modules and lines these are the costs of `viewer.analysis.cost.costs`,
+summed over sets and never divided; their whole, and that of delegates, is `Method::execute` where
+the file has it. Otherwise the whole is the busy time of all threads. In a plain profile, the scopes
+that `viewer.analysis.cost.thread_time` does not count have no wall time of their own.
 
 `spread` covers whole slices that start in the range: all of a name or location. Of the other keys,
 it skips a slice directly inside another of its group (a kernel in its call), and a derived NSS job
@@ -36,8 +40,8 @@ next to its start and wait. All times are ticks of the trace, but for those of d
 
 Slices on a delegate's own clock are in no number, but are counted, until the user states a rate
 (`viewer.analysis.links.delegate_clocks`). Then `spread` covers them too, where they are drawn in
-the range, and is in ns for a group that has any. They never enter `total` and `self_ticks`: the
-time of their call is charged already, and where in it they ran is unknown. Their own sum is
+the range, and is in ns for a group that has any. They never enter `total`, `self_ticks` and `wall`:
+the time of their call is charged already, and where in it they ran is unknown. Their own sum is
 `delegate_ns`, apart. A thread covers its outermost slices alone, and so none of them.
 
 The whole trace leaves out inferences that did not finish (`viewer.model.queries.counted_slices`).
@@ -61,8 +65,8 @@ from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.statistics.clipped import inclusive, outermost, those_in
-from viewer.analysis.statistics.figure_terms import BUSY_TIME, SELF_TIME
+from viewer.analysis.statistics.clipped import clipped, inclusive, outermost, those_in
+from viewer.analysis.statistics.figure_terms import BUSY_TIME
 from viewer.analysis.statistics.group_keys import (
     KEYS,
     OF_OPERATORS,
@@ -78,7 +82,7 @@ from viewer.analysis.statistics.group_table import (
 )
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints, levels
-from viewer.model.charging import Segments, charge, total_charged, total_per_group
+from viewer.model.charging import Charged, charge, covered_per_group, total_charged
 from viewer.model.distributions import grouped
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.queries import Tree, counted_slices, foreign, is_whole, starts_between, tree
@@ -90,6 +94,8 @@ from viewer.model.warm_up import counted_inferences
 
 # Nested slices of one name are several occurrences; those of an operator are parts of one.
 _EACH_SLICE = ("name", "location")
+# The units that are all of the range; the others are parts of these, and overlap.
+_PARTS = ("busy", "idle")
 
 
 # Statistics and Operators may show the same trace by different keys. More would take much memory.
@@ -157,8 +163,6 @@ class Grouping:
         """Return the base of a key's shares."""
         if key in ("unit", "inference"):
             return "range" if key == "unit" else "inferences"
-        if key in _EACH_SLICE:
-            return SELF_TIME  # slices that overlap on a thread count one by one
         timed = timed_by(self._trace) if key in (*OF_OPERATORS, "delegate") else ""
         return timed or BUSY_TIME
 
@@ -212,13 +216,17 @@ class Grouping:
 
     def _by_unit(self, first: int | None, last: int | None) -> GroupTable:
         rows = self.overview.rows(first, last)
-        groups = tuple(Group(r.label, r.ticks, r.share, key=r.key) for r in rows)
+        groups = tuple(
+            Group(r.label, r.ticks, r.share, wall=r.ticks if r.key in _PARTS else None, key=r.key)
+            for r in rows
+        )
         return GroupTable("unit", groups, rows[-1].ticks, 0, 0)
 
     def _by_thread(self, first: int | None, last: int | None) -> GroupTable:
-        """Group by track; every outermost slice counts, so a track's total is its busy time.
+        """Group by track: all outermost slices; the wall time of a track is its busy time.
 
-        In a plain profile, this is the busy time of `viewer.analysis.cost.thread_time`.
+        In a plain profile, this is the busy time of `viewer.analysis.cost.thread_time`, and spread
+        covers the slices that it counts.
         """
         trace, slices = self._trace, self._trace.slices
         at, track = self._outermost()
@@ -226,16 +234,33 @@ class Grouping:
         counts = None if counted is None else counted[at]
         of_row, threads = thread_of_rows(trace)
         thread = of_row[slices.rows()[at]]
-        spans = Segments(thread, slices.start[at], slices.end[at], thread, True, counts)
-        of_threads = total_per_group(spans, len(trace.tracks) * threads, first, last)
-        total = of_threads.reshape(-1, threads).sum(axis=1)
+        start, end = clipped(slices, at, first, last)
+        if counts is not None and is_whole(first, last):
+            end = np.where(counts, end, start)
+        none = np.zeros(len(at), np.int64)
+        of_threads = covered_per_group(none, start, end, thread, len(trace.tracks) * threads)
+        wall = of_threads.reshape(-1, threads).sum(axis=1)
+        total = self._total_of_tracks(first, last)
         labels = [
             f"{place.process} > {track_name(self._table, i)}"
             for i, place in enumerate(trace.tracks)
         ]
         spread = self._spreads_of(at, track, len(labels), first, last)
         left_out = self._started(foreign(slices), first, last)
-        return table_of("thread", labels, total, total, spread, 0, left_out)
+        return table_of("thread", labels, total, total, wall, spread, 0, left_out)
+
+    def _total_of_tracks(self, first: int | None, last: int | None) -> Ints:
+        """Return per track the durations of its outermost slices in a range."""
+        slices = self._trace.slices
+        rows = slices.rows()
+        is_outer = slices.row_depth[rows] == 0
+        is_outer[foreign(slices)] = False
+        counted = counted_slices(self._trace, warm_up=self._warm_up)
+        if counted is not None and is_whole(first, last):
+            is_outer &= counted
+        outer = np.flatnonzero(is_outer)
+        track = slices.row_track[rows[outer]]
+        return inclusive(slices, outer, track, len(self._trace.tracks), first, last)
 
     def _outermost(self) -> tuple[Ints, Ints]:
         """Return the outermost slices of all tracks, and their tracks.
@@ -262,18 +287,13 @@ class Grouping:
         started = np.flatnonzero(starts_between(self._trace, start, first, last))
         spread = Spreads(grouped(durations[started], started, len(runs)))
         labels = [run_label(self._table, run) for run in runs]
-        table = table_of("inference", labels, total, total, spread, 0, 0)
+        wall = total
         counted = counted_inferences(self._trace, warm_up=self._warm_up)
-        if not is_whole(first, last) or len(counted) == len(runs):
-            return table
-        # An inference that is left out is listed, but is no part of the whole.
-        whole = sum(run.end - run.start for run in counted)
-        kept = set(map(id, counted))  # by identity: a damaged file may have equal runs
-        groups = tuple(
-            replace(one, share=one.total / whole if whole and id(runs[one.number]) in kept else 0.0)
-            for one in table.groups
-        )
-        return replace(table, groups=groups, whole=whole)
+        if is_whole(first, last) and len(counted) < len(runs):
+            # An inference that is left out is listed, but is no part of the whole.
+            kept = set(map(id, counted))  # by identity: a damaged file may have equal runs
+            wall = np.where([id(run) in kept for run in runs], total, 0)
+        return table_of("inference", labels, total, total, wall, spread, 0, 0)
 
     # -- groups by the keys of slices --------------------------------------------------------------
 
@@ -287,24 +307,32 @@ class Grouping:
         def spreads() -> Spreads:
             return self._spreads_of(*those_in(own, *self._counted(key)), count, first, last)
 
-        def times() -> tuple[Ints, int, Ints]:
+        def times() -> tuple[Ints, Ints, int, Ints]:
             if key in OF_OPERATORS:
-                self_ticks, ungrouped = self._costs(parts, first, last)
+                self_ticks, wall, ungrouped = self._costs(parts, first, last)
             else:
                 charged = self._charged_to(key)
-                self_ticks = charged.per_group(first, last, track, warm_up=self._warm_up)
+                self_ticks, wall = charged.per_group(first, last, track, warm_up=self._warm_up)
                 ungrouped = charged.rest(self._scope(first, last))
             outer, group = those_in(own, *self._outer(key, is_whole=is_whole(first, last)))
-            return self_ticks, ungrouped, inclusive(slices, outer, group, count, first, last)
+            return self_ticks, wall, ungrouped, inclusive(slices, outer, group, count, first, last)
 
         works: tuple[Callable[[], Any], ...] = spreads, times  # about half of the time each
-        spread, (self_ticks, ungrouped, total) = on_two_threads(
+        spread, (self_ticks, wall, ungrouped, total) = on_two_threads(
             lambda work: work(), works, [len(slices)] * 2
         )
         native, _ = those_in(own, self._unrated, self._unrated)
         native = native[(self._occurring(parts) >= 0)[slices.key[native]]]
         left_out = self._started(native, first, last)
-        table = table_of(key, parts.labels, total, self_ticks, spread, ungrouped, left_out)
+        is_counted = None
+        if key not in OF_OPERATORS and len(self._scopes):
+            is_scope = np.zeros(count, np.bool_)
+            group = parts.of_key[slices.key[self._scopes]]
+            is_scope[group[group >= 0]] = True
+            is_counted = (wall != 0) | ~is_scope
+        table = table_of(
+            key, parts.labels, total, self_ticks, wall, spread, ungrouped, left_out, is_counted
+        )
         assert isinstance(table.groups, Groups)
         return replace(table, groups=table.groups.most_expensive_first())
 
@@ -340,8 +368,10 @@ class Grouping:
     def _cost(self) -> Costs:
         return Costs(self._table)
 
-    def _costs(self, parts: KeyGroups, first: int | None, last: int | None) -> tuple[Ints, int]:
-        """Return the self ticks per group, summed over its sets, and the unlinked time."""
+    def _costs(
+        self, parts: KeyGroups, first: int | None, last: int | None
+    ) -> tuple[Ints, Ints, int]:
+        """Return the self and wall ticks per group, summed over its sets, and the unlinked time."""
         sets = self._table.node_sets
         table = self._cost.table(self._scope(first, last))
         operators = [self._table.sets[i] for i in self._table.set_of_node_set.tolist()]
@@ -350,10 +380,12 @@ class Grouping:
         group_of_set = np.empty(len(sets), np.int64)
         linked = set_of_key >= 0
         group_of_set[set_of_key[linked]] = parts.of_key[linked]
-        self_ticks = np.zeros(len(parts.labels), np.int64)
+        self_ticks, wall = np.zeros((2, len(parts.labels)), np.int64)
         for row in table.by_nodes:
-            self_ticks[group_of_set[number[row.operators, row.nodes]]] += row.ticks
-        return self_ticks, table.without_operator
+            group = group_of_set[number[row.operators, row.nodes]]
+            self_ticks[group] += row.ticks
+            wall[group] += row.wall
+        return self_ticks, wall, table.without_operator
 
     def _charged_to(self, key: str) -> ChargedTime:
         """Return the time charged to the groups of a key, and the rest."""
@@ -363,6 +395,7 @@ class Grouping:
                 self._trace,
                 stated_alone(self._trace, parts.of_key),
                 len(parts.labels),
+                self._scopes,
                 within_calls=key == "delegate",
             )
         return self._charged[key]
@@ -392,6 +425,11 @@ class Grouping:
     @cached_property
     def _threads(self) -> ThreadTime | None:
         return thread_time_of(self._table)
+
+    @cached_property
+    def _scopes(self) -> Ints:
+        """The slices of a plain profile that have no wall time of their own, ascending."""
+        return np.empty(0, np.int64) if self._threads is None else self._threads.not_counted
 
     @cached_property
     def _tree(self) -> Tree:
@@ -492,34 +530,40 @@ def _without_scopes(shape: Tree, outer: Bools, scopes: Ints) -> Bools:
 
 
 class ChargedTime:
-    """Self time of one grouping of the slices of a trace; all times are ticks.
+    """Self and wall time of one grouping of the slices of a trace; all times are ticks.
 
     The segments are made when a range is requested, or if some time is in no group.
     """
 
     def __init__(
-        self, trace: Trace, group_of_key: Ints, groups: int, *, within_calls: bool = False
+        self,
+        trace: Trace,
+        group_of_key: Ints,
+        groups: int,
+        scopes: Ints,
+        *,
+        within_calls: bool = False,
     ) -> None:
         """group_of_key: -1 for none. within_calls: the rest is that of `whole_slices`, else of all.
 
-        groups: how many there are.
+        groups: how many there are. scopes: as in `charge`.
         """
         self._trace, self._group_of_key, self._groups = trace, group_of_key, groups
-        self._within_calls = within_calls
-        self._whole: dict[bool, Ints] = {}
+        self._scopes, self._within_calls = scopes, within_calls
+        self._whole: dict[bool, tuple[Ints, Ints]] = {}
 
     def per_group(
         self, first: int | None, last: int | None, track: int | None, *, warm_up: bool
-    ) -> Ints:
-        """Return the ticks charged to each group; arguments as in `total_per_group`."""
+    ) -> tuple[Ints, Ints]:
+        """Return the self and wall ticks of each group; arguments as in `total_per_group`."""
         is_all = is_whole(first, last) and track is None
         if is_all and not self._has_rest:
             if warm_up not in self._whole:
                 self._whole[warm_up] = total_charged(
-                    self._trace, self._group_of_key, self._groups, warm_up=warm_up
+                    self._trace, self._group_of_key, self._groups, self._scopes, warm_up=warm_up
                 )
             return self._whole[warm_up]
-        return total_per_group(self._segments, self._groups, first, last, track, warm_up=warm_up)
+        return self._charged.per_group(self._groups, first, last, track, warm_up=warm_up)
 
     def rest(self, scope: TimeScope) -> int:
         """Return the ticks in a scope that no group has."""
@@ -532,8 +576,8 @@ class ChargedTime:
         return bool(bare.any() and bare[self._trace.slices.key].any())
 
     @cached_property
-    def _segments(self) -> Segments:
-        return charge(self._trace, self._group_of_key)
+    def _charged(self) -> Charged:
+        return charge(self._trace, self._group_of_key, self._scopes)
 
     @cached_property
     def _free(self) -> FreeTime:
@@ -544,4 +588,4 @@ class ChargedTime:
             whole = (slices.row_depth == 0)[slices.rows()] & ~made_of_others(trace)
         # All of the time of a slice with a group is charged.
         whole &= (self._group_of_key < 0)[slices.key]
-        return FreeTime(trace, self._segments, whole)
+        return FreeTime(trace, self._charged.of_threads, whole)

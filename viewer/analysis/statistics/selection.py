@@ -7,7 +7,8 @@ All values are exact, in ticks.
     count   the slices of a group; one inside another of its group and thread, such as a kernel in
             its call, is part of that one and not counted separately
     total   the sum of these, each including everything nested inside; nested groups both count
-    self    time without nested slices; the self times of all groups add up to the whole
+    self    time without nested slices of other groups. A slice without an operator or module stays
+            inside the one around it that has one. The self times of all groups are the whole
     busy    time in which at least one slice of the group is active; an instant counts once
 
 A slice of several operators is in the group of exactly these, "a + b": it is never divided. Slices
@@ -25,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from viewer.analysis.cost.enclosing import innermost_around
 from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import track_name
@@ -33,12 +35,14 @@ from viewer.analysis.statistics.clipped import clipped, cut_count, outermost, se
 from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Bools, Codes, Ints
-from viewer.model.charging import Segments, total_per_group
+from viewer.model.charging import covered_per_group
 from viewer.model.distributions import Statistics, grouped
 from viewer.model.queries import foreign, slices_within
 from viewer.model.trace import KeyKind
 
 KEYS = ("name", "operator", "module", "thread")
+# Keys that every slice has.
+_OF_ALL = ("name", "thread")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +141,10 @@ def selection_statistics(
     one = replace(chosen, index=index)
     own = self_time_within(trace.slices, index, chosen.first, chosen.last)
     figures = _figures(one, group, len(names), own)
+    outside = [number for number, name in enumerate(names) if name == NO_OPERATOR]
+    if key not in _OF_ALL and outside and len(names) > 1:
+        owner = _owners(one, group, outside[0])
+        figures = replace(figures, self_ticks=_sums(own, owner, len(names)))
     most_expensive = np.argsort(-figures.statistics.total.astype(np.float64), kind="stable")
     place = np.empty(len(names), np.int64)
     place[most_expensive] = np.arange(len(names))
@@ -204,13 +212,27 @@ def _figures(chosen: SelectedSlices, group: Ints, count: int, self_time: Ints) -
     slices, index = chosen.table.trace.slices, chosen.index
     start, end = clipped(slices, index, chosen.first, chosen.last)
     outer = outermost(slices, index, group)
-    own = np.zeros(count, np.int64)
-    np.add.at(own, group, self_time)
+    own = _sums(self_time, group, count)
     # A nested slice adds no time.
     start, end, group = start[outer], end[outer], group[outer]
     # As if on one track: an instant counts once for a group, however many of its tracks are active.
-    spans = Segments(np.zeros(len(start), np.int64), start, end, group, lanes=True)
-    return GroupFigures(grouped(end - start, group, count), own, total_per_group(spans, count))
+    busy = covered_per_group(np.zeros(len(start), np.int64), start, end, group, count)
+    return GroupFigures(grouped(end - start, group, count), own, busy)
+
+
+def _owners(chosen: SelectedSlices, group: Ints, outside: int) -> Ints:
+    """Return per slice the group that its self time belongs to; outside: that of no operator."""
+    slices, index = chosen.table.trace.slices, chosen.index
+    has_group = np.zeros(len(slices), np.bool_)
+    has_group[index[group != outside]] = True
+    around = innermost_around(slices, has_group)[index]
+    return np.where(around < 0, outside, group[np.searchsorted(index, np.maximum(around, 0))])
+
+
+def _sums(values: Ints, group: Ints, count: int) -> Ints:
+    total = np.zeros(count, np.int64)
+    np.add.at(total, group, values)
+    return total
 
 
 def _taken(figures: GroupFigures, order: Ints) -> GroupFigures:

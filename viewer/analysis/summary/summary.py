@@ -31,12 +31,14 @@ MOST_EXPENSIVE = 3
 class Expensive:
     """One of the most expensive operators, sets of operators that share time, or event names.
 
-    operators: indexes into `Program.operators`, empty for an event name; keys: those of an event
-    name. place: recorded path and first line; lines: all lines in that file, "49–50, 52".
+    ticks: self time; wall: what its share is of. operators: indexes into `Program.operators`, empty
+    for an event name; keys: those of an event name. place: recorded path and first line; lines: all
+    lines in that file, "49–50, 52".
     """
 
     label: str
     ticks: int
+    wall: int
     operators: tuple[int, ...] = ()
     keys: tuple[int, ...] = ()
     place: tuple[str, int] | None = None
@@ -159,12 +161,14 @@ def _operators(context: FindingContext) -> tuple[tuple[Expensive, ...], bool]:
         first = places[0] if places else None
         lines = lines_text(line for path, line in places if first and path == first[0])
         label = set_label(context.links, row.operators)
-        found.append(Expensive(label, row.ticks, row.operators, (), first, lines))
+        found.append(Expensive(label, row.ticks, row.wall, row.operators, (), first, lines))
     return tuple(found), without_shared
 
 
 def _events(context: FindingContext) -> tuple[Expensive, ...]:
-    named = context.work.by_thing(np.asarray(context.ticks))[:MOST_EXPENSIVE]
+    work = context.work
+    named = work.by_thing(np.asarray(context.ticks))[:MOST_EXPENSIVE]
+    own = dict(work.by_thing(work.self_ticks(context.within)))
     return tuple(
-        Expensive(name, ticks, keys=context.work.keys_named({name})) for name, ticks in named
+        Expensive(name, own[name], wall, keys=work.keys_named({name})) for name, wall in named
     )

@@ -1,6 +1,6 @@
 """The cost of lines, of modules and of sets of operators of a linked trace, as rows.
 
-`own` is the time of slices of one line, module or operator alone; `shared` is the time of slices
+`self` is the time of slices of one line, module or operator alone; `shared` is the time of slices
 that several share, repeated in the row of each line, and stated once for the deepest module around
 them. ns are rounded down. Nothing is divided.
 """
@@ -40,8 +40,9 @@ def line_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Rows
                     "source": path,
                     "line": line,
                     "text": next(iter(sorted(texts.get(line, ()))), None),
-                    **_both("own", own.get(line, 0), ns_per_tick),
+                    **_both("self", own.get(line, 0), ns_per_tick),
                     **_both("shared", shared.get(line, 0), ns_per_tick),
+                    **_both("own", own.get(line, 0), ns_per_tick),
                 }
             )
     return rows
@@ -56,10 +57,11 @@ def module_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Ro
     found = module_costs(tree, costs)
     figures = {
         "total": found.total.tolist(),
-        "own": found.self_ticks.tolist(),
+        "self": found.self_ticks.tolist(),
         "shared": found.shared.tolist(),
         "outside": found.outside.tolist(),
     }
+    former = {"own": figures["self"]}
     slices = found.slices.tolist()
     return [
         {
@@ -72,13 +74,14 @@ def module_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Ro
             "operators": len(tree.operators_in(number)),
             **_all(figures, number, ns_per_tick),
             "slices": slices[number],
+            **_all(former, number, ns_per_tick),
         }
         for number, module in enumerate(tree.modules)
     ]
 
 
 def cost_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Rows:
-    """Return one row per set of operators, most expensive first; their times are the whole."""
+    """Return one row per set of operators, most expensive first; wall times are the whole."""
     program = table.program
     if program is None:
         return []
@@ -93,8 +96,9 @@ def cost_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Rows
             "shared": row.is_shared,
             **_both("time", row.ticks, ns_per_tick),
             **_both("kernel", row.kernel, ns_per_tick),
-            "share": round(row.ticks / whole, 6) if whole else None,
+            "share": round(row.wall / whole, 6) if whole else None,
             "slices": row.slices,
+            **_both("wall", row.wall, ns_per_tick),
         }
         for row in costs.rows
     ]
@@ -109,6 +113,7 @@ def cost_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Rows
                 **_both("kernel", 0, ns_per_tick),
                 "share": round(costs.without_operator / whole, 6),
                 "slices": None,
+                **_both("wall", costs.without_operator, ns_per_tick),
             }
         )
     return rows

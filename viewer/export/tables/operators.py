@@ -1,9 +1,9 @@
 """Operators as rows: `opscope export --table operators`, and an ETRecord exported alone.
 
-For a profile: each operator of its ETRecord with its cost. `own` is the time of slices linked to it
-alone; `shared` is the time of slices shared with other operators, repeated in the row of each. So
-own times add up over operators, shared times do not. `shared_groups` identifies what is repeated:
-shared times add up over the distinct groups of a file.
+For a profile: each operator of its ETRecord with its cost. `self` is the time of slices linked to
+it alone; `shared` is the time of slices shared with other operators, repeated in the row of each.
+So self times add up over operators, shared times do not. `shared_groups` identifies what is
+repeated: shared times add up over the distinct groups of a file.
 """
 
 from __future__ import annotations
@@ -24,10 +24,22 @@ OPERATOR_COLUMNS = (
     "method", "debug_handle", "operator", "module", "operators", "source", "nodes", "outputs",
     "called_from",
 )  # fmt: skip
-_COSTS = ("own_ticks", "own_ns", "shared_ticks", "shared_ns", "kernel_ticks", "kernel_ns", "slices")
+_COSTS = (
+    "self_ticks", "self_ns", "shared_ticks", "shared_ns", "kernel_ticks", "kernel_ns", "slices",
+)  # fmt: skip
+# The former names of `self_ticks` and `self_ns`, for one version.
+_FORMER = ("own_ticks", "own_ns")
 _GROUPS = ("shared_groups", "shared_group_ticks", "shared_group_ns")
 _COVERED = ("inferences", "warm_up_inferences")
-COSTED_OPERATOR_COLUMNS = ("file", "record", *OPERATOR_COLUMNS, *_COSTS, *_GROUPS, *_COVERED)
+COSTED_OPERATOR_COLUMNS = (
+    "file",
+    "record",
+    *OPERATOR_COLUMNS,
+    *_COSTS,
+    *_GROUPS,
+    *_COVERED,
+    *_FORMER,
+)
 
 
 def operator_columns(program: Program) -> Rows:
@@ -55,7 +67,7 @@ def costed_operator_columns(
 ) -> Rows:
     """Return the same for the program of a linked trace, with the cost in the whole trace.
 
-    own, kernel: ticks of slices of the operator alone, and of its kernels. shared: ticks of slices
+    self, kernel: ticks of slices of the operator alone, and of its kernels. shared: ticks of slices
     of several operators. slices: the number of slices of it alone. ns are rounded down.
     shared_groups: JSON list of numbers, the same in the rows of all operators that share slices;
     from 1 in each file, most expensive first. shared_group_ticks, shared_group_ns: JSON lists of
@@ -84,7 +96,7 @@ def costed_operator_columns(
         "record": text_array([program.path] * count),
         **operator_columns(program),
     }
-    for name, ticks in (("own", own), ("shared", shared), ("kernel", kernel)):
+    for name, ticks in (("self", own), ("shared", shared), ("kernel", kernel)):
         rows[f"{name}_ticks"] = text_array(ticks)
         rows[f"{name}_ns"] = text_array([tick_to_ns(t, ns_per_tick) for t in ticks])
     rows["slices"] = text_array(slices)
@@ -96,4 +108,6 @@ def costed_operator_columns(
     warm_up = [run for run in inferences if run.warms_up]
     for name, runs in zip(_COVERED, (inferences, warm_up), strict=True):
         rows[name] = text_array([sum(run.count for run in runs)] * count)
+    for name in _FORMER:
+        rows[name] = rows[name.replace("own", "self")]
     return rows

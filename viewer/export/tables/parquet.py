@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_AT_ONCE = 1_000_000  # per row group
-_TIMES = ("total", "self", "mean", "min", "max", "p50", "p90", "own", "shared", "kernel")
+_TIMES = ("total", "self", "mean", "min", "max", "p50", "p90", "wall", "own", "shared", "kernel")
 # The types of columns that may be empty, or happen to contain only integers.
 _INTEGERS = {
     "instruction_id",
@@ -40,6 +40,7 @@ _INTEGERS = {
     *(f"{name}_ns" for name in _TIMES),
     "total_ticks",
     "self_ticks",
+    "wall_ticks",
     "own_ticks",
     "shared_ticks",
     "kernel_ticks",

@@ -1,8 +1,9 @@
 """Statistics by one key as rows: `opscope export --table statistics` and `opscope stats`.
 
-One row per group: total and self time, the share of self time, and the durations of its slices.
-Times are ticks of the profile's own clock, and ns rounded down. The ungrouped part of the whole is
-a last row with a self time: "(no operator)", "(no location)".
+One row per group: total, self and wall time, the share of wall time, and the durations of its
+slices. Times are ticks of the profile's own clock, and ns rounded down; wall times so that those of
+all rows add up to that of the whole. The ungrouped part of the whole is a last row with a self and
+a wall time: "(no operator)", "(no location)".
 
 A group with events on a delegate's own clock, of which the user stated the rate, has the durations
 of its slices in ns alone, and the sum of those events as `delegate_ns`, which no total includes.
@@ -11,7 +12,7 @@ Other profiles have no such column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -28,12 +29,37 @@ STATISTICS_COLUMNS = (
     *(f"{name}_{unit}" for name in ("total", "self") for unit in ("ticks", "ns")),
     "count",
     *(f"{name}_{unit}" for name in LENGTHS for unit in ("ticks", "ns")),
+    "wall_ticks",
+    "wall_ns",
 )
 DELEGATE_NS = "delegate_ns"
+UNGROUPED = "ungrouped"
 
 
-def group_row(file: str, rate: Fraction, group: Group) -> dict[str, Any]:
-    """Return a group's row; `rate` is ns per tick. Units have no self time and no slices."""
+def wall_times(table: GroupTable, rate: Fraction) -> dict[str | int, int]:
+    """Return the wall ns of the groups of a table, by their key or number; `rate` is ns per tick.
+
+    Each is its part of the sum of those before it, rounded down, so that all add up: with the rest,
+    which is that of `UNGROUPED`, to the ns of the whole.
+    """
+    found: dict[str | int, int] = {}
+    ticks = before = 0
+    for group in table.groups:
+        ticks += group.wall or 0
+        upto = tick_to_ns(ticks, rate)
+        found[group.key or group.number] = upto - before
+        before = upto
+    found[UNGROUPED] = tick_to_ns(table.whole, rate) - before
+    return found
+
+
+def group_row(
+    file: str, rate: Fraction, group: Group, wall: Mapping[str | int, int] | None = None
+) -> dict[str, Any]:
+    """Return a group's row; `rate` is ns per tick. Units have no self time and no slices.
+
+    wall: `wall_times` of its table; None for a row without wall time.
+    """
     row = {
         "file": file,
         "key": group.key or group.label,
@@ -51,6 +77,8 @@ def group_row(file: str, rate: Fraction, group: Group) -> dict[str, Any]:
                 row[f"{name}_ns"] = int(length)
             else:
                 row |= in_ticks_and_ns(name, length, rate)
+    if group.wall is not None and wall is not None:
+        row |= {"wall_ticks": group.wall, "wall_ns": wall[group.key or group.number]}
     if group.delegate_ns is not None:
         row[DELEGATE_NS] = group.delegate_ns
     return row
@@ -70,11 +98,19 @@ def statistics_columns(
 
     groups: those of the table, or some of them, in any order. rest: add a row for ungrouped time.
     """
-    rows = [group_row(file, rate, group) for group in groups]
+    wall = wall_times(table, rate)
+    rows = [group_row(file, rate, group, wall) for group in groups]
     if table.ungrouped and rest:
         share = table.ungrouped / table.whole
-        free = Group(table.ungrouped_label, table.ungrouped, share, table.ungrouped)
-        rows.append(group_row(file, rate, free))
+        free = Group(
+            table.ungrouped_label,
+            table.ungrouped,
+            share,
+            table.ungrouped,
+            table.ungrouped,
+            key=UNGROUPED,
+        )
+        rows.append(group_row(file, rate, free, wall) | {"key": table.ungrouped_label})
         # What is in no group has no outermost slice.
         for unit in ("ticks", "ns"):
             del rows[-1][f"total_{unit}"]

@@ -219,7 +219,7 @@ class LakeTimes:
             """
             SELECT grp * 2 + arm AS side, place, row_number, median(ns) AS ns FROM (
                 SELECT grp, arm, key, session, t.method, inference, row_number,
-                    sum(own_ns + shared_ns) AS ns
+                    sum(self_ns + shared_ns) AS ns
                 FROM inference_operators t JOIN chosen USING (key)
                     JOIN row_of r USING (grp, arm, level, id)
                 WHERE r.method = coalesce(t.method, '')

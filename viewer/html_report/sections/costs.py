@@ -81,7 +81,7 @@ def _groups(contents: Contents, profile: Profile, key: str, kind: str, places: P
     share = figure_terms.share(found.share_of)
     notes = [f"{share.title}: {share.definition.rstrip('.')}"]
     if len(found.groups) > most:
-        notes.append(f"{counted(len(found.groups) - most, 'more row')} with less self time")
+        notes.append(f"{counted(len(found.groups) - most, 'more row')} with less wall time")
     if found.foreign:
         notes.append(f"{counted(found.foreign, 'slice')} with separate clocks left out")
     titles = [share.title if name == "share" else title for title, name in FIGURES]

@@ -106,7 +106,7 @@ def _row(
     own, code = costs.self_costs.get(line), None if source is None else source.line(line)
     cells = [
         Cell("" if own is None else format_time(tick_to_ns(own.ticks, rate))),
-        Cell("" if own is None else format_share(own.ticks, whole)),
+        Cell("" if own is None else format_share(own.wall, whole)),
         Cell(format_time(tick_to_ns(shared[line], rate)) if line in shared else ""),
         Cell(str(line)),
         Cell((code or "").expandtabs(4).rstrip(), is_code=True),

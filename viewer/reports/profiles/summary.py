@@ -122,7 +122,7 @@ def _expensive_facts(found: Summary, one: Expensive, ns: Callable[[int], int]) -
     return {
         "label": plain_spaces(one.label),
         "ns": ns(one.ticks),
-        "share": round(one.ticks / whole, 6) if whole else None,
+        "share": round(one.wall / whole, 6) if whole else None,
         "source": None if one.place is None else {"file": one.place[0], "lines": one.lines},
     }
 

@@ -389,9 +389,10 @@ def test_the_names_of_a_plain_profile_add_up_to_its_busy_time(opened, show_panel
     )
     rows = {row.name: row for row in cnn_panel.model.rows}
     profiler = rows["PyTorch Profiler (0)"]
-    assert profiler.texts[1:3] == (MISSING, MISSING)
-    assert cnn_panel.model.contents.headings[2].title == "% of busy time"
-    assert sum(row.keys[2] for row in rows.values()) == pytest.approx(1)
+    titles = [heading.title for heading in cnn_panel.model.contents.headings]
+    assert titles[:4] == ["Name", "Self", "Wall", "% of busy time"]
+    assert profiler.texts[2:4] == (MISSING, MISSING)
+    assert sum(row.keys[3] for row in rows.values()) == pytest.approx(1)
     assert cnn_panel.footer.text().split(", ")[-1].startswith("Busy time")
     assert "PyTorch Profiler (0)" in cnn_panel.note.text()
 
@@ -426,9 +427,9 @@ def test_names_leave_out_the_warm_up_as_the_summary_does(opened, show_panel, tmp
     cnn_panel = show_panel(OperatorsPanel, cnn_session, 815, 560)
     context = cnn_session.traces[0].findings.context(TimeScope(warm_up=False), Fraction(1))
     rows = {row.name: row.texts for row in cnn_panel.model.rows}
-    assert rows["conv"][4] == "6"
-    assert [plain_spaces(rows["conv"][i]) for i in (1, 3)] == ["360.000 µs"] * 2
-    assert rows["ProfilerStep"][1] == MISSING
+    assert rows["conv"][5] == "6"
+    assert [plain_spaces(rows["conv"][i]) for i in (1, 2, 4)] == ["360.000 µs"] * 3
+    assert rows["ProfilerStep"][2] == MISSING
     assert context.whole_ticks == 360_000
     assert "the warm-up" in cnn_panel.subtitle.text()
 
@@ -442,7 +443,7 @@ def test_a_filter_shows_its_first_rows(opened, data, show_panel):
     assert cnn_panel.table.verticalScrollBar().value() == 0
 
 
-def test_of_many_names_those_with_the_most_self_time_are_listed(
+def test_of_many_names_those_with_the_most_wall_time_are_listed(
     opened, show_panel, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(group_rows, "MOST_ROWS", 3)
@@ -452,7 +453,7 @@ def test_of_many_names_those_with_the_most_self_time_are_listed(
     cnn_session = opened(path)
     cnn_panel = show_panel(OperatorsPanel, cnn_session)
     assert [row.name for row in cnn_panel.model.rows] == ["op 9", "op 8", "op 7"]
-    assert cnn_panel.note.text().startswith("… 7 more names with less self time")
+    assert cnn_panel.note.text().startswith("… 7 more names with less wall time")
     statistics = show_panel(StatisticsPanel, cnn_session)
     assert len(statistics.model.rows) == 3
     assert "first 3 of 10 rows: export lists all" in statistics.subtitle.text()

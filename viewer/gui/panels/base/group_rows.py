@@ -32,21 +32,24 @@ _OWN_CLOCK = (
 
 
 def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorContents:
-    """Return the rows of other groups: self and total time, and statistics of the slices.
+    """Return the rows of other groups: self, wall and total time, and statistics of the slices.
 
     At most `MOST_ROWS`, the first groups of the table.
 
-    What a delegate's own clock timed has a column of its own, if there is any.
+    What a delegate's own clock timed has a column of its own, if there is any; so has wall time
+    where it differs from self time.
     """
     rate = shown.axis.ns_per_tick
     groups = tuple(table.groups[:MOST_ROWS])
     most = max((group.self_ticks or 0 for group in groups), default=0)
+    has_wall = any(group.wall != group.self_ticks for group in groups)
     has_apart = any(group.delegate_ns is not None for group in groups)
     is_inference = table.key == "inference"
     counted = FigureTerm("Runs", _INFERENCES) if is_inference else figure_terms.COUNT
     headings = (
         Heading(title, ColumnKind.NAME, 0),
-        term_heading(figure_terms.SELF, ColumnKind.TIME, 92, _WHOLE),
+        term_heading(figure_terms.SELF, ColumnKind.TIME, 92),
+        *((term_heading(figure_terms.WALL, ColumnKind.TIME, 92, _WHOLE),) if has_wall else ()),
         # Beside the time, because a narrow panel hides its last columns.
         *((Heading("Own clock", ColumnKind.TIME, 92, _OWN_CLOCK),) if has_apart else ()),
         term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132),
@@ -73,11 +76,14 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         durations = [float(t * (1 if spread.in_ns else rate)) for t in ticks]
         if not spread.count:
             durations = [-1.0] * len(ticks)
-        has_self = group.self_ticks is not None and not group.is_apart
+        wall = tick_to_ns(group.wall or 0, rate)
+        has_time = not group.is_apart
+        has_wall_time = has_time and group.is_counted
         texts: tuple[str, ...] = (
             "",
-            format_time(ns) if has_self else MISSING,
-            percent_digits(group.share) if has_self else MISSING,
+            format_time(ns) if has_time else MISSING,
+            *((format_time(wall) if has_wall_time else MISSING,) if has_wall else ()),
+            percent_digits(group.share) if has_wall_time else MISSING,
             MISSING if group.is_apart else format_time(total),
             group_digits(spread.count),
             *(format_time(ns) if ns >= 0 else MISSING for ns in durations),
@@ -85,6 +91,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         keys: tuple[float | str, ...] = (
             group.label.lower(),
             ns,
+            *((wall,) if has_wall else ()),
             group.share,
             total,
             spread.count,
@@ -92,8 +99,9 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         )
         if has_apart:
             apart = group.delegate_ns
-            texts = (*texts[:2], MISSING if apart is None else format_time(apart), *texts[2:])
-            keys = (*keys[:2], -1 if apart is None else apart, *keys[2:])
+            at = 3 if has_wall else 2
+            texts = (*texts[:at], MISSING if apart is None else format_time(apart), *texts[at:])
+            keys = (*keys[:at], -1 if apart is None else apart, *keys[at:])
         operators = shown.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
         if not (operators and dot):

@@ -141,7 +141,7 @@ def node_rows(
     if program is None or len(operator.nodes) < 2:
         return []
     rows = [row for row in table.by_nodes if row.operators == (operator.index,)]
-    alone = {row.nodes[0]: row.ticks for row in rows if len(row.nodes) == 1}
+    alone = {row.nodes[0]: row for row in rows if len(row.nodes) == 1}
     together = {node for row in rows if len(row.nodes) > 1 for node in row.nodes}
     if not alone:
         return []
@@ -150,8 +150,8 @@ def node_rows(
         node = program.nodes[number]
         parts = [node.name]
         if number in alone:
-            time = format_time(tick_to_ns(alone[number], shown.axis.ns_per_tick))
-            parts += [format_share(alone[number], table.whole)] if table.whole else []
+            time = format_time(tick_to_ns(alone[number].ticks, shown.axis.ns_per_tick))
+            parts += [format_share(alone[number].wall, table.whole)] if table.whole else []
         else:
             time = "shared" if number in together else "no slice"
         parts += [place] if (place := _place(program, node)) else []
@@ -458,7 +458,7 @@ class Card(CardFrame):
         shared = [r for r in table.rows if single and r.is_shared and target[0] in r.operators]
         self._head(f"Cost in {scope_text(shown, answer.scope)}")
         ns = tick_to_ns(row.ticks, rate) if row else 0
-        share = f" · {format_share(row.ticks, table.whole)}" if row and table.whole else ""
+        share = f" · {format_share(row.wall, table.whole)}" if row and table.whole else ""
         what = "self" if single else "all shared ops"
         figures = [figure(ns, what + share)]
         kernel = tick_to_ns(row.kernel, rate) if row else 0

@@ -162,7 +162,8 @@ def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str
     """Return "12.210 µs · 22.1 %", "12.210 µs shared by 6", or why there is no time."""
     self_ticks, shared = int(costs.self_ticks[operator]), int(costs.shared[operator])
     if self_ticks >= 0:
-        share = f" · {format_share(self_ticks, costs.whole)}" if costs.whole else ""
+        wall = int(costs.wall[operator])
+        share = f" · {format_share(wall, costs.whole)}" if costs.whole else ""
         more = " + shared" if shared >= 0 else ""
         return f"{format_time(tick_to_ns(self_ticks, ns_per_tick))}{share}{more}"
     if shared >= 0:
@@ -184,7 +185,8 @@ def cost_sentence(costs: OperatorCosts, operator: int, ns_per_tick: Fraction, sc
         return f"no slice in {scope}" if linked else "not linked to any slice"
     parts = []
     if self_ticks >= 0:
-        share = f", {format_share(self_ticks, costs.whole)}" if costs.whole else ""
+        wall = int(costs.wall[operator])
+        share = f", {format_share(wall, costs.whole)}" if costs.whole else ""
         parts.append(f"{format_time(tick_to_ns(self_ticks, ns_per_tick))} self{share}")
     if shared >= 0:
         time = format_time(tick_to_ns(shared, ns_per_tick))

@@ -72,7 +72,7 @@ class ModelChanges:
         found: list[list[CostRow]] = [[] for _ in self.tree.modules]
         for operators in self.calls:
             if len(operators) > 1:
-                found[self.tree.common(operators)].append(CostRow(operators, 0, 0, 0))
+                found[self.tree.common(operators)].append(CostRow(operators, 0, 0, 0, 0))
         return tuple(map(tuple, found))
 
 

@@ -316,14 +316,19 @@ class ModelRows:
         return self._sets(self.made[row.parent].number)[row.number]
 
     def share(self, row: ModelRow) -> float | None:
-        """Return a row's total as a fraction of the overall total, 0 to 1.
+        """Return the wall time of a row's total as a fraction of the whole, 0 to 1.
 
         None for slices, and if the row or the trace has no total.
         """
         if self.costed is None or row.kind in (RowKind.SLICE, RowKind.REST):
             return None
-        overall, total = self.costed.costs.whole, self.figures(row).total
-        return None if total is None or not overall else total / overall
+        costs = self.costed.costs
+        if not costs.whole or self.figures(row).total is None:
+            return None
+        if row.kind is RowKind.MODULE:
+            return int(costs.wall[row.number]) / costs.whole
+        charged = self._cost_row(row)
+        return None if charged is None else charged.wall / costs.whole
 
     def title(self, cell: ModelColumn) -> str:
         """Return a column's title; that of shares names the whole."""

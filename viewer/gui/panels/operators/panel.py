@@ -16,7 +16,6 @@ from PySide6.QtWidgets import QWidget
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.links.labels import set_label
-from viewer.analysis.statistics.busy_names import BusyNames
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.gui.panels.base.answer_panel import Question
@@ -62,15 +61,12 @@ _MOST_NAMED = 3
 class ListedNames:
     """The names of a trace in a scope.
 
-    The figures are those of Statistics by name; but they leave out the warm-up, as costs do, and
-    the self time of a plain profile is that of Summary and Findings, which counts every instant of
-    a thread once. busy: its names, or None.
+    The figures are those of Statistics by name; but they leave out the warm-up, as costs do.
     """
 
     shown: OpenTrace
     scope: TimeScope
     grouping: Grouping
-    busy: BusyNames | None
     table: GroupTable
     contents: OperatorContents
 
@@ -88,16 +84,11 @@ def has_only_names(session: Session, answer: CostAnswer) -> bool:
     )
 
 
-def list_names(shown: OpenTrace, scope: TimeScope, known: ListedNames | None) -> ListedNames:
-    """Group the slices of a trace by name; known: earlier names of this trace, to use again."""
+def list_names(shown: OpenTrace, scope: TimeScope) -> ListedNames:
+    """Group the slices of a trace by name."""
     grouping = shown.grouping_for(scope)
-    if known and known.grouping is grouping:
-        busy = known.busy
-    else:
-        threads = shown.findings.threads
-        busy = BusyNames(shown.trace, grouping, threads) if threads else None
-    table = busy.table(scope) if busy else grouping.by(GROUP_KEY, *scope.span)
-    return ListedNames(shown, scope, grouping, busy, table, group_contents(shown, table, "Name"))
+    table = grouping.by(GROUP_KEY, *scope.span)
+    return ListedNames(shown, scope, grouping, table, group_contents(shown, table, "Name"))
 
 
 def more_names_text(listed: ListedNames) -> str:
@@ -106,7 +97,7 @@ def more_names_text(listed: ListedNames) -> str:
     if not more:
         return ""
     return (
-        f"… {counted(more, 'more name')} with less self time: "
+        f"… {counted(more, 'more name')} with less wall time: "
         "the search finds them, Statistics exports them"
     )
 
@@ -195,10 +186,9 @@ class OperatorsPanel(CostPanel[Listed]):
             return None
         listed = self.answer
         is_known = isinstance(listed, ListedNames) and listed.shown is shown
-        known = listed if isinstance(listed, ListedNames) and is_known else None
         slices = len(shown.trace.slices)
         size = 0 if slices <= AT_ONCE else slices  # the limit of the panel counts operator sets
-        return Question(list_names, (shown, scope, known), size, about=answer, stays=is_known)
+        return Question(list_names, (shown, scope), size, about=answer, stays=is_known)
 
     @property
     def costs(self) -> ListedCosts | None:

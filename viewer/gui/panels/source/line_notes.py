@@ -31,7 +31,7 @@ _SHAPES = {SLOWER: "▲ ", FASTER: "▼ "}
 
 
 def time_notes(costs: LineCosts, shown: OpenTrace, whole: int) -> dict[int, LineNote]:
-    """Return the self times of lines. whole: the ticks of all."""
+    """Return the self times of lines, and their shares of the ticks of all, `whole`."""
     rate = shown.axis.ns_per_tick
     ns_by_line = {n: tick_to_ns(c.ticks, rate) for n, c in costs.self_costs.items()}
     most = max(ns_by_line.values(), default=0)
@@ -39,7 +39,7 @@ def time_notes(costs: LineCosts, shown: OpenTrace, whole: int) -> dict[int, Line
         n: LineNote(
             format_time(ns_by_line[n]),
             ns_by_line[n] / most if most else 0,
-            format_share(c.ticks, whole) if whole else "",
+            format_share(c.wall, whole) if whole else "",
         )
         for n, c in costs.self_costs.items()
     }

@@ -302,7 +302,7 @@ class SummaryCard(SectionColumn):
             line = self.text(f":{one.lines}", show, "accent", hint)
         select = partial(self._show_place, place)
         time = format_time(tick_to_ns(one.ticks, self._rate))
-        share = share_text(one.ticks, self._summary.expensive_whole)
+        share = share_text(one.wall, self._summary.expensive_whole)
         return (
             swatch,
             self.text(one.label, select, elided=True),

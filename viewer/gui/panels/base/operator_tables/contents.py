@@ -185,7 +185,7 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
     for cost in table.rows:
         fact = facts[cost.operators]
         ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
-        share = cost.ticks / whole if whole else 0.0
+        share = cost.wall / whole if whole else 0.0
         texts: list[str] = ["", format_time(ns), percent_digits(share)]
         keys: list[float | str] = [fact.keys[0], ns, share]
         if kernels:
