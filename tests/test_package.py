@@ -60,7 +60,7 @@ TESTS_OF_MANY = {
     "tests/analysis/links/test_source_lines.py": "lines and modules, from the record to the totals",
     "tests/analysis/test_unfinished_inferences.py": "every figure of a whole trace",
     "tests/workspace/test_open_methods.py": "inferences whose method is open, in every answer",
-    "tests/analysis/statistics/test_definitions.py": "self and wall time by every key of real files",
+    "tests/analysis/statistics/test_definitions.py": "self and wall time by every key of files",
     "tests/api/test_cookbook.py": "the notebook of the help, cell by cell",
     "tests/api/test_json_rows.py": "the tables of the Python API with the JSON of all commands",
     "tests/atspi": "the window on a real accessibility bus",

@@ -97,21 +97,20 @@ def test_an_input_is_made_as_small_as_its_defect_allows():
     assert minimized(data, lambda some: False, 10.0) == data
 
 
-def test_busy_ticks_count_an_instant_once_per_track_or_once_per_lane(tmp_path):
+def test_busy_ticks_count_an_instant_once_per_track(tmp_path):
     path = tmp_path / "overlap.csv"
     spans = [("a", 0, 100), ("a", 10, 20), ("a", 50, 100), ("b", 0, 7), ("b", 20, 5)]
     rows = "".join(f"p,{thread},x,{start},{length}\n" for thread, start, length in spans)
     path.write_text(f"process,thread,name,start_ns,dur_ns\n{rows}")
     trace = open_file(str(path))
     assert totals.busy_ticks(trace) == 150 + 12
-    assert totals.busy_ticks(trace, by_lane=True) == 100 + 100 + 12
 
 
 def test_a_whole_that_is_not_the_busy_time_is_noticed(monkeypatch):
     workspace = Workspace()
     trace = workspace.open(str(DATA / "table_csv/two_threads.csv"))
     totals.check_totals(workspace.links(trace))
-    monkeypatch.setattr(totals, "busy_ticks", lambda trace, by_lane=False: 10**15)
+    monkeypatch.setattr(totals, "busy_ticks", lambda trace: 10**15)
     with pytest.raises(Broken, match="names are not the busy time"):
         totals.check_totals(workspace.links(trace))
 

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from viewer.arrays import Bools, Ints, levels
+from viewer.model import intervals
 from viewer.model.queries import (
     Tree,
     counted_slices,
@@ -143,12 +144,16 @@ def total_charged(
     """
 
     def of_block(block: _Block) -> tuple[Ints, Ints]:
-        own = _self_times(block, groups, warm_up=warm_up)
-        if block.has_lanes:
-            return own, total_per_group(_of_threads(block), groups, warm_up=warm_up)
+        owners = _Owners(block)
+        own = _self_times(block, owners, groups, warm_up=warm_up)
+        if not block.has_lanes and not block.has_scopes:
+            return own, own
         if block.has_scopes:
-            return own, _self_times(block.without_scopes(), groups, warm_up=warm_up)
-        return own, own
+            block = block.without_scopes()
+            owners = _Owners(block)
+        if block.has_lanes:
+            return own, total_per_group(_of_threads(block, owners), groups, warm_up=warm_up)
+        return own, _self_times(block, owners, groups, warm_up=warm_up)
 
     own, wall = np.zeros((2, groups), np.int64)
     for own_part, wall_part in _of_blocks(trace, group_of_key, scopes, of_block):
@@ -245,9 +250,8 @@ class _Owners:
         return found
 
 
-def _self_times(block: _Block, groups: int, *, warm_up: bool) -> Ints:
+def _self_times(block: _Block, owners: _Owners, groups: int, *, warm_up: bool) -> Ints:
     """Ticks of the slices of each group without those of the slices inside them."""
-    owners = _Owners(block)
     parent, group = owners.shape.parent, owners.group
     long = block.slices.end - block.slices.start
     long[block.native] = 0
@@ -263,19 +267,21 @@ def _self_times(block: _Block, groups: int, *, warm_up: bool) -> Ints:
 
 def _charge(block: _Block) -> Charged:
     """As `charge`, for a block of tracks."""
-    of_lanes, _ = _of_lanes(block)
+    owners = _Owners(block)
+    of_lanes, _ = _of_lanes(block, owners)
     if not block.has_lanes and not block.has_scopes:
         return Charged(of_lanes, of_lanes)
-    return Charged(of_lanes, _of_threads(block))
+    if block.has_scopes:
+        block = block.without_scopes()
+        owners = _Owners(block)
+    return Charged(of_lanes, _of_threads(block, owners))
 
 
-def _of_threads(block: _Block) -> Segments:
+def _of_threads(block: _Block, owners: _Owners) -> Segments:
     """The time of a block of tracks, disjoint on each thread."""
     slices, starts = block.slices, block.lane_starts or (0,)
-    segments, owner = _of_lanes(block.without_scopes() if block.has_scopes else block)
-    has_lanes = np.zeros(int(slices.row_track.max(initial=0)) + 1, np.bool_)
-    has_lanes[slices.row_track[slices.row_lane > 0]] = True
-    over = has_lanes[segments.track]
+    segments, owner = _of_lanes(block, owners)
+    over = _overlaps(segments)
     if not over.any():
         return segments
     parted, owner = segments.taken(over), owner[over]
@@ -284,9 +290,7 @@ def _of_threads(block: _Block) -> Segments:
     last = _started_last(thread, parted.start, parted.end, slices.start[owner], slices.end[owner])
     parted = replace(parted.taken(last.index), start=last.start, end=last.end)
     found = _joined([segments.taken(~over), parted])
-    # Sorted parts merge in linear time; several threads of a track are not in order of time.
-    by = (found.start, found.track) if len(starts) > 1 else (found.track,)
-    return found.taken(np.lexsort(by))
+    return found.taken(np.lexsort((found.start, found.track)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -345,10 +349,21 @@ def _highest(first: Ints, last: Ints, value: Ints, count: int) -> Ints:
     return best
 
 
-def _of_lanes(block: _Block) -> tuple[Segments, Ints]:
+def _overlaps(segments: Segments) -> Bools:
+    """Which segments overlap another one of their track; they are sorted by track and start."""
+    track, start, end = segments.track, segments.start, segments.end
+    if not len(track):
+        return np.empty(0, np.bool_)
+    # A group of segments begins with one that no earlier one reaches.
+    begins = start >= _reach_before(track, start, end)
+    group = np.cumsum(begins) - 1
+    found: Bools = np.bincount(group)[group] > 1
+    return found
+
+
+def _of_lanes(block: _Block, owners: _Owners) -> tuple[Segments, Ints]:
     """The time of a block of tracks, disjoint in each lane, and the slice each is charged to."""
-    slices, owners = block.slices, _Owners(block)
-    shape, group = owners.shape, owners.group
+    slices, shape, group = block.slices, owners.shape, owners.group
     index, parent = shape.index, shape.parent
     begin, end = event_positions(shape)
     n = len(group)
@@ -443,16 +458,16 @@ def covered_per_group(part: Ints, start: Ints, end: Ints, group: Ints, groups: i
 def _newly_covered(part: Ints, start: Ints, end: Ints) -> Ints:
     """The duration of each interval not covered by earlier intervals of its part.
 
-    The intervals must be sorted by part and start. The running maximum of ends is computed per part
-    on ranks, with each part's ranks above those of the part before, because shifting the ticks
-    themselves could overflow int64.
+    The intervals must be sorted by part and start.
     """
+    return np.maximum(end - np.maximum(start, _reach_before(part, start, end)), 0)
+
+
+def _reach_before(part: Ints, start: Ints, end: Ints) -> Ints:
+    """The latest end of the earlier intervals of its part; the start of the first of a part."""
     begins = np.append(True, part[1:] != part[:-1])
-    ends, rank = np.unique(end, return_inverse=True)
-    base = (np.cumsum(begins) - 1) * len(ends)
-    reach = ends[np.maximum.accumulate(base + rank) - base]
-    before = np.where(begins, start, np.append(start[:1], reach[:-1]))
-    return np.maximum(end - np.maximum(start, before), 0)
+    reach = intervals.running_maximum(end, begins)
+    return np.where(begins, start, np.append(start[:1], reach[:-1]))
 
 
 def sum_per_key(

@@ -13,6 +13,7 @@ from viewer.arrays import Bools, Ints
 
 Intervals = tuple[Ints, Ints]
 _IN_A, _IN_B, _IN_BOTH = 1, 2, 3
+_SAFE = 1 << 62  # within int64, with room for a sum
 
 
 def union(start: Ints, end: Ints) -> Intervals:
@@ -126,3 +127,19 @@ def _both(a: Intervals, b: Intervals) -> tuple[Ints, NDArray[np.int8]]:
 def _pieces(times: Ints, inside: Bools) -> Intervals:
     """The union of the intervals between neighboring times that are marked as inside."""
     return union(times[:-1][inside[:-1]], times[1:][inside[:-1]])
+
+
+def running_maximum(values: Ints, begins: Bools) -> Ints:
+    """The running maximum within each part; `begins` is true where a part starts."""
+    part = np.cumsum(begins) - 1
+    least = int(values.min())
+    span = int(values.max()) - least + 1
+    if (int(part[-1]) + 1) * span < _SAFE:
+        lift = part * span - least  # each part is above all parts before it
+        reached: Ints = np.maximum.accumulate(values + lift) - lift
+        return reached
+    # The values are too far apart to be shifted within int64; their ranks are not.
+    known, rank = np.unique(values, return_inverse=True)
+    base = part * len(known)
+    ranked: Ints = known[np.maximum.accumulate(base + rank.reshape(-1)) - base]
+    return ranked

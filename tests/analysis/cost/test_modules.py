@@ -161,9 +161,8 @@ def linked(request, data):
 def brute_force(table: LinkTable, first: int, last: int, track: int | None):
     """Ticks by module path, and of no module, by walking every tick boundary of every lane.
 
-    Nothing of the program's own arithmetic: per lane the innermost linked slice at each instant;
-    per track and set the union over lanes. Sets over several paths are charged to the common
-    beginning of the paths.
+    Nothing of the program's own arithmetic: per lane the innermost linked slice at each instant.
+    Sets over several paths are charged to the common beginning of the paths.
     """
     trace: Trace = table.trace
     slices = trace.slices
@@ -186,8 +185,8 @@ def brute_force(table: LinkTable, first: int, last: int, track: int | None):
         depth = int(slices.row_depth[row])
         start, end = int(slices.start[i]), int(slices.end[i])
         spans.setdefault(lane, []).append((depth, start, end, tuple(sorted(operators))))
-    covered: dict[tuple[int, tuple[int, ...]], list[tuple[int, int]]] = {}
-    for (at, _), own in spans.items():
+    covered: dict[tuple[tuple[int, int], tuple[int, ...]], list[tuple[int, int]]] = {}
+    for lane, own in spans.items():
         edges = sorted({t for _, start, end, _ in own for t in (start, end)} | {first, last})
         inside = [edge for edge in edges if first <= edge <= last]
         starts = sorted(own, key=lambda span: span[1])
@@ -199,7 +198,7 @@ def brute_force(table: LinkTable, first: int, last: int, track: int | None):
                 upcoming += 1
             active = [span for span in active if span[2] > a]
             if active:
-                covered.setdefault((at, max(active)[3]), []).append((a, b))
+                covered.setdefault((lane, max(active)[3]), []).append((a, b))
     cost: Counter[tuple[str, tuple[str, ...]]] = Counter()
     for (_, operators), parts in covered.items():
         reach, ticks = first, 0

@@ -23,14 +23,15 @@ import numpy as np
 
 from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Floats, Ints
 from viewer.model import intervals
 from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
-from viewer.model.trace import KeyKind, Trace, Unit
+from viewer.model.trace import KeyKind, Slices, Trace, Unit
+from viewer.model.track_blocks import in_blocks
 
 # A span that covers this share of its thread is the thread, apart from how it starts and ends.
 COVERS = Fraction(19, 20)
@@ -188,37 +189,91 @@ def spans_of_threads(trace: Trace) -> Ints:
     slices = trace.slices
     if not len(slices):
         return np.empty(0, np.int64)
-    track = slices.row_track[slices.rows()]
-    start, end = slices.start, slices.end
-    timed = np.flatnonzero(end > start)
-    limits = np.iinfo(np.int64)
+    limits, row_track = np.iinfo(np.int64), slices.row_track
+    rows = _Rows.of(slices)
     first = np.full(len(trace.tracks), limits.max)
     last = np.full(len(trace.tracks), limits.min)
-    np.minimum.at(first, track[timed], start[timed])
-    np.maximum.at(last, track[timed], end[timed])
-    wide = _covers(start, end, first[track], last[track]) & (end > start)
-    # Of each thread, the last to start (the innermost) of its wide slices.
-    found = np.flatnonzero(wide)
+    np.minimum.at(first, row_track, rows.first)
+    np.maximum.at(last, row_track, rows.last)
+    timed = np.bincount(row_track, rows.timed, len(trace.tracks)).astype(np.int64)
+    # Few rows have a slice that is long enough: only those are read again.
+    extent = intervals.durations(np.minimum(first, last), np.maximum(first, last))
+    is_long = rows.longest >= float(COVERS) * extent[row_track]
+    wide = _slices_of(slices, is_long & (rows.timed > 0))
+    track = slices.tracks_of(wide)
+    start, end = slices.start, slices.end
+    covers = _covers(start[wide], end[wide], first[track], last[track])
+    wide = wide[covers & (end[wide] > start[wide])]
+    if not len(wide):
+        return wide
     # Those of a row before those of the rows below it.
-    found = found[np.lexsort((start[found], track[found]))]
-    is_last = np.append(track[found][1:] != track[found][:-1], True) if len(found) else wide[:0]
-    inner = found[is_last]
+    wide = wide[np.lexsort((start[wide], slices.tracks_of(wide)))]
+    track = slices.tracks_of(wide)
+    # Of each thread, the last to start (the innermost) of its wide slices.
+    is_last = np.append(track[1:] != track[:-1], True)
+    rest_of = timed - np.bincount(track, minlength=len(trace.tracks))
     of_track = np.full(len(trace.tracks), -1)
-    of_track[track[inner]] = inner
-    rest = timed[~wide[timed]]
-    around = of_track[track[rest]]
-    inside = (around >= 0) & (start[rest] >= start[around]) & (end[rest] <= end[around])
+    of_track[track[is_last]] = wide[is_last]
+    rest = _slices_of(slices, ((of_track >= 0) & (rest_of > 0))[row_track])
+    rest = np.setdiff1d(rest[end[rest] > start[rest]], wide, assume_unique=True)
+    around = of_track[slices.tracks_of(rest)]
+    inside = (start[rest] >= start[around]) & (end[rest] <= end[around])
     has_content = np.zeros(len(trace.tracks), np.bool_)
-    has_content[track[rest[inside]]] = True
-    of_thread = wide.copy()
-    of_thread[inner[~has_content[track[inner]]]] = False
-    has_others = np.zeros(len(trace.tracks), np.bool_)
-    has_others[track[rest]] = True
-    lone = found[~has_others[track[found]]]
-    if len(rest) and len(lone):
+    has_content[slices.tracks_of(rest[inside])] = True
+    of_thread = np.zeros(len(slices), np.bool_)
+    of_thread[wide] = True
+    of_thread[wide[is_last][~has_content[track[is_last]]]] = False
+    lone = wide[rest_of[track] == 0]
+    if rest_of.any() and len(lone):
         of_trace = _covers(start[lone], end[lone], first.min(), last.max())
         of_thread[lone[of_trace]] = True
     return np.flatnonzero(of_thread)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """What is known of the slices with a duration in each row; all int64 but `longest`.
+
+    first, last: the earliest start and the latest end. longest: the longest duration, as a float.
+    timed: how many there are.
+    """
+
+    first: Ints
+    last: Ints
+    longest: Floats
+    timed: Ints
+
+    @classmethod
+    def of(cls, slices: Slices) -> _Rows:
+        """Work them out in one pass over the slices."""
+        parts = in_blocks(lambda block: _Rows._of(block.slices), slices)
+        columns = zip(
+            *((one.first, one.last, one.longest, one.timed) for one in parts), strict=True
+        )
+        return cls(*(np.concatenate(column) for column in columns))
+
+    @classmethod
+    def _of(cls, slices: Slices) -> _Rows:
+        limits, at = np.iinfo(np.int64), slices.row_ptr[:-1].astype(np.int64)
+        start, end = slices.start, slices.end
+        has_time = end > start
+        if not has_time.all():
+            start = np.where(has_time, start, limits.max)
+            end = np.where(has_time, end, limits.min)
+        long = intervals.durations(slices.start, slices.end)
+        return cls(
+            np.minimum.reduceat(start, at),
+            np.maximum.reduceat(end, at),
+            np.maximum.reduceat(long, at).astype(np.float64),
+            np.add.reduceat(has_time.astype(np.int64), at),
+        )
+
+
+def _slices_of(slices: Slices, of_rows: Bools) -> Ints:
+    """Return the slices of some rows, ascending."""
+    if not of_rows.any():
+        return np.empty(0, np.int64)
+    return np.flatnonzero(of_rows.repeat(np.diff(slices.row_ptr)))
 
 
 def _covers(start: Ints, end: Ints, first: Ints, last: Ints) -> Bools:

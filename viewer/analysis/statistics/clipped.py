@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, stable_order
+from viewer.model.intervals import running_maximum
 from viewer.model.queries import by_lane, foreign, nesting
 from viewer.model.trace import Slices
 from viewer.model.track_blocks import BLOCK, TrackBlock, on_two_threads, track_blocks
 
 _Some = TypeVar("_Some", bound=NDArray[np.integer[Any]])
-_SAFE = 1 << 62
 _FEW = 8  # times as many slices as are requested
 
 
@@ -171,7 +171,7 @@ def _outermost(slices: Slices, index: Ints, group: Ints) -> Bools:
     order = order[stable_order(part[order])]
     part, start, end = part[order], slices.start[index][order], slices.end[index][order]
     is_first = np.append(True, part[1:] != part[:-1])
-    reach = _running_maximum(end, is_first)
+    reach = running_maximum(end, is_first)
     outer = np.empty(len(index), np.bool_)
     outer[order] = is_first | (start >= np.append(start[:1], reach[:-1]))
     return outer
@@ -187,19 +187,3 @@ def _in_preorder(slices: Slices, index: Ints, lane: Ints) -> Ints:
     at = np.full(len(slices), -1)
     at[slices.order[index]] = np.arange(len(index))
     return at[at >= 0] if len(index) < len(slices) else at
-
-
-def _running_maximum(values: Ints, begins: Bools) -> Ints:
-    """Return the running maximum within each part; `begins` is true where a part starts."""
-    part = np.cumsum(begins) - 1
-    least = int(values.min())
-    span = int(values.max()) - least + 1
-    if (int(part[-1]) + 1) * span < _SAFE:
-        lift = part * span - least  # each part is above all parts before it
-        reached: Ints = np.maximum.accumulate(values + lift) - lift
-        return reached
-    # The values are too far apart to be shifted within int64; their ranks are not.
-    known, rank = np.unique(values, return_inverse=True)
-    base = part * len(known)
-    ranked: Ints = known[np.maximum.accumulate(base + rank.reshape(-1)) - base]
-    return ranked
