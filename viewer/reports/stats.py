@@ -70,7 +70,8 @@ def stats(
     span: ns from the start of each clock; None: everything. inference: only while inferences of
     this number ran, each of which has its own file and rows. `files` has for each profile its
     clock, the ticks of the span, the total that shares are relative to (`whole`), its time in no
-    group (`ungrouped`), the groups whose wall time is that of what they enclose (`not_counted`),
+    group (`ungrouped`), how many slices have no wall time, because it is that of what they enclose
+    (`scopes`), and the groups that have none but these (`not_counted`),
     how many inferences are left out because they did not finish (`unfinished`), and why it has no
     such groups (`missing`). `rows` are the groups of all profiles, file by file; those with slices
     whose rate the user stated have lengths in ns alone, and `delegate_ns`. Raises NoSuchGroups, and
@@ -151,6 +152,7 @@ def _file_facts(
         "clock": clock_facts(workspace, trace),
         "range_ticks": list(ticks or (trace.start, trace.end)),
         **amounts,
+        "scopes": found.scopes if found else 0,
         "foreign": found.foreign if found else 0,
         "unfinished": left_out(trace).unfinished if found and not ticks else 0,
         "warm_up": left_out(trace, STEADY).warm_up if found and not ticks else 0,
@@ -204,6 +206,9 @@ def file_lines(file: Facts) -> list[str]:
     rate = f"1 {tick} = {clock['ns_per_tick']:g} ns ({clock['origin']})"
     what = format_words(file["format"], file["generation"])
     lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
+    if file.get("scopes"):
+        only = "only encloses others" if file["scopes"] == 1 else "only enclose others"
+        lines.append(f"  {counted(file['scopes'], 'slice')} that {only} without wall time")
     if file["foreign"]:
         lines.append(f"  {counted(file['foreign'], 'slice')} with separate clocks left out")
     if file["warm_up"]:

@@ -50,7 +50,7 @@ def _check_wholes(trace: Trace, of_operators: int, names: GroupTable) -> None:
         return
     busy = busy_ticks(trace)
     # Scopes that only enclose others are no busy time.
-    is_busy = names.whole <= busy if names.not_counted else names.whole == busy
+    is_busy = names.whole <= busy if names.scopes else names.whole == busy
     must(is_busy, "names are not the busy time", f"{names.whole}, not {busy}")
     must(of_operators <= busy, "operators take more than the busy time", f"{of_operators}, {busy}")
 

@@ -151,7 +151,8 @@ class GroupTable:
     number of slices in the range that are left out because a foreign clock of unknown rate timed
     them. For `unit`, the whole is the length of the range, and nothing is ungrouped. share_of: the
     name of the whole, "busy time". not_counted: the labels of listed groups that are not counted.
-    has_delegate_ns: whether any group has it.
+    scopes: how many slices have no wall time of their own. has_delegate_ns: whether any group has
+    it.
     """
 
     key: str
@@ -161,6 +162,7 @@ class GroupTable:
     foreign: int
     share_of: str = ""
     not_counted: tuple[str, ...] = ()
+    scopes: int = 0
     has_delegate_ns: bool = False
 
     @property

@@ -334,7 +334,8 @@ class Grouping:
             key, parts.labels, total, self_ticks, wall, spread, ungrouped, left_out, is_counted
         )
         assert isinstance(table.groups, Groups)
-        return replace(table, groups=table.groups.most_expensive_first())
+        scopes = 0 if key in OF_OPERATORS else self._started(self._scopes, first, last)
+        return replace(table, groups=table.groups.most_expensive_first(), scopes=scopes)
 
     def _outer(self, key: str, *, is_whole: bool) -> tuple[Codes, Codes]:
         """Return the slices inside no other one of their group, and the group of each; cached.
