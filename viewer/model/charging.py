@@ -107,6 +107,16 @@ def charge(trace: Trace, group_of_key: Ints, scopes: Ints | None = None) -> Char
     return Charged(of_lanes, _joined([part.of_threads for part in parts]))
 
 
+def charge_slices(trace: Trace, counts: Bools, scopes: Ints | None = None) -> Charged:
+    """Charge time as `charge` does, to the numbers of slices; counts: per slice whether it has any.
+
+    Two slices of one key can differ in what they cover.
+    """
+    numbers = np.arange(len(trace.slices))
+    keys = replace(trace.slices, key=numbers.astype(np.uint32))
+    return charge(replace(trace, slices=keys), np.where(counts, numbers, -1), scopes)
+
+
 def _joined(parts: Sequence[Segments]) -> Segments:
     """The segments of blocks of tracks as one."""
     if not parts:

@@ -1,7 +1,8 @@
 """The number of slices and the time of each class in a color scheme, for the legend.
 
-Time is self time, the duration of a slice minus its children, so that a call, the kernel in it and
-the scope around both do not count three times, and the shares of all classes add up to the whole.
+Time is wall time (`viewer.model.charging`), so that a call, the kernel in it and the scope around
+both do not count three times, nor slices that overlap on a thread twice, and the shares of all
+classes add up to the whole.
 Slices on foreign clocks have no time, and neither do derived slices inside other slices, whose time
 the file already has in the enclosing slice.
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.arrays import Ints
+from viewer.model.charging import Segments, charge_slices
 from viewer.model.intervals import durations
 from viewer.model.queries import counted_slices, execute_keys, foreign, run_of_slices, tree
 from viewer.model.scope import WHOLE, TimeScope
@@ -42,7 +44,7 @@ CONTEXT = (FRAME, PLAIN, UNATTRIBUTED)
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One class: its title, palette index, number of slices, and their self time in ns.
+    """One class: its title, palette index, number of slices, and their wall time in ns.
 
     whole: the total that its share is relative to, in ns. by_name: from a trace that is colored by
     name instead of the scheme.
@@ -113,20 +115,16 @@ def shares(every: Iterable[Counted]) -> Shares:
 
 
 def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
-    """Return per class the number of its slices, and their self time in ticks.
+    """Return per class the number of its slices, and their wall time in ticks.
 
-    Computed as the durations of all its slices minus those of their children. This equals
-    `self_time` summed by class, but computing it slice by slice would block all other threads.
+    Where no lanes overlap, these are the durations of all its slices minus those of their children.
+    Charging all slices would take longer.
     """
     trace, slices = one.trace, one.trace.slices
     of_slice, number = one.classes.of(trace), len(one.classes.titles)
     if one.threads is not None:
         scope = WHOLE if one.run is None else TimeScope(trace.runs[one.run])
-        charged = one.threads.within(scope)
-        long = durations(charged.start, charged.end)
-        busy: NDArray[np.float64] = np.bincount(
-            of_slice[charged.group], weights=long.astype(np.float64), minlength=number
-        ).astype(np.float64)
+        busy = _sums(one.threads.within(scope), of_slice, number)
         of_run = of_slice if one.run is None else of_slice[run_of_slices(trace) == one.run]
         return np.bincount(of_run, minlength=number).astype(np.int64), busy
     chosen = np.ones(len(slices), np.bool_)
@@ -152,14 +150,24 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
         around = shape.index[shape.parent[shape.parent >= 0]]
         if one.classes.by_operator:
             of_slice = _with_calls(one.classes.color, of_slice, child, around)
-    long = durations(slices.start, slices.end).astype(np.float64)
     summed = in_runs & adds_time
+    if (slices.row_lane > 0).any():
+        charged = charge_slices(trace, adds_time).of_threads
+        return count, _sums(charged.taken(summed[charged.group]), of_slice, number)
+    long = durations(slices.start, slices.end).astype(np.float64)
     ticks: NDArray[np.float64] = np.bincount(
         of_slice[summed], weights=long[summed], minlength=number
     ).astype(np.float64)
     inside = subtracts_time[child] & summed[around]
     ticks -= np.bincount(of_slice[around[inside]], weights=long[child[inside]], minlength=number)
     return count, ticks
+
+
+def _sums(charged: Segments, of_slice: Numbers, number: int) -> NDArray[np.float64]:
+    """Return the ticks of every class; charged: with the numbers of slices as groups."""
+    long = durations(charged.start, charged.end).astype(np.float64)
+    sums = np.bincount(of_slice[charged.group], weights=long, minlength=number)
+    return sums.astype(np.float64)
 
 
 def _with_calls(color: Palette, of_slice: Numbers, child: Ints, around: Ints) -> Numbers:

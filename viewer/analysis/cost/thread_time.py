@@ -25,7 +25,7 @@ from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model import intervals
-from viewer.model.charging import Segments, charge, total_per_group
+from viewer.model.charging import Segments, charge_slices, total_per_group
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.queries import execute_keys
@@ -156,14 +156,8 @@ class ThreadTime:
             return self._charged
 
     def _charge(self) -> Segments:
-        trace, slices = self._trace, self._trace.slices
-        owner = np.arange(len(slices))
-        owner[made_of_others(trace)] = -1
-        # Each slice as a key of its own: two slices of one key can differ in what they cover.
-        of_slices = replace(
-            trace, slices=replace(slices, key=np.arange(len(slices), dtype=np.uint32))
-        )
-        return charge(of_slices, owner, self.not_counted).of_threads
+        counts = ~made_of_others(self._trace)
+        return charge_slices(self._trace, counts, self.not_counted).of_threads
 
 
 def thread_time_of(table: LinkTable) -> ThreadTime | None:

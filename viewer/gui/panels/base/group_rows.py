@@ -41,18 +41,21 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
     """
     rate = shown.axis.ns_per_tick
     groups = tuple(table.groups[:MOST_ROWS])
-    most = max((group.self_ticks or 0 for group in groups), default=0)
+    most = max((group.wall or 0 for group in groups), default=0)
+    # Usually the two are the same.
     has_wall = any(group.wall != group.self_ticks for group in groups)
+    main = figure_terms.WALL if has_wall else figure_terms.SELF
     has_apart = any(group.delegate_ns is not None for group in groups)
     is_inference = table.key == "inference"
     counted = FigureTerm("Runs", _INFERENCES) if is_inference else figure_terms.COUNT
     headings = (
         Heading(title, ColumnKind.NAME, 0),
-        term_heading(figure_terms.SELF, ColumnKind.TIME, 92),
-        *((term_heading(figure_terms.WALL, ColumnKind.TIME, 92, _WHOLE),) if has_wall else ()),
+        # The first column of figures sorts: what the shares are of.
+        term_heading(main, ColumnKind.TIME, 92, _WHOLE),
         # Beside the time, because a narrow panel hides its last columns.
         *((Heading("Own clock", ColumnKind.TIME, 92, _OWN_CLOCK),) if has_apart else ()),
         term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132),
+        *((term_heading(figure_terms.SELF, ColumnKind.TIME, 92),) if has_wall else ()),
         term_heading(figure_terms.TOTAL, ColumnKind.TIME, 96),
         term_heading(counted, ColumnKind.NUMBER, 64),
         *(
@@ -68,8 +71,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
     )
     rows = []
     for group in groups:
-        self_ticks = group.self_ticks or 0
-        ns, total = tick_to_ns(self_ticks, rate), tick_to_ns(group.total, rate)
+        ns, total = tick_to_ns(group.self_ticks or 0, rate), tick_to_ns(group.total, rate)
         spread = group.spread
         assert spread is not None  # only units have none
         ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
@@ -81,32 +83,31 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         has_wall_time = has_time and group.is_counted
         texts: tuple[str, ...] = (
             "",
-            format_time(ns) if has_time else MISSING,
-            *((format_time(wall) if has_wall_time else MISSING,) if has_wall else ()),
+            format_time(wall) if has_wall_time else MISSING,
             percent_digits(group.share) if has_wall_time else MISSING,
+            *((format_time(ns) if has_time else MISSING,) if has_wall else ()),
             MISSING if group.is_apart else format_time(total),
             group_digits(spread.count),
             *(format_time(ns) if ns >= 0 else MISSING for ns in durations),
         )
         keys: tuple[float | str, ...] = (
             group.label.lower(),
-            ns,
-            *((wall,) if has_wall else ()),
+            wall,
             group.share,
+            *((ns,) if has_wall else ()),
             total,
             spread.count,
             *durations,
         )
         if has_apart:
             apart = group.delegate_ns
-            at = 3 if has_wall else 2
-            texts = (*texts[:at], MISSING if apart is None else format_time(apart), *texts[at:])
-            keys = (*keys[:at], -1 if apart is None else apart, *keys[at:])
+            texts = (*texts[:2], MISSING if apart is None else format_time(apart), *texts[2:])
+            keys = (*keys[:2], -1 if apart is None else apart, *keys[2:])
         operators = shown.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
         if not (operators and dot):
             module, name = "", group.label
-        part = self_ticks / most if most else 0.0
+        part = (group.wall or 0) / most if most else 0.0
         rows.append(
             TableRow(operators, module, name, "", texts, keys, part, "accent", group=group.number)
         )
