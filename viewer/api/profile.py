@@ -156,10 +156,10 @@ class Profile(ProfileTables):
         return self._rows(CALLS, rows)
 
     def cost(self, *, inference: int | None = None, warm_up: bool = True) -> pd.DataFrame:
-        """Return the time of each set of operators; all rows together are the whole.
+        """Return the time of each set of operators; the wall times of all rows are the whole.
 
-        Every instant counts once, and time that several operators share is one row. The last row of
-        a profile, without operators, is the rest.
+        Time that several operators share is one row. The last row of a profile, without operators,
+        is the rest.
 
         Args:
             inference: Only those of this number, from 1.

@@ -1,1 +1,1 @@
-"""The cost of operators, source lines and modules; every instant is charged once."""
+"""The cost of operators, source lines and modules: self and wall time."""

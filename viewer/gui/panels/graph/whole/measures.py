@@ -52,10 +52,10 @@ class Measure:
     operators, ptr (s + 1): set i has operators[ptr[i] : ptr[i + 1]], without duplicates. values
     (s): int64 or float64. combine: what the value of a group is: `np.add` for the sum of the sets
     in it, `np.maximum` for the largest one. text: of a value. none: what an operator without a
-    value shows. whole: what shares are relative to, 0 to show none. shared: what several operators
-    share, "calls". linked: per operator, whether it may have values; None for all. title: what the
-    values are, for the legend. decades: of a scale up to 1 that is logarithmic; 0 for one from 0 to
-    the largest value.
+    value shows. whole: what shares are relative to, 0 to show none; part: per set what its share is
+    of, None for its value. shared: what several operators share, "calls". linked: per operator,
+    whether it may have values; None for all. title: what the values are, for the legend. decades:
+    of a scale up to 1 that is logarithmic; 0 for one from 0 to the largest value.
     """
 
     kind: MeasureKind
@@ -68,6 +68,7 @@ class Measure:
     shared: str
     combine: np.ufunc = np.add
     whole: int = 0
+    part: Ints | None = None
     linked: Bools | None = None
     note: str = ""
     decades: int = 0
@@ -92,7 +93,10 @@ class Measure:
 
 
 def time_measure(figures: CostFigures) -> Measure:
-    """Return the self time of operators and the time of the sets that share it."""
+    """Return the self time of operators and the time of the sets that share it.
+
+    Shares are of wall time.
+    """
     given = figures.given
     ns_per_tick = given.shown.axis.ns_per_tick
     rows = [(row.operators, row.ticks) for row in given.table.rows]
@@ -102,7 +106,8 @@ def time_measure(figures: CostFigures) -> Measure:
 
     return Measure(
         MeasureKind.TIME, "Time", *_columns(rows), text, "no time in this range", "calls",
-        whole=given.table.whole, linked=figures.costs.linked,
+        whole=given.table.whole, part=np.array([row.wall for row in given.table.rows], np.int64),
+        linked=figures.costs.linked,
     )  # fmt: skip
 
 
@@ -181,13 +186,15 @@ def _columns(rows: Iterable[tuple[tuple[int, ...], int]]) -> tuple[Ints, Ints, I
 class Amounts:
     """Columns with one value per node of the tree.
 
-    own: of all sets inside, 0 without any; has: whether there is any. shared: the sum (or the
+    own: of all sets inside, 0 without any; part: what its share is of. has: whether there is any.
+    shared: the sum (or the
     largest) of the sets that a node shares with others, sets: how many these are. members: the
     operators of the largest one.
     """
 
     measure: Measure
     own: Ints | Floats
+    part: Ints | Floats
     has: Bools
     shared: Ints | Floats
     sets: Ints
@@ -201,9 +208,8 @@ class Amounts:
         """Return "8.544 µs · 15.5 % + shared", "2.774 µs shared by 5", or "" without a value."""
         measure = self.measure
         if self.has[node] and not self.is_shared(node):
-            share = (
-                f" · {format_share(int(self.own[node]), measure.whole)}" if measure.whole else ""
-            )
+            part = int(self.part[node]) if measure.whole else 0
+            share = f" · {format_share(part, measure.whole)}" if measure.whole else ""
             more = " + shared" if self.sets[node] else ""
             return f"{measure.text(self.own[node].item())}{share}{more}"
         return self.shared_text(node)
@@ -231,12 +237,16 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
     is_known = (low >= 0) & (high >= 0) & (low < count)
     # In preorder, the group around the first and the last member has all of them.
     home = _common(tree, np.where(is_known, low, 0), np.where(is_known, high, 0))
-    own = _nothing(measure, count)
+    own = part = _nothing(measure, count)
     has = np.zeros(count, np.bool_)
     measure.combine.at(own, home[is_known], measure.values[is_known])
+    if measure.part is not None:
+        part = _nothing(measure, count)
+        measure.combine.at(part, home[is_known], measure.part[is_known])
     has[home[is_known]] = True
     for level in reversed(tree.levels[1:]):
-        measure.combine.at(own, tree.parent[level], own[level])
+        for values in (own,) if part is own else (own, part):
+            measure.combine.at(values, tree.parent[level], values[level])
         np.logical_or.at(has, tree.parent[level], has[level])
     shared = _nothing(measure, count)
     number, members = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -250,7 +260,7 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
         np.add.at(number, node, 1)
         np.maximum.at(members, node, length[of])
         pairs = np.concatenate([pairs[~here], np.column_stack([tree.parent[node], of])])
-    return Amounts(measure, own, has, shared, number, members)
+    return Amounts(measure, own, part, has, shared, number, members)
 
 
 def _nothing(measure: Measure, count: int) -> Ints | Floats:
