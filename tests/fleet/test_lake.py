@@ -4,6 +4,7 @@ import contextlib
 import os
 from pathlib import Path
 
+from viewer.codecs.file_lock import OwnedLock
 from viewer.fleet.lake import Lake
 
 
@@ -40,4 +41,20 @@ def test_a_folder_that_cannot_be_removed_is_removed_by_the_next_session(tmp_path
         session.close()
     assert sorted(os.listdir(tmp_path / "lake" / "_tmp")) == [session.id, f"{session.id}.lock"]
     lake.session().close()
+    assert os.listdir(tmp_path / "lake" / "_tmp") == []
+
+
+def test_a_session_whose_lock_another_build_took_first_has_another_name(tmp_path, monkeypatch):
+    """Another build that clears up takes a file without a lock for that of a dead one."""
+    lake, take, taken = Lake.create(str(tmp_path / "lake")), OwnedLock.take, []
+
+    def second(path):
+        taken.append(path)
+        return take(path) if len(taken) > 1 else None
+
+    monkeypatch.setattr(OwnedLock, "take", second)
+    session = lake.session()
+    monkeypatch.undo()
+    assert taken[0] != taken[1] == f"{session.folder}.lock"
+    session.close()
     assert os.listdir(tmp_path / "lake" / "_tmp") == []

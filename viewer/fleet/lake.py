@@ -132,11 +132,13 @@ class LakeSession:
     def __init__(self, lake: Lake) -> None:
         """Raises OSError."""
         self.lake = lake
-        self.id = secrets.token_hex(8)
         self._parts = os.path.join(lake.path, PARTS)
         os.makedirs(self._parts, exist_ok=True)
-        owner = OwnedLock.take(os.path.join(self._parts, self.id + _OWNER))
-        assert owner is not None  # nobody else knows the name
+        owner = None
+        while owner is None:
+            # Another build that clears up may lock the new file first, and takes it for a dead one.
+            self.id = secrets.token_hex(8)
+            owner = OwnedLock.take(os.path.join(self._parts, self.id + _OWNER))
         self._owner = owner
         self.folder = os.path.join(self._parts, self.id)
         os.mkdir(self.folder)
