@@ -178,10 +178,10 @@ def read_events(
     progress: Progress,
     cancelled: Cancelled,
 ) -> ProfileEvents:
-    """All profile events whose times fit int64, with end >= start. Raises Malformed.
+    """All profile events whose times fit int64, as logged: an end may be before its start.
 
     others: called with the other events, by position among all events and position in the file.
-    Raises ReadCancelled.
+    Raises Malformed or ReadCancelled.
     """
     at = elements(buffer, runs.first, runs.length, "events", _LEAST_EVENT)
     total = len(at)
@@ -211,7 +211,6 @@ def read_events(
         span = slice(n, n + len(rows))
         n += len(rows)
         start[span], end[span] = s, e
-        _correct_ends(builder, rows, start[span], end[span])
         numbers["row"][span] = rows
         for field, slot, default in (("chain", 1, 0), ("instruction", 2, -1), ("number", 3, -1)):
             numbers[field][span] = events.numbers(slot, np.int32, default)[keep]
@@ -236,17 +235,18 @@ def read_events(
     )
 
 
-def _correct_ends(builder: TraceBuilder, rows: Ints, start: Ints, end: Ints) -> None:
-    """Correct ends that are before the start, in place; rows: positions among all events."""
-    is_early = end < start
+def correct_ends(builder: TraceBuilder, events: ProfileEvents) -> None:
+    """Correct ends that are before the start, in place."""
+    is_early = events.end < events.start
     if not is_early.any():
         return
-    wrapped = is_early & (start < 1 << 32)
-    count_rows(builder, "end before start: taken as a 32-bit counter that wrapped", rows[wrapped])
-    end[wrapped] += 1 << 32
+    wrapped = is_early & (events.start < 1 << 32)
+    kind = "end before start: taken as a 32-bit counter that wrapped"
+    count_rows(builder, kind, events.row[wrapped])
+    events.end[wrapped] += 1 << 32
     # Here already, so that durations on foreign clocks are not negative either.
-    count_rows(builder, BACKWARDS, rows[start > end])
-    np.maximum(start, end, out=end)
+    count_rows(builder, BACKWARDS, events.row[events.start > events.end])
+    np.maximum(events.start, events.end, out=events.end)
 
 
 def filled(codes: Ints | Codes32, texts: list[str] | list[bytes]) -> Bools:

@@ -89,8 +89,7 @@ def spans(events: ProfileEvents, first: Ints, count: Ints, executes: Bools) -> t
     """Start and end of every run.
 
     first, count: the first event of each, and how many it has. executes: `ends_of_runs`.
-    If a run has a Method::execute, only that counts, because a counter that wrapped inside the run
-    stretches other events.
+    If a run has a Method::execute, only that counts: times of other events may contradict it.
     """
     has_one = np.logical_or.reduceat(executes, first)
     counted = executes | (~has_one).repeat(count)

@@ -18,9 +18,11 @@ The file leaves these questions open. Opscope answers them as follows:
   `viewer.formats.executorch.etdump.methods`. Each method is a scope and a thread; a load is drawn
   with its method.
 * Steps. Instructions after a load in the same run are a separate inference.
+* A 32-bit counter that wraps. Undone once per file, so that all times are on one axis:
+  `viewer.formats.executorch.etdump.wraps`.
 * A run that starts before an earlier one ended. The clock restarted, as a cycle counter does when
-  it is reset or wraps. Later runs share no time axis with earlier ones and get a separate thread,
-  where their times stay as logged: `viewer.formats.executorch.etdump.inferences`.
+  it is reset. Later runs share no time axis with earlier ones and get a separate thread, where
+  their times stay as logged: `viewer.formats.executorch.etdump.inferences`.
 * Nesting. Derived from the completion order, inside calls from times too:
   `viewer.formats.executorch.etdump.nesting`.
 * Delegate events outside their call have their own clock:
@@ -68,6 +70,7 @@ from viewer.formats.executorch.etdump.metadata import metadata_column, value_col
 from viewer.formats.executorch.etdump.methods import loads_of_runs, methods_of_runs
 from viewer.formats.executorch.etdump.nesting import CallTree, nest, nest_inside
 from viewer.formats.executorch.etdump.untimed import Untimed, UntimedReader, place
+from viewer.formats.executorch.etdump.wraps import undo_wraps
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import xnnpack_operator
 from viewer.model.timing import ROUNDING_TICKS, Timing
@@ -111,6 +114,8 @@ def _compose(
         empty = np.flatnonzero(runs.length == 0)
         builder.problem("run without events", len(empty), f"run {empty[0]}")
     kind = kinds(events)
+    if undo_wraps(events, kind, builder):
+        kind = kinds(events)
     if not len(events):
         builder.untimed(place(untimed, runs, events, kind))
         return
