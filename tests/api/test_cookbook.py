@@ -57,7 +57,7 @@ def test_every_cell_runs_and_shows_something(executed):
 @pytest.mark.slow
 def test_a_profile_is_shown_with_a_picture_and_without_script(executed):
     (shown,) = outputs(executed, "viewer.open(")
-    assert "51.207" in shown["text/html"]
+    assert "51.607" in shown["text/html"]
     assert "<svg" in shown["text/html"]
     assert "<script" not in shown["text/html"]
 

@@ -9,7 +9,7 @@ from viewer.workspace.workspace import Workspace
 def test_figures_findings_and_operators():
     text = report_markdown(sample("attention_xnnpack"))
     assert text.startswith("## attn_xnnpack_x5.etdp\n")
-    assert "median of 4 inferences: **51.207 µs**" in text
+    assert "median of 4 inferences: **51.607 µs**" in text
     assert "1. **Delegate 8 operators that ran outside" in text
     assert "| 42.805 µs |" in text
     assert text.splitlines()[-1].startswith("From attn_xnnpack_x5.etdp")

@@ -19,7 +19,7 @@ def attention():
 
 def test_a_profile_has_figures_findings_operators_and_a_picture(attention):
     page = notebook_page(attention.workspace)
-    assert "median of 4 inferences: 51.207 µs" in page.replace("\u202f", " ")
+    assert "median of 4 inferences: 51.607 µs" in page.replace("\u202f", " ")
     assert page.count("<li>") == 3
     assert page.count("<tr") == 1 + 5
     assert page.count("<svg") == 1

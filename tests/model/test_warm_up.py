@@ -11,7 +11,7 @@ from viewer.model.trace import Run, RunKind
 from viewer.model.warm_up import (
     counted_inferences,
     included_text,
-    median_inference,
+    typical_inference,
     warm_up_inferences,
     with_warm_up,
 )
@@ -120,12 +120,12 @@ def test_without_a_finished_inference_all_count(trace):
     assert len(counted_inferences(failed)) == 4
 
 
-def test_the_median_of_an_even_number_is_the_shorter_of_the_middle_two():
+def test_the_typical_one_of_an_even_number_is_the_shorter_of_the_middle_two():
     runs = [
         replace(run, end=run.start + long)
         for run, long in zip(runs_of(*"aaaa"), (9, 2, 4, 3), strict=True)
     ]
-    assert median_inference(runs).end - median_inference(runs).start == 3
+    assert typical_inference(runs).end - typical_inference(runs).start == 3
 
 
 def test_a_sentence_says_what_medians_cover():

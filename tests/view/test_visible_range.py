@@ -30,11 +30,11 @@ def test_a_first_view_of_nothing_is_the_whole_axis():
 
 
 def test_the_first_state_has_the_preferred_inferences_where_there_are_several():
-    preferred = ViewState(t0=5, t1=6, inferences=Inferences.MEDIAN, warm_up=True)
+    preferred = ViewState(t0=5, t1=6, inferences=Inferences.TYPICAL, warm_up=True)
     space = Workspace()
     assert first_state(space, preferred) == ViewState(warm_up=True)
     space.open(str(ATTENTION))
-    assert first_state(space, preferred) == ViewState(inferences=Inferences.MEDIAN, warm_up=True)
+    assert first_state(space, preferred) == ViewState(inferences=Inferences.TYPICAL, warm_up=True)
     assert first_state(space, ViewState()) == ViewState()
 
 
@@ -98,9 +98,9 @@ def back_to_back(*lengths):
     return pairwise(accumulate(lengths, initial=0))
 
 
-def test_a_first_view_of_slow_inferences_is_the_median_one(tmp_path):
+def test_a_first_view_of_slow_inferences_is_the_typical_one(tmp_path):
     seen, run = view_of_runs(tmp_path, *back_to_back(900, 101, 2000, 99, 100, 103))
-    assert plain_spaces(seen.note) == "Showing run 2 of 6, the median (one is slow)"
+    assert plain_spaces(seen.note) == "Showing run 2 of 6, the typical one (one is slow)"
     assert run.end - run.start == 101
     assert (seen.t0, seen.t1) == (898, 1003)
 
@@ -109,13 +109,13 @@ def test_a_first_view_of_slow_inferences_is_the_median_one(tmp_path):
     ("first_thread", "median"),
     [((100, 100, 100), 100), ((100, 100, 300, 300, 300), 100)],
 )
-def test_the_median_of_a_first_view_is_that_of_all_threads(tmp_path, first_thread, median):
+def test_the_typical_one_of_a_first_view_is_that_of_all_threads(tmp_path, first_thread, median):
     """All inferences of the first thread may warm up or be slow."""
     second = (*[100] * 9, 5000)
     runs = [(*span, "A") for span in back_to_back(*first_thread)]
     runs += [(start + 10_000, end + 10_000, "B") for start, end in back_to_back(*second)]
     seen, run = view_of_runs(tmp_path, *runs)
-    assert "the median" in seen.note
+    assert "the typical one" in seen.note
     assert run.end - run.start == median
 
 

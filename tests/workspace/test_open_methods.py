@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders.command_line import run
-from viewer.model.inferences.logged_methods import median_of_methods, series_of
+from viewer.model.inferences.logged_methods import series_of, times_of_methods
 from viewer.workspace.workspace import Workspace
 
 
@@ -31,7 +31,7 @@ def test_the_first_run_after_a_load_is_of_another_method_than_that_of_another_lo
     (trace,) = space.traces
     assert loads(space) == [1, 2, -1, -1]
     assert len({series_of(trace, one) for one in trace.inferences()}) == 4
-    assert len(median_of_methods(trace)) == 4
+    assert len(times_of_methods(trace)) == 4
     assert not any(one.warms_up for one in trace.inferences())
 
 
@@ -39,7 +39,7 @@ def test_runs_of_a_chosen_method_are_a_series(space, paths):
     space.choose_method(paths[0], "Execute", "decode", (3, 4))
     (trace,) = space.traces
     assert loads(space) == [1, 2, 0, 0]
-    assert sorted(count for _, count in median_of_methods(trace).values()) == [1, 1, 2]
+    assert sorted(own.runs for own in times_of_methods(trace).values()) == [1, 1, 2]
     space.choose_method(paths[0], "Execute", "decode")
     assert loads(space) == [0] * 4
     space.match_automatically(paths[0])

@@ -182,6 +182,11 @@ FINDINGS = (
     ColumnSpec("compares_all_inferences", BOOL, "", "Whether it is about all inferences"),
     ColumnSpec("ticks", INT, "ticks", "The most time that it could save"),
     ColumnSpec("ns", INT, "ns", "The most time that it could save, rounded down"),
+    ColumnSpec(
+        "gain_ns", INT, "ns", "The same per inference, where all are of one method, rounded down"
+    ),
+    ColumnSpec("base_ns", INT, "ns", "What `gain_ns` is a part of; 0 without a gain, rounded down"),
+    ColumnSpec("per_inferences", INT, "", "How many inferences `gain_ns` is the mean of"),
     ColumnSpec("share", FLOAT, "", "Share of the time of the scope, 0 to 1"),
     ColumnSpec("place", OBJECT, "", "Where it is, as in `opscope findings --json`"),
 )

@@ -1,6 +1,6 @@
 """Statistics of grouped values: count, percentiles, average, extremes and total per group.
 
-Percentiles are numpy's (linear between the two nearest values). Every number is bit for bit what
+Percentiles are those of `viewer.model.quantiles`. Every number is bit for bit what
 numpy computes for the group alone: groups of equal size are stacked and passed to numpy together,
 so no sum changes its order. There are at most about sqrt(2 n) different sizes, so there are few
 numpy calls however many groups there are.
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Floats, Ints, stable_order
+from viewer.model import quantiles
 
 _INT64_SPAN = float(1 << 63)
 
@@ -57,7 +58,7 @@ def grouped(values: NDArray[Any], groups: Ints, count: int) -> Statistics:
             value = block[:, 0]
             percentiles[:, rows] = avg[rows] = least[rows] = most[rows] = total[rows] = value
             continue
-        percentiles[:, rows] = np.percentile(block, (10, 50, 90), axis=1)
+        percentiles[:, rows] = quantiles.percentiles(block, (10, 50, 90))
         avg[rows] = block.mean(axis=1)
         least[rows], most[rows] = block.min(axis=1), block.max(axis=1)
         total[rows] = block.sum(axis=1)

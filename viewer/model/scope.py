@@ -31,13 +31,13 @@ class TimeScope:
     """A run, or the ticks from `ticks[0]` to `ticks[1]`; with neither, the whole trace.
 
     At most one of them is given. warm_up: whether figures of the whole trace cover the inferences
-    that warm up. median_of: of how many inferences the run is shown as the median, else 0.
+    that warm up. typical_of: of how many inferences the run is shown as the typical one, else 0.
     """
 
     run: Run | None = None
     ticks: tuple[int, int] | None = None
     warm_up: bool = True
-    median_of: int = 0
+    typical_of: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -127,9 +127,9 @@ def whole_scope_text(trace: Trace, scope: TimeScope = WHOLE, *, loads: bool = Fa
     return inferences_text(trace, scope)
 
 
-def median_text(count: int) -> str:
-    """Name the median of some inferences as a scope."""
-    return f"the median of {counted(count, 'inference')}"
+def typical_text(count: int) -> str:
+    """Name the typical one of some inferences as a scope."""
+    return f"the typical one of {counted(count, 'inference')}"
 
 
 def inferences_text(trace: Trace, scope: TimeScope = WHOLE) -> str:

@@ -84,8 +84,8 @@ def ticks_to_ns(ticks: Ints, ns_per_tick: Fraction) -> Ints:
     return whole * np.int64(n) + rest * np.int64(n) // np.int64(d)
 
 
-def tick_to_ns(tick: int, ns_per_tick: Fraction) -> int:
-    """Like `ticks_to_ns` for one tick, with unbounded integers."""
+def tick_to_ns(tick: int | Fraction, ns_per_tick: Fraction) -> int:
+    """Like `ticks_to_ns` for one tick, with unbounded integers; also for half a tick."""
     return tick * ns_per_tick.numerator // ns_per_tick.denominator
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from viewer.model.quantiles import typical
 from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind, Trace
 
@@ -83,9 +84,9 @@ def counted_inferences(trace: Trace, *, warm_up: bool = True) -> list[Run]:
     ]
 
 
-def median_inference(runs: Sequence[Run]) -> Run:
-    """Return the run of median duration; of an even number the shorter of the middle two."""
-    return sorted(runs, key=lambda run: run.end - run.start)[(len(runs) - 1) // 2]
+def typical_inference(runs: Sequence[Run]) -> Run:
+    """Return the run whose duration is the nearest to the median (`quantiles.typical`)."""
+    return runs[typical([run.end - run.start for run in runs])]
 
 
 def included_text(count: int, left_out: int) -> str:

@@ -7,6 +7,7 @@ ticks of its own clock, and in nanoseconds (rounded down, at the workspace's rat
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 
 from viewer import SCHEMA, __version__
 from viewer.analysis.findings.finding import (
@@ -83,6 +84,9 @@ def _facts(
                 "compares_all_inferences": one.across,
                 "ticks": one.ticks,
                 "ns": tick_to_ns(one.ticks, rate),
+                "gain_ns": tick_to_ns(one.gain.stated, rate),
+                "base_ns": tick_to_ns(Fraction(one.whole, one.gain.per), rate),
+                "per_inferences": one.gain.per,
                 "share": None if one.share is None else round(one.share, 6),
                 "place": _place_facts(one, table, findings, scope),
             }

@@ -56,7 +56,7 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
     """Return the initial view for an axis of `whole` ns.
 
     It shows the whole axis; or one inference, not the first, if loading would fill the view; or the
-    one of median duration, if slow ones would fill it; or the first file, if the others are far
+    typical one, if slow ones would fill it; or the first file, if the others are far
     away from it.
     """
     everything = FirstView(*with_margin(0, whole))
@@ -73,9 +73,9 @@ def first_view(traces: Sequence[OpenTrace], whole: int) -> FirstView:
         return everything
     outliers = first.findings.outliers if first.trace is first.file else None
     if outliers and not outliers.name:  # of a single scope
-        run = first.trace.runs[outliers.median]
+        run = first.trace.runs[outliers.typical]
         slow = f"{outliers.slow} are slow" if outliers.slow > 1 else "one is slow"
-        note = f"Showing {run_number(run)}, the median ({slow})"
+        note = f"Showing {run_number(run)}, the typical one ({slow})"
     elif sum(r.end - r.start for r in runs) >= MOSTLY_RUNS * (first.trace.end - first.trace.start):
         return everything
     else:

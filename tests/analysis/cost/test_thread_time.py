@@ -15,7 +15,7 @@ from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.inferences.inference_views import aligned_runs, mean_run, median_run
+from viewer.model.inferences.inference_views import aligned_runs, mean_run, typical_run
 from viewer.model.names.profilers import PROFILER_STEP
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.times import plain_spaces
@@ -240,7 +240,7 @@ def test_a_step_is_the_sum_of_all_threads_in_its_time():
     assert dict(second.work.by_thing(second.ticks)) == {"relu": 40, "kernel": 10}
 
 
-@pytest.mark.parametrize("view_of_runs", [aligned_runs, median_run, mean_run])
+@pytest.mark.parametrize("view_of_runs", [aligned_runs, typical_run, mean_run])
 def test_the_threads_of_a_step_add_up_in_views_that_show_them_on_one_track(view_of_runs):
     """The kernel and the operator after it run at the same time, and both count."""
     trace = stepped(

@@ -1,5 +1,7 @@
 """The summary of a trace repeats figures of other analyses, and what a model holds is counted."""
 
+from fractions import Fraction
+
 import pytest
 
 from viewer.analysis.findings.inferences import SlowestInference
@@ -57,11 +59,12 @@ def test_its_figures_are_those_of_costs_delegation_and_findings(attention):
         assert made.whole == made.costs.whole == report.whole
 
 
-def test_the_median_is_the_inference_of_the_median_view(attention):
+def test_the_median_is_next_to_the_inference_of_the_typical_view(attention):
     median = summary(attention).median
     assert median is not None
-    shown = view_of(attention.file, Inferences.MEDIAN).runs[0]
-    assert median.ticks == shown.end - shown.start == 51_207
+    shown = view_of(attention.file, Inferences.TYPICAL).runs[0]
+    assert median.typical_ticks == shown.end - shown.start == 51_207
+    assert median.ticks == 51_607
     assert (median.runs, attention.file.runs[median.run].number) == (4, 5)
     every = summary(attention, warm_up=True).median
     assert every is not None
@@ -74,7 +77,7 @@ def test_the_slowest_inference_says_why_like_its_finding(attention):
     assert slowest is not None
     assert slowest.text == "Inference 1 took 2.2 times the median"
     assert any(slowest.why in finding.detail for finding in made.findings.found)
-    assert plain_spaces(slowest.why).startswith("Largest increases over the median (inference 5):")
+    assert plain_spaces(slowest.why).startswith("Largest increases over the typical inference (5):")
 
 
 def test_calls_that_operators_share_are_listed_if_they_take_most():
@@ -131,6 +134,9 @@ def test_a_program_file_alone_holds_instructions(data):
 
 
 def test_an_inference_near_the_median_is_only_called_the_slowest():
-    near = SlowestInference(0, 2, "", 102, 100, "")
+    near = SlowestInference(0, 2, "", 102, Fraction(100), 3, "")
     assert plain_spaces(near.text) == "Inference 2 was the slowest, within 5 % of the median"
-    assert SlowestInference(0, 2, "", 105, 100, "").text == "Inference 2 took 1.1 times the median"
+    slow = SlowestInference(0, 2, "", 105, Fraction(100), 3, "")
+    assert slow.text == "Inference 2 took 1.1 times the median"
+    alone = SlowestInference(0, 1, " of encode", 105, Fraction(105), 1, "")
+    assert alone.text == "Inference 1 of encode was the slowest"

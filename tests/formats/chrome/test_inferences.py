@@ -18,7 +18,7 @@ from viewer.formats import open_file
 from viewer.formats.chrome import inferences
 from viewer.formats.chrome.inferences import EMPTY, OVERLAPS, TOO_MANY
 from viewer.model.charging import sum_per_key
-from viewer.model.inferences.inference_views import aligned_runs, mean_run, median_run
+from viewer.model.inferences.inference_views import aligned_runs, mean_run, typical_run
 from viewer.model.queries import run_of_slices
 from viewer.model.scope import TimeScope, starts_in, whole_scope_text
 from viewer.model.times import plain_spaces
@@ -120,8 +120,8 @@ def test_steps_log_the_same_events_and_align():
     assert {(block.name, block.kind) for block in blocks if block.runs} == {
         ("ProfilerStep", RunKind.INFERENCE)
     }
-    assert [len(view.runs) for view in (aligned_runs(trace), median_run(trace))] == [5, 1]
-    for view in (aligned_runs(trace), median_run(trace), mean_run(trace)):
+    assert [len(view.runs) for view in (aligned_runs(trace), typical_run(trace))] == [5, 1]
+    for view in (aligned_runs(trace), typical_run(trace), mean_run(trace)):
         slices = view.slices
         for row in range(len(slices.row_track)):
             own = slice(*slices.row_ptr[row : row + 2].tolist())
@@ -132,7 +132,7 @@ def test_steps_log_the_same_events_and_align():
 @pytest.mark.parametrize(
     ("view_of_runs", "label"),
     [
-        (median_run, "ProfilerStep#3 · run 3 of 5"),
+        (typical_run, "ProfilerStep#3 · run 3 of 5"),
         (mean_run, "ProfilerStep · mean of 5 inferences"),
     ],
 )
@@ -145,7 +145,7 @@ def test_steps_keep_their_labels_in_views(view_of_runs, label):
 
 def test_flows_of_views_connect_the_slices_that_the_file_connects():
     trace = open_file(str(STEPS))
-    aligned, median, mean = aligned_runs(trace), median_run(trace), mean_run(trace)
+    aligned, median, mean = aligned_runs(trace), typical_run(trace), mean_run(trace)
     assert connected(aligned) == connected(trace)
     assert len(connected(median)) == 51
     assert connected(median) <= connected(trace)

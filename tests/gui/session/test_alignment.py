@@ -333,7 +333,7 @@ def test_a_file_without_inferences_has_none_to_align_at(qapp):
 
 
 def test_only_zooms_are_tied_unless_inferences_are_shown_as_they_ran(session):
-    session.show_inferences(Inferences.MEDIAN)
+    session.show_inferences(Inferences.TYPICAL)
     session.select_slice(SliceRef(0, 0))
     why = "Show inferences as they ran first"
     before = session.state

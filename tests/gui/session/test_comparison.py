@@ -39,7 +39,7 @@ def test_the_given_files_are_b_and_the_other_profiles_a(opened, arms):
     assert session.state.compared == arms_of(*arms)
 
 
-@pytest.mark.parametrize("inferences", [Inferences.MEAN, Inferences.MEDIAN])
+@pytest.mark.parametrize("inferences", [Inferences.MEAN, Inferences.TYPICAL])
 def test_inferences_are_compared_as_they_ran(opened, arms, inferences):
     session = opened(*arms[0], *arms[1])
     session.show_inferences(inferences)

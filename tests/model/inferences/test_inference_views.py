@@ -18,7 +18,7 @@ from viewer.model.inferences.inference_views import (
     aligned_runs,
     has_run_views,
     mean_run,
-    median_run,
+    typical_run,
     view_of,
 )
 from viewer.model.queries import tree
@@ -112,10 +112,10 @@ def test_tracks_say_which_run_or_how_many():
 
 
 @pytest.mark.parametrize("name", DUMPS)
-def test_the_median_is_an_inference_that_ran(name):
+def test_the_typical_one_is_an_inference_that_ran(name):
     """Half of the others take at most as long; its slices have the times of the file."""
     trace = read(name)
-    view = median_run(trace)
+    view = typical_run(trace)
     check(view)
     for chosen in view.runs:
         runs = [
@@ -129,9 +129,9 @@ def test_the_median_is_an_inference_that_ran(name):
         assert shorter <= (len(runs) - 1) // 2
 
 
-def test_the_median_of_an_even_number_is_the_shorter_of_the_middle_two(tmp_path):
-    view = median_run(timed_runs(tmp_path / "a.etdp", 900, 40, 10, 30, 20))
-    assert [t.thread for t in view.tracks] == ["Execute · median of 4, run 5"]
+def test_the_typical_one_of_an_even_number_is_the_shorter_of_the_middle_two(tmp_path):
+    view = typical_run(timed_runs(tmp_path / "a.etdp", 900, 40, 10, 30, 20))
+    assert [t.thread for t in view.tracks] == ["Execute · run 5, typical of 4"]
     assert view.slices.end.tolist() == [20]
     assert not warm_up_inferences(view)
 

@@ -5,7 +5,7 @@ from itertools import count
 from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.inferences.inference_views import Inferences, view_of
-from viewer.model.inferences.logged_methods import median_of_methods, series_of
+from viewer.model.inferences.logged_methods import series_of, times_of_methods
 from viewer.model.trace import Clock, RunKind, Trace
 
 
@@ -25,8 +25,8 @@ def trace_of(*inferences: tuple[str, str, int]) -> Trace:
 def medians(trace: Trace, **options) -> dict[str, tuple[int, int]]:
     """Duration of the median, and of how many it is, by process and scope."""
     return {
-        f"{process} {trace.scopes[scope].name}": (run.end - run.start, of)
-        for (process, scope, _), (run, of) in median_of_methods(trace, **options).items()
+        f"{process} {trace.scopes[scope].name}": (own.median, own.runs)
+        for (process, scope, _), own in times_of_methods(trace, **options).items()
     }
 
 
@@ -39,11 +39,13 @@ def test_processes_and_scopes_are_methods_of_their_own():
 def test_the_warm_up_counts_only_if_asked():
     trace = trace_of(("p", "a", 90), ("p", "a", 3), ("p", "a", 4), ("p", "a", 6))
     assert medians(trace) == {"p a": (4, 3)}
-    assert medians(trace, warm_up=True) == {"p a": (4, 4)}
+    assert medians(trace, warm_up=True) == {"p a": (5, 4)}
 
 
 def test_the_median_view_shows_these_inferences(data):
     trace = open_file(str(data / "etdump" / "multi_forward_decode_portable_x3.etdp"))
-    shown = [run.end - run.start for run in view_of(trace, Inferences.MEDIAN).runs]
-    assert shown == [run.end - run.start for run, _ in median_of_methods(trace).values()]
+    shown = [run.end - run.start for run in view_of(trace, Inferences.TYPICAL).runs]
+    assert shown == [
+        own.typical.end - own.typical.start for own in times_of_methods(trace).values()
+    ]
     assert len(shown) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.analysis.torq.identities import ACTION, JOB, LOCATION, states
 from viewer.arrays import Bools, Floats, Ints
+from viewer.model.quantiles import median, medians
 from viewer.model.trace import Run
 from viewer.program.program import Program
 
@@ -238,10 +238,7 @@ def _median_of(arm: Arm) -> str:
 
 def median_of_sessions(times: Floats) -> Floats:
     """The median over the sessions that have a row; NaN if none has."""
-    found = np.full(times.shape[1], np.nan)
-    has = np.isfinite(times).any(axis=0)
-    found[has] = np.nanmedian(times[:, has], axis=0)
-    return found
+    return medians(times, axis=0)
 
 
 def drifts_of(halves: Sequence[tuple[Floats, Floats]], grain: Floats) -> tuple[float | None, ...]:
@@ -331,7 +328,7 @@ def _median_inference(session: Session, methods: Collection[str] | None) -> floa
             of_methods.setdefault(name, []).append(run.end - run.start)
     if not of_methods or (methods is not None and len(of_methods) < len(methods)):
         return np.nan
-    return sum(float(np.median(own)) for own in of_methods.values()) * session.ns_per_tick
+    return sum(median(own) for own in of_methods.values()) * session.ns_per_tick
 
 
 def _summed(times: MethodTimes, group_of: Ints) -> tuple[Ints, Floats]:
@@ -345,11 +342,9 @@ def _summed(times: MethodTimes, group_of: Ints) -> tuple[Ints, Floats]:
     count = np.zeros(total.shape)
     np.add.at(count, place, ran.T)
     if (count > 0).all():
-        return used, np.median(total, axis=1) if total.size else np.zeros(len(used))
-    total[count == 0] = np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a group that never ran
-        return used, np.nanmedian(total, axis=1)
+        return used, medians(total) if total.size else np.zeros(len(used))
+    total[count == 0] = np.nan  # NaN for a group that never ran
+    return used, medians(total)
 
 
 def shared_inferences(a: Arm, b: Arm) -> int:

@@ -34,6 +34,7 @@ from viewer.analysis.comparison.rollups import IDENTITIES, NAME, UNIT
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, THRESHOLD, Changes, compared
 from viewer.arrays import Bools, Floats, Ints
+from viewer.model.quantiles import median
 from viewer.model.times import counted
 
 
@@ -223,7 +224,7 @@ class Comparison:
     def _factors(self) -> tuple[Floats, Floats]:
         """By what the times of every session are divided if they are relative."""
         a, b = self.inference_times
-        whole = float(np.median(a))
+        whole = median(a)
         return a / whole, b / whole
 
     @cached_property
@@ -310,7 +311,7 @@ class Comparison:
     def detectable(self) -> float | None:
         """The smallest change that the median row would have shown, as a ratio - 1."""
         known = [one.detectable for one in self.compared if one.detectable is not None]
-        return float(np.median(known)) if known else None
+        return median(known) if known else None
 
     @cached_property
     def waterfall(self) -> Waterfall | None:

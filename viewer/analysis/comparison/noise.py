@@ -17,6 +17,7 @@ from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS, Changes
 from viewer.analysis.comparison.student_t import two_sided_quantile
 from viewer.arrays import Floats
+from viewer.model.quantiles import median
 
 _NUMBERED = re.compile(r"\s*#[0-9]+$")
 
@@ -35,7 +36,7 @@ class Noise:
     @property
     def typical(self) -> float:
         """The median over the types; that of the inference if there are none."""
-        return float(np.median([*self.types.values()])) if self.types else self.inference
+        return median([*self.types.values()]) if self.types else self.inference
 
     def of(self, kind: str) -> float:
         """The deviation of a type."""
@@ -60,7 +61,7 @@ def noise_of(arm: Arm) -> Noise:
     variances: dict[str, list[float]] = {}
     for number, times in enumerate(medians.T):
         known = times[np.isfinite(times) & (times > 0)]
-        if len(known) == len(times) and np.median(known) > 2 * arm.grain_ns[number]:
+        if len(known) == len(times) and median(known) > 2 * arm.grain_ns[number]:
             variance = float(np.log(known).var(ddof=1))
             variances.setdefault(type_of_parts(arm, [number]), []).append(variance)
     types = {kind: float(np.sqrt(np.mean(own))) for kind, own in sorted(variances.items())}

@@ -11,6 +11,7 @@ import numpy as np
 from viewer.analysis.comparison.arms import Arm, median_of_sessions
 from viewer.analysis.comparison.sessions import MethodTimes, Session
 from viewer.arrays import Floats
+from viewer.model.quantiles import median
 from viewer.model.trace import Run
 
 
@@ -52,7 +53,7 @@ def _usual_gap(arm: Arm) -> dict[str, float]:
     for session in arm.sessions:
         for times in session.methods:
             gaps.setdefault(times.method, []).append(_gaps(session, times))
-    return {method: float(np.median(np.concatenate(own))) for method, own in gaps.items()}
+    return {method: median(np.concatenate(own)) for method, own in gaps.items()}
 
 
 def _gaps(session: Session, times: MethodTimes) -> Floats:
@@ -72,5 +73,5 @@ def _of_median_duration(arm: Arm) -> tuple[Session, Run] | None:
     ]
     if not every:
         return None
-    median = float(np.median([took for took, _, _ in every]))
-    return min(every, key=lambda one: abs(one[0] - median))[1:]
+    middle = median([took for took, _, _ in every])
+    return min(every, key=lambda one: (abs(one[0] - middle), one[0]))[1:]

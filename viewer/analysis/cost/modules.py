@@ -24,6 +24,7 @@ import numpy as np
 from viewer.analysis.cost.costs import CostRow, Costs, CostTable
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Floats, Ints
+from viewer.model import quantiles
 from viewer.model.trace import Run
 from viewer.model.warm_up import counted_inferences
 from viewer.program.module_tree import ModuleTree
@@ -198,9 +199,11 @@ def run_medians(
             continue
         of_method = methods == ran[0]
         modules_of_method = slice(place, module.end if module.method else place + 1)
-        modules[modules_of_method] = np.median(total[of_method][:, modules_of_method], axis=0)
+        modules[modules_of_method] = quantiles.medians(
+            total[of_method][:, modules_of_method], axis=0
+        )
         inside = np.flatnonzero((at >= modules_of_method.start) & (at < modules_of_method.stop))
-        of_sets[inside] = np.median(ticks[of_method][:, inside], axis=0)
+        of_sets[inside] = quantiles.medians(ticks[of_method][:, inside], axis=0)
     medians = zip(sets, of_sets.tolist(), strict=True)
     return RunMedians(modules, {own: p50 for own, p50 in medians if p50 == p50}, len(runs))
 

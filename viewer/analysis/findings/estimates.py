@@ -73,7 +73,7 @@ def _slow(
     took = sum(_mean(row) * (1 if each else _runs(row)) for row in rows)
     of_all = f"{len(longer)} of {counted(len(rows), 'estimated action')}"
     ticks, whole = round(more / context.rate), round(took / context.rate)
-    gain = context.gain(ticks, whole, "of the time of estimated actions")
+    gain = context.gain_of(ticks, whole, "the time of estimated actions")
     return _finding(context, longer, f"Look into {of_all} above twice the estimate", gain)
 
 

@@ -9,7 +9,8 @@ A `Gain` is the upper bound of the possible savings; findings are ranked by it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -24,9 +25,9 @@ from viewer.analysis.findings.severity import Severity, severity_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
-from viewer.model.inferences.logged_methods import series_of
+from viewer.model.inferences.logged_methods import Series, series_of
 from viewer.model.queries import execute_keys
-from viewer.model.scope import TimeScope, median_text, whole_scope_text
+from viewer.model.scope import TimeScope, typical_text, whole_scope_text
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
 from viewer.model.trace import Run, RunKind, Trace, Unit
 from viewer.model.warm_up import counted_inferences
@@ -107,32 +108,47 @@ FindingPlace = OperatorSets | SliceKeys | SliceNumbers | TimeSpan | RunRef | Pan
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """The upper bound of what could be saved.
+    """The upper bound of what could be saved: 0 <= ticks <= whole.
 
-    ticks: of all that the scope covers. whole: what `ticks` is a share of, 0 if it is no share.
-    time: the bound as text, per inference if `of` says so. of: what it is saved from: "per
-    inference", "of inference 2", "of the busy time".
+    ticks: of all that the scope covers. whole: what `ticks` is a share of, 0 without a gain. per:
+    how many inferences both cover, if the texts are per inference, else 1. time, base: both as
+    text. of: what it is saved from: "per inference", "of inference 2", "of the busy time".
     """
 
     ticks: int = 0
     whole: int = 0
+    per: int = 1
     time: str = ""
+    base: str = ""
     of: str = ""
 
     @property
     def share(self) -> float | None:
         """`ticks` / `whole`, 0 to 1; None if it is no share."""
-        return min(self.ticks / self.whole, 1.0) if self.whole > 0 else None
+        return self.ticks / self.whole if self.whole > 0 else None
+
+    @property
+    def stated(self) -> Fraction:
+        """What the texts state, in ticks: per inference, if they are."""
+        return Fraction(self.ticks, self.per)
 
     @property
     def text(self) -> str:
-        """The gain in words: "up to 19.232 µs (29.6 %) per inference"; "" if there is none."""
-        if not self.time:
+        """The gain in words, next to what it is a part of; "" if there is none.
+
+        "up to 19.232 µs of 64.973 µs (29.6 %) per inference", "up to 3 ms (2 % of the busy time)".
+        """
+        if not self.whole:
             return ""
-        part = "" if self.share is None else share_text(self.ticks, self.whole)
-        if self.of == PER_INFERENCE:
-            return f"up to {self.time}{f' ({part})' if part else ''} {self.of}"
-        return f"up to {self.time}{f' ({part} {self.of})' if part else ''}"
+        part = share_text(self.ticks, self.whole)
+        if self.is_per_inference:
+            return f"up to {self.time} of {self.base} ({part}) {self.of}"
+        return f"up to {self.time} ({part} {self.of})"
+
+    @property
+    def is_per_inference(self) -> bool:
+        """Whether the texts are per inference."""
+        return self.of.startswith(PER_INFERENCE)
 
 
 PER_INFERENCE = "per inference"
@@ -287,28 +303,45 @@ class FindingContext:
             return 1
         return _inferences_alike(self.trace, self.within)
 
-    def gain(self, ticks: int, whole: int | None = None, of: str = "") -> Gain:
+    def gain(self, ticks: int, whole: int | None = None) -> Gain:
         """Return a gain in the scope of the context.
 
-        whole, of: what it is a share of, and the name of that, if it is not the context's whole.
+        whole: the time of its inferences that it is a share of, if it is not the context's whole.
         """
-        if of or self.per == 1:
-            busy = "the busy time" if self.run is None else f"the busy time of {self.scope}"
-            base = of or f"of {self.scope if self.is_timed else busy}"
-            time = self.time(ticks)
-        else:
-            base, time = PER_INFERENCE, self.time_per(ticks)
-        return Gain(ticks, self.whole_ticks if whole is None else whole, time, base)
+        whole = self.whole_ticks if whole is None else whole
+        if self.per > 1:
+            return self.gain_per(ticks, whole, self.per)
+        busy = "the busy time" if self.run is None else f"the busy time of {self.scope}"
+        return self._bounded(ticks, whole, 1, f"of {self.scope if self.is_timed else busy}")
 
-    def time(self, ticks: float) -> str:
+    def gain_of(self, ticks: int, whole: int, what: str) -> Gain:
+        """Return a gain out of another whole than the context's, per inference if others are."""
+        if self.per > 1:
+            return self.gain_per(ticks, whole, self.per, f"of {what}")
+        return self._bounded(ticks, whole, 1, f"of {what}")
+
+    def gain_per(self, ticks: int, whole: int, per: int, of: str = "") -> Gain:
+        """Return a gain per inference. per: of how many; of: which ones, if it is not the scope."""
+        return self._bounded(ticks, whole, per, f"{PER_INFERENCE}{f', {of}' if of else ''}")
+
+    def _bounded(self, ticks: int, whole: int, per: int, of: str) -> Gain:
+        if whole <= 0:
+            return NO_GAIN
+        ticks = min(max(ticks, 0), whole)
+        return Gain(ticks, whole, per, self._divided(ticks, per), self._divided(whole, per), of)
+
+    def time(self, ticks: int | Fraction) -> str:
         """Format a duration in ticks: "1.643 µs"."""
-        return format_time(tick_to_ns(round(ticks), self.rate))
+        return format_time(tick_to_ns(ticks, self.rate))
 
     def time_per(self, ticks: int) -> str:
         """Format a duration in ticks, per inference if figures are: see `per`."""
-        if self.per == 1:
+        return self._divided(ticks, self.per)
+
+    def _divided(self, ticks: int, per: int) -> str:
+        if per == 1:
             return self.time(ticks)
-        mean = ticks * self.rate / self.per
+        mean = ticks * self.rate / per
         return format_time(round(mean) or float(mean))
 
     def listed(self, items: Sequence[tuple[str, int]], with_share: bool = False) -> str:
@@ -335,8 +368,8 @@ def scope_text(table: LinkTable, scope: TimeScope) -> str:
     trace, run = table.trace, scope.run
     if run is None:
         return whole_scope_text(trace, scope)
-    if scope.median_of:
-        return median_text(scope.median_of)
+    if scope.typical_of:
+        return typical_text(scope.typical_of)
     if run.kind is RunKind.LOAD:
         return "the load"
     several = len({one.scope for one in trace.inferences()}) > 1
@@ -346,6 +379,18 @@ def scope_text(table: LinkTable, scope: TimeScope) -> str:
 def scope_name(table: LinkTable, scope: int) -> str:
     """Return the method of a scope ("forward"), else the file's name for the scope."""
     return table.method_of_scope(scope) or table.trace.scopes[scope].name
+
+
+def series_names(table: LinkTable, series: Collection[Series]) -> dict[Series, str]:
+    """Return what to call the methods of inferences: "forward"; "" if there is only one."""
+    if len(series) < 2:
+        return dict.fromkeys(series, "")
+    found = {}
+    for process, scope, part in series:
+        load = f" from load {part}" if part else ""
+        found[process, scope, part] = f"{scope_name(table, scope)}{load}"
+    named = Counter(found.values())
+    return {one: f"{name} of {one[0]}" if named[name] > 1 else name for one, name in found.items()}
 
 
 def joined(texts: Sequence[str], count: int | None = None) -> str:
@@ -366,9 +411,9 @@ def percent(share: Fraction) -> str:
     return f"{float(share * 100):g}{NARROW_SPACE}%"
 
 
-def times_text(part: float, whole: float) -> str:
+def times_text(part: float, whole: float | Fraction) -> str:
     """Format a ratio: "2.1 times"."""
-    ratio = part / whole
+    ratio = float(part / whole)
     return f"{ratio:.1f} times" if ratio < 100 else f"{counted(round(ratio), 'time')}"
 
 

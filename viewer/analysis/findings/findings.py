@@ -127,7 +127,7 @@ class FindingsAnalysis:
             else:
                 found += answer
         is_one = context.run is not None
-        found.sort(key=lambda one: (is_one and one.across, not one.ticks, -one.ticks))
+        found.sort(key=lambda one: (is_one and one.across, not one.ticks, -one.gain.stated))
         return Findings(
             context.scope, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0)
         )

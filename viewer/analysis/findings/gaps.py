@@ -85,7 +85,7 @@ def dma(context: FindingContext, overview: UnitOverview) -> FamilyAnswer:
         Finding(
             Family.DMA,
             "Overlap DMA with compute",
-            context.gain(alone, overall, f"of {context.scope}"),
+            context.gain_of(alone, overall, context.scope),
             f"Compute units are active for {share_text(rows['compute'], overall)} of "
             f"{context.time(overall)}. The longest interval without them is "
             f"{context.time(end - start)}{_transfers_in(context, start, end)}.",
@@ -133,7 +133,7 @@ def _idle_units(context: FindingContext, overview: UnitOverview) -> FamilyAnswer
         Finding(
             Family.GAPS,
             "Keep the NPU units busy",
-            context.gain(idle, overall, f"of {context.scope}"),
+            context.gain_of(idle, overall, context.scope),
             f"No unit is active for {context.time(idle)} of {context.time(overall)}; the longest "
             f"interval is {context.time(where[1] - where[0])}.",
             _GAPS_RULE,
@@ -227,7 +227,9 @@ def _gaps_answer(
         Finding(
             Family.GAPS,
             f"Close gaps between {between}",
-            context.gain(total, whole, "" if context.is_timed else f"of {scope}"),
+            context.gain(total, whole)
+            if context.is_timed
+            else context.gain_of(total, whole, scope),
             f"{counted(count, 'gap')} in {scope}, {context.time(total)} in total; the longest is "
             f"{context.time(length)}.",
             _GAPS_RULE,

@@ -2,9 +2,9 @@
 
 `viewer.model.warm_up` decides which inferences warm up; all others are steady. An inference is slow
 if it takes more than 1.3 times the median of the steady ones and exceeds that median by more than 5
-median absolute deviations. The median is the length of an actual inference: the middle one by
-length, or the shorter of the middle two. So its events can be compared, and the differences add up.
-Inferences that did not finish have no length to compare.
+median absolute deviations. Its events are compared with those of the typical inference, the steady
+one whose length is the nearest to the median, so that the differences add up. Inferences that did
+not finish have no length to compare.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from viewer.analysis.findings.finding import (
     NotReported,
     RunRef,
     joined,
-    scope_name,
+    series_names,
     times_text,
 )
 from viewer.analysis.links.link_table import LinkTable
 from viewer.model.inferences.logged_methods import Series, series_of
+from viewer.model.quantiles import exact_median
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope
 from viewer.model.times import NARROW_SPACE, counted, group_digits
 from viewer.model.trace import Run, RunKind
-from viewer.model.warm_up import MOST, median_inference
+from viewer.model.warm_up import MOST, typical_inference
 
 # With fewer inferences, a typical spread cannot be estimated.
 LEAST_STEADY = 3
@@ -80,16 +81,21 @@ class _Scope:
         return RunRef(self.numbers[run.track, run.start])
 
     def gain(self, context: FindingContext, ticks: int) -> Gain:
-        """Return the gain of some ticks of all inferences."""
+        """Return the gain of some ticks of all inferences.
+
+        Per inference if these are the only ones, as other gains then are.
+        """
         count = len(self.runs)
         whole = sum(map(_length, self.runs))
-        every = f"of all {counted(count, 'inference')}{self.name}"
-        return context.gain(ticks, whole, every)
+        every = f"all {counted(count, 'inference')}{self.name}"
+        if context.is_timed and not self.name:
+            return context.gain_per(ticks, whole, count, f"over {every}")
+        return context.gain_of(ticks, whole, every)
 
 
 def warm_up(context: FindingContext) -> FamilyAnswer:
     """Report the inferences of each scope that warm up, if any took unusually long."""
-    slow: list[tuple[int, _Scope, list[Run], Run]] = []
+    slow: list[tuple[int, _Scope, list[Run], _Usual]] = []
     why: list[str] = []
     applies = False
     for scope in _scopes(context.links):
@@ -100,19 +106,18 @@ def warm_up(context: FindingContext) -> FamilyAnswer:
             why.append(_too_few(scope, LEAST_STEADY))
             continue
         applies = True
-        middle, deviation = _middle(scope.steady)
-        usual = _length(middle)
-        long = _slow_ones(scope.warm, usual, deviation)
+        usual = _usual(scope.steady)
+        long = _slow_ones(scope.warm, usual)
         if long:
-            slow.append((sum(_length(run) - usual for run in long), scope, long, middle))
+            slow.append((_beyond(long, usual), scope, long, usual))
         else:
-            ratio = times_text(max(map(_length, scope.warm)), usual)
+            ratio = times_text(max(map(_length, scope.warm)), usual.ticks)
             why.append(f"the slowest inference{scope.name} that warms up took {ratio} the median")
     found: list[Finding] = []
-    for more, scope, long, middle in sorted(slow, key=lambda one: -one[0]):
-        detail = f"{_against_median(context, scope, long, middle)}."
+    for more, scope, long, usual in sorted(slow, key=lambda one: -one[0]):
+        detail = f"{_against_median(context, scope, long, usual)}."
         if len(found) < _EXPLAINED:
-            detail += _difference(context, long[0], middle)
+            detail += _difference(context, long[0], usual.run)
         action = f"Warm up before the first inference{scope.name}"
         gain = scope.gain(context, more)
         place = scope.place(long[0])
@@ -132,62 +137,66 @@ def slow_runs(context: FindingContext) -> FamilyAnswer:
             why.append(_too_few(scope, LEAST_COMPARED))
             continue
         applies = True
-        middle, deviation = _middle(scope.steady)
-        usual = _length(middle)
-        slow = _slow_ones(scope.steady, usual, deviation)
+        usual = _usual(scope.steady)
+        slow = _slow_ones(scope.steady, usual)
         if slow:
-            found.append(_slow(context, scope, slow, middle))
+            found.append(_slow(context, scope, slow, usual))
         else:
-            ratio = times_text(max(map(_length, scope.steady)), usual)
+            ratio = times_text(max(map(_length, scope.steady)), usual.ticks)
             why.append(f"the slowest inference{scope.name} after warm-up took {ratio} the median")
     return found or _none_found(Family.SLOW_RUNS, why, _SLOW_RULE, applies)
 
 
 @dataclass(frozen=True, slots=True)
 class SlowestInference:
-    """The inference that exceeds the median of its scope by most.
+    """The inference that takes longest.
 
-    run: its position in `Trace.runs`. of: " of Execute 2" or "". why: which events took longer,
-    if it is slow by the rule of the findings; "" otherwise.
+    run: its position in `Trace.runs`. of: " of Execute 2" or "". median: of `steady` inferences of
+    its method, those after warm-up, in ticks; its own if there are no others. why: which events
+    took longer, if it is slow by the rule of the findings; "" otherwise.
     """
 
     run: int
     number: int
     of: str
     ticks: int
-    median: int
+    median: Fraction
+    steady: int
     why: str
 
     @property
     def text(self) -> str:
         """How slow it is: "Inference 1 took 2.2 times the median"."""
         which = f"Inference {group_digits(self.number)}{self.of}"
+        if self.steady < 2 and self.ticks == self.median:
+            return f"{which} was the slowest"
         if 20 * self.ticks < 21 * self.median:  # it would be "1.0 times"
             return f"{which} was the slowest, within 5{NARROW_SPACE}% of the median"
         return f"{which} took {times_text(self.ticks, self.median)} the median"
 
 
 def slowest_inference(context: FindingContext) -> SlowestInference | None:
-    """Return the slowest inference of all; None with fewer than two, or if none exceeds its median.
+    """Return the slowest inference of all, whichever the context covers; of equal ones the first.
 
-    It compares all inferences of each scope, whichever the context covers.
+    None with fewer than two, if all are equally long, or if some may be of several methods.
     """
-    worst: tuple[int, Run, _Scope, Run, bool] | None = None
-    for scope in _scopes(context.links):
-        if len(scope.runs) < 2 or not scope.steady:
-            continue
-        middle, deviation = _middle(scope.steady)
-        longest = max(scope.runs, key=_length)
-        more = _length(longest) - _length(middle)
-        if more > 0 and _length(middle) > 0 and (worst is None or more > worst[0]):
-            is_slow = bool(_slow_ones([longest], _length(middle), deviation))
-            worst = more, longest, scope, middle, is_slow
-    if worst is None:
+    scopes = _scopes(context.links)
+    runs = [(run, scope) for scope in scopes for run in scope.runs]
+    is_open = any(run.part < 0 for run in context.trace.inferences())
+    if is_open or len({_length(run) for run, _ in runs}) < 2:
         return None
-    _, run, scope, middle, is_slow = worst
-    why = _difference(context, run, middle).strip() if is_slow else ""
-    place = scope.place(run).run
-    return SlowestInference(place, run.number, scope.name, _length(run), _length(middle), why)
+    run, scope = max(runs, key=lambda one: _length(one[0]))
+    usual = _usual(scope.steady or scope.runs)
+    is_slow = bool(scope.steady and _slow_ones([run], usual))
+    return SlowestInference(
+        scope.place(run).run,
+        run.number,
+        scope.name,
+        _length(run),
+        usual.ticks,
+        len(scope.steady),
+        _difference(context, run, usual.run).strip() if is_slow else "",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +204,15 @@ class Outliers:
     """Slow inferences after the warm-up that distort sums over all inferences.
 
     slow, of: how many of how many of one scope. name: " of Execute 2" if there are several scopes,
-    else "". times: how many times the median the slowest took, "52.5 times". median: the position
-    of the median inference in `Trace.runs`.
+    else "". times: how many times the median the slowest took, "52.5 times". typical: the
+    position of the typical inference in `Trace.runs`.
     """
 
     slow: int
     of: int
     name: str
     times: str
-    median: int
+    typical: int
 
     @property
     def text(self) -> str:
@@ -221,19 +230,18 @@ def outliers(table: LinkTable) -> Outliers | None:
     for scope in _scopes(table):
         if len(scope.steady) < LEAST_COMPARED:
             continue
-        middle, deviation = _middle(scope.steady)
-        slow = _slow_ones(scope.steady, _length(middle), deviation)
-        more = sum(_length(run) - _length(middle) for run in slow)
+        usual = _usual(scope.steady)
+        slow = _slow_ones(scope.steady, usual)
+        more = _beyond(slow, usual)
         is_much = slow and more >= OUTLIERS * sum(map(_length, scope.steady))
         if is_much and (worst is None or more > worst[0]):
-            count, times = len(scope.steady), _times(slow[0], middle)
-            median = scope.place(middle).run
-            worst = more, Outliers(len(slow), count, scope.name, times, median)
+            count, times = len(scope.steady), _times(slow[0], usual)
+            worst = more, Outliers(len(slow), count, scope.name, times, scope.place(usual.run).run)
     return worst[1] if worst else None
 
 
-def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run) -> Finding:
-    worst = _times(slow[0], middle)
+def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], usual: _Usual) -> Finding:
+    worst = _times(slow[0], usual)
     action = (
         f"Look into the {group_digits(len(slow))} slowest of "
         f"{counted(len(scope.steady), 'inference')} after warm-up{scope.name}, which took up to "
@@ -245,8 +253,8 @@ def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: R
     return Finding(
         Family.SLOW_RUNS,
         action,
-        scope.gain(context, sum(_length(run) - _length(middle) for run in slow)),
-        f"{_against_median(context, scope, slow, middle)}.",
+        scope.gain(context, _beyond(slow, usual)),
+        f"{_against_median(context, scope, slow, usual)}.",
         _SLOW_RULE,
         scope.place(slow[0]),
         across=True,
@@ -254,17 +262,17 @@ def _slow(context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: R
 
 
 def _against_median(
-    context: FindingContext, scope: _Scope, slow: Sequence[Run], middle: Run
+    context: FindingContext, scope: _Scope, slow: Sequence[Run], usual: _Usual
 ) -> str:
     """Return the longest of some inferences and what they are compared with, in words."""
     steady = counted(len(scope.steady), "inference")
-    median = f"the median of the {steady} after warm-up ({context.time(_length(middle))})"
+    median = f"the median of the {steady} after warm-up ({context.time(usual.ticks)})"
     first = slow[0]
     if len(slow) == 1:
         number, time = group_digits(first.number), context.time(_length(first))
-        return f"Inference {number} took {time}, {_times(first, middle)} {median}"
+        return f"Inference {number} took {time}, {_times(first, usual)} {median}"
     named = [
-        f"inference {group_digits(run.number)} {context.time(_length(run))} ({_times(run, middle)})"
+        f"inference {group_digits(run.number)} {context.time(_length(run))} ({_times(run, usual)})"
         for run in slow
     ]
     return f"Compared with {median}: {joined(named)}"
@@ -297,18 +305,17 @@ def _scopes(table: LinkTable) -> list[_Scope]:
     for number, run in sorted(numbered, key=lambda one: one[1].number):
         if run.part >= 0:
             found.setdefault(series_of(trace, run), []).append((number, run))
-    several = len(found) > 1 or any(run.part < 0 for _, run in numbered)
+    several = [*found, *(series_of(trace, run) for _, run in numbered if run.part < 0)]
+    names = series_names(table, several)
     return [
         _Scope(
-            f" of {scope_name(table, scope)}{f' from load {part}' if part else ''}"
-            if several
-            else "",
+            f" of {names[one]}" if names[one] else "",
             tuple(run for _, run in own),
             tuple(run for _, run in own if run.warms_up),
             tuple(run for _, run in own if not run.warms_up),
             {(run.track, run.start): number for number, run in own},
         )
-        for (_, scope, part), own in found.items()
+        for one, own in found.items()
     ]
 
 
@@ -316,38 +323,52 @@ def _length(run: Run) -> int:
     return run.end - run.start
 
 
-def _middle(runs: Sequence[Run]) -> tuple[Run, int]:
-    """Return the run of median length, and the median absolute deviation from that length."""
-    middle = median_inference(runs)
-    deviations = sorted(abs(_length(run) - _length(middle)) for run in runs)
-    return middle, deviations[(len(deviations) - 1) // 2]
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """What inferences are compared with.
+
+    ticks: the median of the steady ones; deviation: the median absolute deviation from it. run: the
+    typical one.
+    """
+
+    ticks: Fraction
+    deviation: Fraction
+    run: Run
 
 
-def _slow_ones(runs: Sequence[Run], usual: int, deviation: int) -> list[Run]:
+def _usual(runs: Sequence[Run]) -> _Usual:
+    middle = exact_median([_length(run) for run in runs])
+    # The median is a whole number of ticks, or half of one.
+    twice = exact_median([int(abs(2 * (_length(run) - middle))) for run in runs])
+    return _Usual(middle, twice / 2, typical_inference(runs))
+
+
+def _slow_ones(runs: Sequence[Run], usual: _Usual) -> list[Run]:
     """Return the runs that are slow by the rule, the longest first."""
-    slow = (
-        run
-        for run in runs
-        if _length(run) > TIMES * usual and _length(run) > usual + DEVIATIONS * deviation
-    )
-    return sorted(slow, key=lambda run: -_length(run))
+    least = max(TIMES * usual.ticks, usual.ticks + DEVIATIONS * usual.deviation)
+    return sorted((run for run in runs if _length(run) > least), key=lambda run: -_length(run))
 
 
-def _times(run: Run, middle: Run) -> str:
-    return times_text(_length(run), _length(middle))
+def _beyond(runs: Sequence[Run], usual: _Usual) -> int:
+    """Return what some runs take beyond the median, in ticks, rounded down."""
+    return int(sum((_length(run) - usual.ticks for run in runs), start=Fraction()))
 
 
-def _difference(context: FindingContext, slow: Run, middle: Run) -> str:
-    """Describe which events took longer in a run than in the median one; they add up."""
-    more = context.work.ticks(TimeScope(slow)) - context.work.ticks(TimeScope(middle))
-    rest = _length(slow) - _length(middle) - int(more.sum())
+def _times(run: Run, usual: _Usual) -> str:
+    return times_text(_length(run), usual.ticks)
+
+
+def _difference(context: FindingContext, slow: Run, usual: Run) -> str:
+    """Describe which events took longer in a run than in the typical one; they add up."""
+    more = context.work.ticks(TimeScope(slow)) - context.work.ticks(TimeScope(usual))
+    rest = _length(slow) - _length(usual) - int(more.sum())
     named = context.work.by_thing(more)
     named += [("outside all events", rest)] if rest > 0 else []
     named.sort(key=lambda one: -one[1])
     if not named:
         return ""
     text = ", ".join(f"{name} {context.time(ticks)}" for name, ticks in named[:NAMED])
-    return f" Largest increases over the median (inference {middle.number}): {text}."
+    return f" Largest increases over the typical inference ({usual.number}): {text}."
 
 
 def _too_few(scope: _Scope, least: int) -> str:

@@ -2,7 +2,7 @@
 
 No figure is defined here. Costs are those of `viewer.analysis.cost.costs`, the delegated share is
 that of `viewer.analysis.delegates`, names without operators and findings are those of
-`viewer.analysis.findings`, and the median is that of the median view of inferences.
+`viewer.analysis.findings`, and medians are those of `viewer.model.inferences.logged_methods`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import numpy as np
 from viewer.analysis.cost.costs import CostTable
 from viewer.analysis.cost.lines import lines_text, place_of
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
-from viewer.analysis.findings.finding import FindingContext
+from viewer.analysis.findings.finding import FindingContext, series_names
 from viewer.analysis.findings.findings import Findings, FindingsAnalysis
 from viewer.analysis.findings.inferences import Outliers, SlowestInference, slowest_inference
 from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
-from viewer.model.inferences.logged_methods import median_of_methods, series_of
+from viewer.model.inferences.logged_methods import series_of, times_of_methods
 from viewer.model.scope import TimeScope
-from viewer.model.trace import Run, Trace
+from viewer.model.trace import Run
 
 MOST_EXPENSIVE = 3
 
@@ -47,11 +48,19 @@ class Expensive:
 
 @dataclass(frozen=True, slots=True)
 class MedianInference:
-    """The inference of median length. runs: how many it is the median of; run: its position."""
+    """How long inferences of a method take.
+
+    ticks: the median of the durations of `runs` inferences. run: the position of the typical one,
+    the nearest to it; typical_ticks: its own duration. total: all durations together. name: of the
+    method, "" if the trace has one.
+    """
 
     run: int
-    ticks: int
+    ticks: Fraction
+    typical_ticks: int
     runs: int
+    total: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +69,8 @@ class Summary:
 
     scope: an inference, or all. inference: that of the scope, or None. median: of the inferences
     that count, with the method of `inference`; None with fewer than two, or of several methods.
+    methods: of several methods, what their inferences take, the largest total first; () if which
+    methods they ran is open.
     span: from the first to the last slice. whole: the total behind all shares, named by `of`;
     busy: what the busy time is the sum of, "" if inferences are timed. threads: with any busy time,
     0 if unknown. costs: empty without a program. delegation: None unless the runtime calls
@@ -71,6 +82,7 @@ class Summary:
     scope: TimeScope
     inference: Run | None
     median: MedianInference | None
+    methods: tuple[MedianInference, ...]
     span: int
     whole: int
     of: str
@@ -106,10 +118,14 @@ def summary_of(
     report = delegation.report(scope)
     expensive, without_shared = _operators(context)
     is_linked = bool(expensive)
+    # The view of the typical inference leaves them out.
+    warm_up = warm_up and not scope.typical_of
+    median, methods = _medians(findings.table, scope.run, warm_up=warm_up)
     return Summary(
         scope=scope,
         inference=scope.run,
-        median=_median(trace, scope.run, warm_up=warm_up),
+        median=median,
+        methods=methods,
         span=trace.end - trace.start,
         whole=context.whole_ticks,
         of=context.whole,
@@ -127,16 +143,33 @@ def summary_of(
     )
 
 
-def _median(trace: Trace, picked: Run | None, *, warm_up: bool) -> MedianInference | None:
-    of_methods = median_of_methods(trace, warm_up=warm_up)
-    methods = [series_of(trace, picked)] if picked is not None else list(of_methods)
-    if len(methods) != 1:
-        return None
-    middle, count = of_methods.get(methods[0], (None, 0))
-    if middle is None or count < 2:
-        return None
-    position = next(i for i, run in enumerate(trace.runs) if run is middle)
-    return MedianInference(position, middle.end - middle.start, count)
+def _medians(
+    table: LinkTable, picked: Run | None, *, warm_up: bool
+) -> tuple[MedianInference | None, tuple[MedianInference, ...]]:
+    """Return the median of the one method, or that of the picked inference, and those of several.
+
+    Where it is open which methods inferences ran, several have no figures.
+    """
+    trace = table.trace
+    position = {id(run): i for i, run in enumerate(trace.runs)}
+    times = times_of_methods(trace, warm_up=warm_up)
+    names = series_names(table, times)
+    made = {
+        one: MedianInference(
+            position[id(own.typical)],
+            own.median,
+            own.typical.end - own.typical.start,
+            own.runs,
+            own.total,
+            names[one],
+        )
+        for one, own in times.items()
+    }
+    wanted = [series_of(trace, picked)] if picked is not None else list(made)
+    median = made.get(wanted[0]) if len(wanted) == 1 else None
+    is_open = any(part < 0 for _, _, part in made)
+    methods = () if is_open or len(made) < 2 else sorted(made.values(), key=lambda one: -one.total)
+    return median if median is not None and median.runs > 1 else None, tuple(methods)
 
 
 def _operators(context: FindingContext) -> tuple[tuple[Expensive, ...], bool]:

@@ -51,6 +51,7 @@ from viewer.analysis.torq.plans import (
 from viewer.arrays import Floats, Ints
 from viewer.model import intervals
 from viewer.model.names.torq import ACTION_ID, TASK_ID, job_name
+from viewer.model.quantiles import median
 from viewer.model.queries import numbers
 from viewer.model.times import ClockRate
 from viewer.model.trace import Trace
@@ -447,7 +448,7 @@ def _measured(values: Floats) -> Measured | None:
     return Measured(
         len(values),
         float(values.mean()),
-        float(np.median(values)),
+        median(values),
         float(values.min()),
         float(values.max()),
     )

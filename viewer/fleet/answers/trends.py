@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewer.fleet.answers.arms import Group, LakeProfile
+from viewer.model.quantiles import median
 from viewer.model.text import natural
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class TrendPoint:
     @property
     def ns(self) -> float:
         """The median of the sessions."""
-        return float(np.median(self.sessions))
+        return median(self.sessions)
 
 
 @dataclass(frozen=True, slots=True)

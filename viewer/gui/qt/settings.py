@@ -59,10 +59,10 @@ DRAG_PANS = Setting("drag_pans", bool, False, "Dragging in the timeline pans it"
 SMOOTH_MOTION = Setting("smooth_motion", bool, True, "Jumps in the timeline are animated")
 FLOWS = Setting("flows", bool, True, "Flows of the selected slice are drawn as arrows")
 LEGEND = Setting("legend", bool, True, "Legend of colors below the timeline")
-# The name of a member of `Inferences`, in lower case.
+# The name of a member of `Inferences`, in lower case; "median" is what "typical" was called.
 FIRST_INFERENCES = Setting(
     "inferences/shown", str, "as_run", "Inferences of files that are opened",
-    ("as_run", "aligned", "median", "mean"),
+    ("as_run", "aligned", "typical", "mean", "median"),
 )  # fmt: skip
 WARM_UP = Setting("inferences/warm_up", bool, False, "Figures include the warm-up")
 EDITOR = Setting("source/editor", str, "", "Command that opens a source line in an editor")

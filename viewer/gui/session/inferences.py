@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences, has_run_views
-from viewer.model.inferences.logged_methods import median_of_methods
+from viewer.model.inferences.logged_methods import times_of_methods
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import Run
 from viewer.view import visible_range
@@ -71,7 +71,7 @@ def current_scope(session: Session, *, ranges: bool, by_inference: bool = False)
 
     ranges: whether the scope may be a selected range, not only an inference. by_inference: whether
     the figures are per inference, so that the warm-up is left out unless it is included, and the
-    median is the inference that it is.
+    typical inference is the scope if the view shows it.
     """
     trace = session.current_trace
     if trace is None:
@@ -79,9 +79,9 @@ def current_scope(session: Session, *, ranges: bool, by_inference: bool = False)
     shown, scope = session.as_run(trace), session.scope(trace, ranges=ranges)
     if not by_inference:
         return shown, scope
-    if scope.is_whole and session.state.inferences is Inferences.MEDIAN:
-        of_methods = median_of_methods(shown.file) if has_run_views(shown.file) else {}
+    if scope.is_whole and session.state.inferences is Inferences.TYPICAL:
+        of_methods = times_of_methods(shown.file) if has_run_views(shown.file) else {}
         if len(of_methods) == 1:  # no one inference stands for several methods
-            ((run, count),) = of_methods.values()
-            return shown, TimeScope(run=run, median_of=count)
+            (own,) = of_methods.values()
+            return shown, TimeScope(run=own.typical, typical_of=own.runs)
     return shown, per_inference(scope, session.state)

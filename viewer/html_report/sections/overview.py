@@ -10,6 +10,7 @@ from viewer.model.times import counted, format_time, group_digits, tick_to_ns
 from viewer.reports.compare_sentences import headline
 
 _MOST_FINDINGS = 8
+_MOST_METHODS = 4
 
 
 def overview(contents: Contents) -> str:
@@ -36,6 +37,14 @@ def key_figures(profile: Profile) -> list[tuple[str, str]]:
     if median is not None:
         what = f"median of {counted(median.runs, 'inference')}"
         found.append((format_time(tick_to_ns(median.ticks, rate)), what))
+    elif summary.methods:
+        for one in summary.methods[:_MOST_METHODS]:
+            what = f"median of {counted(one.runs, 'inference')} of {one.name}"
+            what = what if one.runs > 1 else f"the inference of {one.name}"
+            found.append((format_time(tick_to_ns(one.ticks, rate)), what))
+        if len(summary.methods) > _MOST_METHODS:
+            more = counted(len(summary.methods) - _MOST_METHODS, "more method")
+            found.append((more, "with less time"))
     elif any(shown.file.inferences()):
         found.append((format_time(tick_to_ns(summary.whole, rate)), "all inferences"))
     else:

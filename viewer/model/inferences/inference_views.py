@@ -1,8 +1,8 @@
-"""Alternative views of a trace's inferences: all aligned at one start, the median one, or a mean.
+"""Alternative views of a trace's inferences: all aligned at one start, the typical one, or a mean.
 
 Each view is a trace with the same keys, so links, colors and costs apply to it too. A view leaves
 out loads, slices outside inferences, events without a time, and flows between inferences; the mean
-has no flows. The median and the mean also leave out inferences that warm up or did not finish
+has no flows. The typical one and the mean also leave out inferences that warm up or did not finish
 (`viewer.model.warm_up`). A trace with fewer than two inferences has no such views.
 """
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.building.layout import is_by_start
-from viewer.model.inferences.logged_methods import Series, median_of_methods, series_of
+from viewer.model.inferences.logged_methods import Series, series_of, times_of_methods
 from viewer.model.queries import NATIVE_DURATION, ranks, run_of_slices, tree
 from viewer.model.timing import Timing
 from viewer.model.trace import Column, Flows, KeyKind, Run, Slices, Trace, Track, UntimedEvents
@@ -35,7 +35,7 @@ class Inferences(Enum):
 
     AS_RUN = "as they ran"
     ALIGNED = "aligned at their starts"
-    MEDIAN = "their median"
+    TYPICAL = "their median"  # what sessions store, from when it was called so
     MEAN = "their mean"
 
 
@@ -48,7 +48,7 @@ def view_of(trace: Trace, inferences: Inferences) -> Trace:
     """A trace with its inferences as displayed; the trace itself if it has no such views."""
     views = {
         Inferences.ALIGNED: aligned_runs,
-        Inferences.MEDIAN: median_run,
+        Inferences.TYPICAL: typical_run,
         Inferences.MEAN: mean_run,
     }
     return views[inferences](trace) if inferences in views and has_run_views(trace) else trace
@@ -64,17 +64,19 @@ def aligned_runs(trace: Trace) -> Trace:
     return _aligned(trace, chosen, [run.label for run in chosen])
 
 
-def median_run(trace: Trace) -> Trace:
-    """A trace with the inference of median duration of each method, starting at time 0.
+def typical_run(trace: Trace) -> Trace:
+    """A trace with the typical inference of each method, starting at time 0.
 
-    Of an even number it is the shorter of the middle two, so that it is an inference that ran: its
-    times are those of the file, which the medians of all its slices together would not be.
+    It is the one whose duration is the nearest to the median (`viewer.model.quantiles`): its times
+    are those of the file, which the medians of all its slices together would not be.
     """
-    of_methods = list(islice(median_of_methods(trace).values(), MOST_TRACKS))
+    of_methods = list(islice(times_of_methods(trace).values(), MOST_TRACKS))
+    runs = [one.typical for one in of_methods]
     names = [
-        f"median of {count}, {run.label}" if count > 1 else run.label for run, count in of_methods
+        f"{one.typical.label}, typical of {one.runs}" if one.runs > 1 else one.typical.label
+        for one in of_methods
     ]
-    return _aligned(trace, [run for run, _ in of_methods], names)
+    return _aligned(trace, runs, names)
 
 
 def _aligned(trace: Trace, runs: Sequence[Run], names: Sequence[str]) -> Trace:

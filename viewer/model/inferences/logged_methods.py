@@ -1,4 +1,4 @@
-"""Which inferences are of the same logged method, and the median one of each method.
+"""Which inferences are of the same logged method, and the typical one of each method.
 
 The runtime logs no method, so inferences of one process and scope count as one method, unless
 several methods with the same instructions were loaded (`Run.load`). Then only those that are known
@@ -9,10 +9,12 @@ warm-up or comparison mixes it with anything.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
+from viewer.model.quantiles import exact_median
 from viewer.model.trace import Run, RunKind, Trace
-from viewer.model.warm_up import counted_inferences, median_inference, with_warm_up
+from viewer.model.warm_up import counted_inferences, typical_inference, with_warm_up
 
 Series = tuple[str, int, int]  # process, scope, and `Run.part`
 
@@ -22,8 +24,22 @@ def series_of(trace: Trace, run: Run) -> Series:
     return trace.tracks[run.track].process, run.scope, run.part
 
 
-def median_of_methods(trace: Trace, *, warm_up: bool = False) -> dict[Series, tuple[Run, int]]:
-    """Return the inference of median duration of each method, and of how many it is the median.
+@dataclass(frozen=True, slots=True)
+class MethodTime:
+    """How long an inference of one method takes.
+
+    median: of the durations of `runs` inferences, in ticks. typical: the inference whose duration
+    is the nearest to it. total: all durations together.
+    """
+
+    median: Fraction
+    typical: Run
+    runs: int
+    total: int
+
+
+def times_of_methods(trace: Trace, *, warm_up: bool = False) -> dict[Series, MethodTime]:
+    """Return how long the inferences of each method take.
 
     warm_up: whether inferences that warm up count. Those that did not finish do not
     (`counted_inferences`).
@@ -31,7 +47,13 @@ def median_of_methods(trace: Trace, *, warm_up: bool = False) -> dict[Series, tu
     of_method: dict[Series, list[Run]] = {}
     for run in counted_inferences(trace, warm_up=warm_up):
         of_method.setdefault(series_of(trace, run), []).append(run)
-    return {method: (median_inference(runs), len(runs)) for method, runs in of_method.items()}
+    found = {}
+    for method, runs in of_method.items():
+        ticks = [run.end - run.start for run in runs]
+        found[method] = MethodTime(
+            exact_median(ticks), typical_inference(runs), len(runs), sum(ticks)
+        )
+    return found
 
 
 def with_methods(trace: Trace, decided: Collection[int], undecided: Collection[int]) -> Trace:

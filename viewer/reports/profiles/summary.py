@@ -6,12 +6,18 @@ They are those of the Summary panel (`viewer.analysis.summary`). Times are whole
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from viewer import SCHEMA, __version__
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
-from viewer.analysis.summary.summary import Expensive, Summary, summary_of
+from viewer.analysis.summary.summary import (
+    Expensive,
+    MedianInference,
+    Summary,
+    summary_of,
+)
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.scope import TimeScope
 from viewer.model.times import plain_spaces, tick_to_ns
@@ -56,7 +62,7 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Est
         FindingsAnalysis(table), Delegation(table), scope, rate, made, warm_up=scope.warm_up
     )
 
-    def ns(ticks: int) -> int:
+    def ns(ticks: int | Fraction) -> int:
         return tick_to_ns(ticks, rate)
 
     median, slowest = found.median, found.slowest
@@ -71,13 +77,11 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Est
         "whole_is": plain_spaces(found.of),
         "busy_time_is": plain_spaces(found.busy) or None,
         "threads": found.threads or None,
-        "median": None
-        if median is None
-        else {
-            "inference": trace.runs[median.run].number,
-            "ns": ns(median.ticks),
-            "inferences": median.runs,
-        },
+        "median": None if median is None else _median_facts(trace, median, ns),
+        "methods": [
+            {"method": plain_spaces(one.name), **_median_facts(trace, one, ns)}
+            for one in found.methods
+        ],
         "slowest": None
         if slowest is None
         else {
@@ -99,9 +103,22 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Est
                 "title": plain_spaces(one.title),
                 "severity": one.severity.key,
                 "ns": ns(one.ticks),
+                "gain_ns": ns(one.gain.stated),
             }
             for one in found.findings.found
         ],
+    }
+
+
+def _median_facts(
+    trace: Trace, median: MedianInference, ns: Callable[[int | Fraction], int]
+) -> Facts:
+    """The median of some inferences, and which one is typical, with its own time."""
+    return {
+        "inference": trace.runs[median.run].number,
+        "ns": ns(median.ticks),
+        "typical_ns": ns(median.typical_ticks),
+        "inferences": median.runs,
     }
 
 

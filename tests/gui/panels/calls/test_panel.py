@@ -236,7 +236,7 @@ def test_a_call_whose_slices_lead_to_another_scope_is_marked_there(linked):
     assert panel.answer.table.path(panel.table.marked) == path
 
 
-@pytest.mark.parametrize("view", [Inferences.ALIGNED, Inferences.MEDIAN])
+@pytest.mark.parametrize("view", [Inferences.ALIGNED, Inferences.TYPICAL])
 def test_a_click_leads_to_the_slices_as_they_ran(linked, view):
     panel = linked
     panel.session.show_inferences(view)

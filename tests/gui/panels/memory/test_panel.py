@@ -83,7 +83,7 @@ def test_a_profile_adds_times_and_a_record_operators(llama):
     titles = [heading.title for heading in llama.model.contents.headings]
     assert titles[-2:] == ["Live", "At peak"]
     assert llama.footer.text() == (
-        "No delegates · Times of forward · run 2 of 3, the inference of median duration"
+        "No delegates · Times of forward · run 2 of 3, the typical inference"
     )
     assert "1.8 kB" in plain_spaces(llama.figures.text())
 

@@ -62,7 +62,7 @@ def test_the_picked_inference_is_filled_with_the_accent(attention, paint):
 def test_it_has_device_pixels_and_is_empty_without_inferences_as_they_ran(attention, paint):
     picture = paint(Canvas(800, 22, 2.0))
     assert (picture.width(), picture.height()) == (1600, 44)
-    attention.session.show_inferences(Inferences.MEDIAN)
+    attention.session.show_inferences(Inferences.TYPICAL)
     empty = paint()
     panel = attention.theme.color("panel")
     assert {empty.pixelColor(x, 11).name() for x in range(800)} == {panel.name()}

@@ -73,29 +73,29 @@ def test_files_are_opened_with_the_inferences_that_are_preferred(
 ):
     for module in ("workspace_edits", "session"):
         monkeypatch.setattr(f"viewer.gui.session.{module}.AT_ONCE", at_once)
-    pick(dialog, "Show inferences", "Median inference")
+    pick(dialog, "Show inferences", "Typical inference")
     dialog.controls["Include warm-up in figures"].click()
     dialog.close()
     open_sample(qtbot, controller, "attention_xnnpack")
     state = controller.session.state
-    assert (state.inferences, state.warm_up) == (Inferences.MEDIAN, True)
-    assert controller.toolbar.run.text() == "Median inference"
+    assert (state.inferences, state.warm_up) == (Inferences.TYPICAL, True)
+    assert controller.toolbar.run.text() == "Typical inference"
     assert not controller.session.history.can_undo
 
 
 def test_a_choice_in_one_window_applies_to_files_opened_in_another(controller, qtbot):
     other = MainWindow(controller.theme, controller.settings)
-    other.controller.view_settings.set_first_inferences(Inferences.MEDIAN)
+    other.controller.view_settings.set_first_inferences(Inferences.TYPICAL)
     other.controller.view_settings.toggle_warm_up()
     open_sample(qtbot, controller, "attention_xnnpack")
     state = controller.session.state
-    assert (state.inferences, state.warm_up) == (Inferences.MEDIAN, True)
+    assert (state.inferences, state.warm_up) == (Inferences.TYPICAL, True)
     other.close()
     shiboken6.delete(other)  # before the theme, which is the other window's
 
 
 def test_a_session_is_reopened_as_it_was(controller, dialog, qtbot):
-    pick(dialog, "Show inferences", "Median inference")
+    pick(dialog, "Show inferences", "Typical inference")
     dialog.close()
     open_sample(qtbot, controller, "attention_xnnpack")
     controller.session.show_inferences(Inferences.AS_RUN)

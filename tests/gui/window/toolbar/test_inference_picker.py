@@ -66,19 +66,19 @@ def test_it_picks_an_inference_and_follows_the_keys(attention, qtbot):
     assert attention.toolbar.run.text() == "All inferences"
 
 
-def test_it_aligns_inferences_and_shows_their_median_and_mean(attention, qtbot):
+def test_it_aligns_inferences_and_shows_the_typical_one_and_their_mean(attention, qtbot):
     picker, session = attention.toolbar.run, attention.session
     show_inferences(attention, Inferences.ALIGNED)
     assert len(session.traces[0].trace.tracks) == 5
     assert picker.text() == "All inferences, aligned"
-    show_inferences(attention, Inferences.MEDIAN)
-    assert session.traces[0].trace.tracks[0].thread.startswith("Execute · median of 4, run ")
+    show_inferences(attention, Inferences.TYPICAL)
+    assert session.traces[0].trace.tracks[0].thread.endswith(", typical of 4")
     show_inferences(attention, Inferences.MEAN)
     assert session.traces[0].label(0) == "forward · mean of 4 inferences"
     assert attention.commands.actions["go.runs_mean"].isChecked()
     assert len(picker.rows) == 5
     qtbot.keyClick(attention.window, Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert picker.text() == "Median inference"
+    assert picker.text() == "Typical inference"
     show_inferences(attention, Inferences.AS_RUN)
     assert session.traces[0].trace is session.traces[0].file
     assert picker.text() == "All inferences"

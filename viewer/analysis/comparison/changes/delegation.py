@@ -14,6 +14,7 @@ import numpy as np
 
 from viewer.analysis.comparison.arms import CALLS, Arm
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.model.quantiles import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def _delegate_calls(arm: Arm) -> list[int]:
 def _median(arm: Arm, parts: Iterable[int]) -> float | None:
     """The median time of some parts together; None if no session has them."""
     times = arm.medians([parts])[:, 0]
-    return float(np.nanmedian(times)) if np.isfinite(times).any() else None
+    return median(times) if np.isfinite(times).any() else None
 
 
 def _moved(
@@ -173,7 +174,7 @@ def _moved(
             MovedCall(
                 operators,
                 tuple(parts),
-                float(np.nanmedian(times)) if np.isfinite(times).any() else None,
+                median(times) if np.isfinite(times).any() else None,
                 row_of[parts[0]],
                 tuple(delegate_calls),
                 len({i for n in delegate_calls for i in inside.parts[n].operators}),

@@ -22,6 +22,7 @@ from viewer.analysis.comparison.slice_rows import calls_of_keys
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Floats, Ints, levels
 from viewer.model.names.executorch import EXECUTE
+from viewer.model.quantiles import medians_of_groups
 from viewer.model.queries import tree
 from viewer.model.timing import ROUNDING_TICKS, Timing, timings
 from viewer.model.trace import KeyKind
@@ -295,7 +296,7 @@ def times_of_paths(session: Session, paths: JoinedPaths, path: PathOfSlice) -> P
     measured[path[at[timing & _UNMEASURED > 0]]] = False
     rate = session.ns_per_tick
     return PathTimes(
-        _medians(node, np.maximum(total - within, 0), count) * rate,
+        medians_of_groups(node, np.maximum(total - within, 0), count) * rate,
         grain * calls / ran * rate,
         measured,
     )
@@ -351,13 +352,3 @@ def _crossing(row: Ints, run: Ints, around: Ints) -> Ints:
     """The slices around that did not start in the same inference, as `run * slices + around`."""
     outside = row[around] != run
     return np.unique(run[outside] * len(row) + around[outside])
-
-
-def _medians(node: Ints, values: Floats, count: int) -> Floats:
-    """The median of the values of each node, NaN for a node without any."""
-    found = np.full(count, np.nan)
-    order = np.lexsort((values, node))
-    used, first, many = np.unique(node[order], return_index=True, return_counts=True)
-    ordered = values[order]
-    found[used] = (ordered[first + (many - 1) // 2] + ordered[first + many // 2]) / 2
-    return found

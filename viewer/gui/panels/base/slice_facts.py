@@ -28,7 +28,7 @@ from viewer.model.queries import (
     children_of,
     self_time_of,
 )
-from viewer.model.scope import TimeScope, median_text, whole_scope_text
+from viewer.model.scope import TimeScope, typical_text, whole_scope_text
 from viewer.model.text import LONGEST, capped, one_line
 from viewer.model.times import (
     MINUS,
@@ -373,14 +373,14 @@ def scope_text(shown: OpenTrace, scope: TimeScope, *, loads: bool = False) -> st
     """
     if scope.run is not None:
         named = run_label(shown.table, scope.run).rpartition(" · ")[2]
-        return median_text(scope.median_of) if scope.median_of else named
+        return typical_text(scope.typical_of) if scope.typical_of else named
     if scope.ticks is not None:
         ns = shown.axis.to_ns(scope.ticks[1]) - shown.axis.to_ns(scope.ticks[0])
         return f"the selected range of {format_time(ns)}"
-    if shown.inferences in (Inferences.MEDIAN, Inferences.MEAN) and shown.trace is not shown.file:
+    if shown.inferences in (Inferences.TYPICAL, Inferences.MEAN) and shown.trace is not shown.file:
         count = len(counted_inferences(shown.file, warm_up=False)) - shown.cut
-        is_median = shown.inferences is Inferences.MEDIAN
-        return median_text(count) if is_median else f"the mean of {counted(count, 'inference')}"
+        is_typical = shown.inferences is Inferences.TYPICAL
+        return typical_text(count) if is_typical else f"the mean of {counted(count, 'inference')}"
     return whole_scope_text(shown.trace, scope, loads=loads)
 
 

@@ -13,6 +13,7 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER, change_color
+from viewer.model.quantiles import median
 from viewer.model.times import format_time
 from viewer.reports.compare_text import difference_text
 
@@ -78,7 +79,7 @@ class SessionDots(QWidget):
             for ns in own:
                 painter.drawEllipse(QPointF(x_of(ns), y), _RADIUS, _RADIUS)
             if own:
-                middle = x_of(_median(own))
+                middle = x_of(median(own))
                 painter.setPen(QPen(theme.color("text1"), 2))
                 painter.drawLine(QPointF(middle, y - row * 0.4), QPointF(middle, y + row * 0.4))
         painter.setPen(theme.color("text2"))
@@ -87,12 +88,6 @@ class SessionDots(QWidget):
             painter.drawText(under, _LEFT, format_time(round(min(every))))
             painter.drawText(under, _RIGHT, format_time(round(max(every))))
         painter.end()
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 class StepChart(QWidget):

@@ -16,6 +16,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import explain
 from viewer.gui.session.feeds.costs import MOST_RUNS
+from viewer.model.quantiles import percentiles
 from viewer.model.times import format_in, format_time, unit_for
 from viewer.model.trace import Run
 from viewer.model.warm_up import included_text
@@ -50,7 +51,7 @@ def spread_text(runs: Sequence[Run], costs: Sequence[int], *, warm_up: bool = Fa
     count.
     """
     included = [cost for run, cost in zip(runs, costs, strict=True) if warm_up or not run.warms_up]
-    p10, p50, p90 = map(format_time, np.percentile(included, (10, 50, 90)))
+    p10, p50, p90 = map(format_time, percentiles(np.array(included), (10, 50, 90)))
     of = included_text(len(included), len(runs) - len(included))
     return f"p10 {p10} · p50 {p50} · p90 {p90} of {of}"
 

@@ -67,12 +67,12 @@ class FindingRow:
 
     @property
     def base(self) -> str:
-        """What that is a share of: "29.6 % per inference"; "" if there is no gain."""
+        """What that is a share of: "29.6 % of 64.973 µs per inference"; "" if there is no gain."""
         gain = None if self.finding is None else self.finding.gain
-        if gain is None or not gain.time:
+        if gain is None or not gain.whole:
             return ""
-        part = share_text(gain.ticks, gain.whole) if gain.share is not None else ""
-        return " ".join(filter(None, (part, gain.of)))
+        base = f"of {gain.base} {gain.of}" if gain.is_per_inference else gain.of
+        return f"{share_text(gain.ticks, gain.whole)} {base}"
 
 
 def rows_of(findings: Findings, opened: Collection[bool] = ()) -> tuple[FindingRow, ...]:

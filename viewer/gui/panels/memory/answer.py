@@ -21,7 +21,7 @@ from viewer.arrays import Bools, Ints
 from viewer.model.counter import Counter, changes
 from viewer.model.text import one_line
 from viewer.model.trace import Run
-from viewer.model.warm_up import counted_inferences, median_inference
+from viewer.model.warm_up import counted_inferences, typical_inference
 from viewer.program.executable.executable import Executable, ExecutableMethod, InstructionKind
 from viewer.program.program import Program
 from viewer.render.boxes.arena import ArenaBoxes
@@ -99,7 +99,7 @@ class MemoryAnswer:
     program: the ETRecord, None without one. writers: per storage. is_at_peak: per storage (bools).
     bands: the ids of its memories, in the order of the picture. instructions: the axis over
     instructions; time: over the time of an inference, None without one. is_typical: whether that is
-    the inference of median duration, and not the chosen one.
+    the typical inference, and not the chosen one.
     """
 
     question: MemoryQuestion
@@ -200,12 +200,12 @@ def work_out(question: MemoryQuestion) -> MemoryAnswer:
 
 
 def _typical(shown: OpenTrace, method: ExecutableMethod, *, warm_up: bool) -> Run | None:
-    """Return the inference of median duration among those of a method, None without any."""
+    """Return the typical inference among those of a method, None without any."""
     ran = shown.table.ran
     for of in (counted_inferences(shown.trace, warm_up=warm_up), shown.trace.inferences()):
         own = [run for run in of if ran[run.scope] is method]
         if own:
-            return median_inference(own)
+            return typical_inference(own)
     return None
 
 

@@ -34,7 +34,7 @@ from viewer.model.times import (
 from viewer.program.executable.executable import InstructionKind
 from viewer.render.palette import SLAB, Palette
 
-MEDIAN = ", the inference of median duration"
+TYPICAL = ", the typical inference"
 AT_PEAK = "✓"
 NO_MODULE = "(no module)"
 _LONGEST_HINT = 24  # characters
@@ -320,5 +320,5 @@ def beside_text(answer: MemoryAnswer) -> str:
     if answer.time is not None and answer.time.times is not None and shown is not None:
         label = run_label(shown.table, answer.time.times.run)
         name = f" of {display_name(shown.file.path)}" if answer.question.is_named else ""
-        parts.append(f"Times of {label}{name}{MEDIAN if answer.is_typical else ''}")
+        parts.append(f"Times of {label}{name}{TYPICAL if answer.is_typical else ''}")
     return " · ".join(parts)

@@ -25,7 +25,7 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.inferences import SlowestInference
 from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
-from viewer.analysis.summary.summary import Expensive, Summary
+from viewer.analysis.summary.summary import Expensive, MedianInference, Summary
 from viewer.gui.panels.base.inference_list import (
     InferenceList,
     InferenceModel,
@@ -63,7 +63,9 @@ SLOWEST = 5  # then these are
 MOST_FINDINGS = 3
 MOST_FILES = 6
 WITHOUT_SHARED = "without shared calls"
-_VIEW_NAMES = {Inferences.MEDIAN: "their median", Inferences.MEAN: "their mean"}
+_VIEW_NAMES = {Inferences.TYPICAL: "the typical one", Inferences.MEAN: "their mean"}
+_MOST_METHODS = 2  # with a key figure each; more have a list
+_MOST_LISTED = 8
 
 _BAR, _MARK = 8, 8
 
@@ -205,20 +207,20 @@ class SummaryCard(SectionColumn):
             self.begin("")
         self.column.addLayout(row)
         inferences = self._session.state.inferences
-        if inferences in _VIEW_NAMES and not self._is_median:
+        if inferences in _VIEW_NAMES and not self._is_typical:
             view = _VIEW_NAMES[inferences]
             text = f"Figures of the inferences as they ran; the timeline shows {view}."
             self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
         elif summary.outliers and picked is None:
             text = f"{summary.outliers.text}, which skews the figures of all inferences."
             self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
-            show = partial(self._session.show_inferences, Inferences.MEDIAN)
-            self.line("Show the median inference", show)
+            show = partial(self._session.show_inferences, Inferences.TYPICAL)
+            self.line("Show the typical inference", show)
 
     @property
-    def _is_median(self) -> bool:
-        """Whether the figures are those of the median inference, because the view shows it."""
-        return self._summary.scope.median_of > 0
+    def _is_typical(self) -> bool:
+        """Whether the figures are those of the typical inference, because the view shows it."""
+        return self._summary.scope.typical_of > 0
 
     def _key_figures(self) -> None:
         summary, file = self._summary, self._shown.file
@@ -227,7 +229,7 @@ class SummaryCard(SectionColumn):
         if picked is not None:
             position = next(i for i, run in enumerate(file.runs) if run is picked)
             ticks = picked.end - picked.start
-            what = self._median_text() if self._is_median else self._scope_text()
+            what = f"{picked.label}, typical" if self._is_typical else self._scope_text()
             figures.append((self._time(ticks, what, self._scope_text()), self._pick(position)))
         elif median is None and not any(file.inferences()):
             figures.append((self._time(summary.span, "duration"), self._fit))
@@ -238,10 +240,12 @@ class SummaryCard(SectionColumn):
                 noun = "thread" if summary.threads == 1 else "threads"
                 count = FigureLink(group_digits(summary.threads), "", noun, self._theme)
                 figures.append((count, statistics))
+        elif median is None and summary.methods:
+            figures += [self._of_method(one) for one in summary.methods[:_MOST_METHODS]]
         elif median is None:
             one = self._time(summary.whole, self._scope_text()), self._panel("statistics")
             figures.append(one)
-        if median is not None and not self._is_median:
+        if median is not None:
             hint = f"The median of {counted(median.runs, 'inference')}"
             one = self._time(median.ticks, self._median_text(), hint), self._pick(median.run)
             figures.append(one)
@@ -250,9 +254,33 @@ class SummaryCard(SectionColumn):
             number, unit = _split_share(share_text(report.delegated, report.whole))
             link = FigureLink(number, unit, "delegated", self._theme)
             figures.insert(1, (link, self._panel("delegation")))
-        if len(figures) < 3 and slowest is not None and (picked is None or self._is_median):
+        if len(figures) < 3 and slowest is not None and (picked is None or self._is_typical):
             figures.append((self._time(slowest.ticks, "slowest"), self._pick(slowest.run)))
         self.figures(figures)
+        if picked is None and len(summary.methods) > _MOST_METHODS:
+            self._methods(summary.methods)
+
+    def _of_method(self, one: MedianInference) -> tuple[FigureLink, Action]:
+        caption = f"{one.name}, median" if one.runs > 1 else one.name
+        hint = f"The median of {counted(one.runs, 'inference')} of {one.name}"
+        return self._time(one.ticks, caption, hint), self._pick(one.run)
+
+    def _methods(self, methods: Sequence[MedianInference]) -> None:
+        """What the inferences of each method take; no figure covers several."""
+        self.begin("Methods", "median per inference")
+        rows: list[Sequence[QWidget | None]] = []
+        for one in methods[:_MOST_LISTED]:
+            show = self._pick(one.run)
+            rows.append(
+                (
+                    self.text(one.name, show, elided=True),
+                    self.text(format_time(tick_to_ns(one.ticks, self._rate)), show),
+                    self.text(counted(one.runs, "inference"), show, "text2"),
+                )
+            )
+        self.grid(rows, 0)
+        if len(methods) > _MOST_LISTED:
+            self.line(counted(len(methods) - _MOST_LISTED, "more method"), self._panel("events"))
 
     def _parts(self) -> None:
         parts = parts_of(self._summary, self._rate)
@@ -402,7 +430,7 @@ class SummaryCard(SectionColumn):
 
     # -- parts -------------------------------------------------------------------------------------
 
-    def _time(self, ticks: int, caption: str, hint: str = "") -> FigureLink:
+    def _time(self, ticks: int | Fraction, caption: str, hint: str = "") -> FigureLink:
         number, unit = split_time(format_time(tick_to_ns(ticks, self._rate)))
         return FigureLink(number, unit, caption, self._theme, hint)
 
@@ -416,9 +444,11 @@ class SummaryCard(SectionColumn):
         return TimeScope(warm_up=self._session.state.warm_up)
 
     def _median_text(self) -> str:
-        covers = STEADY if self._is_median else self._all()
+        covers = STEADY if self._is_typical else self._all()
         is_less = left_out(self._shown.file, covers).warm_up > 0
-        return "median after warm-up" if is_less else "median"
+        text = "median after warm-up" if is_less else "median"
+        median = self._summary.median
+        return f"{median.name}, median" if median is not None and median.name else text
 
     # -- where links lead --------------------------------------------------------------------------
 

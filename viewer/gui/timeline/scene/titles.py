@@ -16,7 +16,7 @@ SLIVER_RATIO = 20
 SLIVER = "Too short to see here · right-click the name to zoom to this file"
 _VIEW_NOTES = {
     Inferences.ALIGNED: "inferences aligned at their starts, without loads",
-    Inferences.MEDIAN: "inference of median duration, without warm-up",
+    Inferences.TYPICAL: "typical inference: the nearest to the median, without warm-up",
     Inferences.MEAN: "mean start and end of every slice (derived), without warm-up",
 }
 

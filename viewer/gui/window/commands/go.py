@@ -110,11 +110,11 @@ def history_commands(context: CommandContext) -> list[Command]:
                 lambda view=view: toggle_inferences(view),  # type: ignore[misc]
                 enabled=has_several_runs,
                 checked=lambda view=view: session.state.inferences is view,  # type: ignore[misc]
-                keywords="compare",
+                keywords="compare median",
             )
             for name, title, view in (
                 ("aligned", "All inferences &aligned", Inferences.ALIGNED),
-                ("median", "Me&dian inference", Inferences.MEDIAN),
+                ("median", "T&ypical inference", Inferences.TYPICAL),
                 ("mean", "&Mean without warm-up", Inferences.MEAN),
             )
         ),

@@ -191,5 +191,6 @@ class ViewSettings(QObject):
 
 def _first_state(settings: Settings) -> ViewState:
     """How files are shown when they are opened; read then, as other windows may change it."""
-    inferences = Inferences[settings.get(FIRST_INFERENCES).upper()]
+    name = settings.get(FIRST_INFERENCES)
+    inferences = Inferences.TYPICAL if name == "median" else Inferences[name.upper()]
     return ViewState(inferences=inferences, warm_up=settings.get(WARM_UP))

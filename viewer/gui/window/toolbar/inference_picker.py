@@ -48,7 +48,7 @@ INCLUDE_WARM_UP = "Include warm-up in figures"
 ENTRIES = {
     Inferences.AS_RUN: "All inferences",
     Inferences.ALIGNED: "All inferences, aligned",
-    Inferences.MEDIAN: "Median inference",
+    Inferences.TYPICAL: "Typical inference",
     Inferences.MEAN: "Mean without warm-up",
 }
 _MOST_SHOWN = 14  # rows without scrolling

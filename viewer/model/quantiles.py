@@ -1,0 +1,100 @@
+"""Medians and percentiles: every one that is printed comes from here.
+
+The *median* of some values is the middle one, or halfway between the middle two, as
+`statistics.median` and DuckDB's `median` have it. A percentile is interpolated between its two
+neighbors (numpy's "linear", DuckDB's `quantile_cont`).
+
+A median need not be one of the values. Where one value has to stand for all, such as an inference
+to show, it is the *typical* one, the nearest to the median: the middle one in order of size, or the
+smaller of the middle two. So of two inferences it is the shorter one, which is rarely the one that
+warms up. Equal values keep their order.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Floats, Ints
+
+_EXACT = 1 << 53  # float64 holds all whole numbers up to it
+
+
+def exact_median(values: Sequence[int]) -> Fraction:
+    """The median of whole numbers, exactly: a whole number or half of one.
+
+    Raises ValueError if there are none.
+    """
+    if not values:
+        raise ValueError("no values have no median")
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return Fraction(ordered[middle] + ordered[-1 - middle], 2)
+
+
+def typical(values: Sequence[int]) -> int:
+    """The place of the value that is the nearest to the median. Raises IndexError without any."""
+    return sorted(range(len(values)), key=values.__getitem__)[(len(values) - 1) // 2]
+
+
+def median(values: Sequence[float] | NDArray[Any]) -> float:
+    """The median of some numbers, as float64; NaN if there are none."""
+    return float(medians(np.asarray(values)[None])[0])
+
+
+def medians(values: NDArray[Any], axis: int = -1) -> Floats:
+    """The medians along an axis, NaN without values; values that are NaN do not count."""
+    if values.dtype.kind != "f":
+        found: Floats = percentiles(values, (50,), axis)[0]
+        return found
+    if not values.shape[axis]:
+        return np.full(np.delete(values.shape, axis), np.nan)
+    if not np.isnan(values).any():
+        return np.asarray(np.median(values, axis=axis), np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a row without values
+        return np.asarray(np.nanmedian(values, axis=axis), np.float64)
+
+
+def medians_of_groups(group: Ints, values: Floats, count: int) -> Floats:
+    """The median of the values of each group 0 .. count - 1, NaN for a group without any.
+
+    group: parallel to the values.
+    """
+    found = np.full(count, np.nan)
+    order = np.lexsort((values, group))
+    used, first, many = np.unique(group[order], return_index=True, return_counts=True)
+    ordered = values[order]
+    found[used] = (ordered[first + (many - 1) // 2] + ordered[first + many // 2]) / 2
+    return found
+
+
+def percentiles(values: NDArray[Any], wanted: Sequence[float], axis: int = -1) -> Floats:
+    """Percentiles along an axis, of shape (wanted, ...); NaN without values.
+
+    Whole numbers beyond 2^53, which float64 does not hold, are interpolated exactly.
+    """
+    values = np.moveaxis(values, axis, -1)
+    if not values.shape[-1]:
+        return np.full((len(wanted), *values.shape[:-1]), np.nan)
+    is_whole = values.dtype.kind != "f" and values.size
+    if is_whole and max(abs(int(values.max())), abs(int(values.min()))) > _EXACT:
+        return _of_large(values, wanted)
+    return np.asarray(np.percentile(values, wanted, axis=-1), np.float64)
+
+
+def _of_large(values: NDArray[np.integer], wanted: Sequence[float]) -> Floats:
+    ordered = np.sort(values, axis=-1).reshape(-1, values.shape[-1])
+    found = np.empty((len(wanted), len(ordered)))
+    for row, own in enumerate(ordered.tolist()):
+        for number, one in enumerate(wanted):
+            place = Fraction(one) * (len(own) - 1) / 100
+            low = place.numerator // place.denominator
+            high = min(low + 1, len(own) - 1)
+            found[number, row] = float(own[low] + (own[high] - own[low]) * (place - low))
+    return found.reshape(len(wanted), *values.shape[:-1])
