@@ -50,7 +50,8 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
         "range_ticks": [0, 132209], "whole_ticks": 201983, "whole_ns": 252478,
         "ungrouped_label": "(no operator)", "ungrouped_ticks": 68, "ungrouped_ns": 85,
         "not_counted": [], "scopes": 0,
-        "foreign": 0, "unfinished": 0, "warm_up": 0, "missing": None,
+        "foreign": 0, "unfinished": 0, "warm_up": 0,
+        "initialization": 0, "missing": None,
     }  # fmt: skip
     for row in facts["rows"]:
         assert list(row) == [
@@ -68,6 +69,14 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
     assert [row["label"] for row in facts["rows"]][3:] == [
         "tosa.add@L16", "tosa.cast@L15", "func.func@L2"
     ]  # fmt: skip
+
+
+def test_the_whole_is_in_the_column_of_what_adds_up(capsys):
+    code, out, _ = run(capsys, "stats", C3, "--by", "name")
+    lines = [line.split() for line in out.splitlines()]
+    assert (code, lines[-1]) == (0, ["252.478", "µs", "100.0", "whole"])
+    titles = next(line for line in lines if line[:2] == ["Total", "Self"])
+    assert "Wall" not in titles
 
 
 def test_units_have_names_for_scripts_and_no_lengths(capsys):

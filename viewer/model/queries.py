@@ -228,8 +228,10 @@ def _of_runs(trace: Trace, counts: Bools) -> Bools:
     if all(run.first_row >= 0 for run in runs):
         return found
     spans = np.array([(run.start, run.end) for run in runs], np.int64)
+    # What another track does meanwhile is no part of a load.
+    is_apart = np.array([run.is_apart for run in runs])
     left_out = intervals.subtract(
-        intervals.union(*spans[~counts].T), intervals.union(*spans[counts].T)
+        intervals.union(*spans[~counts & ~is_apart].T), intervals.union(*spans[counts].T)
     )
     has_runs = np.full(len(trace.tracks), any(run.all_tracks for run in runs))
     has_runs[[run.track for run in runs]] = True

@@ -79,10 +79,11 @@ def counted_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """How many inferences the figures of a scope leave out, for each reason."""
+    """What the figures of a scope leave out: inferences for each reason, and loads apart."""
 
     unfinished: int = 0
     warm_up: int = 0
+    loads: int = 0
 
     @property
     def text(self) -> str:
@@ -93,6 +94,8 @@ class LeftOut:
         if self.unfinished:
             one = "unfinished" if parts else "unfinished inference"
             parts.append(f"{self.unfinished} {one}" if parts else counted(self.unfinished, one))
+        if self.loads:
+            parts.append("initialization")
         return f"Not counted: {', '.join(parts)}" if parts else ""
 
 
@@ -104,6 +107,7 @@ def left_out(trace: Trace, scope: TimeScope = WHOLE) -> LeftOut:
     return LeftOut(
         sum(1 for _ in trace.inferences()) - finished,
         finished - len(counted_inferences(trace, warm_up=scope.warm_up)),
+        sum(run.is_apart for run in trace.runs),
     )
 
 

@@ -260,7 +260,8 @@ class Run:
     whether it covers what every track did in its time, and not only its own track, which shows it.
     load: where the runs of its scope may be of several methods that nothing distinguishes, the
     number of the load, from 1, whose method it ran; -1 if it may have run any of them. 0 where they
-    are of one method.
+    are of one method. is_apart: of a load that a file lists next to its inferences: it counts in no
+    figure of the whole trace.
     """
 
     kind: RunKind
@@ -278,6 +279,7 @@ class Run:
     warms_up: bool = False
     all_tracks: bool = False
     load: int = 0
+    is_apart: bool = False
 
     @property
     def part(self) -> int:
@@ -417,6 +419,7 @@ class Trace:
     Opscope, its metadata about itself and its sources, by name (`source1.file`). calls: those
     around its slices, if recorded. lane_starts: in a view of inferences, the first lane of each
     thread on a track, (0,) for one; else empty. is_part: only the first part of the file was read.
+    stated: what the file states about itself as a whole, as texts: "Initialization" -> "11.3 ms".
     """
 
     path: str
@@ -438,6 +441,7 @@ class Trace:
     calls: RecordedCalls | None = None
     lane_starts: tuple[int, ...] = ()
     is_part: bool = False
+    stated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def start(self) -> int:

@@ -61,15 +61,18 @@ def warm_up_inferences(trace: Trace) -> list[Run]:
 
 
 def counts_per_run(trace: Trace, *, warm_up: bool) -> list[bool]:
-    """Return per run whether figures over a whole trace cover it; loads always count.
+    """Return per run whether figures over a whole trace cover it.
+
+    Loads count, unless they are apart from the inferences (`Run.is_apart`).
 
     Inferences that did not finish do not, unless none finished, because then there is nothing else
     to show. warm_up: whether those that warm up count.
     """
     any_finished = next(trace.finished_inferences(), None) is not None
     return [
-        run.kind is RunKind.LOAD
-        or ((run.finished or not any_finished) and (warm_up or not run.warms_up))
+        not run.is_apart
+        if run.kind is RunKind.LOAD
+        else (run.finished or not any_finished) and (warm_up or not run.warms_up)
         for run in trace.runs
     ]
 

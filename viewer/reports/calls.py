@@ -191,6 +191,7 @@ def _file_facts(
         "annotations": 0,
         "unfinished": left_out(trace).unfinished if of_whole else 0,
         "warm_up": left_out(trace, STEADY).warm_up if of_whole else 0,
+        "initialization": left_out(trace).loads if of_whole else 0,
         "missing": missing or None,
         "threads": [],
     }

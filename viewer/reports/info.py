@@ -82,6 +82,7 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
         "origin": trace.start,
         "clock": clock_facts(workspace, trace),
         "inferences": inference_facts(workspace, trace),
+        "stated": {name: plain_spaces(text) for name, text in trace.stated.items()},
         "problems": _problems(trace.problems),
     }
 
@@ -186,6 +187,7 @@ def _without_slices(file: Program | Executable, kind: str) -> Facts:
         "origin": None,
         "clock": None,
         "inferences": [],
+        "stated": {},
         "problems": _problems(file.problems),
     }
 
@@ -315,6 +317,7 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
         *_derived_lines(trace, clock),
         f"  clock: {clock_text(clock)}",
     ]
+    lines += [f"  {one_line(name)}: {one_line(text)}" for name, text in trace.stated.items()]
     runs = inference_facts(workspace, trace)
     if runs:
         lines.append(f"  {_counted(len(runs), 'inference')}")

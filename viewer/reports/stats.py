@@ -156,6 +156,7 @@ def _file_facts(
         "foreign": found.foreign if found else 0,
         "unfinished": left_out(trace).unfinished if found and not ticks else 0,
         "warm_up": left_out(trace, STEADY).warm_up if found and not ticks else 0,
+        "initialization": left_out(trace).loads if found and not ticks else 0,
         "missing": missing or None,
     }
 
@@ -213,8 +214,9 @@ def file_lines(file: Facts) -> list[str]:
         lines.append(f"  {counted(file['foreign'], 'slice')} with separate clocks left out")
     if file["warm_up"]:
         lines.append(f"  includes {counted(file['warm_up'], 'warm-up inference')}")
-    if file["unfinished"]:
-        lines.append(f"  {LeftOut(file['unfinished']).text}")
+    excluded = LeftOut(file["unfinished"], loads=file["initialization"])
+    if excluded.text:
+        lines.append(f"  {excluded.text}")
     return lines
 
 
@@ -254,6 +256,8 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
 
     # Only where lanes overlap, or scopes enclose others, do the two differ by more than rounding.
     has_overlap = any(row["self_ticks"] != row["wall_ticks"] for row in rows if "self_ticks" in row)
+    if not has_overlap:  # the whole is in the column of the figure that adds up
+        rows = [row if "key" in row else {**row, "self_ns": row["wall_ns"]} for row in rows]
     columns = [
         times(figure_terms.TOTAL.title, "total_ns"),
         times(figure_terms.SELF.title, "self_ns"),

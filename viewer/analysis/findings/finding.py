@@ -27,7 +27,7 @@ from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
 from viewer.model.inferences.logged_methods import Series, series_of
 from viewer.model.queries import execute_keys
-from viewer.model.scope import TimeScope, typical_text, whole_scope_text
+from viewer.model.scope import TimeScope, counted_in, typical_text, whole_scope_text
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
 from viewer.model.trace import Run, RunKind, Trace, Unit
 from viewer.model.warm_up import counted_inferences
@@ -288,7 +288,8 @@ class FindingContext:
             return self.threads.threads(self.within)
         if self.run is not None and not self.run.all_tracks:
             return 1
-        tracks = np.unique(self.trace.slices.tracks_of(np.flatnonzero(whole_slices(self.trace))))
+        whole = counted_in(self.trace, self.within, np.flatnonzero(whole_slices(self.trace)))
+        tracks = np.unique(self.trace.slices.tracks_of(whole))
         units = [self.trace.tracks[i].unit for i in tracks.tolist()]
         # A HAL track is of the host's thread, and counts only where the host's track is idle.
         return len(units) - (units.count(Unit.HAL) if Unit.HOST in units else 0)

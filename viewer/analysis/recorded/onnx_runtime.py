@@ -12,12 +12,9 @@ import re
 from collections.abc import Mapping
 from itertools import accumulate, takewhile
 
-import numpy as np
-
 from viewer.analysis.recorded.frames import MOST_MODULES, MOST_PATH
-from viewer.analysis.recorded.recorded_call import RecordedCall, text_at
+from viewer.analysis.recorded.recorded_call import RecordedCall, first_slices, text_at
 from viewer.analysis.recorded.tensors import json_list, shape_of
-from viewer.arrays import Ints
 from viewer.model.names.profilers import CATEGORY
 from viewer.model.trace import Column, Trace
 from viewer.program.program import GraphNode, Tensor
@@ -43,7 +40,7 @@ def onnx_runtime_calls(trace: Trace) -> list[RecordedCall | None]:
     category, op = columns.get(CATEGORY), columns.get(_OP)
     if category is None or op is None or _NODE not in (category.strings or ()):
         return []
-    first = _first_slices(trace)
+    first = first_slices(trace)
     found: list[RecordedCall | None] = []
     for key, slice_ in enumerate(first.tolist()):
         name = trace.strings[int(trace.keys.name[key])]
@@ -62,7 +59,7 @@ def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> 
         name,
         f"{LIBRARY}::{type_}",
         -1,
-        modules=_modules_of(name, type_),
+        modules=modules_of(name, type_),
         source_op=type_,
         inputs=_tensors(text_at(columns.get(_INPUTS), slice_), "input"),
         outputs=_tensors(text_at(columns.get(_OUTPUTS), slice_), "output"),
@@ -70,15 +67,7 @@ def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> 
     return RecordedCall("model", node, "" if provider == CPU else provider)
 
 
-def _first_slices(trace: Trace) -> Ints:
-    """Return the first slice of every key, -1 for a key without one."""
-    found = np.full(len(trace.keys), -1, np.int64)
-    key = trace.slices.key
-    found[key[::-1]] = np.arange(len(key))[::-1]
-    return found
-
-
-def _modules_of(name: str, type_: str) -> tuple[tuple[str, str], ...]:
+def modules_of(name: str, type_: str) -> tuple[tuple[str, str], ...]:
     """Return the modules of a node that is named by its path.
 
     Exporters add the op type, "/layer1/conv/Conv_2"; any other last part is the node's own name.

@@ -3,6 +3,7 @@
 PyTorch        operators, kernels, Python functions and calls of modules, per call site
 ONNX Runtime   the nodes of the model, with their op types and execution providers
 viztracer      Python functions with file and line
+LiteRT, Vela   the nodes of the model, with their operator types
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ PYTORCH, ONNX_RUNTIME, PYTHON = "PyTorch profile", "ONNX Runtime profile", "Pyth
 _SCOPE = Link(Reason.FRAMEWORK, "A scope of the profiler or the runtime, not an operator")
 _RECORDED = Link(Reason.BY_PROFILE, "The profile itself states its operator")
 CALLS = "calls"
+# Tables of runtimes and compilers that state the operator type of each row.
+OF_RUNTIMES = frozenset(("LiteRT benchmark", "Vela per-layer CSV"))
 # A trace of another kind may have a name that looks like a function by chance.
 _LEAST_SHARE = 0.5
 # Linking takes 5 µs per name, and no program has so many functions.
@@ -30,6 +33,11 @@ _MOST_NAMES = 200_000
 
 def recorded_links(trace: Trace) -> LinkTable | None:
     """Return the links of a trace to the operators that it records; None if it records none."""
+    if trace.format in OF_RUNTIMES:
+        from viewer.analysis.recorded.runtime_nodes import runtime_calls
+
+        nodes = runtime_calls(trace)
+        return _linked(trace, f"{trace.format} profile", nodes) if any(nodes) else None
     if not trace.format.startswith("Chrome"):
         return None
     # Imports that other profiles do without: a tenth of the time of `opscope info`.
@@ -67,7 +75,12 @@ def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) ->
             count += 1
         methods.append(Method(name, tuple(operators)))
     program = Program(
-        trace.path, format_, "", tuple(methods), is_recorded=True, is_nested=format_ != ONNX_RUNTIME
+        trace.path,
+        format_,
+        "",
+        tuple(methods),
+        is_recorded=True,
+        is_nested=format_ in (PYTORCH, PYTHON),
     )
     _ = program.source_lines, program.module_paths  # cached here: the GUI thread shows them
     links = tuple(

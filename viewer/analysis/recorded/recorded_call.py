@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viewer.model.trace import Column
+import numpy as np
+
+from viewer.arrays import Ints
+from viewer.model.trace import Column, Trace
 from viewer.program.program import GraphNode
 
 
@@ -25,3 +28,11 @@ def text_at(column: Column | None, slice_: int) -> str:
     """Return the text of a slice in a column; "" without one, for a number, and for slice -1."""
     value = None if column is None or slice_ < 0 else column.value(slice_)
     return value if isinstance(value, str) else ""
+
+
+def first_slices(trace: Trace) -> Ints:
+    """Return the first slice of every key, -1 for a key without one."""
+    found = np.full(len(trace.keys), -1, np.int64)
+    key = trace.slices.key
+    found[key[::-1]] = np.arange(len(key))[::-1]
+    return found

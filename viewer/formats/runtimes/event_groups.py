@@ -8,6 +8,8 @@ nested from one start, the longest outermost, and nodes follow each other below 
 Nodes in cycles next to totals in µs have the columns `native_dur` and `native_unit`. They are drawn
 on the scale of the innermost total, and no sum contains them. In a file without any µs, a tick is a
 cycle of unknown length.
+
+Stages next to executions, such as initialization, are loads apart: shares are of the executions.
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ def trace_of(path: str, builder: TraceBuilder, groups: Sequence[Group]) -> Trace
     bars = PlacedBars(builder)
     native: dict[int, tuple[int, str]] = {}
     track = builder.track(os.path.basename(path), "placed · events")
+    has_executions = any(group.is_execution for group in groups)
     for group in groups:
         start = bars.end_of(track)
         totals = [v for v in group.totals if v.unit == US or not is_timed]
@@ -70,6 +73,8 @@ def trace_of(path: str, builder: TraceBuilder, groups: Sequence[Group]) -> Trace
         end = max(bars.end_of(track), start)
         if group.is_execution and end > start:
             builder.run(RunKind.INFERENCE, group.stage, track, 0, start, end)
+        elif has_executions and end > start and not group.nodes:
+            builder.run(RunKind.LOAD, group.stage, track, 0, start, end, is_apart=True)
     if builder.clock is NS_CLOCK and any(v.unit == CYCLES for g in groups for v in g.totals):
         some = [v for g in groups for v in g.totals if v.unit == CYCLES]
         builder.problem(

@@ -16,7 +16,14 @@ time and a source position before each line.
 
 Only the tables "Run Order" are read, since the others repeat their rows. A row has the mean of all
 runs; its bar has the length `avg`. Bars are placed in order, also where a mean start is stated: it
-is a column.
+is a column. What ran once, at initialization, is a load apart: shares are of the regular runs.
+
+Around the tables are times of whole runs, which no bar has. They are kept as what the file states:
+
+    Inference timings in us: Init: 11331, First inference: 23118, Warmup (avg): 10911, ...
+    Timings (microseconds): count=50 first=10977 curr=10811 min=10702 max=11102 avg=10815 std=71
+
+Android's log writes its own time, process and tag before each line.
 """
 
 from __future__ import annotations
@@ -30,10 +37,24 @@ from viewer.formats import format_of
 from viewer.formats.runtimes.placed import PlacedBars
 from viewer.formats.runtimes.rows import NO_TIME, lines_of, ticks_of
 from viewer.model.building.builder import TraceBuilder
-from viewer.model.trace import Clock, Trace
+from viewer.model.times import format_time
+from viewer.model.trace import Clock, RunKind, Trace
 
 _LOG = r"(?:[0-9:. -]+: )?(?:I|INFO):? (?:\S+\.cc:[0-9]+\] )?"
-_PREFIX = re.compile(rf"^\s*(?:{_LOG})?")
+# `adb logcat`, with -v threadtime (the default), time or brief.
+_LOGCAT = (
+    r"(?:[0-9]{2}-[0-9]{2} [0-9:.]+ +[0-9]+ +[0-9]+ [VDIWEF] [^:]{1,40}"
+    r"|(?:[0-9]{2}-[0-9]{2} [0-9:.]+ )?[VDIWEF]/[^(:]{1,40}\( *[0-9]+\)): ?"
+)
+_PREFIX = re.compile(rf"^\s*(?:{_LOGCAT})?(?:{_LOG})?")
+_WHOLE_RUNS = re.compile(r"Inference timings in us: (.{1,400})$")
+_WHOLE_RUN = re.compile(r"([A-Z][A-Za-z ()]{1,40}): ([0-9.e+]{1,20})(?:, |$)")
+_SPREAD = re.compile(r"Timings \(microseconds\): (count=.{1,400})$")
+_AMOUNT = re.compile(r"(count|first|min|max|avg|std)=([0-9.e+]{1,20})")
+_STATED = {
+    "Init": "Initialization", "Warmup (avg)": "Warm-up (mean)",
+    "Inference (avg)": "Inference (mean)",
+}  # fmt: skip
 _TITLE = re.compile(r"=====+ (.{1,80}?) =====+")
 _RUN_ORDER = "Run Order"
 _SECTION = re.compile(
@@ -46,9 +67,10 @@ _KNOWN = {
     "avg ms": "avg", "avg_ms": "avg", "node type": "type", "Name": "name", "start": "start ms",
     "first": "first ms",
 }  # fmt: skip
-_PARTS = {"Benchmark Initialization": "initialization", "Regular Benchmark Runs": "regular runs"}
+INITIALIZATION = "initialization"
+_PARTS = {"Benchmark Initialization": INITIALIZATION, "Regular Benchmark Runs": "regular runs"}
 _STARTED = re.compile(rb"\A\s*(?:INFO: )?STARTING!\s")
-_MS = 10**6  # ns
+_MS, _US = 10**6, 10**3  # ns
 _MOST_CELL = 4096
 
 
@@ -73,6 +95,9 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             remedy="Run it with --enable_op_profiling=true",
         )
     tables.bars.finish()
+    for track in sorted(tables.loads):
+        end = tables.bars.end_of(track)
+        builder.run(RunKind.LOAD, INITIALIZATION, track, 0, 0, end, is_apart=tables.has_runs)
     return builder.build()
 
 
@@ -82,6 +107,7 @@ class _Tables:
     def __init__(self, path: str, builder: TraceBuilder) -> None:
         self.bars = PlacedBars(builder)
         self.headers = 0
+        self.loads: set[int] = set()  # the tracks of what ran once
         self._builder = builder
         self._process = os.path.basename(path)
         self._title = ""
@@ -89,11 +115,19 @@ class _Tables:
         self._header: Sequence[str] = ()
         self._separator = ""
         self._track = 0
+        self._tracks: set[int] = set()  # with a bar
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether there are bars of anything but initialization."""
+        return any(track not in self.loads for track in self._tracks)
 
     def add(self, number: int, line: str) -> None:
         """Add one line, without what a log writes before it."""
         text = line.strip()
-        if title := _TITLE.match(text):
+        if text.startswith(("Inference timings", "Timings (")):
+            self._state(text)
+        elif title := _TITLE.match(text):
             self._title, self._header = title[1], ()
         elif section := _SECTION.match(text):
             self._header = ()
@@ -109,6 +143,23 @@ class _Tables:
             self._header = ()
         elif self._header:
             self._row(number, line)
+
+    def _state(self, text: str) -> None:
+        """Keep the times of whole runs."""
+        if found := _WHOLE_RUNS.match(text):
+            for name, amount in _WHOLE_RUN.findall(found[1]):
+                if (ns := ticks_of(amount, _US)) is not None:
+                    self._builder.state(_STATED.get(name, name), format_time(ns))
+        elif found := _SPREAD.match(text):
+            self._header = ()
+            parts = []
+            for name, amount in _AMOUNT.findall(found[1]):
+                ns = ticks_of(amount, _US)
+                if ns is not None:
+                    is_count = name == "count"
+                    parts.append(f"{name} {amount if is_count else format_time(ns)}")
+            what = self._part or "runs"
+            self._builder.state(f"{what[0].upper()}{what[1:]}", ", ".join(parts))
 
     def _start(self, text: str) -> None:
         self.headers += 1
@@ -129,6 +180,9 @@ class _Tables:
             return
         name = found.pop("name", "") or found.get("type", "")
         self.bars.add(self._track, name[:_MOST_CELL], length, number, found)
+        self._tracks.add(self._track)
+        if self._part == INITIALIZATION:
+            self.loads.add(self._track)
 
 
 FORMAT = format_of("runtimes.tflite_benchmark")

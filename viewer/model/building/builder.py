@@ -104,6 +104,7 @@ class TraceBuilder:
         self._problems: dict[str, tuple[int, str]] = {}
         self._untimed: UntimedEvents | None = None
         self._counters: list[Counter] = []
+        self._stated: dict[str, str] = {}
         self._flows: tuple[Ints, Ints] = np.empty(0, np.int64), np.empty(0, np.int64)
 
     # -- tables ------------------------------------------------------------------------------
@@ -285,6 +286,7 @@ class TraceBuilder:
         number: int = 0,
         all_tracks: bool = False,
         load: int = 0,
+        is_apart: bool = False,
     ) -> None:
         """Add a load or an inference of a track; see `Run`.
 
@@ -301,9 +303,20 @@ class TraceBuilder:
             number: That of an inference, if the file states it.
             all_tracks: Whether it covers what every track did in its time.
             load: The load whose method it ran, if the runs of its scope may be of several methods.
+            is_apart: Of a load: whether it counts in no figure of the whole trace.
         """
         where = (name, track, scope, start, end, bundled_input, 0, 1, first_row)
-        self._runs.append(Run(kind, number, *where, finished, all_tracks=all_tracks, load=load))
+        run = Run(kind, number, *where, finished, all_tracks=all_tracks, load=load)
+        self._runs.append(replace(run, is_apart=True) if is_apart else run)
+
+    def state(self, name: str, text: str) -> None:
+        """Keep what the file states about itself as a whole.
+
+        Args:
+            name: What it is, such as "Initialization".
+            text: Its value, such as "11.331 ms".
+        """
+        self._stated[name] = text
 
     def untimed(self, events: UntimedEvents) -> None:
         """Set the events without a time.
@@ -493,6 +506,7 @@ class TraceBuilder:
             untimed=untimed,
             counters=tuple(self._counters),
             flows=Flows(producer.astype(np.int64), consumer.astype(np.int64)),
+            stated=self._stated,
         )
         for array in _arrays(trace):
             array.flags.writeable = False

@@ -176,7 +176,8 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         known = name in (*_SAID_ELSEWHERE, *covered) or value in (trace.name(i), keys.location[key])
         if not known and value is not None:
             rows[_TITLES.get(name, name)] = _value_text(value, column.unit)
-    return rows
+    # What the file states as a whole has no slice of its own.
+    return {**rows, **{f"File: {name}": text for name, text in trace.stated.items()}}
 
 
 def ticks_text(shown: OpenTrace, i: int) -> str:
