@@ -3,13 +3,15 @@
 Plain profiles (PyTorch, Perfetto, CSV) have no timed inferences and no linked operators: their
 whole is the time in which a thread is busy. Two things would count a thread twice. Slices that
 overlap without nesting are on different lanes of one track; here an instant belongs to the slice
-that started last on any lane. And a span may cover all of its thread, such as a script's main
-function, or all of the trace, on a track of its own, such as a profiler's own span. Such a span
-shows that something was recorded, not what it took, so it is never the most expensive event. If
-other events cover at least half of it, its remaining time does not count as busy time either;
-otherwise nothing else accounts for that time, so it stays in the whole. The steps of a PyTorch
-profile are such spans too, and so are the copies of scopes that it draws on a GPU; they are judged
-together, so that all steps count alike. Only this module decides which slices are such scopes.
+that started last on any lane. And a span may cover all of the trace, on a track of its own, such as
+a profiler's own span. It shows that something was recorded, not what it took. If other events cover
+at least half of it, its remaining time does not count as busy time; otherwise nothing else accounts
+for that time, so it stays in the whole. The steps of a PyTorch profile are such spans too, and so
+are the copies of scopes that it draws on a GPU; they are judged together, so that all steps count
+alike. Only this module decides which slices are such scopes.
+
+A span that covers its own thread, such as a script's main function, is busy time where nothing runs
+inside. But it is never the most expensive event, as little as the scopes are.
 """
 
 from __future__ import annotations
@@ -104,9 +106,15 @@ class ThreadTime:
 
         A view of inferences has parts of threads, so nothing in it covers a thread by itself.
         """
+        return np.union1d(np.concatenate(self._spans), self._scopes)
+
+    @cached_property
+    def _spans(self) -> tuple[Ints, Ints]:
+        """The slices that cover their thread, and those that cover the trace on their own track."""
         if self._trace.lane_starts:
-            return self._scopes
-        return np.union1d(spans_of_threads(self._trace), self._scopes)
+            none = np.empty(0, np.int64)
+            return none, none
+        return wide_spans(self._trace)
 
     @cached_property
     def _scopes(self) -> Ints:
@@ -126,12 +134,12 @@ class ThreadTime:
 
     @cached_property
     def not_counted(self) -> Ints:
-        """Those of `whole_spans` that other events explain, ascending."""
-        slices, spans = self._trace.slices, self.whole_spans
+        """The scopes and the spans of the trace that other events explain, ascending."""
+        slices, spans = self._trace.slices, np.union1d(self._spans[1], self._scopes)
         if not len(spans):
             return spans
         others = np.ones(len(slices), np.bool_)
-        others[spans] = False
+        others[self.whole_spans] = False
         others &= ~made_of_others(self._trace)
         united = intervals.union(slices.start[others], slices.end[others])
         start, end = slices.start[spans], slices.end[spans]
@@ -173,16 +181,16 @@ def thread_time_of(table: LinkTable) -> ThreadTime | None:
     return ThreadTime(trace) if is_plain and is_unlinked else None
 
 
-def spans_of_threads(trace: Trace) -> Ints:
-    """Return the slices that cover at least `COVERS` of their thread or of the trace, ascending.
+def wide_spans(trace: Trace) -> tuple[Ints, Ints]:
+    """Return the slices that cover at least `COVERS` of their thread, and of the trace, ascending.
 
     Of a thread: of the time from its first slice to its last, if another slice is inside. Of the
     trace: if all slices of its track cover the trace, such as the profiler's own spans in a file
     merged of two processes, and there are slices on other tracks.
     """
-    slices = trace.slices
+    slices, none = trace.slices, np.empty(0, np.int64)
     if not len(slices):
-        return np.empty(0, np.int64)
+        return none, none
     limits, row_track = np.iinfo(np.int64), slices.row_track
     rows = _Rows.of(slices)
     first = np.full(len(trace.tracks), limits.max)
@@ -199,7 +207,7 @@ def spans_of_threads(trace: Trace) -> Ints:
     covers = _covers(start[wide], end[wide], first[track], last[track])
     wide = wide[covers & (end[wide] > start[wide])]
     if not len(wide):
-        return wide
+        return none, none
     # Those of a row before those of the rows below it.
     wide = wide[np.lexsort((start[wide], slices.tracks_of(wide)))]
     track = slices.tracks_of(wide)
@@ -214,14 +222,12 @@ def spans_of_threads(trace: Trace) -> Ints:
     inside = (start[rest] >= start[around]) & (end[rest] <= end[around])
     has_content = np.zeros(len(trace.tracks), np.bool_)
     has_content[slices.tracks_of(rest[inside])] = True
-    of_thread = np.zeros(len(slices), np.bool_)
-    of_thread[wide] = True
-    of_thread[wide[is_last][~has_content[track[is_last]]]] = False
+    is_bare = is_last & ~has_content[track]
     lone = wide[rest_of[track] == 0]
+    of_trace = none
     if rest_of.any() and len(lone):
-        of_trace = _covers(start[lone], end[lone], first.min(), last.max())
-        of_thread[lone[of_trace]] = True
-    return np.flatnonzero(of_thread)
+        of_trace = lone[_covers(start[lone], end[lone], first.min(), last.max())]
+    return np.setdiff1d(wide[~is_bare], of_trace), np.sort(of_trace)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
