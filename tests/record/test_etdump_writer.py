@@ -115,6 +115,8 @@ def read(path: Path) -> list[Logged]:
         start, length = int(slices.start[i]), int(slices.end[i] - slices.start[i])
         if own.get("native_dur") is not None:  # outside of its call, where it is drawn instead
             start, length = own["native_start"], own["native_dur"]
+        if (cumulative := own.get("cumulative_dur")) is not None:  # a pass has its own length
+            start, length = start + length - cumulative, cumulative
         identifier = keys.identifier[slices.key[i]]
         called = trace.name(i) if identifier is None else identifier
         instruction = own["instruction_id"]

@@ -8,7 +8,8 @@ matches "10". A debug handle map file distinguishes int from str; there, 10 is l
 
 Two backends log more than the identifier in their map, in an unambiguous form:
 
-* Vulkan logs a JSON object; the key is its operator.delegate_node_id.
+* Vulkan logs a JSON object; the key is its operator.delegate_node_id. Earlier versions log the
+  shader alone (`shader_of`).
 * QNN logs "<tensor>:OpId_<n> (<unit>)"; the key is the tensor's name.
 
 Some events sum up or enclose others ("QNN accelerator (execute) time (cycles)", "ETVK_EXECUTE").
@@ -23,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 Identifier = int | str
 
@@ -39,6 +40,15 @@ _DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,18})", re.ASCII)
 _QNN = re.compile(r"(.+?)[:\s]OpId_\d+(?:\s?\([a-z]+\))?", re.DOTALL)
 _TOTAL = re.compile(r"\(execute[^()]*\) time\b", re.IGNORECASE)
 _HOST = "ETVK_"
+# Since December 2025, a kernel without the JSON object of its operator:
+# {nchw_to_image, "dispatch_id": 3}
+_BARE_SHADER = re.compile(r'\{([^"{},]+), "dispatch_id": (\d{1,10})\}', re.ASCII)
+# Before, the kernel and the number of its dispatch: linear_naive_buffer_float_1
+_FIRST_SHADER = re.compile(
+    r"(\w+_(?:texture[23]d|buffer)_(?:half|float|double|u?int\d*|bool)(?:_\w+)?)_(\d{1,10})",
+    re.ASCII,
+)
+_NO_DISPATCH = (1 << 32) - 1
 # A shader's description has a few hundred characters; its arguments can make it longer.
 _LONGEST_JSON = 1 << 16
 
@@ -127,6 +137,35 @@ def short_identifier(identifier: Identifier) -> str:
     shader = _shader(str(identifier))
     name = shader.get("kernel_name") or _operator(shader).get("name")
     return name if isinstance(name, str) and name else str(identifier)
+
+
+class Shader(NamedTuple):
+    """A Vulkan shader: its kernel, "" if only its operator is known, and its dispatch if any."""
+
+    kernel: str
+    dispatch: int | None
+
+
+def shader_of(identifier: Identifier | None) -> Shader | None:
+    """The shader in the identifier of a Vulkan event, None for other identifiers.
+
+    The runtime converts the times of shaders to ns; it always did, whatever the name looks like.
+    """
+    if not isinstance(identifier, str):
+        return None
+    plain = _BARE_SHADER.fullmatch(identifier) or _FIRST_SHADER.fullmatch(identifier)
+    if plain:
+        return Shader(plain[1], _dispatch(int(plain[2])))
+    shader = _shader(identifier)
+    kernel = shader.get("kernel_name")
+    if isinstance(kernel, str) and kernel:
+        return Shader(kernel, _dispatch(shader.get("dispatch_id")))
+    return Shader("", None) if _operator(shader) else None
+
+
+def _dispatch(number: Any) -> int | None:
+    stated = isinstance(number, int) and not isinstance(number, bool) and number != _NO_DISPATCH
+    return number if stated else None
 
 
 def _stated_keys(text: str) -> tuple[tuple[str, Via], ...]:

@@ -1,9 +1,9 @@
 """Places delegate events that have their own clock inside their call, for drawing.
 
-QNN logs start 0 and a number of cycles or microseconds; Vulkan's shaders have the times of the GPU.
-Such events are outside their DELEGATE_CALL, or their names contain "(cycles)". The columns
-`native_start`, `native_dur` and `native_unit` keep the logged values, and only these are used in
-figures. For drawing:
+QNN logs start 0 and a number of cycles or microseconds; Vulkan's shaders have the times of the GPU,
+which the runtime converts to ns. Such events are outside their DELEGATE_CALL, or their names
+contain "(cycles)". The columns `native_start`, `native_dur` and `native_unit` keep the logged
+values, and only these are used in figures. For drawing:
 
 * A total ("QNN accelerator (execute) time (cycles)") spans what it sums up: it is the parent of the
   call's other events, not one more of them. Totals in several units are nested, the longest
@@ -11,14 +11,15 @@ figures. For drawing:
 * Vulkan's host events are inside their call and are not moved. Its shaders are placed inside
   "ETVK_COMPUTE_GRAPH_EXECUTE". Earlier versions have only "ETVK_EXECUTE", which is around all other
   host events in later ones.
+* A value, such as "DSP:after_context_freed (bytes)", took no time: it is an instant at the start of
+  its call, and changes no place of the others. `native_dur` is its amount.
 * Other events follow each other in the order they were logged: on the scale of the total in their
   unit, else with the duration of their unit, and scaled down if there is too little room.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,25 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints
 from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.formats.executorch.etdump.nesting import CallTree
+from viewer.model.native_units import (
+    COUNTED,
+    CYCLES,
+    NS_PER,
+    TICKS,
+    is_value,
+    possible_unit,
+    stated_unit,
+)
+from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT
 from viewer.model.trace import Column, KeyKind
-from viewer.program.debug_handles import is_host_event, is_total
+from viewer.program.debug_handles import is_host_event, is_total, shader_of
 
-UNITS = ("cycles", "us", "ns", "ticks")
-_CYCLES, _US, _NS, _TICKS = range(len(UNITS))
+# Units that are always known; a file may state more of them.
+_UNITS = (CYCLES, TICKS, *NS_PER)
+_CYCLES, _TICKS = range(len(COUNTED))
 # Ticks of the ETDump (assumed to be ns) per unit. Cycles have no known duration, and are drawn as
 # ticks if nothing else determines it.
-_TICKS_PER_UNIT = np.array([1.0, 1000.0, 1.0, 1.0])
-_UNIT = re.compile(r"\((cycles|us|ns)\)\s*\Z")
+_TICKS_PER_UNIT = np.array([1.0, 1.0, *map(float, NS_PER.values())])
 _CONTAINERS = ("ETVK_EXECUTE", "ETVK_COMPUTE_GRAPH_EXECUTE")  # the last one in a call is used
 # QNN's most detailed profile has four totals; a longer chain would only hide the events.
 _MOST_TOTALS = 8
@@ -44,14 +55,25 @@ _MOST_TOTALS = 8
 class Foreign:
     """The events on foreign clocks and their logged values, in parallel arrays.
 
-    box: the event that each is placed in.
+    box: the event that each is placed in. unit: an index into `units`.
     """
 
     at: Ints
     box: Ints
     start: Ints
     length: Ints
-    unit: NDArray[np.uint8]
+    unit: Ints
+    units: tuple[str, ...]
+
+    @property
+    def is_value(self) -> Bools:
+        """Which of them hold a value instead of a time."""
+        return np.array([is_value(unit) for unit in self.units])[self.unit]
+
+    @property
+    def timed(self) -> Ints:
+        """The events that have a time, ascending."""
+        return np.sort(self.at[~self.is_value])
 
     def columns(self, count: int) -> dict[str, Column]:
         """Columns for `count` events with the logged values; none if no event is foreign."""
@@ -60,17 +82,28 @@ class Foreign:
         is_foreign = np.zeros(count, np.bool_)
         is_foreign[self.at] = True
 
-        def spread(values: NDArray[np.int64]) -> NDArray[np.int64]:
+        def spread(values: Ints) -> Ints:
             column = np.zeros(count, np.int64)
             column[self.at] = values
             return column
 
-        units = spread(self.unit.astype(np.int64)).astype(np.uint32)
+        units = spread(self.unit).astype(np.uint32)
         return {
-            "native_start": Column(spread(self.start), is_foreign),
-            "native_dur": Column(spread(self.length), is_foreign),
-            "native_unit": Column.of_codes(units, UNITS, is_foreign),
+            NATIVE_START: Column(spread(self.start), is_foreign),
+            NATIVE_DURATION: Column(spread(self.length), is_foreign),
+            NATIVE_UNIT: Column.of_codes(units, self.units, is_foreign),
         }
+
+    def taken(self, which: Bools) -> Foreign:
+        """Return some of them."""
+        return replace(
+            self,
+            at=self.at[which],
+            box=self.box[which],
+            start=self.start[which],
+            length=self.length[which],
+            unit=self.unit[which],
+        )
 
 
 def find_foreign(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -> Foreign:
@@ -79,10 +112,11 @@ def find_foreign(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -
     is_candidate = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0) & (kind[parent] == by_chain)
     if not is_candidate.any():
         nothing = np.empty(0, np.int64)
-        return Foreign(nothing, nothing, nothing, nothing, np.empty(0, np.uint8))
-    at, box = _find(events, is_candidate, parent)
+        return Foreign(nothing, nothing, nothing, nothing, nothing, _UNITS)
+    unit, units = _units(events)
+    at, box = _find(events, is_candidate, parent, unit, units)
     length = events.end[at] - events.start[at]
-    return Foreign(at, box, events.start[at], length, _units(events)[events.text[at]])
+    return Foreign(at, box, events.start[at], length, unit[at], units)
 
 
 def place_foreign(events: ProfileEvents, found: Foreign, tree: CallTree) -> None:
@@ -90,31 +124,43 @@ def place_foreign(events: ProfileEvents, found: Foreign, tree: CallTree) -> None
 
     Changes their `events.start` and `events.end`, and the depths and preorder of `tree`.
     """
-    at, box = found.at, found.box
-    if not len(at):
+    if not len(found.at):
         return
-    total = np.array([*(is_total(t) for t in events.texts), False])[events.text[at]]
-    rank, level, total = _arrange(found, total, box)
-    _lay_out(events, found, box, rank, level, total)
-    tree.depth[at] = tree.depth[box] + 1 + level
-    # Moved events come directly after the event that contains them, by rank.
     order = tree.order
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     within = np.zeros(len(order), np.int64)
-    place[at], within[at] = place[box], rank + 1
+    # Moved events come directly after the event that contains them: values, then times by rank.
+    is_value = found.is_value
+    values, times = found.taken(is_value), found.taken(~is_value)
+    if len(values.at):
+        events.start[values.at] = events.end[values.at] = events.start[values.box]
+        tree.depth[values.at] = tree.depth[values.box] + 1
+        place[values.at], within[values.at] = place[values.box], 1 + np.arange(len(values.at))
+    if len(times.at):
+        at, box = times.at, times.box
+        total = np.array([*(is_total(t) for t in events.texts), False])[events.text[at]]
+        rank, level, total = _arrange(times, total, box)
+        _lay_out(events, times, box, rank, level, total)
+        tree.depth[at] = tree.depth[box] + 1 + level
+        place[at], within[at] = place[box], 1 + len(values.at) + rank
     tree.order = np.lexsort((within, place))
 
 
-def _find(events: ProfileEvents, mine: Bools, parent: Ints) -> tuple[Ints, Ints]:
+def _find(
+    events: ProfileEvents, mine: Bools, parent: Ints, unit: Ints, units: tuple[str, ...]
+) -> tuple[Ints, Ints]:
     """The events on foreign clocks, ascending, and the event that each is placed in."""
     outside = (events.start < events.start[parent]) | (events.end > events.end[parent])
-    in_cycles = np.append(_units_of(events.texts) == _CYCLES, False)[events.text]
+    value = mine & np.array([is_value(one) for one in units])[unit]
+    # A stated unit with the start 0 is no time of the ETDump, even in a call that starts at 0.
+    counted = (unit == _CYCLES) | ((unit != _TICKS) & (events.start == 0))
     stray = np.zeros(len(events), np.bool_)
-    stray[parent[mine & (outside | in_cycles)]] = True
+    stray[parent[mine & ~value & (outside | counted)]] = True
+    at = np.flatnonzero(value)
     if not stray.any():
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    in_stray = mine & stray[parent]
+        return at, parent[at]
+    in_stray = mine & ~value & stray[parent]
     # An event inside such a call may be there by chance, unless it is known to be a host event.
     # Only a call with a container has those.
     host = np.array([*(is_host_event(t) for t in events.texts), False])[events.text]
@@ -124,18 +170,22 @@ def _find(events: ProfileEvents, mine: Bools, parent: Ints) -> tuple[Ints, Ints]
         boxes = np.flatnonzero(in_stray & container & ~outside)
         box_of[parent[boxes]] = boxes
     stays = in_stray & host & ~outside & (box_of[parent] != parent)
-    at = np.flatnonzero(in_stray & ~stays)
-    return at, box_of[parent[at]]
+    at = np.flatnonzero(value | (in_stray & ~stays))
+    return at, np.where(value[at], parent[at], box_of[parent[at]])
 
 
-def _units_of(texts: list[str]) -> NDArray[np.uint8]:
-    found = [_UNIT.search(text) for text in texts]
-    return np.array([UNITS.index(m[1]) if m else _TICKS for m in found], np.uint8)
-
-
-def _units(events: ProfileEvents) -> NDArray[np.uint8]:
-    """The unit of every distinct identifier; the last entry is for events without a text."""
-    return np.append(_units_of(events.texts), np.uint8(_TICKS))
+def _units(events: ProfileEvents) -> tuple[Ints, tuple[str, ...]]:
+    """The unit of every event as an index into the units of the file, and these."""
+    known = ["ns" if shader_of(text) else stated_unit(text) for text in events.texts]
+    # QNN writes the unit of each value into its name: there, an unknown one is a unit too.
+    guess = any(unit in (CYCLES, "us") or is_value(unit or TICKS) for unit in known)
+    texts = events.texts if guess else []
+    may = [unit or possible_unit(text) for unit, text in zip(known, texts, strict=False)] or known
+    units = list(dict.fromkeys((*_UNITS, *filter(None, may))))
+    numbers = {unit: number for number, unit in enumerate(units)}
+    stated = np.array([*(numbers[unit or TICKS] for unit in known), _TICKS])
+    possible = np.array([*(numbers[unit or TICKS] for unit in may), _TICKS])
+    return np.where(events.start == 0, possible[events.text], stated[events.text]), tuple(units)
 
 
 def _arrange(found: Foreign, total: Bools, box: Ints) -> tuple[Ints, Ints, Bools]:

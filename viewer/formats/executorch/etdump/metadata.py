@@ -23,7 +23,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -37,6 +36,7 @@ from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, fill
 from viewer.formats.metadata_parsers import MetadataParsers, MetadataValue
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Column
+from viewer.program.debug_handles import shader_of
 
 METADATA = "metadata"
 FELL_BACK = "fell_back_to_cpu"
@@ -50,7 +50,7 @@ RESERVED = frozenset(
         "called_from", "caller", "link_reason", "derived", "event", "operator", "node", "op_type",
         "module", "location", "run", "inference", "estimate_ticks", "estimate_ns", "type", "line",
         "unit", "delegate", "timing", "chain", "native_start", "native_dur", "native_unit",
-        "native_ns", METADATA,
+        "native_ns", "cumulative_dur", METADATA,
     )
 )  # fmt: skip
 # About a gigabyte for all columns of a file; with ten million events, that is 13 columns.
@@ -62,9 +62,6 @@ _INT64 = 1 << 63
 _VGF = "executorch.vgf.neural_statistics"
 _VGF_VERSIONS = (1, 2)
 _VGF_BLOBS = ("debug_database", "statistics_info", "statistics_memory")
-# Without a JSON object for the kernel: {nchw_to_image, "dispatch_id": 3}
-_BARE_SHADER = re.compile(r'\{([^"{},]+), "dispatch_id": (\d+)\}', re.ASCII)
-_NO_DISPATCH = (1 << 32) - 1
 
 Values = dict[str, MetadataValue]
 
@@ -187,22 +184,10 @@ def _blob_text(data: Any) -> str | None:
 
 def _shader(text: str) -> Values | None:
     """The kernel and dispatch in the identifier of a Vulkan shader, None for other identifiers."""
-    if not text.startswith("{"):
+    found = shader_of(text)
+    if found is None or not found.kernel:
         return None
-    bare = _BARE_SHADER.fullmatch(text)
-    try:
-        found = {"kernel_name": bare[1], DISPATCH: int(bare[2])} if bare else Parsed(text).value
-    except ValueError:
-        return None
-    if not isinstance(found, dict):
-        return None
-    kernel, dispatch = found.get("kernel_name"), found.get(DISPATCH)
-    values: Values = {}
-    if isinstance(kernel, str) and kernel:
-        values[KERNEL] = kernel
-        if isinstance(dispatch, int) and dispatch != _NO_DISPATCH:
-            values[DISPATCH] = dispatch
-    return values or None
+    return {KERNEL: found.kernel} | ({} if found.dispatch is None else {DISPATCH: found.dispatch})
 
 
 def _columns(

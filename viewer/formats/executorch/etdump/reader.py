@@ -45,6 +45,7 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.flatbuffer import Malformed
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
+from viewer.formats.executorch.etdump.cumulative_passes import PROBLEM, undo_cumulative
 from viewer.formats.executorch.etdump.events import (
     DAMAGED,
     ProfileEvents,
@@ -146,12 +147,15 @@ def _compose(
     tree = nest(events, kind)
     timing = event_timing(events, kind, tree.parent)  # as logged, before events are moved
     foreign = find_foreign(events, kind, tree.parent)
+    without_time = place(untimed, runs, events, kind)  # before any event changes its place
+    passes = undo_cumulative(events, kind, tree.parent, foreign, timing)
+    count_rows(builder, PROBLEM, np.sort(events.row[passes.at]))
     nest_inside(events, tree, foreign.at)
     place_foreign(events, foreign, tree)
     count_rows(
         builder,
         "delegate events with a separate clock: placed inside their call for drawing only",
-        events.row[foreign.at],
+        np.sort(events.row[foreign.timed]),
     )
     executes = ends_of_runs(events)
     failed = failed_runs(events, kind, first, is_load, loading, executes)
@@ -172,11 +176,12 @@ def _compose(
             f"run {parts[again[0]] >> 1}",
         )
     track = _tracks(builder, process, titles, lane, clock)
-    columns = _columns(events) | metadata_column(events) | foreign.columns(len(events))
+    columns = _columns(events) | metadata_column(events)
+    columns |= foreign.columns(len(events)) | passes.columns(len(events))
     columns |= value_columns(events, columns, builder, cancelled)
     if cancelled():
         raise ReadCancelled
-    builder.untimed(place(untimed, runs, events, kind))
+    builder.untimed(without_time)
     scope_of_event = scope.repeat(count)
     name, key = identities(events, kind, scope_of_event, builder)
     gaps = uncovered(events, kind, tree, foreign.at)
