@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from fractions import Fraction
 
-from viewer.analysis.links.delegate_clocks import clock_names
+from viewer.analysis.links.delegate_clocks import clock_names, clocks_text, timed_clocks
 from viewer.analysis.links.identifier_columns import column_names, said, takes_column
 from viewer.formats import PLAIN_CSV, WHOLE
 from viewer.model.times import RateOrigin, format_rate
@@ -179,17 +179,26 @@ def _apply_clocks(clocks: tuple[tuple[str, Fraction], ...], workspace: Workspace
 def _apply_delegate_clocks(
     clocks: tuple[tuple[str, str, Fraction], ...], workspace: Workspace
 ) -> list[str]:
-    """Apply rates of delegates' clocks; a rate for one file overrides one for all files."""
+    """Apply rates of delegates' clocks; a rate for one file overrides one for all files.
+
+    A rate of a clock that counts a unit of time changes nothing, and is no mistake: the same
+    options may be for several files, and Opscope once took the ns of Vulkan for ticks.
+    """
     complaints = []
     for path, name, rate in sorted(clocks, key=lambda clock: clock[0] != ""):
-        names = {t.path: clock_names(workspace.links(t)) for t in workspace.traces}
+        tables = {trace.path: workspace.links(trace) for trace in workspace.traces}
+        names = {of: clock_names(table) for of, table in tables.items()}
+        timed = {of: timed_clocks(table) for of, table in tables.items()}
         paths = [path] if path else [of for of, known in names.items() if name in known]
         written = f"--clock {path}:{name}={format_rate(rate)}: "
-        if not paths:
-            known = sorted({one for found in names.values() for one in found})
-            there_are = f"the clocks are {', '.join(known)}" if known else "there are none"
+        if not paths and not any(name in known for known in timed.values()):
+            every = {clock: unit for known in timed.values() for clock, unit in known.items()}
+            listed = {one for found in names.values() for one in found}
+            there_are = clocks_text(listed, every, "the clocks are", "there are none")
             complaints.append(f"{written}no open profile has this delegate clock; {there_are}")
         for each in paths:
+            if name in timed.get(each, {}):
+                continue
             try:
                 workspace.set_delegate_clock(each, name, rate)
             except ValueError as error:

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer.analysis.links.debug_info_locations import located, same_identities, states_locations
-from viewer.analysis.links.delegate_clocks import clock_names, with_clock_rates
+from viewer.analysis.links.delegate_clocks import (
+    clock_names,
+    clocks_text,
+    timed_clocks,
+    with_clock_rates,
+)
 from viewer.analysis.links.delegate_timing import with_backends
 from viewer.analysis.links.identifier_columns import identified_by
 from viewer.analysis.links.link_table import LinkTable
@@ -357,10 +362,12 @@ class Workspace:
         clock, and for an invalid rate.
         """
         trace = self.open_trace(trace_path)
-        names = clock_names(self.links(trace))
+        names, timed = clock_names(self.links(trace)), timed_clocks(self.links(trace))
+        if name in timed and name not in names:
+            raise ValueError(f"{trace_path}: {name} counts {timed[name]} and needs no rate")
         if name not in names:
-            known = f"it has {', '.join(names)}" if names else "it has none"
-            raise ValueError(f"{trace_path} has no delegate clock {name!r}; {known}")
+            there_are = clocks_text(names, timed, "it has", "it has none")
+            raise ValueError(f"{trace_path} has no delegate clock {name!r}; {there_are}")
         if ns_per_tick is not None:
             check_length(ns_per_tick)
         self.choose(self.choices.with_delegate_clock(trace.path, name, ns_per_tick))

@@ -11,11 +11,14 @@ import pytest
 
 from tests.builders.etdump_writer import Event, delegate, framework, operator
 from tests.builders.workspaces import STR, opened, read
+from tests.paths import DATA
 from viewer.analysis.links.delegate_clocks import (
     clock_names,
     clock_rate,
     native_ns,
     native_ns_of,
+    own_clock_ns,
+    timed_clocks,
     with_clock_rates,
     with_native_ns,
 )
@@ -23,6 +26,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.linker import unlinked
 from viewer.analysis.statistics.events import event_statistics
 from viewer.formats import open_file
+from viewer.workspace.link_choices import Choices, apply
 from viewer.workspace.workspace import Workspace
 
 MHZ_800, MHZ_500 = Fraction(5, 4), Fraction(2)
@@ -159,3 +163,50 @@ def test_the_rate_holds_for_all_events_of_a_large_file(dump):
     native = table.trace.slices.columns["native_dur"]
     assert np.array_equal(rated.valid, native.valid)
     assert np.array_equal(rated.values[rated.valid], native.values[native.valid] * 5 // 4)
+
+
+# -- clocks that count a unit of time --------------------------------------------------------------
+
+VULKAN_DUMP = str(DATA / "delegate_clocks" / "vulkan_shaders.etdp")
+
+
+def test_a_clock_of_ns_needs_no_rate_and_has_none(table):
+    vulkan = unlinked(open_file(VULKAN_DUMP))
+    assert (clock_names(vulkan), timed_clocks(vulkan)) == ((), {"VulkanBackend": "ns"})
+    assert native_ns(vulkan) is None
+    column = own_clock_ns(vulkan)
+    assert int(column.valid.sum()) == 72
+    assert int(column.values[column.valid].sum()) == 6 * 3_720_000
+    assert timed_clocks(table) == {"us": "us"}
+    found = own_clock_ns(table)
+    assert [found.value(i) for i in np.flatnonzero(found.valid)] == [2000]
+
+
+def test_values_have_no_clock(dump):
+    own = events(delegate("used (bytes)", 0, 0, 5000), delegate("n (count)", 0, 0, 2))
+    table = unlinked(open_file(str(dump(("Execute", own)))))
+    assert (clock_names(table), timed_clocks(table), own_clock_ns(table)) == ((), {}, None)
+
+
+@pytest.mark.parametrize(
+    ("clock", "message"),
+    [
+        (("", "ticks"), "no open profile has this delegate clock; VulkanBackend counts ns"),
+        (("", "VulkanBackend"), ""),
+        ((VULKAN_DUMP, "VulkanBackend"), ""),
+        ((VULKAN_DUMP, "ticks"), "VulkanBackend counts ns and needs no rate"),
+    ],
+)
+def test_a_rate_that_is_not_needed_is_no_mistake_and_a_refusal_names_what_works(clock, message):
+    space = Workspace()
+    space.open(VULKAN_DUMP)
+    complaints = apply(Choices(delegate_clocks=((*clock, MHZ_800),)), space)
+    assert (len(complaints), space.choices.delegate_clocks) == (bool(message), {})
+    assert all(message in one for one in complaints)
+
+
+def test_to_state_one_for_a_clock_of_ns_is_refused():
+    space = Workspace()
+    space.open(VULKAN_DUMP)
+    with pytest.raises(ValueError, match="VulkanBackend counts ns and needs no rate"):
+        space.set_delegate_clock(VULKAN_DUMP, "VulkanBackend", MHZ_800)

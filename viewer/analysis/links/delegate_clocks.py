@@ -3,7 +3,8 @@
 A delegate such as QNN counts its own cycles. Nothing in an ETDump states their length, so
 the columns `native_start`, `native_dur` and `native_unit` are all that is known of such an event,
 until the user states a rate. A clock is named by the backend of the events, or by their unit where
-no ETRecord shows which backend they are from. Units of time need no rate.
+no ETRecord shows which backend they are from. Units of time need no rate, and neither does Vulkan,
+whose runtime converts the times of shaders to ns. Bytes and counts are no times: they have none.
 
 A rate gives a duration in ns, rounded down to a whole one. It moves nothing: where an event ran
 inside its call stays unknown, so its place remains for drawing only, and it is not added to times
@@ -12,44 +13,82 @@ of the file's clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
-from viewer.arrays import Ints
+from viewer.arrays import Bools, Ints
+from viewer.model.native_units import NS_PER, TICKS, is_value
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT, foreign
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column, Trace
+from viewer.program.debug_handles import shader_of
+
+Clock = tuple[int, str]  # a key of the trace, and the unit of its slices
 
 NATIVE_NS = "native_ns"
-COUNTED_UNITS = ("cycles", "ticks")  # of unknown length, unlike "us" and "ns"
-_UNIT = "ticks"  # of an event whose file states none
+VULKAN = "VulkanBackend"
+_UNIT = TICKS  # of an event whose file states none
 
 
 def clock_names(table: LinkTable) -> tuple[str, ...]:
     """Return the names of the clocks in a trace whose rate can be stated, in alphabetical order."""
-    return tuple(sorted({_name(table, key, unit) for key, unit in _clocks(table.trace)}))
+    clocks = _clocks(table.trace)[2]
+    return tuple(sorted({clock_name(table, *one) for one in clocks if not unit_ns(table, *one)}))
+
+
+def timed_clocks(table: LinkTable) -> dict[str, str]:
+    """Return the clocks of a trace that need no rate, with their units: {"VulkanBackend": "ns"}."""
+    clocks = [one for one in _clocks(table.trace)[2] if unit_ns(table, *one)]
+    return {clock_name(table, *one): _time_unit(table, *one) for one in clocks}
+
+
+def clocks_text(names: Collection[str], timed: Mapping[str, str], has: str, none: str) -> str:
+    """Return which clocks a rate can be stated for, and which need none, for a refusal.
+
+    has, none: what stands before the names, and instead of them.
+    """
+    parts = [f"{has} {', '.join(sorted(names))}"] if names else []
+    parts += [f"{clock} counts {unit} and needs no rate" for clock, unit in sorted(timed.items())]
+    return "; ".join(parts) or none
 
 
 def with_clock_rates(table: LinkTable, chosen: Mapping[str, Fraction]) -> LinkTable:
     """Return a table with rates, given as ns per cycle or tick by the names of `clock_names`."""
     if not chosen:
         return table
-    named = {clock: _name(table, *clock) for clock in _clocks(table.trace)}
+    clocks = [one for one in _clocks(table.trace)[2] if not unit_ns(table, *one)]
+    named = {clock: clock_name(table, *clock) for clock in clocks}
     rates = {clock: chosen[name] for clock, name in named.items() if name in chosen}
     return replace(table, clock_rates=rates)
 
 
 def native_ns(table: LinkTable) -> Column | None:
     """Return the duration in ns of every slice on a clock with a stated rate; None if none is."""
-    if not table.clock_rates:
-        return None
+    return _in_ns(table, table.clock_rates) if table.clock_rates else None
+
+
+def own_clock_ns(table: LinkTable) -> Column | None:
+    """Return the same, also for clocks that count units of time, whose rate is known."""
+    rates = dict(table.clock_rates)
+    for one in _clocks(table.trace)[2]:
+        if ns := unit_ns(table, *one):
+            rates[one] = Fraction(ns)
+    return _in_ns(table, rates) if rates else None
+
+
+def clocks_of_slices(table: LinkTable) -> tuple[Ints, Ints, list[Clock]]:
+    """Return the slices that a clock other than the file's timed, the clock of each, the clocks."""
+    return _clocks(table.trace)
+
+
+def _in_ns(table: LinkTable, of_clock: Mapping[Clock, Fraction]) -> Column | None:
     slices = table.trace.slices
-    at, clock, clocks = _counted(table.trace)
-    rates = [table.clock_rates.get(one) for one in clocks]
+    at, clock, clocks = _clocks(table.trace)
+    rates = [of_clock.get(one) for one in clocks]
     values, valid = np.zeros(len(slices), np.int64), np.zeros(len(slices), np.bool_)
     for rate in {rate for rate in rates if rate is not None}:
         own = at[np.array([other == rate for other in rates])[clock]]
@@ -85,17 +124,25 @@ def native_ns_of(table: LinkTable, i: int) -> int | None:
     return int(ticks_to_ns(table.trace.slices.columns[NATIVE_DURATION].values[i : i + 1], rate)[0])
 
 
-def _name(table: LinkTable, key: int, unit: str) -> str:
-    return table.links[key].backend or unit
+def clock_name(table: LinkTable, key: int, unit: str) -> str:
+    """Return the name of a clock: the backend of its events, else their unit."""
+    if backend := table.links[key].backend:
+        return backend
+    return VULKAN if shader_of(table.trace.keys.identifier[key]) else unit
 
 
-def _clocks(trace: Trace) -> list[tuple[int, str]]:
-    """Return the distinct (key, unit) of the slices that count cycles or ticks."""
-    return _counted(trace)[2]
+def unit_ns(table: LinkTable, key: int, unit: str) -> int:
+    """Return the ns of a clock's unit; 0 if its rate is unknown."""
+    return NS_PER.get(_time_unit(table, key, unit), 0)
 
 
-def _counted(trace: Trace) -> tuple[Ints, Ints, list[tuple[int, str]]]:
-    """Return the slices that count cycles or ticks, the clock of each, and the clocks."""
+def _time_unit(table: LinkTable, key: int, unit: str) -> str:
+    # The names of its first shaders do not always tell.
+    return "ns" if unit == TICKS and table.links[key].backend == VULKAN else unit
+
+
+def _clocks(trace: Trace) -> tuple[Ints, Ints, list[Clock]]:
+    """Return the slices on other clocks, the clock of each, and the clocks; no values."""
     slices = trace.slices
     duration, unit = slices.columns.get(NATIVE_DURATION), slices.columns.get(NATIVE_UNIT)
     none = np.empty(0, np.int64)
@@ -109,8 +156,8 @@ def _counted(trace: Trace) -> tuple[Ints, Ints, list[tuple[int, str]]]:
         code = unit.values[at].astype(np.int64)
         if unit.valid is not None:
             code[~unit.valid[at]] = len(units) - 1
-    counted = np.array([one in COUNTED_UNITS for one in units], np.bool_)[code]
-    at, code = at[counted], code[counted]
+    timed: Bools = ~np.array([is_value(one) for one in units], np.bool_)[code]
+    at, code = at[timed], code[timed]
     pairs, clock = np.unique(slices.key[at] * np.int64(len(units)) + code, return_inverse=True)
     found = [(pair // len(units), units[pair % len(units)]) for pair in pairs.tolist()]
     return at, clock, found
