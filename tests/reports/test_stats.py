@@ -50,8 +50,8 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
         "range_ticks": [0, 132209], "whole_ticks": 201983, "whole_ns": 252478,
         "ungrouped_label": "(no operator)", "ungrouped_ticks": 68, "ungrouped_ns": 85,
         "not_counted": [], "scopes": 0,
-        "foreign": 0, "unfinished": 0, "warm_up": 0,
-        "initialization": 0, "missing": None,
+        "foreign": 0, "values": 0, "clocks": [], "has_kernels": False,
+        "unfinished": 0, "warm_up": 0, "initialization": 0, "missing": None,
     }  # fmt: skip
     for row in facts["rows"]:
         assert list(row) == [

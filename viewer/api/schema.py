@@ -72,7 +72,12 @@ SLICES = (
     ColumnSpec("timing", CATEGORY, "", 'Where the time comes from: "measured", "rounded" and more'),
     ColumnSpec("derived", BOOL, "", "Whether Opscope computed it and the file does not state it"),
     ColumnSpec("native_start", NULLABLE_INT, "native_unit", "Start on a clock of its own"),
-    ColumnSpec("native_dur", NULLABLE_INT, "native_unit", "Duration on a clock of its own"),
+    ColumnSpec(
+        "native_dur",
+        NULLABLE_INT,
+        "native_unit",
+        "Duration on a clock of its own, or a value",
+    ),
     ColumnSpec("native_unit", CATEGORY, "", "Unit of that clock"),
     ColumnSpec("metadata", CATEGORY, "", "Metadata of a delegate, as logged"),
     ColumnSpec("called_from", CATEGORY, "", _CALLED_FROM),

@@ -13,7 +13,6 @@ A name may state its unit in parentheses at its end: "Accelerator (execute) time
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -43,7 +42,7 @@ _LAST = re.compile(r"(\s?)\(([^\s(),]{1,16})\)\s*\Z")
 
 def stated_unit(name: str) -> str:
     """Return the unit at the end of a name; "" if it states none that is known."""
-    found = _LAST.search(name)
+    found = _LAST.search(name) if ")" in name[-4:] else None
     if found is None:
         return ""
     space, text = found.groups()
@@ -85,7 +84,8 @@ def values(slices: Slices) -> Ints:
     return np.flatnonzero(found if column.valid is None else found & column.valid)
 
 
-def units_text(units: Sequence[str]) -> str:
-    """Return the distinct units as a list in words: "bytes and count"."""
-    named = sorted(set(units))
-    return " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
+def holds_value(slices: Slices, i: int) -> bool:
+    """Return whether a slice holds a value instead of a time."""
+    column = slices.columns.get(NATIVE_UNIT)
+    unit = None if column is None else column.value(i)
+    return isinstance(unit, str) and is_value(unit)

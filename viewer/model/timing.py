@@ -11,6 +11,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.model.native_units import holds_value
 from viewer.model.queries import NATIVE_DURATION, foreign
 from viewer.model.times import NARROW_SPACE
 from viewer.model.trace import Slices
@@ -84,8 +85,11 @@ def has_own_clock(slices: Slices, i: int) -> bool:
 def timing_sentence(slices: Slices, i: int) -> str:
     """Where the time of one slice comes from: "start placed, duration rounded to 1 µs"."""
     timing = timing_of(slices, i)
+    if holds_value(slices, i):
+        return "none: a value, drawn at the start of its call"
     if has_own_clock(slices, i):
-        return "start and length placed for drawing"
+        derived = "length derived from cumulative ones, " if timing & Timing.DERIVED else ""
+        return f"{derived}start and length placed for drawing"
     parts = []
     if timing & Timing.PLACED:
         parts.append("start placed")

@@ -48,6 +48,7 @@ _FIRST_SHADER = re.compile(
     r"(\w+_(?:texture[23]d|buffer)_(?:half|float|double|u?int\d*|bool)(?:_\w+)?)_(\d{1,10})",
     re.ASCII,
 )
+_ENDS_OF_SHADERS = frozenset("} \n0123456789")
 _NO_DISPATCH = (1 << 32) - 1
 # A shader's description has a few hundred characters; its arguments can make it longer.
 _LONGEST_JSON = 1 << 16
@@ -133,10 +134,11 @@ def is_of_whole_call(identifier: Identifier | None) -> bool:
 
 
 def short_identifier(identifier: Identifier) -> str:
-    """The display name of an event: the kernel in Vulkan's JSON, else the identifier."""
-    shader = _shader(str(identifier))
-    name = shader.get("kernel_name") or _operator(shader).get("name")
-    return name if isinstance(name, str) and name else str(identifier)
+    """The display name of an event: the kernel of Vulkan's shader, else the identifier."""
+    text = str(identifier)
+    shader = shader_of(text)
+    name = shader and (shader.kernel or _operator(_shader(text)).get("name"))
+    return name if isinstance(name, str) and name else text
 
 
 class Shader(NamedTuple):
@@ -151,10 +153,11 @@ def shader_of(identifier: Identifier | None) -> Shader | None:
 
     The runtime converts the times of shaders to ns; it always did, whatever the name looks like.
     """
-    if not isinstance(identifier, str):
+    # A file can have 200,000 identifiers: only those that may be shaders are looked at closely.
+    if not isinstance(identifier, str) or identifier[-1:] not in _ENDS_OF_SHADERS:
         return None
-    plain = _BARE_SHADER.fullmatch(identifier) or _FIRST_SHADER.fullmatch(identifier)
-    if plain:
+    is_object = identifier.startswith("{")
+    if plain := (_BARE_SHADER if is_object else _FIRST_SHADER).fullmatch(identifier):
         return Shader(plain[1], _dispatch(int(plain[2])))
     shader = _shader(identifier)
     kernel = shader.get("kernel_name")

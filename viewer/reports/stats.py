@@ -14,7 +14,7 @@ from viewer import SCHEMA, __version__
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS
-from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.statistics.group_table import GroupTable, clock_title
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import (
     DELEGATE_NS,
@@ -27,6 +27,7 @@ from viewer.export.tables.statistics import (
 from viewer.model.scope import STEADY, LeftOut, left_out
 from viewer.model.text import one_line
 from viewer.model.times import (
+    NARROW_SPACE,
     counted,
     format_in,
     format_time,
@@ -74,8 +75,9 @@ def stats(
     (`scopes`), and the groups that have none but these (`not_counted`),
     how many inferences are left out because they did not finish (`unfinished`), and why it has no
     such groups (`missing`). `rows` are the groups of all profiles, file by file; those with slices
-    whose rate the user stated have lengths in ns alone, and `delegate_ns`. Raises NoSuchGroups, and
-    `NoSuchRun` of `viewer.reports.inferences`.
+    whose rate the user stated have lengths in ns alone, and `delegate_ns`. By `kernel`, rows on
+    another clock name it, and `clocks` of the file has what each timed: no part of the whole.
+    Raises NoSuchGroups, and `NoSuchRun` of `viewer.reports.inferences`.
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open")
@@ -102,7 +104,9 @@ def stats(
             ticks = run.start, run.end
             also = {"inference": plain_spaces(run_label(workspace.links(trace), run))}
         found = None if missing[trace.path] else by_trace[trace].by(key, *(ticks or (None, None)))
-        files.append(_file_facts(workspace, trace, ticks, found, missing[trace.path]) | also)
+        absent, has_kernels = missing[trace.path], not by_trace[trace].missing("kernel")
+        facts = _file_facts(workspace, trace, ticks, found, absent, has_kernels=has_kernels)
+        files.append(facts | also)
         if found:
             also = {**also, "share_of": found.share_of}
             wall = wall_times(found, rate)
@@ -135,6 +139,8 @@ def _file_facts(
     ticks: tuple[int, int] | None,
     found: GroupTable | None,
     missing: str,
+    *,
+    has_kernels: bool,
 ) -> Facts:
     rate = workspace.clocks.ns_per_tick(trace)
     amounts: Facts = {"ungrouped_label": found.ungrouped_label} if found else {}
@@ -154,6 +160,12 @@ def _file_facts(
         **amounts,
         "scopes": found.scopes if found else 0,
         "foreign": found.foreign if found else 0,
+        "values": found.values if found else 0,
+        "clocks": [
+            {"clock": one.clock, "unit": one.unit, "total": one.total, "slices": one.slices}
+            for one in (found.clocks if found else ())
+        ],
+        "has_kernels": has_kernels,
         "unfinished": left_out(trace).unfinished if found and not ticks else 0,
         "warm_up": left_out(trace, STEADY).warm_up if found and not ticks else 0,
         "initialization": left_out(trace).loads if found and not ticks else 0,
@@ -182,13 +194,15 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
         heads += file_lines(file)
         if file.get("inference"):
             heads.append(f"  {one_line(file['inference'])}")
-        if any(DELEGATE_NS in row for row in of_file):
+        heads += _clock_lines(file)
+        if not file["clocks"] and any(DELEGATE_NS in row for row in of_file):
             heads.append(
                 "  slices on a delegate's clock have a duration, but no total and no share"
             )
         rows += [_without_total(row) for row in of_file]
         if facts["by"] != "unit":
             rows += _sums(file)
+        rows += _clock_sums(file)
     if not facts["rows"]:
         return "\n".join([*heads, "nothing in this range"])
     names = short_names(row["file"] for row in rows)
@@ -211,7 +225,10 @@ def file_lines(file: Facts) -> list[str]:
         only = "only encloses others" if file["scopes"] == 1 else "only enclose others"
         lines.append(f"  {counted(file['scopes'], 'slice')} that {only} without wall time")
     if file["foreign"]:
-        lines.append(f"  {counted(file['foreign'], 'slice')} with separate clocks left out")
+        hint = "; see --by kernel" if file.get("has_kernels") else ""
+        lines.append(f"  {counted(file['foreign'], 'slice')} with separate clocks left out{hint}")
+    if file.get("values"):
+        lines.append(f"  {counted(file['values'], 'value')} without a time left out")
     if file["warm_up"]:
         lines.append(f"  includes {counted(file['warm_up'], 'warm-up inference')}")
     excluded = LeftOut(file["unfinished"], loads=file["initialization"])
@@ -222,9 +239,47 @@ def file_lines(file: Facts) -> list[str]:
 
 def _without_total(row: Facts) -> Facts:
     """Return a row without its total of 0, if only a delegate's own clock timed its slices."""
-    if DELEGATE_NS not in row or row["total_ticks"] or row["self_ticks"]:
+    if not (DELEGATE_NS in row or "clock" in row) or row["total_ticks"] or row["self_ticks"]:
         return row
     return {name: value for name, value in row.items() if name not in _CHARGED}
+
+
+def _clock_lines(file: Facts) -> list[str]:
+    """Return what other clocks timed of the kernels, and why it is no part of the whole."""
+    lines = [
+        f"  {counted(one['slices'], 'slice')} on {clock_title(one['clock'], one['unit'])} took "
+        f"{_amount(one['total'], one['unit'])}"
+        for one in file["clocks"]
+    ]
+    if lines:
+        lines.append(
+            "  this is no part of the whole: the calls around these slices are in it already, and "
+            "can be shorter than their sum"
+        )
+    return lines
+
+
+def _amount(total: float, unit: str) -> str:
+    """Return a length on another clock: "22.320 ms", "50,000 cycles"."""
+    if unit == "ns":
+        return format_time(total)
+    number = f"{total:,.1f}".removesuffix(".0").replace(",", NARROW_SPACE)
+    return f"{number}{NARROW_SPACE}{unit}"
+
+
+def _clock_sums(file: Facts) -> list[Facts]:
+    """Return what each other clock timed, as rows after the whole."""
+    return [
+        {
+            "file": file["path"],
+            "label": f"{clock_title(one['clock'], one['unit'])}: no part of the whole",
+            "clock_total": one["total"],
+            "clock_unit": one["unit"],
+            "count": one["slices"],
+            **({DELEGATE_NS: one["total"]} if one["unit"] == "ns" else {}),
+        }
+        for one in file["clocks"]
+    ]
 
 
 def _sums(file: Facts) -> list[Facts]:
@@ -248,26 +303,41 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
     def cells(name: str, text: Callable[[Any], str]) -> list[str]:
         return [text(row[name]) if name in row else "" for row in rows]
 
-    def times(title: str, name: str) -> tuple[str, list[str]]:
+    def times(title: str, name: str, native: str = "") -> tuple[str, list[str]]:
+        """Return a column of times; native: what has them of a clock of unknown rate."""
+        own = {
+            at: _amount(row[native], row["clock_unit"])
+            for at, row in enumerate(rows)
+            if native in row and row["clock_unit"] != "ns"
+        }
         if chosen == AUTO:
-            return title, aligned_times(cells(name, format_time))
-        unit, factor = UNITS[chosen]
-        return f"{title}, {unit}", cells(name, lambda ns: format_in(ns, factor))
+            title, texts = title, cells(name, format_time)
+        else:
+            unit, factor = UNITS[chosen]
+            title, texts = f"{title}, {unit}", cells(name, lambda ns: format_in(ns, factor))
+        texts = [own.get(at, text) for at, text in enumerate(texts)]
+        return title, aligned_times(texts) if chosen == AUTO else texts
 
     # Only where lanes overlap, or scopes enclose others, do the two differ by more than rounding.
     has_overlap = any(row["self_ticks"] != row["wall_ticks"] for row in rows if "self_ticks" in row)
     if not has_overlap:  # the whole is in the column of the figure that adds up
-        rows = [row if "key" in row else {**row, "self_ns": row["wall_ns"]} for row in rows]
+        rows = [{**row, "self_ns": row["wall_ns"]} if _is_sum(row) else row for row in rows]
     columns = [
         times(figure_terms.TOTAL.title, "total_ns"),
         times(figure_terms.SELF.title, "self_ns"),
         *([times(figure_terms.WALL.title, "wall_ns")] if has_overlap else []),
         (_share_title(rows), cells("share", lambda share: f"{100 * share:.1f}")),
-        times("Own clock", DELEGATE_NS),
+        times("Own clock", DELEGATE_NS, "clock_total"),
+        ("% of clock", cells("clock_share", lambda share: f"{100 * share:.1f}")),
         (figure_terms.COUNT.title, cells("count", group_digits)),
     ]
-    columns += [times(_LENGTH_TITLES[name], f"{name}_ns") for name in LENGTHS]
+    columns += [times(_LENGTH_TITLES[name], f"{name}_ns", f"clock_{name}") for name in LENGTHS]
     return [(title, texts) for title, texts in columns if any(texts)]
+
+
+def _is_sum(row: Facts) -> bool:
+    """Return whether a row is the whole of a file, or its part in no group."""
+    return "key" not in row and "wall_ns" in row
 
 
 def _share_title(rows: list[Facts]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from viewer.analysis.cost.lines import PlaceOf, lines_text, place_of, users_place_of
 from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable, Reason
+from viewer.analysis.statistics.kernels import has_kernels, kernel_groups
 from viewer.analysis.statistics.npu_units import has_units
 from viewer.arrays import Ints
 from viewer.model.trace import KeyKind
@@ -21,8 +22,8 @@ from viewer.program.program import GraphNode, type_of
 from viewer.program.sources.files import short_names
 
 KEYS = (
-    "unit", "operator", "node", "type", "module", "line", "caller", "location", "delegate",
-    "thread", "inference", "name",
+    "unit", "operator", "node", "type", "module", "line", "caller", "location", "kernel",
+    "delegate", "thread", "inference", "name",
 )  # fmt: skip
 # The former name of a key, which scripts may still use.
 _FORMER = {"run": "inference"}
@@ -41,10 +42,14 @@ def key_named(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeyGroups:
-    """One grouping of a trace by the keys of its slices: a label per group, a group per key."""
+    """One grouping of a trace by the keys of its slices: a label per group, a group per key.
+
+    clocks: of kernels, the name of each group's clock where that is not the file's.
+    """
 
     labels: tuple[str, ...]
     of_key: Ints
+    clocks: tuple[str, ...] = ()
 
 
 class GroupKeys:
@@ -87,6 +92,7 @@ class GroupKeys:
         return {
             "unit": "" if has_units(trace) else "No track belongs to an NPU unit",
             "location": "" if located else "No slice has an MLIR location",
+            "kernel": "" if has_kernels(self._table) else "No slice is a kernel",
             "delegate": "" if self._of_delegates else "No delegate was called",
             "inference": "" if any(trace.inferences()) else "The file has no inferences",
         }
@@ -97,6 +103,7 @@ class GroupKeys:
             make: dict[str, Callable[[], KeyGroups]] = {
                 "name": self._names,
                 "location": self._locations,
+                "kernel": lambda: KeyGroups(*kernel_groups(self._table)),
                 "delegate": self._delegates,
             }
             self._made[key] = make[key]() if key in make else self._fold(key)

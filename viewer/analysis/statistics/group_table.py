@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
 
@@ -11,13 +11,15 @@ import numpy as np
 from viewer.analysis.statistics.group_keys import NO_OPERATOR, OF_OPERATORS
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.distributions import Statistics
+from viewer.model.native_units import COUNTED, NS_PER
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
     """The durations of a group's slices; all 0 if none starts in the range.
 
-    In ticks; in_ns: in ns instead, because a delegate's own clock timed some of them.
+    In ticks; in_ns: in ns instead, because a delegate's own clock timed some of them. unit: in that
+    unit instead, because a clock of unknown rate timed them.
     """
 
     count: int
@@ -27,6 +29,22 @@ class Spread:
     p50: float
     p90: float
     in_ns: bool = False
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockTime:
+    """What a clock other than the file's timed of a kernel, or of all kernels.
+
+    clock: its name. total: in `unit`, which is ns if its rate is known. share: of all that the
+    clock timed in the rows of the table.
+    """
+
+    clock: str
+    unit: str
+    total: int
+    slices: int
+    share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,11 +52,12 @@ class Spreads:
     """The spread of every group, by group number.
 
     delegate_ns: the ns that a delegate's own clock timed, of the groups that have any; their
-    durations are in ns.
+    durations are in ns. clocks: the time of kernels on other clocks.
     """
 
     found: Statistics
     delegate_ns: dict[int, int] = field(default_factory=dict)
+    clocks: dict[int, ClockTime] = field(default_factory=dict)
 
     def of(self, number: int) -> Spread:
         """Return the spread of one group."""
@@ -51,7 +70,12 @@ class Spreads:
             float(found.p50[number]),
             float(found.p90[number]),
             number in self.delegate_ns,
+            self._unit(number),
         )
+
+    def _unit(self, number: int) -> str:
+        clock = self.clocks.get(number)
+        return "" if clock is None or number in self.delegate_ns else clock.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +92,8 @@ class Group:
     key: a name for scripts, only for rows of `unit`. number: the argument of `Grouping.slices`; for
     `operator` also an index into the sets of the link table, for `inference` the position among the
     inferences; -1 for rows of `unit`. delegate_ns: the sum of the durations in `spread` that a
-    delegate's own clock timed; None if there are none.
+    delegate's own clock timed; None if there are none. clock: of kernels, what another clock timed,
+    in ns or in a unit of unknown length.
     """
 
     label: str
@@ -81,11 +106,13 @@ class Group:
     number: int = -1
     delegate_ns: int | None = None
     is_counted: bool = True
+    clock: ClockTime | None = None
 
     @property
     def is_apart(self) -> bool:
         """Whether nothing is charged to it, because only a delegate's own clock timed it."""
-        return self.delegate_ns is not None and not self.total and not self.self_ticks
+        is_timed = self.delegate_ns is not None or self.clock is not None
+        return is_timed and not self.total and not self.self_ticks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +153,7 @@ class Groups(Sequence[Group]):
             number=number,
             delegate_ns=self.spreads.delegate_ns.get(number),
             is_counted=self.is_counted is None or bool(self.is_counted[number]),
+            clock=self.spreads.clocks.get(number),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -139,6 +167,8 @@ class Groups(Sequence[Group]):
         delegate = np.zeros(len(self.labels), np.int64)
         for number, ns in self.spreads.delegate_ns.items():
             delegate[number] = ns
+        for number, clock in self.spreads.clocks.items():
+            delegate[number] = clock.total
         order = np.lexsort((-delegate[at], -self.total[at], -self.own[at], -self.wall[at]))
         return replace(self, numbers=at[order])
 
@@ -152,7 +182,8 @@ class GroupTable:
     them. For `unit`, the whole is the length of the range, and nothing is ungrouped. share_of: the
     name of the whole, "busy time". not_counted: the labels of listed groups that are not counted.
     scopes: how many slices have no wall time of their own. has_delegate_ns: whether any group has
-    it.
+    it. values: the number of slices in the range that hold a value without a time, such as bytes.
+    clocks: what other clocks timed of the kernels, one after another; no part of the whole.
     """
 
     key: str
@@ -164,6 +195,8 @@ class GroupTable:
     not_counted: tuple[str, ...] = ()
     scopes: int = 0
     has_delegate_ns: bool = False
+    values: int = 0
+    clocks: tuple[ClockTime, ...] = ()
 
     @property
     def ungrouped_label(self) -> str:
@@ -205,3 +238,36 @@ def table_of(
         not_counted=tuple(labels[number] for number in not_counted),
         has_delegate_ns=bool(spreads.delegate_ns),
     )
+
+
+def clock_title(clock: str, unit: str) -> str:
+    """Return what a clock is called in a sentence; without a backend, only its unit is known."""
+    return f"a clock in {unit}" if clock in (*COUNTED, *NS_PER) else f"the clock of {clock}"
+
+
+def clock_times(
+    names: Sequence[str], totals: Mapping[int, tuple[str, int, int]]
+) -> dict[int, ClockTime]:
+    """Return the times of kernels on other clocks, by group number.
+
+    names: the clock of each group. totals: group number -> unit, total in it, number of slices.
+    """
+    whole: dict[tuple[str, str], int] = {}
+    for number, (unit, total, _) in totals.items():
+        clock = names[number], unit
+        whole[clock] = whole.get(clock, 0) + total
+    return {
+        number: ClockTime(
+            names[number], unit, total, slices, total / (whole[names[number], unit] or 1)
+        )
+        for number, (unit, total, slices) in totals.items()
+    }
+
+
+def clock_sums(times: Iterable[ClockTime]) -> tuple[ClockTime, ...]:
+    """Return what every clock timed of all kernels, in order of name and unit."""
+    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    for one in times:
+        total, slices = sums.get((one.clock, one.unit), (0, 0))
+        sums[one.clock, one.unit] = total + one.total, slices + one.slices
+    return tuple(ClockTime(*clock, *sums[clock], 1.0) for clock in sorted(sums))

@@ -10,6 +10,7 @@ Each key divides a trace into groups in its own way:
     line       the source line of the operators, "models.py:49"
     caller     the line of the user's own files: where a package with the source line was called
     location   the MLIR location of the slice, as text
+    kernel     the kernel of the runtime or of a delegate, on each clock: see `kernels`
     delegate   a delegate call: its backend and instruction
     thread     a track: process > thread
     inference  an inference
@@ -42,7 +43,8 @@ Slices on a delegate's own clock are in no number, but are counted, until the us
 (`viewer.analysis.links.delegate_clocks`). Then `spread` covers them too, where they are drawn in
 the range, and is in ns for a group that has any. They never enter `total`, `self_ticks` and `wall`:
 the time of their call is charged already, and where in it they ran is unknown. Their own sum is
-`delegate_ns`, apart. A thread covers its outermost slices alone, and so none of them.
+`delegate_ns`, apart. A thread covers its outermost slices alone, and so none of them. By `kernel`,
+clocks that count a unit of time need no rate, and the others have rows in their own unit.
 
 The whole trace leaves out inferences that did not finish (`viewer.model.queries.counted_slices`).
 By `inference` they are listed, with a share of 0, because they are no part of the whole.
@@ -62,7 +64,6 @@ import numpy as np
 from viewer.analysis.cost.costs import Costs, FreeTime, length_within, whole_slices
 from viewer.analysis.cost.stated_time import made_of_others, stated_alone
 from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
-from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import run_label, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped, inclusive, outermost, those_in
@@ -78,8 +79,11 @@ from viewer.analysis.statistics.group_table import (
     Groups,
     GroupTable,
     Spreads,
+    clock_sums,
+    clock_times,
     table_of,
 )
+from viewer.analysis.statistics.kernels import OwnClocks, kernel_clocks, rated_clocks
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.charging import Charged, charge, covered_per_group, total_charged
@@ -88,7 +92,7 @@ from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.queries import Tree, counted_slices, foreign, is_whole, starts_between, tree
 from viewer.model.scope import TimeScope, timed_by
 from viewer.model.times import ticks_to_ns
-from viewer.model.trace import Column, Trace
+from viewer.model.trace import Trace
 from viewer.model.track_blocks import TrackBlock, in_blocks, on_two_threads
 from viewer.model.warm_up import counted_inferences
 
@@ -246,7 +250,8 @@ class Grouping:
             for i, place in enumerate(trace.tracks)
         ]
         spread = self._spreads_of(at, track, len(labels), first, last)
-        left_out = self._started(foreign(slices), first, last)
+        native = np.setdiff1d(foreign(slices), self._own("thread").values, assume_unique=True)
+        left_out = self._started(native, first, last)
         return table_of("thread", labels, total, total, wall, spread, 0, left_out)
 
     def _total_of_tracks(self, first: int | None, last: int | None) -> Ints:
@@ -305,7 +310,8 @@ class Grouping:
         own = None if track is None else (slices.row_track == track)[slices.rows()]
 
         def spreads() -> Spreads:
-            return self._spreads_of(*those_in(own, *self._counted(key)), count, first, last)
+            index, group = those_in(own, *self._counted(key))
+            return self._spreads_of(index, group, count, first, last, key)
 
         def times() -> tuple[Ints, Ints, int, Ints]:
             if key in OF_OPERATORS:
@@ -321,9 +327,13 @@ class Grouping:
         spread, (self_ticks, wall, ungrouped, total) = on_two_threads(
             lambda work: work(), works, [len(slices)] * 2
         )
-        native, _ = those_in(own, self._unrated, self._unrated)
-        native = native[(self._occurring(parts) >= 0)[slices.key[native]]]
-        left_out = self._started(native, first, last)
+        clocks, has_group = self._own(key), self._occurring(parts) >= 0
+
+        def started(some: Ints) -> int:
+            those, _ = those_in(own, some, some)
+            return self._started(those[has_group[slices.key[those]]], first, last)
+
+        left_out, held = started(clocks.left_out), started(clocks.values)
         is_counted = None
         if key not in OF_OPERATORS and len(self._scopes):
             is_scope = np.zeros(count, np.bool_)
@@ -335,7 +345,9 @@ class Grouping:
         )
         assert isinstance(table.groups, Groups)
         scopes = 0 if key in OF_OPERATORS else self._started(self._scopes, first, last)
-        return replace(table, groups=table.groups.most_expensive_first(), scopes=scopes)
+        sums = clock_sums(spread.clocks.values())
+        groups = table.groups.most_expensive_first()
+        return replace(table, groups=groups, scopes=scopes, values=held, clocks=sums)
 
     def _outer(self, key: str, *, is_whole: bool) -> tuple[Codes, Codes]:
         """Return the slices inside no other one of their group, and the group of each; cached.
@@ -457,7 +469,8 @@ class Grouping:
             return known[key]
         slices = self._trace.slices
         group = self._occurring(self._keys.of(key))[slices.key]
-        group[self._unrated] = -1
+        clocks = self._own(key)
+        group[clocks.left_out] = group[clocks.values] = -1
         if key in _EACH_SLICE:
             index = np.flatnonzero(group >= 0)
             group = group[index]
@@ -482,33 +495,49 @@ class Grouping:
         count: int,
         first: int | None,
         last: int | None,
+        key: str = "",
     ) -> Spreads:
         """Return the durations of the slices that start in a range, for each group."""
         slices, started = self._trace.slices, self._counted_within(index, first, last)
         found, of = index[started], group[started].astype(np.int64)
         durations = slices.end[found] - slices.start[found]
-        rated = self._rated
-        if rated is None or rated.valid is None or not rated.valid[found].any():
+        clocks = self._own(key)
+        if clocks.is_none:
             return Spreads(grouped(durations, of, count))
-        own = np.flatnonzero(rated.valid[found])
+        own = np.flatnonzero(clocks.is_ns(found))
         has_own = np.bincount(of[own], minlength=count) > 0
         in_ns = has_own[of]
         durations[in_ns] = ticks_to_ns(durations[in_ns], self._ns_per_tick)
-        durations[own] = rated.values[found[own]]
-        sums = grouped(durations[own], of[own], count).total
-        apart = {number: int(sums[number]) for number in np.flatnonzero(has_own).tolist()}
-        return Spreads(grouped(durations, of, count), apart)
+        if clocks.ns is not None:
+            durations[own] = clocks.ns.values[found[own]]
+        sums = grouped(durations[own], of[own], count)
+        apart = {number: int(sums.total[number]) for number in np.flatnonzero(has_own).tolist()}
+        parts = self._keys.of(key).clocks if key == "kernel" else ()
+        if not parts:
+            return Spreads(grouped(durations, of, count), apart)
+        totals = {number: ("ns", total, int(sums.count[number])) for number, total in apart.items()}
+        if clocks.unit is not None and clocks.native is not None:
+            own = np.flatnonzero(clocks.unit[found] >= 0)
+            durations[own] = clocks.native[found[own]]
+            sums = grouped(durations[own], of[own], count)
+            units = dict(zip(of[own].tolist(), clocks.unit[found[own]].tolist(), strict=True))
+            for number, unit in units.items():
+                amount = clocks.units[unit], int(sums.total[number]), int(sums.count[number])
+                totals[number] = amount
+        return Spreads(grouped(durations, of, count), apart, clock_times(parts, totals))
+
+    def _own(self, key: str) -> OwnClocks:
+        """Return what a key shows of the slices on other clocks."""
+        return self._kernel_clocks if key == "kernel" else self._rated_clocks
 
     @cached_property
-    def _rated(self) -> Column | None:
-        """The ns of the slices whose delegate's clock has a stated rate."""
-        return native_ns(self._table)
+    def _rated_clocks(self) -> OwnClocks:
+        return rated_clocks(self._table)
 
     @cached_property
-    def _unrated(self) -> Ints:
-        """The slices on foreign clocks of unknown rate, or whose clock counts units of time."""
-        native, rated = foreign(self._trace.slices), self._rated
-        return native if rated is None or rated.valid is None else native[~rated.valid[native]]
+    def _kernel_clocks(self) -> OwnClocks:
+        kernels = self._keys.of("kernel")
+        return kernel_clocks(self._table, len(kernels.labels), kernels.of_key)
 
     def _started(self, some: Ints, first: int | None, last: int | None) -> int:
         """Return how many of some slices the figures of a range, or of the trace, count."""

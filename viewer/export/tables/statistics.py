@@ -8,6 +8,11 @@ a wall time: "(no operator)", "(no location)".
 A group with events on a delegate's own clock, of which the user stated the rate, has the durations
 of its slices in ns alone, and the sum of those events as `delegate_ns`, which no total includes.
 Other profiles have no such column.
+
+By `kernel`, a row on another clock has the columns of `CLOCK`: the name of the clock, the unit, the
+sum in that unit, and its share of what that clock timed. If the unit is ns, `total_ns` is that sum
+too. Otherwise the row has no time, and the columns of `CLOCK_LENGTHS` are in that unit. Self times,
+shares and the whole never include such a row.
 """
 
 from __future__ import annotations
@@ -34,6 +39,8 @@ STATISTICS_COLUMNS = (
 )
 DELEGATE_NS = "delegate_ns"
 UNGROUPED = "ungrouped"
+CLOCK = ("clock", "clock_unit", "clock_total", "clock_share")
+CLOCK_LENGTHS = tuple(f"clock_{name}" for name in LENGTHS)
 
 
 def wall_times(table: GroupTable, rate: Fraction) -> dict[str | int, int]:
@@ -73,7 +80,9 @@ def group_row(
         row["count"] = group.spread.count
         for name in LENGTHS:
             length = getattr(group.spread, name)
-            if group.spread.in_ns:
+            if group.spread.unit:
+                row[f"clock_{name}"] = round(length, 3)
+            elif group.spread.in_ns:
                 row[f"{name}_ns"] = int(length)
             else:
                 row |= in_ticks_and_ns(name, length, rate)
@@ -81,6 +90,12 @@ def group_row(
         row |= {"wall_ticks": group.wall, "wall_ns": wall[group.key or group.number]}
     if group.delegate_ns is not None:
         row[DELEGATE_NS] = group.delegate_ns
+    if (clock := group.clock) is not None:
+        times = clock.clock, clock.unit, clock.total, round(clock.share, 6)
+        row |= dict(zip(CLOCK, times, strict=True))
+        if group.is_apart:
+            row["total_ticks"] = None
+            row["total_ns"] = clock.total if clock.unit == "ns" else None
     return row
 
 
@@ -94,7 +109,7 @@ def in_ticks_and_ns(name: str, ticks: int | float, rate: Fraction) -> dict[str, 
 def statistics_columns(
     file: str, rate: Fraction, table: GroupTable, groups: Iterable[Group], *, rest: bool = True
 ) -> dict[str, list[Any]]:
-    """Return the rows of a profile: column name -> list, of `DELEGATE_NS` only if any row has it.
+    """Return the rows of a profile: column name -> list, of other clocks only if a row has them.
 
     groups: those of the table, or some of them, in any order. rest: add a row for ungrouped time.
     """
@@ -116,5 +131,6 @@ def statistics_columns(
             del rows[-1][f"total_{unit}"]
     for row in rows:
         row["by"] = table.key
-    own = (DELEGATE_NS,) if any(DELEGATE_NS in row for row in rows) else ()
+    also = (DELEGATE_NS, *CLOCK, *CLOCK_LENGTHS)
+    own = [name for name in also if any(name in row for row in rows)]
     return {name: [row.get(name) for row in rows] for name in (*STATISTICS_COLUMNS, *own)}

@@ -12,6 +12,7 @@ from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.gui.timeline.scene.plan_texts import plan_lines
 from viewer.gui.timeline.scene.pointing import PointedPlan
 from viewer.gui.timeline.scene.scene import Scene
+from viewer.model.native_units import holds_value
 from viewer.model.text import display_name
 from viewer.model.times import counted, format_position
 from viewer.model.timing import timing_of, timing_sentence
@@ -29,7 +30,9 @@ def slice_lines(shown: OpenTrace, index: int, resolution_ns: float = 1) -> list[
     """
     name, label, link = shown.trace.name(index), shown.label(index), shown.link(index)
     position = "separate clock, position inside its call is for drawing only"
-    if shown.native(index) is None:
+    if holds_value(shown.trace.slices, index):
+        position = "is a value, not a time"
+    elif shown.native(index) is None:
         position = f"at {format_position(shown.span_ns(index)[0], resolution_ns)}"
     lines = [label or "(no name)", f"{shown.length_text(index)} {position}"]
     if timing_of(shown.trace.slices, index) and shown.native(index) is None:

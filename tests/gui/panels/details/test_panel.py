@@ -81,6 +81,30 @@ def test_a_slice_on_a_clock_of_its_own_has_no_time_of_the_files_clock(opened, da
     assert selection_text(session) == "1 slice selected · 5\u2009000\u202fcycles"
 
 
+def test_a_value_of_a_delegate_is_shown_as_that(opened, data, show_details):
+    session = opened(data / "delegate_clocks/qnn_units.etdp")
+    names = [session.traces[0].trace.name(i) for i in range(10)]
+    session.select_slice(SliceRef(0, names.index("DSP:after_context_freed (bytes)")))
+    panel = show_details(session)
+    assert [f.replace("\u2009", " ") for f in figures(panel)] == ["value: 1 234 567 bytes"]
+    rows = panel.widget().rows("Slice")
+    assert rows["Time"] == "none: a value, drawn at the start of its call"
+    assert not {"Clock", "Ticks"} & set(rows)
+
+
+def test_a_shader_says_that_its_clock_can_count_more_than_its_call(opened, data, show_details):
+    session = opened(data / "delegate_clocks/vulkan_shaders.etdp")
+    trace = session.traces[0].trace
+    i = next(i for i in range(len(trace.slices)) if trace.name(i).startswith("{"))
+    session.select_slice(SliceRef(0, i))
+    panel = show_details(session)
+    assert figures(panel)[0].replace("\u2009", " ") == "duration: 700 000 ns"
+    assert panel.widget().rows("Slice")["Clock"] == (
+        "separate clock in ns: its times can add up to more than the call; "
+        "position inside its call is for drawing only"
+    )
+
+
 def test_a_stated_rate_gives_such_a_slice_a_duration_and_says_so(opened, data, show_details):
     path = data / "etdump/SYN_qnn_like.etdp"
     session = opened(path)

@@ -336,3 +336,35 @@ def test_a_delegates_rate_adds_a_column_and_says_what_it_is_in(show_files):
         "slices on a delegate's clock are counted, but not in times and shares"
         in panel.subtitle.text()
     )
+
+
+def by_kernel(show_files, name):
+    panel = show_files(StatisticsPanel, f"delegate_clocks/{name}.etdp")
+    pick(panel, "kernel")
+    return panel
+
+
+def test_kernels_on_the_clock_of_a_gpu_have_times_but_no_share_of_the_whole(show_files):
+    panel = by_kernel(show_files, "vulkan_shaders")
+    # Six inferences, as in `opscope stats`.
+    assert table(panel) == {
+        "conv2d_dw_output_tile_3x3_texture3d_half": (
+            0, "–", "16.800 ms", "–", "–", "24", *["700.000 µs"] * 5,
+        ),
+        "linear_naive_buffer_float": (0, "–", "3.600 ms", "–", "–", "24", *["150.000 µs"] * 5),
+        "binary_add_texture3d_half": (0, "–", "1.920 ms", "–", "–", "24", *["80.000 µs"] * 5),
+    }  # fmt: skip
+    said = plain(panel.subtitle.text())
+    assert said.startswith("22.320 ms on the clock of VulkanBackend, no part of the whole")
+    assert plain(panel.footer.text()).endswith("21.624 ms")
+
+
+def test_kernels_of_unknown_rate_are_in_their_own_unit(show_files):
+    panel = by_kernel(show_files, "qnn_units")
+    assert table(panel)["aten_add_1:OpId_7"] == (
+        0, "–", "20 000 cycles", "–", "–", "1", *["20 000 cycles"] * 5,
+    )  # fmt: skip
+    pick(panel, "name")
+    said = plain(panel.subtitle.text())
+    assert "6 slices with separate clocks left out: see Kernel" in said
+    assert "2 values without a time left out" in said

@@ -125,4 +125,5 @@ def _passes(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints, foreig
     may_be = (timed >= 2) & (end[last] > shortest) & ~followed
     certain = may_be & (is_shader | (timed >= _LEAST))
     chosen = may_be if certain.any() else certain
-    return at[np.repeat(chosen, last - first + 1)]
+    found: Ints = at[np.repeat(chosen, last - first + 1)]
+    return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
-from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.statistics.group_table import GroupTable, clock_title
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.operator_tables.contents import (
     ColumnKind,
@@ -18,7 +18,13 @@ from viewer.gui.panels.base.operator_tables.contents import (
 )
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.model.scope import LeftOut
-from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
+from viewer.model.times import (
+    NARROW_SPACE,
+    format_time,
+    group_digits,
+    percent_digits,
+    tick_to_ns,
+)
 from viewer.view.open_trace import OpenTrace
 
 # 5,000 rows take 0.2 s to create and stay instant to sort and filter; a million would take 40 s.
@@ -27,7 +33,7 @@ _WHOLE = "All rows and the time without a row add up to the whole."
 _INFERENCES = "How many inferences are counted."
 _OWN_CLOCK = (
     "Sum of the durations on a delegate's clock. Their calls already count this time, so it is not "
-    "part of Self, Total or the share."
+    "part of Self, Total or the share. It can be more than the calls took."
 )
 
 
@@ -45,9 +51,9 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
     # Usually the two are the same.
     has_wall = any(group.wall != group.self_ticks for group in groups)
     main = figure_terms.WALL if has_wall else figure_terms.SELF
-    has_apart = any(group.delegate_ns is not None for group in groups)
+    has_apart = any(group.delegate_ns is not None or group.clock for group in groups)
     is_inference = table.key == "inference"
-    counted = FigureTerm("Runs", _INFERENCES) if is_inference else figure_terms.COUNT
+    counts = FigureTerm("Runs", _INFERENCES) if is_inference else figure_terms.COUNT
     headings = (
         Heading(title, ColumnKind.NAME, 0),
         # The first column of figures sorts: what the shares are of.
@@ -57,7 +63,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132),
         *((term_heading(figure_terms.SELF, ColumnKind.TIME, 92),) if has_wall else ()),
         term_heading(figure_terms.TOTAL, ColumnKind.TIME, 96),
-        term_heading(counted, ColumnKind.NUMBER, 64),
+        term_heading(counts, ColumnKind.NUMBER, 64),
         *(
             term_heading(term, ColumnKind.TIME, 92)
             for term in (
@@ -75,7 +81,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         spread = group.spread
         assert spread is not None  # only units have none
         ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
-        durations = [float(t * (1 if spread.in_ns else rate)) for t in ticks]
+        durations = [float(t * (1 if spread.in_ns or spread.unit else rate)) for t in ticks]
         if not spread.count:
             durations = [-1.0] * len(ticks)
         wall = tick_to_ns(group.wall or 0, rate)
@@ -88,7 +94,7 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
             *((format_time(ns) if has_time else MISSING,) if has_wall else ()),
             MISSING if group.is_apart else format_time(total),
             group_digits(spread.count),
-            *(format_time(ns) if ns >= 0 else MISSING for ns in durations),
+            *(own_clock_text(ns, spread.unit) if ns >= 0 else MISSING for ns in durations),
         )
         keys: tuple[float | str, ...] = (
             group.label.lower(),
@@ -100,8 +106,11 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
             *durations,
         )
         if has_apart:
-            apart = group.delegate_ns
-            texts = (*texts[:2], MISSING if apart is None else format_time(apart), *texts[2:])
+            clock = group.clock
+            apart = group.delegate_ns if clock is None else clock.total
+            unit = "" if clock is None else clock.unit
+            own = MISSING if apart is None else own_clock_text(apart, unit)
+            texts = (*texts[:2], own, *texts[2:])
             keys = (*keys[:2], -1 if apart is None else apart, *keys[2:])
         operators = shown.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
@@ -112,6 +121,21 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
             TableRow(operators, module, name, "", texts, keys, part, "accent", group=group.number)
         )
     return OperatorContents(headings, tuple(rows))
+
+
+def own_clock_text(length: float, unit: str) -> str:
+    """Return a length on another clock: a time, or "50 000 cycles" of an unknown rate."""
+    if unit in ("", "ns"):
+        return format_time(length)
+    return f"{group_digits(round(length))}{NARROW_SPACE}{unit}"
+
+
+def clocks_text(table: GroupTable) -> str:
+    """Return what other clocks timed of the kernels: "22.320 ms on the clock of VulkanBackend"."""
+    return ", ".join(
+        f"{own_clock_text(one.total, one.unit)} on {clock_title(one.clock, one.unit)}"
+        for one in table.clocks
+    )
 
 
 def show_whole(footer: CostFooter, shown: OpenTrace, table: GroupTable, uncounted: LeftOut) -> None:

@@ -20,6 +20,7 @@ from viewer.codecs.json_values import sequence
 from viewer.formats.executorch.etdump.metadata import FELL_BACK, METADATA
 from viewer.formats.executorch.etdump.metadata import values_of as metadata_values
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.native_units import NS_PER, holds_value
 from viewer.model.queries import (
     NATIVE_DURATION,
     NATIVE_START,
@@ -47,6 +48,7 @@ from viewer.model.timing import Timing, timing_of, timing_sentence
 from viewer.model.trace import Column, KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
 from viewer.model.warm_up import counted_inferences
+from viewer.program.debug_handles import shader_of
 from viewer.program.frames import Frame
 from viewer.program.program import Operator, Program, Tensor
 from viewer.view.open_trace import OpenTrace
@@ -107,8 +109,11 @@ def position(ns: int, caption: str) -> Figure:
 def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
     """Return duration, self time and start of a slice, the start relative to the trace's start.
 
-    For a slice timed by a separate clock, return only that clock's duration and start.
+    For a slice timed by a separate clock, return only that clock's duration and start; for one that
+    holds a value, only that.
     """
+    if holds_value(shown.trace.slices, i) and (value := shown.native(i)):
+        return (Figure(*value, "value"),)
     measured_values = (shown.native(i), "duration"), (shown.native(i, NATIVE_START), "start")
     if measured_values[0][0] is not None:
         logged = tuple(
@@ -168,7 +173,10 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         own = "separate clock"
         if rate is not None:
             own = f"{NARROW_SPACE.join(native)} at {format_rate(rate)} (chosen)"
-        rows["Clock"] = f"{own}; position inside its call is for drawing only"
+        elif native[1] in NS_PER and shader_of(keys.identifier[key]):
+            own = f"separate clock in {native[1]}: its times can add up to more than the call"
+        if not holds_value(slices, i):
+            rows["Clock"] = f"{own}; position inside its call is for drawing only"
     stated, covered = metadata_rows(slices.columns, i)
     rows |= {title: capped(text) for title, text in stated.items()}
     for name, column in slices.columns.items():

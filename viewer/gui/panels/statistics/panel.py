@@ -22,7 +22,7 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.export.tables.statistics import statistics_columns
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter
-from viewer.gui.panels.base.group_rows import group_contents, show_whole
+from viewer.gui.panels.base.group_rows import clocks_text, group_contents, show_whole
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
@@ -45,7 +45,7 @@ from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
-from viewer.model.times import group_digits, tick_to_ns
+from viewer.model.times import counted, group_digits, tick_to_ns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.exports import ExportJob, table_job
 
@@ -53,7 +53,7 @@ NOTHING = "Open a profile to see time by unit, operator, thread and other keys."
 TITLES = {
     "unit": "Unit", "operator": "Operator", "node": "Node", "type": "Operator type",
     "module": "Module", "line": "Line", "caller": "Called from", "location": "Location",
-    "delegate": "Delegate",
+    "kernel": "Kernel", "delegate": "Delegate",
     "thread": "Thread", "inference": "Inference", "name": "Name",
 }  # fmt: skip
 # The default key of a trace is the first of these that it has.
@@ -187,10 +187,15 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         if len(contents.rows) < len(table.groups) and table.key != "unit":
             listed, of = group_digits(len(contents.rows)), group_digits(len(table.groups))
             parts.append(f"first {listed} of {of} rows: export lists all")
-        if table.has_delegate_ns:
+        if table.clocks:
+            parts.insert(0, f"{clocks_text(table)}, no part of the whole")
+        elif table.has_delegate_ns:
             parts.append("slices on a delegate's clock are counted, but not in times and shares")
         if table.foreign:
-            parts.append(f"{group_digits(table.foreign)} slices with separate clocks left out")
+            hint = "" if shown.grouping.missing("kernel") else ": see Kernel"
+            parts.append(f"{counted(table.foreign, 'slice')} with separate clocks left out{hint}")
+        if table.values:
+            parts.append(f"{counted(table.values, 'value')} without a time left out")
         if uncounted.text:
             parts.append(uncounted.text)
         self.subtitle.setText(" · ".join(parts))
