@@ -41,8 +41,8 @@ def recorded_links(trace: Trace) -> LinkTable | None:
     if not trace.format.startswith("Chrome"):
         return None
     # Imports that other profiles do without: a tenth of the time of `opscope info`.
-    from viewer.analysis.recorded.onnx_runtime import onnx_runtime_calls
     from viewer.analysis.recorded.pytorch import pytorch_calls
+    from viewer.analysis.recorded.runtime_nodes import onnx_runtime_calls
 
     if trace.calls is not None:
         return _linked(trace, PYTORCH, pytorch_calls(trace, trace.calls))

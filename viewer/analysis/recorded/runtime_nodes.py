@@ -1,4 +1,9 @@
-"""The nodes in tables of runtimes and compilers that state an operator type, as operators.
+"""The nodes that profiles of runtimes and compilers state, as operators.
+
+With `enable_profiling`, ONNX Runtime writes a slice "conv1_kernel_time" of category "Node" for each
+node that ran, with its op type, its execution provider, and the shapes of its inputs and outputs:
+`[{"float": [1, 3, 32, 32]}, ...]`. Names that exporters write as paths, "/layer1/conv/Conv", state
+the module of a node.
 
 LiteRT's `benchmark_model` lists "CONV_2D" for the node "[conv1]:0", Vela "Conv2DBias" for each
 operator. Names are paths of outputs, whose parts are modules. What LiteRT runs once, at
@@ -8,22 +13,96 @@ initialization, is no node.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import accumulate, takewhile
 
 import numpy as np
 
-from viewer.analysis.recorded.onnx_runtime import modules_of
+from viewer.analysis.recorded.frames import MOST_MODULES, MOST_PATH
 from viewer.analysis.recorded.recorded_call import RecordedCall, first_slices, text_at
+from viewer.analysis.recorded.tensors import json_list, shape_of
+from viewer.model.names.profilers import CATEGORY
 from viewer.model.queries import run_of_slices
-from viewer.model.trace import RunKind, Trace
-from viewer.program.program import GraphNode
+from viewer.model.trace import Column, RunKind, Trace
+from viewer.program.program import GraphNode, Tensor
 
-METHOD = "model"
-_OUTPUTS = re.compile(r"\[(.*)\](?::[0-9]+)?", re.DOTALL)
+LIBRARY = "onnx"
+_METHOD = "model"
+_NODE = "Node"
+_OP, _PROVIDER = "op_name", "provider"
+_INPUTS, _OUTPUTS = "input_type_shape", "output_type_shape"
+_KERNEL_TIME = "_kernel_time"
+# Its own kernels run what no other execution provider takes.
+CPU = "CPUExecutionProvider"
+_OUTPUT_NAMES = re.compile(r"\[(.*)\](?::[0-9]+)?", re.DOTALL)
 # The column of the type by format, and whose types they are.
 _TYPES = {
     "LiteRT benchmark": ("type", "tflite"),
     "Vela per-layer CSV": ("NNG Operator", "vela"),
 }
+# The names of element types in ONNX -> those of an ETRecord's dtypes.
+_DTYPES = {
+    "float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool",
+    "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32",
+    "uint32": "u32", "int64": "i64", "uint64": "u64",
+}  # fmt: skip
+
+
+def onnx_runtime_calls(trace: Trace) -> list[RecordedCall | None]:
+    """Return the node of every key; empty for a trace that ONNX Runtime did not write."""
+    columns = trace.slices.columns
+    category, op = columns.get(CATEGORY), columns.get(_OP)
+    if category is None or op is None or _NODE not in (category.strings or ()):
+        return []
+    first = first_slices(trace)
+    found: list[RecordedCall | None] = []
+    for key, slice_ in enumerate(first.tolist()):
+        name = trace.strings[int(trace.keys.name[key])]
+        type_ = text_at(op, slice_)
+        is_node = slice_ >= 0 and category.value(slice_) == _NODE and name.endswith(_KERNEL_TIME)
+        if not is_node or not type_:
+            found.append(None)
+            continue
+        found.append(_call(name.removesuffix(_KERNEL_TIME), type_, columns, slice_))
+    return found
+
+
+def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> RecordedCall:
+    provider = text_at(columns.get(_PROVIDER), slice_)
+    node = GraphNode(
+        name,
+        f"{LIBRARY}::{type_}",
+        -1,
+        modules=_modules_of(name, type_),
+        source_op=type_,
+        inputs=_tensors(text_at(columns.get(_INPUTS), slice_), "input"),
+        outputs=_tensors(text_at(columns.get(_OUTPUTS), slice_), "output"),
+    )
+    return RecordedCall(_METHOD, node, "" if provider == CPU else provider)
+
+
+def _modules_of(name: str, type_: str) -> tuple[tuple[str, str], ...]:
+    """Return the modules of a node that is named by its path.
+
+    Exporters add the op type, "/layer1/conv/Conv_2"; any other last part is the node's own name.
+    Modules that are too deep, or whose path is too long, are left out.
+    """
+    parts = [part for part in name.split("/") if part]
+    if parts and re.fullmatch(re.escape(type_) + r"(_\d+)?", parts[-1]):
+        parts.pop()
+    parts = parts[:MOST_MODULES]
+    paths = takewhile(lambda path: len(path) < MOST_PATH, accumulate(parts, "{}.{}".format))
+    return tuple((path, "") for path in paths)
+
+
+def _tensors(text: str, what: str) -> tuple[Tensor, ...]:
+    """Return the tensors of a list of {type: shape}."""
+    return tuple(
+        Tensor(f"{what} {number}", _DTYPES.get(dtype, ""), shape_of(shape))
+        for number, one in enumerate(json_list(text))
+        if isinstance(one, dict)
+        for dtype, shape in one.items()
+    )
 
 
 def runtime_calls(trace: Trace) -> list[RecordedCall | None]:
@@ -41,13 +120,13 @@ def runtime_calls(trace: Trace) -> list[RecordedCall | None]:
             found.append(None)
             continue
         label = trace.strings[int(trace.keys.name[key])]
-        modules = modules_of(_output_of(label), type_)
+        modules = _modules_of(_output_of(label), type_)
         node = GraphNode(label, f"{library}::{type_}", -1, modules=modules, source_op=type_)
-        found.append(RecordedCall(METHOD, node))
+        found.append(RecordedCall(_METHOD, node))
     return found
 
 
 def _output_of(name: str) -> str:
     """Return the path of a node's first output: "net/conv1/Relu" of "[net/conv1/Relu;x]:3"."""
-    found = _OUTPUTS.fullmatch(name)
+    found = _OUTPUT_NAMES.fullmatch(name)
     return (found[1] if found else name).partition(";")[0]

@@ -1,12 +1,13 @@
-"""Nodes of ONNX Runtime profiles: types, providers, shapes and modules."""
+"""Nodes of ONNX Runtime, LiteRT and Vela: types, providers, shapes and modules."""
 
 import pytest
 
 from tests.builders.chrome_cases import DATA, read, slice_event
+from tests.builders.runtime_files import tflite_log, vela_csv
 from viewer.analysis.links.labels import key_labels
 from viewer.analysis.recorded.frames import MOST_MODULES
-from viewer.analysis.recorded.onnx_runtime import onnx_runtime_calls
 from viewer.analysis.recorded.program import recorded_links
+from viewer.analysis.recorded.runtime_nodes import onnx_runtime_calls, runtime_calls
 from viewer.formats import open_file
 
 
@@ -83,3 +84,23 @@ def test_paths_of_modules_are_limited(tmp_path):
     assert modules[:2] == (("a", ""), ("a.a", ""))
     assert len(modules) == MOST_MODULES
     assert only_call(tmp_path, node("/a/" + "b" * 9_999 + "/c", "Conv")).node.module_path == "a"
+
+
+def test_rows_of_litert_are_nodes_without_what_it_initializes(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text(tflite_log())
+    calls = runtime_calls(open_file(str(path)))
+    nodes = [call.node for call in calls if call is not None]
+    assert [(node.module_path, node.type) for node in nodes] == [
+        ("conv1.Relu6", "CONV_2D"),
+        ("conv2.Relu6", "DEPTHWISE_CONV_2D"),
+        ("Softmax", "SOFTMAX"),
+    ]
+
+
+def test_rows_of_vela_are_nodes(tmp_path):
+    path = tmp_path / "model_per-layer.csv"
+    path.write_text(vela_csv())
+    calls = runtime_calls(open_file(str(path)))
+    assert all(call is not None and call.node.op.startswith("vela::") for call in calls)
+    assert runtime_calls(open_file(str(DATA / "onnxruntime_profile.json"))) == []
