@@ -22,6 +22,7 @@ THIN_SPACE = "\u2009"
 MINUS = "\u2212"
 
 _FARTHEST = (1 << 63) - 1
+_US = 1_000
 _UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))
 _UNIT_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _TIME = re.compile(r"\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*(ns|us|µs|ms|s)?\s*")
@@ -158,6 +159,21 @@ def format_time(ns: float) -> str:
         return "0"
     unit, factor = unit_for(ns)
     return f"{format_in(ns, factor)}{NARROW_SPACE}{unit}"
+
+
+def format_bounded(ns: float, zeros: int, rounding_ns: float) -> str:
+    """Format a time; if it is 0, the sum of events whose durations are cut to 0, its bound.
+
+    "< 1 µs" for one event that is cut to whole µs, "< 3 µs" for three, "0" for none.
+
+    zeros: how many events were cut to 0. rounding_ns: what each is shorter than.
+    """
+    if ns or not zeros:
+        return format_time(ns)
+    bound = zeros * rounding_ns
+    if bound % _US or bound >= _US * _US:
+        return f"<{NARROW_SPACE}{format_time(bound)}"
+    return f"<{NARROW_SPACE}{group_digits(int(bound // _US))}{NARROW_SPACE}µs"
 
 
 def format_briefly(ns: float) -> str:

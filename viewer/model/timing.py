@@ -11,6 +11,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.arrays import Ints
 from viewer.model.native_units import holds_value
 from viewer.model.queries import NATIVE_DURATION, foreign
 from viewer.model.times import NARROW_SPACE
@@ -64,6 +65,21 @@ def timings(slices: Slices) -> Timings:
         found[slices.derived] = Timing.DERIVED
     found[found & Timing.DERIVED > 0] = Timing.DERIVED
     return found
+
+
+def rounded_zeros(slices: Slices) -> Ints:
+    """The slices of duration 0 that lasted longer: the file cuts their durations to whole µs."""
+    if slices.timing is None:
+        return np.empty(0, np.int64)
+    found: Ints = np.flatnonzero(
+        (slices.timing & np.uint8(Timing.ROUNDED) > 0) & (slices.start == slices.end)
+    )
+    return found
+
+
+def is_rounded_zero(slices: Slices, i: int) -> bool:
+    """Whether one slice is among `rounded_zeros`."""
+    return slices.start[i] == slices.end[i] and bool(timing_of(slices, i) & Timing.ROUNDED)
 
 
 def timing_of(slices: Slices, i: int) -> Timing:

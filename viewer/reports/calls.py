@@ -24,11 +24,11 @@ from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import GroupKeys
-from viewer.export.tables.statistics import in_ticks_and_ns
+from viewer.export.tables.statistics import cut_facts, in_ticks_and_ns, is_below_rounding, time_text
 from viewer.model.queries import foreign
 from viewer.model.scope import STEADY, WHOLE, TimeScope, counted_in, left_out
 from viewer.model.text import one_line
-from viewer.model.times import counted, format_time, group_digits, plain_spaces
+from viewer.model.times import counted, group_digits, plain_spaces
 from viewer.model.trace import Trace
 from viewer.program.sources.files import short_names
 from viewer.reports.columns import aligned_times, column_lines
@@ -248,7 +248,7 @@ def _rows(table: CallTable, rate: Fraction, threads: list[int] | None) -> Iterat
     total, own = table.total.tolist(), table.self_ticks.tolist()
     count, name = table.count.tolist(), table.name.tolist()
     position = {track: i for i, track in enumerate(threads or ())}
-    track = table.track.tolist()
+    track, zeros = table.track.tolist(), table.zeros
     path: list[str] = []
     for node, depth in enumerate(table.depth.tolist()):
         path = [*path[:depth], table.labels[name[node]]]
@@ -259,6 +259,7 @@ def _rows(table: CallTable, rate: Fraction, threads: list[int] | None) -> Iterat
                 **in_ticks_and_ns("total", total[node], rate),
                 **in_ticks_and_ns("self", own[node], rate),
                 "count": count[node],
+                **cut_facts(0 if zeros is None or total[node] else int(zeros[node]), rate),
             }
 
 
@@ -325,16 +326,20 @@ def _inverted_lines(file: Facts, shown: list[Facts]) -> list[Facts]:
 
 
 def _line(row: Facts, indent: int, share: float) -> Facts:
-    return {**row, "text": "  " * indent + one_line(row["path"][-1]), "share": f"{100 * share:.1f}"}
+    part = "" if is_below_rounding(row) else f"{100 * share:.1f}"
+    return {**row, "text": "  " * indent + one_line(row["path"][-1]), "share": part}
 
 
 def _table(lines: list[Facts], share: str) -> list[str]:
     def cells(name: str, text: Callable[[int], str]) -> list[str]:
         return [text(line[name]) if name in line else "" for line in lines]
 
+    def times(name: str) -> list[str]:
+        return aligned_times([time_text(line, name) if name in line else "" for line in lines])
+
     columns = [
-        (figure_terms.TOTAL.title, aligned_times(cells("total_ns", format_time))),
-        (figure_terms.SELF.title, aligned_times(cells("self_ns", format_time))),
+        (figure_terms.TOTAL.title, times("total_ns")),
+        (figure_terms.SELF.title, times("self_ns")),
         (figure_terms.COUNT.title, cells("count", group_digits)),
         (share, cells("share", str)),
         ("Name", [line["text"] for line in lines]),

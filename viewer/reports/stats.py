@@ -22,6 +22,8 @@ from viewer.export.tables.statistics import (
     UNGROUPED,
     group_row,
     in_ticks_and_ns,
+    is_below_rounding,
+    time_text,
     wall_times,
 )
 from viewer.model.scope import STEADY, LeftOut, left_out
@@ -311,7 +313,7 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
             if native in row and row["clock_unit"] != "ns"
         }
         if chosen == AUTO:
-            title, texts = title, cells(name, format_time)
+            title, texts = title, [time_text(r, name) if name in r else "" for r in rows]
         else:
             unit, factor = UNITS[chosen]
             title, texts = f"{title}, {unit}", cells(name, lambda ns: format_in(ns, factor))
@@ -326,7 +328,7 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
         times(figure_terms.TOTAL.title, "total_ns"),
         times(figure_terms.SELF.title, "self_ns"),
         *([times(figure_terms.WALL.title, "wall_ns")] if has_overlap else []),
-        (_share_title(rows), cells("share", lambda share: f"{100 * share:.1f}")),
+        (_share_title(rows), [_share_text(row) for row in rows]),
         times("Own clock", DELEGATE_NS, "clock_total"),
         ("% of clock", cells("clock_share", lambda share: f"{100 * share:.1f}")),
         (figure_terms.COUNT.title, cells("count", group_digits)),
@@ -338,6 +340,12 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
 def _is_sum(row: Facts) -> bool:
     """Return whether a row is the whole of a file, or its part in no group."""
     return "key" not in row and "wall_ns" in row
+
+
+def _share_text(row: Facts) -> str:
+    if "share" not in row or is_below_rounding(row):
+        return ""
+    return f"{100 * row['share']:.1f}"
 
 
 def _share_title(rows: list[Facts]) -> str:

@@ -27,7 +27,8 @@ from viewer.arrays import Codes, Ints
 from viewer.model.inferences.inference_views import Inferences, has_run_views, view_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.scope import TimeScope, left_out
-from viewer.model.times import NARROW_SPACE, ClockRate, format_time, group_digits
+from viewer.model.times import NARROW_SPACE, ClockRate, format_bounded, group_digits
+from viewer.model.timing import ROUNDING_TICKS, is_rounded_zero
 from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.render.axis.xmap import Axis
@@ -207,7 +208,9 @@ class OpenTrace:
         if native is not None:
             return NARROW_SPACE.join(native)
         start, end = self.span_ns(i)
-        return format_time(end - start)
+        is_cut = is_rounded_zero(self.trace.slices, i)
+        cut = float(ROUNDING_TICKS * self.axis.ns_per_tick)
+        return format_bounded(end - start, int(is_cut), cut)
 
 
 # By the file's trace and the display mode of its inferences.

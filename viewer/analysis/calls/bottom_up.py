@@ -36,10 +36,13 @@ def bottom_up(table: CallTable, levels: int | None = None, least: int = 0) -> Ca
         items, at, node = items[is_called], at[is_called], node[is_called]
     if not count:
         return table.kept(np.zeros(len(table), np.bool_))
-    total, own, slices = np.concatenate(figures, axis=1)
+    total, own, slices, cut = np.concatenate(figures, axis=1)
     unknown = np.full(count, -1)
     parent, name, levels_of = map(np.concatenate, (parents, names, depths))
-    found = CallTable(table.labels, parent, name, levels_of, unknown, unknown, total, own, slices)
+    zeros = None if table.zeros is None else cut
+    found = CallTable(
+        table.labels, parent, name, levels_of, unknown, unknown, total, own, slices, zeros
+    )
     return found.sorted_by(-name)
 
 
@@ -60,15 +63,17 @@ def called(table: CallTable, inverted: CallTable, node: int) -> Ints:
 
 
 def _figures(table: CallTable, items: Ints, node: Ints, count: int) -> Ints:
-    """Return total, self time and count of some nodes; shape (3, count).
+    """Return total, self time, count and zeros of some nodes; shape (4, count).
 
     items: ascending nodes of the table; node: the number of the node that each belongs to.
     """
-    found = np.zeros((3, count), np.int64)
+    found = np.zeros((4, count), np.int64)
     outer = _outermost(table, items, node)
     np.add.at(found[0], node[outer], table.total[items[outer]])
     np.add.at(found[1], node, table.self_ticks[items])
     np.add.at(found[2], node, table.count[items])
+    if table.zeros is not None:
+        np.add.at(found[3], node, table.zeros[items])
     return found
 
 

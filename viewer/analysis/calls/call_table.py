@@ -23,7 +23,8 @@ class CallTable:
     Top-down, the roots are processes, below them are threads, and below these the frames: the names
     from the outermost slice to the innermost. total: inclusive, the durations of the slices of a
     path within the scope. self_ticks: the total minus that of the children. count: the slices of
-    the path that start in the scope; 0 for processes and threads.
+    the path that start in the scope; 0 for processes and threads. zeros: how many of these the file
+    cuts to 0 (`viewer.model.timing.rounded_zeros`), None without any.
 
     Bottom-up, the roots are names, and below each node are its callers, at last the thread and the
     process. All three figures are those of the root, when called this way; total counts a call
@@ -39,6 +40,7 @@ class CallTable:
     total: Ints
     self_ticks: Ints
     count: Ints
+    zeros: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -137,6 +139,8 @@ class CallTable:
 
     def _taken(self, index: Ints | slice) -> CallTable:
         columns = {
-            one.name: getattr(self, one.name)[index] for one in fields(self) if one.name != "labels"
+            one.name: getattr(self, one.name)[index]
+            for one in fields(self)
+            if one.name != "labels" and getattr(self, one.name) is not None
         }
         return replace(self, **columns)

@@ -38,6 +38,7 @@ from viewer.arrays import Bools, Ints
 from viewer.model.names.profilers import ANNOTATION, CATEGORY, PROFILER_SPAN
 from viewer.model.queries import counted_slices, foreign, parent_of, starts_between, tree
 from viewer.model.scope import WHOLE, TimeScope, counted_in
+from viewer.model.timing import rounded_zeros
 from viewer.model.trace import KeyKind
 
 KEYS = ("name", "operator", "module", "type")
@@ -95,7 +96,10 @@ class CallTree:
         begins = self._begun(scope)
         of_begun = paths.node if begins.all() else paths.node[begins]
         count = np.bincount(of_begun, minlength=nodes + 1)[:-1].astype(np.int64)
-        return self._with_figures(total[:-1], count)
+        found = rounded_zeros(slices)
+        own = paths.node[found[begins[found]]]
+        zeros = np.bincount(own, minlength=nodes + 1)[:-1].astype(np.int64) if len(own) else None
+        return self._with_figures(total[:-1], count, zeros)
 
     @property
     def numbers(self) -> NDArray[np.int32]:
@@ -155,7 +159,7 @@ class CallTree:
         found: Bools = (slices.row_track == track)[slices.rows()]
         return found
 
-    def _with_figures(self, total: Ints, count: Ints) -> CallTable:
+    def _with_figures(self, total: Ints, count: Ints, zeros: Ints | None) -> CallTable:
         """Add the figures of all nodes to the paths; frames have totals, and are summed here."""
         paths = self._paths
         for depth in (1, 0):
@@ -174,6 +178,7 @@ class CallTree:
             total,
             own,
             count,
+            zeros,
         )
         return table.kept(table.with_parents((total > 0) | (count > 0)))
 

@@ -27,6 +27,7 @@ from viewer.model import intervals
 from viewer.model.charging import Charged, Segments, charge, sum_per_key, total_per_group
 from viewer.model.queries import counted_slices, execute_keys, foreign
 from viewer.model.scope import WHOLE, TimeScope, counted_in
+from viewer.model.timing import rounded_zeros
 from viewer.model.trace import KeyKind, Run, Trace, Unit
 
 _INSTRUCTIONS = (KeyKind.OPERATOR_CALL, KeyKind.DELEGATE_CALL, KeyKind.CONTROL)
@@ -40,7 +41,8 @@ class CostRow:
     time of the set. wall: its part of the total, which adds up. kernel: total time of its kernels.
     slices: how many of its slices start in the range; a kernel inside its call is not counted
     separately. nodes: indexes into `Program.nodes` for a set of nodes; empty for a set of
-    operators.
+    operators. zeros: how many of its slices the file cuts to 0
+    (`viewer.model.timing.rounded_zeros`).
     """
 
     operators: tuple[int, ...]
@@ -49,6 +51,7 @@ class CostRow:
     kernel: int
     slices: int
     nodes: tuple[int, ...] = ()
+    zeros: int = 0
 
     @property
     def is_shared(self) -> bool:
@@ -93,6 +96,7 @@ class _Figures:
     wall: Ints
     kernel: Ints
     slices: Ints
+    zeros: Ints
 
     def add_keys(self, trace: Trace, set_of_key: Ints, scope: TimeScope) -> None:
         """Count the slices of every key in a scope, and add up the time of kernels."""
@@ -104,13 +108,16 @@ class _Figures:
         np.add.at(within, set_of_key[kernels], count[kernels])
         np.subtract(self.slices, within, out=self.slices, where=self.slices > within)
         np.add.at(self.kernel, set_of_key[kernels], total[kernels])
+        zeros = counted_in(trace, scope, rounded_zeros(trace.slices))
+        of_zeros = set_of_key[trace.slices.key[zeros]]
+        np.add.at(self.zeros, of_zeros[of_zeros >= 0], 1)
 
     def folded(self, into: Ints, count: int) -> _Figures:
         """Return the sums of these figures by the number in `into`."""
-        sums = _Figures(*np.zeros((4, count), np.int64))
+        sums = _Figures(*np.zeros((5, count), np.int64))
         for own, total in zip(
-            (self.ticks, self.wall, self.kernel, self.slices),
-            (sums.ticks, sums.wall, sums.kernel, sums.slices),
+            (self.ticks, self.wall, self.kernel, self.slices, self.zeros),
+            (sums.ticks, sums.wall, sums.kernel, sums.slices, sums.zeros),
             strict=True,
         ):
             np.add.at(total, into, own)
@@ -120,10 +127,10 @@ class _Figures:
         self, operators: Sequence[tuple[int, ...]], nodes: Sequence[tuple[int, ...]]
     ) -> tuple[CostRow, ...]:
         """Return the rows with any time or slices, most expensive first."""
-        ticks, wall = self.ticks.tolist(), self.wall.tolist()
+        ticks, wall, zeros = self.ticks.tolist(), self.wall.tolist(), self.zeros.tolist()
         kernel, slices = self.kernel.tolist(), self.slices.tolist()
         return tuple(
-            CostRow(operators[i], ticks[i], wall[i], kernel[i], slices[i], nodes[i])
+            CostRow(operators[i], ticks[i], wall[i], kernel[i], slices[i], nodes[i], zeros[i])
             for i in np.argsort(-self.ticks, kind="stable").tolist()
             if slices[i] or ticks[i]
         )
@@ -201,7 +208,7 @@ class Costs:
             self._table.set_of_node_set,
         )
         times = self._charged.per_group(len(node_sets), *scope.span, warm_up=scope.warm_up)
-        by_node = _Figures(*times, *np.zeros((2, len(node_sets)), np.int64))
+        by_node = _Figures(*times, *np.zeros((3, len(node_sets)), np.int64))
         by_node.add_keys(self._trace, self._node_set_of_key, scope)
         return by_node.folded(set_of, len(sets)), by_node
 

@@ -17,11 +17,15 @@ from viewer.program.program import GraphNode, Operator, Program
 
 @dataclass(frozen=True, slots=True)
 class SelfCost:
-    """The self and the wall ticks of one line, and its operator sets, most expensive first."""
+    """The self and the wall ticks of one line, and its operator sets, most expensive first.
+
+    zeros: how many of its slices the file cuts to 0.
+    """
 
     ticks: int
     wall: int
     sets: tuple[tuple[int, ...], ...]
+    zeros: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,12 @@ def line_costs(
     ]
     return LineCosts(
         {
-            line: SelfCost(sum(r.ticks for r in rows), sum(r.wall for r in rows), _sets(rows))
+            line: SelfCost(
+                sum(r.ticks for r in rows),
+                sum(r.wall for r in rows),
+                _sets(rows),
+                sum(r.zeros for r in rows),
+            )
             for line, rows in own.items()
         },
         tuple(sorted(parts, key=lambda part: -part.ticks)),

@@ -147,6 +147,7 @@ def _sum(a: CostRow, b: CostRow) -> CostRow:
         a.kernel + b.kernel,
         a.slices + b.slices,
         nodes,
+        a.zeros + b.zeros,
     )
 
 

@@ -25,6 +25,7 @@ from viewer.arrays import Bools, Ints
 from viewer.model.distributions import Statistics, grouped
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_START, NATIVE_UNIT, foreign, run_of_slices
+from viewer.model.timing import rounded_zeros
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 
 _UNKNOWN_UNIT = "ticks"
@@ -85,6 +86,15 @@ class EventStatistics:
         """Return the unit of a foreign clock, None for the trace's ticks."""
         unit = int(self.unit[row])
         return None if unit < 0 else self.units[unit]
+
+    @cached_property
+    def has_zeros(self) -> Bools:
+        """Per row, whether the file cuts any of its durations to 0 (`timing.rounded_zeros`)."""
+        zeros = np.zeros(len(self.table.trace.slices) + 1, np.int64)
+        zeros[rounded_zeros(self.table.trace.slices) + 1] = 1
+        of_row = np.repeat(np.arange(len(self)), np.diff(self.row_ptr))
+        found: Bools = np.bincount(of_row, zeros[self.slices + 1], len(self)) > 0
+        return found
 
     @cached_property
     def block_titles(self) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ class Spread:
     """The durations of a group's slices; all 0 if none starts in the range.
 
     In ticks; in_ns: in ns instead, because a delegate's own clock timed some of them. unit: in that
-    unit instead, because a clock of unknown rate timed them.
+    unit instead, because a clock of unknown rate timed them. zeros: how many of them the file cuts
+    to 0 (`viewer.model.timing.rounded_zeros`).
     """
 
     count: int
@@ -30,6 +31,7 @@ class Spread:
     p90: float
     in_ns: bool = False
     unit: str = ""
+    zeros: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,14 @@ class Spreads:
     """The spread of every group, by group number.
 
     delegate_ns: the ns that a delegate's own clock timed, of the groups that have any; their
-    durations are in ns. clocks: the time of kernels on other clocks.
+    durations are in ns. clocks: the time of kernels on other clocks. zeros: as in `Spread`, of the
+    groups that have any.
     """
 
     found: Statistics
     delegate_ns: dict[int, int] = field(default_factory=dict)
     clocks: dict[int, ClockTime] = field(default_factory=dict)
+    zeros: Mapping[int, int] = field(default_factory=dict)
 
     def of(self, number: int) -> Spread:
         """Return the spread of one group."""
@@ -71,6 +75,7 @@ class Spreads:
             float(found.p90[number]),
             number in self.delegate_ns,
             self._unit(number),
+            self.zeros.get(number, 0),
         )
 
     def _unit(self, number: int) -> str:

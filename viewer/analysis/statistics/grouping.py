@@ -92,6 +92,7 @@ from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.queries import Tree, counted_slices, foreign, is_whole, starts_between, tree
 from viewer.model.scope import TimeScope, timed_by
 from viewer.model.times import ticks_to_ns
+from viewer.model.timing import rounded_zeros
 from viewer.model.trace import Trace
 from viewer.model.track_blocks import TrackBlock, in_blocks, on_two_threads
 from viewer.model.warm_up import counted_inferences
@@ -501,9 +502,9 @@ class Grouping:
         slices, started = self._trace.slices, self._counted_within(index, first, last)
         found, of = index[started], group[started].astype(np.int64)
         durations = slices.end[found] - slices.start[found]
-        clocks = self._own(key)
+        clocks, zeros = self._own(key), self._zeros_of(found, of)
         if clocks.is_none:
-            return Spreads(grouped(durations, of, count))
+            return Spreads(grouped(durations, of, count), zeros=zeros)
         own = np.flatnonzero(clocks.is_ns(found))
         has_own = np.bincount(of[own], minlength=count) > 0
         in_ns = has_own[of]
@@ -514,7 +515,7 @@ class Grouping:
         apart = {number: int(sums.total[number]) for number in np.flatnonzero(has_own).tolist()}
         parts = self._keys.of(key).clocks if key == "kernel" else ()
         if not parts:
-            return Spreads(grouped(durations, of, count), apart)
+            return Spreads(grouped(durations, of, count), apart, zeros=zeros)
         totals = {number: ("ns", total, int(sums.count[number])) for number, total in apart.items()}
         if clocks.unit is not None and clocks.native is not None:
             own = np.flatnonzero(clocks.unit[found] >= 0)
@@ -524,11 +525,24 @@ class Grouping:
             for number, unit in units.items():
                 amount = clocks.units[unit], int(sums.total[number]), int(sums.count[number])
                 totals[number] = amount
-        return Spreads(grouped(durations, of, count), apart, clock_times(parts, totals))
+        return Spreads(grouped(durations, of, count), apart, clock_times(parts, totals), zeros)
 
     def _own(self, key: str) -> OwnClocks:
         """Return what a key shows of the slices on other clocks."""
         return self._kernel_clocks if key == "kernel" else self._rated_clocks
+
+    def _zeros_of(self, index: Ints | Codes, group: Ints) -> dict[int, int]:
+        """Return how many of some slices the file cuts to 0, for each group that has any."""
+        if not len(self._zeros):
+            return {}
+        is_zero = np.zeros(len(self._trace.slices), np.bool_)
+        is_zero[self._zeros] = True
+        groups, counts = np.unique(group[is_zero[index]], return_counts=True)
+        return dict(zip(groups.tolist(), counts.tolist(), strict=True))
+
+    @cached_property
+    def _zeros(self) -> Ints:
+        return rounded_zeros(self._trace.slices)
 
     @cached_property
     def _rated_clocks(self) -> OwnClocks:

@@ -38,6 +38,7 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.model.charging import covered_per_group
 from viewer.model.distributions import Statistics, grouped
 from viewer.model.queries import foreign, slices_within
+from viewer.model.timing import rounded_zeros
 from viewer.model.trace import KeyKind
 
 KEYS = ("name", "operator", "module", "thread")
@@ -62,11 +63,15 @@ class SelectedSlices:
 
 @dataclass(frozen=True, eq=False)
 class GroupFigures:
-    """The numbers of some groups: parallel arrays, in ticks. See the module docstring."""
+    """The numbers of some groups: parallel arrays, in ticks. See the module docstring.
+
+    zeros: how many slices the file cuts to 0 (`viewer.model.timing.rounded_zeros`).
+    """
 
     statistics: Statistics
     self_ticks: Ints
     busy: Ints
+    zeros: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +222,10 @@ def _figures(chosen: SelectedSlices, group: Ints, count: int, self_time: Ints) -
     start, end, group = start[outer], end[outer], group[outer]
     # As if on one track: an instant counts once for a group, however many of its tracks are active.
     busy = covered_per_group(np.zeros(len(start), np.int64), start, end, group, count)
-    return GroupFigures(grouped(end - start, group, count), own, busy)
+    is_zero = np.zeros(len(slices), np.bool_)
+    is_zero[rounded_zeros(slices)] = True
+    zeros = np.bincount(group[is_zero[index[outer]]], minlength=count).astype(np.int64)
+    return GroupFigures(grouped(end - start, group, count), own, busy, zeros)
 
 
 def _owners(chosen: SelectedSlices, group: Ints, outside: int) -> Ints:
@@ -247,4 +255,5 @@ def _taken(figures: GroupFigures, order: Ints) -> GroupFigures:
         old.max[order],
         old.total[order],
     )
-    return GroupFigures(statistics, figures.self_ticks[order], figures.busy[order])
+    own, busy, zeros = figures.self_ticks[order], figures.busy[order], figures.zeros[order]
+    return GroupFigures(statistics, own, busy, zeros)

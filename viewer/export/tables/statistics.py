@@ -22,7 +22,8 @@ from fractions import Fraction
 from typing import Any
 
 from viewer.analysis.statistics.group_table import Group, GroupTable
-from viewer.model.times import tick_to_ns
+from viewer.model.times import format_bounded, tick_to_ns
+from viewer.model.timing import ROUNDING_TICKS
 
 LENGTHS = ("mean", "min", "max", "p50", "p90")
 STATISTICS_COLUMNS = (
@@ -41,6 +42,8 @@ DELEGATE_NS = "delegate_ns"
 UNGROUPED = "ungrouped"
 CLOCK = ("clock", "clock_unit", "clock_total", "clock_share")
 CLOCK_LENGTHS = tuple(f"clock_{name}" for name in LENGTHS)
+# Only in rows with such slices: how many the file cuts to 0, and what each is shorter than.
+ROUNDED_ZEROS, ROUNDED_TO_NS = "rounded_zeros", "rounded_to_ns"
 
 
 def wall_times(table: GroupTable, rate: Fraction) -> dict[str | int, int]:
@@ -86,6 +89,7 @@ def group_row(
                 row[f"{name}_ns"] = int(length)
             else:
                 row |= in_ticks_and_ns(name, length, rate)
+        row |= cut_facts(group.spread.zeros, rate)
     if group.wall is not None and wall is not None:
         row |= {"wall_ticks": group.wall, "wall_ns": wall[group.key or group.number]}
     if group.delegate_ns is not None:
@@ -97,6 +101,29 @@ def group_row(
             row["total_ticks"] = None
             row["total_ns"] = clock.total if clock.unit == "ns" else None
     return row
+
+
+def cut_facts(zeros: int, rate: Fraction) -> dict[str, int]:
+    """Return what is known of slices that a file cuts to 0; empty without any."""
+    return {ROUNDED_ZEROS: zeros, ROUNDED_TO_NS: int(ROUNDING_TICKS * rate)} if zeros else {}
+
+
+def time_text(row: Mapping[str, Any], name: str) -> str:
+    """Return a time of a row: "1.643 µs", or "< 3 µs" for one that the file cuts to 0.
+
+    A total and a self time are those of all such slices of the row, other times of one.
+    """
+    zeros = row.get(ROUNDED_ZEROS, 0)
+    if name not in ("total_ns", "self_ns", "wall_ns"):
+        zeros = min(zeros, 1)
+    elif row.get("total_ns"):
+        zeros = 0  # the self time of a row with a total is what it is
+    return format_bounded(row[name], zeros, row.get(ROUNDED_TO_NS, 0))
+
+
+def is_below_rounding(row: Mapping[str, Any]) -> bool:
+    """Whether the file cuts all of a row's time to 0: it has no share."""
+    return ROUNDED_ZEROS in row and not row.get("total_ns")
 
 
 def in_ticks_and_ns(name: str, ticks: int | float, rate: Fraction) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from typing import Any
 
 from viewer.analysis.cost.lines import place_of
 from viewer.analysis.statistics import figure_terms
-from viewer.export.tables.statistics import DELEGATE_NS, group_row
+from viewer.export.tables.statistics import DELEGATE_NS, group_row, is_below_rounding, time_text
 from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import Cell, Row, paragraph, section, table, text
 from viewer.html_report.places import Places
-from viewer.model.times import counted, format_share, format_time, group_digits, tick_to_ns
+from viewer.model.times import counted, format_share, group_digits, tick_to_ns
 
 FIGURES = (
     (figure_terms.TOTAL.title, "total_ns"),
@@ -51,14 +51,15 @@ def figure_cells(row: dict[str, Any]) -> list[Cell]:
     cells = []
     for _, name in FIGURES:
         value = row.get(name)
-        if value is None or (DELEGATE_NS in row and name == "share"):
+        is_unknown = DELEGATE_NS in row or is_below_rounding(row)
+        if value is None or (is_unknown and name == "share"):
             cells.append(Cell(""))
         elif name == "count":
             cells.append(Cell(group_digits(value), value))
         elif name == "share":
             cells.append(Cell(format_share(value, 1), value))
         else:
-            cells.append(Cell(format_time(value), value))
+            cells.append(Cell(time_text(row, name), value))
     return cells
 
 

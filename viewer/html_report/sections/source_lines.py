@@ -17,7 +17,8 @@ from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import Cell, Row, paragraph, rest_note, section, table, text
 from viewer.html_report.places import Places
 from viewer.html_report.short_paths import short_paths
-from viewer.model.times import counted, format_share, format_time, tick_to_ns
+from viewer.model.times import counted, format_bounded, format_share, format_time, tick_to_ns
+from viewer.model.timing import ROUNDING_TICKS
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile
 from viewer.program.sources.versions import version_fit
@@ -104,9 +105,14 @@ def _row(
 ) -> Row:
     rate, whole = profile.shown.axis.ns_per_tick, max(profile.costs.whole, 1)
     own, code = costs.self_costs.get(line), None if source is None else source.line(line)
+    time, share = "", ""
+    if own is not None:
+        zeros, cut = own.zeros, float(ROUNDING_TICKS * rate)
+        time = format_bounded(tick_to_ns(own.ticks, rate), zeros, cut)
+        share = "" if zeros and not own.ticks else format_share(own.wall, whole)
     cells = [
-        Cell("" if own is None else format_time(tick_to_ns(own.ticks, rate))),
-        Cell("" if own is None else format_share(own.wall, whole)),
+        Cell(time),
+        Cell(share),
         Cell(format_time(tick_to_ns(shared[line], rate)) if line in shared else ""),
         Cell(str(line)),
         Cell((code or "").expandtabs(4).rstrip(), is_code=True),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
-from viewer.analysis.statistics.group_table import GroupTable, clock_title
+from viewer.analysis.statistics.group_table import GroupTable, Spread, clock_title
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.operator_tables.contents import (
     ColumnKind,
@@ -20,11 +20,13 @@ from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.model.scope import LeftOut
 from viewer.model.times import (
     NARROW_SPACE,
+    format_bounded,
     format_time,
     group_digits,
     percent_digits,
     tick_to_ns,
 )
+from viewer.model.timing import ROUNDING_TICKS
 from viewer.view.open_trace import OpenTrace
 
 # 5,000 rows take 0.2 s to create and stay instant to sort and filter; a million would take 40 s.
@@ -87,14 +89,16 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         wall = tick_to_ns(group.wall or 0, rate)
         has_time = not group.is_apart
         has_wall_time = has_time and group.is_counted
+        is_cut = bool(spread.zeros) and not total  # all that the file has of it
+        cut, zeros = float(ROUNDING_TICKS * rate), spread.zeros if is_cut else 0
         texts: tuple[str, ...] = (
             "",
-            format_time(wall) if has_wall_time else MISSING,
-            percent_digits(group.share) if has_wall_time else MISSING,
-            *((format_time(ns) if has_time else MISSING,) if has_wall else ()),
-            MISSING if group.is_apart else format_time(total),
+            format_bounded(wall, zeros, cut) if has_wall_time else MISSING,
+            percent_digits(group.share) if has_wall_time and not is_cut else MISSING,
+            *((format_bounded(ns, zeros, cut) if has_time else MISSING,) if has_wall else ()),
+            MISSING if group.is_apart else format_bounded(total, spread.zeros, cut),
             group_digits(spread.count),
-            *(own_clock_text(ns, spread.unit) if ns >= 0 else MISSING for ns in durations),
+            *(_length_text(ns, spread, cut) if ns >= 0 else MISSING for ns in durations),
         )
         keys: tuple[float | str, ...] = (
             group.label.lower(),
@@ -160,3 +164,10 @@ def _whole_of(shown: OpenTrace, table: GroupTable) -> str:
     if table.share_of == figure_terms.BUSY_TIME:
         return "Busy time"
     return whole_text(shown.trace, "Total") if table.ungrouped else "Total"
+
+
+def _length_text(length: float, spread: Spread, cut: float) -> str:
+    """Format a duration of a group on the clock that timed it. cut: the bound of zeros in ns."""
+    if spread.unit:
+        return own_clock_text(length, spread.unit)
+    return format_bounded(length, min(spread.zeros, 1), cut)

@@ -44,7 +44,7 @@ from viewer.model.times import (
     split_time,
     tick_to_ns,
 )
-from viewer.model.timing import Timing, timing_of, timing_sentence
+from viewer.model.timing import Timing, is_rounded_zero, timing_of, timing_sentence
 from viewer.model.trace import Column, KeyKind, Run, RunKind
 from viewer.model.untimed import values_of, values_summary
 from viewer.model.warm_up import counted_inferences
@@ -123,6 +123,10 @@ def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
         return logged if ns is None else (figure(ns, "duration"), *logged)
     slices, rate = shown.trace.slices, shown.axis.ns_per_tick
     start, end = shown.span_ns(i)
+    if is_rounded_zero(slices, i):
+        number, unit = split_time(shown.length_text(i))
+        at = position(start - shown.axis.to_ns(shown.trace.start), "start")
+        return Figure(number, unit, "duration"), at
     return (
         # The difference of the rounded-down ends, as in the tooltip and in every export.
         figure(end - start, "duration"),

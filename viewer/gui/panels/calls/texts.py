@@ -23,7 +23,15 @@ from viewer.gui.panels.calls.changes import ChangesAnswer
 from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
 from viewer.model.scope import left_out
 from viewer.model.text import capped, display_name, one_line
-from viewer.model.times import counted, format_share, format_time, group_digits, tick_to_ns
+from viewer.model.times import (
+    counted,
+    format_bounded,
+    format_share,
+    format_time,
+    group_digits,
+    tick_to_ns,
+)
+from viewer.model.timing import ROUNDING_TICKS
 from viewer.reports.changed_calls import (
     ONLY_A_TIP,
     box_text,
@@ -206,14 +214,27 @@ class CallTexts(NodeTexts):
         if column is CallColumn.CALL:
             return self.name(node)
         if column is CallColumn.TOTAL:
-            return self.time(int(table.total[node]))
+            return self._bounded(node, int(table.total[node]))
         if column is CallColumn.SELF:
-            return self.time(int(table.self_ticks[node]))
+            own, is_cut = int(table.self_ticks[node]), not table.total[node]
+            return self._bounded(node, own) if is_cut else self.time(own)
         if not self.answer.table.count[node]:
             return MISSING
         if column is CallColumn.COUNT:
             return group_digits(int(table.count[node]))
-        return format_time(self.mean_ns(node))
+        return format_bounded(self.mean_ns(node), min(self._zeros(node), 1), self._cut)
+
+    def _zeros(self, node: int) -> int:
+        zeros = self.answer.table.zeros
+        return 0 if zeros is None else int(zeros[node])
+
+    @property
+    def _cut(self) -> float:
+        return float(ROUNDING_TICKS * self._rate)
+
+    def _bounded(self, node: int, ticks: int) -> str:
+        """Format the time of a node; what the file cuts to 0 has a bound."""
+        return format_bounded(tick_to_ns(ticks, self._rate), self._zeros(node), self._cut)
 
     def rest(self, nodes: Ints, column: CallColumn) -> str:
         table = self.answer.table

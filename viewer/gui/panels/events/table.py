@@ -25,7 +25,8 @@ from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.qt.widgets.table_model import ArrayModel, any_fraction_of_ns, tsv_text
-from viewer.model.times import NARROW_SPACE, format_time, group_digits
+from viewer.model.times import NARROW_SPACE, format_bounded, group_digits
+from viewer.model.timing import ROUNDING_TICKS
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
 
@@ -281,7 +282,9 @@ class EventsModel(ArrayModel[EventColumn]):
             number = f"{value:.1f}".removesuffix(".0")
             return number if plain else f"{_grouped(number)}{NARROW_SPACE}{unit}"
         ns = value * self._rate
-        return f"{ns:.3f}".removesuffix(".000") if plain else format_time(ns)
+        if plain:
+            return f"{ns:.3f}".removesuffix(".000")
+        return format_bounded(ns, int(found.has_zeros[i]), ROUNDING_TICKS * self._rate)
 
     def titles(self) -> Sequence[str]:
         return self._titles

@@ -22,7 +22,8 @@ from viewer.gui.qt.widgets.column_table import TableColumn
 from viewer.gui.qt.widgets.table_model import ArrayModel, any_fraction_of_ns, tsv_text
 from viewer.gui.session.feeds.selection_statistics import SelectionAnswer
 from viewer.model.text import display_name
-from viewer.model.times import format_time, group_digits, ticks_to_ns
+from viewer.model.times import format_bounded, group_digits, ticks_to_ns
+from viewer.model.timing import ROUNDING_TICKS
 
 GROUP_TITLES = {"name": "Name", "operator": "Operator", "module": "Module", "thread": "Thread"}
 _LONGEST = 2000  # characters of a name in a tooltip
@@ -78,7 +79,8 @@ class SelectionContents:
     """The rows of an answer, most expensive first: part, group, label and numbers of each.
 
     columns: durations in ns, counts and percentages (float64). order: rank of each row by label.
-    small: labels in lower case, for the filter.
+    small: labels in lower case, for the filter. zeros: how many slices the file cuts to 0, and cut:
+    what each is shorter than, in ns.
     """
 
     answer: SelectionAnswer
@@ -88,6 +90,8 @@ class SelectionContents:
     small: tuple[str, ...]
     order: Ints
     columns: Mapping[SelectionColumn, Floats]
+    zeros: Ints
+    cut: Floats
 
 
 def contents_of(answer: SelectionAnswer) -> SelectionContents:
@@ -116,6 +120,8 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
         gathered[SelectionColumn.COUNT].append(statistics.count.astype(np.float64))
         gathered[SelectionColumn.BUSY].append(np.minimum(100 * figures.busy * rate / span, 100.0))
     columns = {cell: np.concatenate(parts) for cell, parts in gathered.items()}
+    zeros = np.concatenate([np.empty(0, np.int64), *(p.found.figures.zeros for p in answer.parts)])
+    rates = np.array([float(p.shown.axis.ns_per_tick) for p in answer.parts])
     most_expensive = np.argsort(-columns[SelectionColumn.TOTAL], kind="stable")
     labels = [labels[i] for i in most_expensive.tolist()]
     small = tuple(label.lower() for label in labels)
@@ -129,6 +135,8 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
         small,
         order,
         {cell: column[most_expensive] for cell, column in columns.items()},
+        zeros[most_expensive],
+        (ROUNDING_TICKS * rates)[part[most_expensive]],
     )
 
 
@@ -238,7 +246,14 @@ class SelectionModel(ArrayModel[SelectionColumn]):
         value = float(self.contents.columns[cell][i])
         if cell is SelectionColumn.COUNT:
             return group_digits(int(value))
-        return f"{value:.1f}" if cell is SelectionColumn.BUSY else format_time(value)
+        if cell is SelectionColumn.BUSY:
+            return f"{value:.1f}"
+        zeros = int(self.contents.zeros[i])
+        if cell not in (SelectionColumn.TOTAL, SelectionColumn.SELF):
+            zeros = min(zeros, 1)
+        elif self.contents.columns[SelectionColumn.TOTAL][i]:
+            zeros = 0  # the self time of a row with a total is what it is
+        return format_bounded(value, zeros, self.contents.cut[i])
 
     # -- Qt interface --------------------------------------------------------------------------
 

@@ -19,7 +19,8 @@ from viewer.gui.qt.widgets.labels import span
 from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER
 from viewer.gui.session.coloring import shown_scheme
 from viewer.gui.session.session import Session
-from viewer.model.times import MINUS, format_share, format_time, tick_to_ns
+from viewer.model.times import MINUS, format_bounded, format_share, format_time, tick_to_ns
+from viewer.model.timing import ROUNDING_TICKS
 from viewer.render.color_schemes import ERROR
 from viewer.view.open_trace import OpenTrace
 
@@ -37,9 +38,9 @@ def time_notes(costs: LineCosts, shown: OpenTrace, whole: int) -> dict[int, Line
     most = max(ns_by_line.values(), default=0)
     return {
         n: LineNote(
-            format_time(ns_by_line[n]),
+            format_bounded(ns_by_line[n], c.zeros, float(ROUNDING_TICKS * rate)),
             ns_by_line[n] / most if most else 0,
-            format_share(c.wall, whole) if whole else "",
+            format_share(c.wall, whole) if whole and (c.ticks or not c.zeros) else "",
         )
         for n, c in costs.self_costs.items()
     }

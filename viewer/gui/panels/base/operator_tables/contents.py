@@ -19,7 +19,8 @@ from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
 from viewer.gui.qt.widgets.change_cells import Dots
 from viewer.gui.session.feeds.costs import CostAnswer
-from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
+from viewer.model.times import format_bounded, format_time, group_digits, percent_digits, tick_to_ns
+from viewer.model.timing import ROUNDING_TICKS
 from viewer.program.program import Operator, Program
 
 
@@ -186,7 +187,9 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
         fact = facts[cost.operators]
         ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
         share = cost.wall / whole if whole else 0.0
-        texts: list[str] = ["", format_time(ns), percent_digits(share)]
+        is_cut = not ns and cost.zeros > 0
+        time = format_bounded(ns, cost.zeros, float(ROUNDING_TICKS * rate))
+        texts: list[str] = ["", time, MISSING if is_cut else percent_digits(share)]
         keys: list[float | str] = [fact.keys[0], ns, share]
         if kernels:
             texts.append(format_time(kernel) if kernel else MISSING)
