@@ -68,6 +68,7 @@ TESTS_OF_MANY = {
     "tests/browser": "exports on the page of Perfetto UI, and reports",
     "tests/gui/timeline/strips/test_monkey.py": "random use of several clocks",
     "tests/packaging": "the scripts and packages of `packaging`",
+    "tests/reports/test_one_median.py": "medians of every command and of the window",
     "tests/peers": "answers beside those of other tools",
     "tests/cli/commands/fleet": "subcommands of one lake, one after the other",
     "tests/fleet/test_recipes.py": "the recipes of the help page, and the commands of the README",

@@ -10,6 +10,7 @@
 const NARROW = "\u202f", THIN = "\u2009";
 const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 // Where a time comes from, as bits; 0 is measured.
+const ROUNDED = 2, ROUNDING_TICKS = 1000;
 const TIMINGS = [[1, "placed"], [2, "rounded"], [4, "estimated"], [8, "derived"]];
 const BAND = { process: 0, row: 1, strip: 2, gap: 3, counter: 4 };
 
@@ -26,6 +27,12 @@ function formatTime(ns) {
   if (factor === 1 && Number.isInteger(ns)) return groupDigits(ns) + NARROW + unit;
   const [whole, rest] = (ns / factor).toFixed(3).split(".");
   return `${groupDigits(whole)}.${rest}${NARROW}${unit}`;
+}
+
+/** "< 1 µs": what a file says of a duration that it cuts to 0. */
+function cutText(clock) {
+  const ns = (ROUNDING_TICKS * Number(clock.numerator)) / Number(clock.denominator);
+  return `<${NARROW}${ns === 1000 ? `1${NARROW}µs` : formatTime(ns)}`;
 }
 
 /** The ruler's lines between two times: their ns, a label each, and the unit of the labels. */
@@ -493,8 +500,9 @@ function describe(boxes, i) {
       `${(100 * boxes.busy[i]).toFixed(1)}${NARROW}% of ${span} covered`, where];
   }
   const [label, name] = profile.texts[profile.text[number]];
-  const duration = profile.native[number] || formatTime(durationNs(boxes, i));
-  const timing = profile.timing.length ? profile.timing[number] : 0;
+  const timing = profile.timing.length ? profile.timing[number] : 0, ns = durationNs(boxes, i);
+  const duration = profile.native[number] ||
+    (ns === 0 && timing & ROUNDED ? cutText(profile.clock) : formatTime(ns));
   const origin = TIMINGS.filter(([bit]) => timing & bit).map(([, word]) => word).join(", ");
   return [label || "(no name)", origin ? `${duration} (${origin})` : duration,
     ...(name === undefined ? [] : [`in the file: ${name}`]), where];

@@ -4,13 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from viewer.formats import open_file
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.times import format_bounded, format_time, plain_spaces
 from viewer.model.timing import (
     TIMING_TEXTS,
     Timing,
+    is_rounded_zero,
     kinds_of_time,
     parse_timing,
+    rounded_zeros,
     timing_of,
     timing_sentence,
     timing_text,
@@ -86,3 +92,30 @@ def test_derived_slices_are_that_alone_and_a_clock_of_its_own_places_a_slice():
     assert slices.timing is not None
     assert not slices.timing.flags.writeable
     assert timing_sentence(replace(slices, columns={}), 0) == "measured"
+
+
+def test_what_is_cut_to_0_has_a_bound_that_n_of_them_share():
+    shown = [format_bounded(0, zeros, 1000) for zeros in (0, 1, 3, 1234)]
+    assert list(map(plain_spaces, shown)) == ["0", "< 1 µs", "< 3 µs", "< 1.234 ms"]
+    assert plain_spaces(format_bounded(0, 2, 1250.5)) == "< 2.501 µs"
+    assert format_bounded(2000, 5, 1000) == format_time(2000)
+
+
+@given(st.lists(st.integers(0, 999), min_size=1, max_size=20))
+def test_the_bound_holds_for_whatever_was_cut(ns):
+    """XNNPACK cuts to whole µs: n events of 0 took less than n µs together."""
+    bound = plain_spaces(format_bounded(0, len(ns), 1000)).removeprefix("< ").removesuffix(" µs")
+    assert sum(ns) < int(bound) * 1000
+
+
+def test_only_a_duration_of_0_that_the_file_cuts_is_a_rounded_zero(data):
+    trace = open_file(str(data / "etdump" / "attn_xnnpack_x5.etdp"))
+    slices = trace.slices
+    found = rounded_zeros(slices)
+    assert len(found)
+    for i in found.tolist():
+        assert slices.start[i] == slices.end[i]
+        assert is_rounded_zero(slices, i)
+    measured = np.flatnonzero((slices.start == slices.end) & (timings(slices) == 0))
+    assert not np.isin(measured, found).any()
+    assert len(rounded_zeros(replace(slices, timing=None))) == 0

@@ -324,3 +324,16 @@ def test_the_text_has_no_total_for_what_a_delegates_clock_timed(capsys):
     assert "Own clock" in out
     (line,) = (line for line in out.splitlines() if "OpId_12" in line)
     assert line.split()[:5] == ["1.500", "µs", "1", "1.500", "µs"]
+
+
+def test_what_the_file_cuts_to_0_has_a_bound_and_no_share(capsys):
+    """XNNPACK's events: 30 of less than 1 µs each."""
+    _, out, _ = run(capsys, "stats", "--by", "name", *ATTENTION)
+    line = next(line for line in out.splitlines() if line.endswith("Static Reshape (NC) #1"))
+    cells = re.split(r"  +", line.strip())
+    assert cells == ["< 30 µs", "< 30 µs", "30", *["< 1 µs"] * 5, "Static Reshape (NC) #1"]
+    _, out, _ = run(capsys, "stats", "--by", "name", "--json", *ATTENTION)
+    rows = {row["label"]: row for row in json.loads(out)["rows"]}
+    cut = rows["Static Reshape (NC) #1"]
+    assert (cut["total_ns"], cut["rounded_zeros"], cut["rounded_to_ns"]) == (0, 30, 1000)
+    assert "rounded_zeros" not in rows["OPERATOR_CALL"]

@@ -31,7 +31,6 @@ from viewer.model.text import one_line
 from viewer.model.times import (
     NARROW_SPACE,
     counted,
-    format_in,
     format_time,
     group_digits,
     ns_to_tick,
@@ -312,13 +311,14 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
             for at, row in enumerate(rows)
             if native in row and row["clock_unit"] != "ns"
         }
-        if chosen == AUTO:
-            title, texts = title, [time_text(r, name) if name in r else "" for r in rows]
-        else:
-            unit, factor = UNITS[chosen]
-            title, texts = f"{title}, {unit}", cells(name, lambda ns: format_in(ns, factor))
-        texts = [own.get(at, text) for at, text in enumerate(texts)]
-        return title, aligned_times(texts) if chosen == AUTO else texts
+        unit, factor = ("", 0) if chosen == AUTO else UNITS[chosen]
+        texts = [
+            own.get(at, time_text(row, name, factor) if name in row else "")
+            for at, row in enumerate(rows)
+        ]
+        if not factor:
+            return title, [plain_spaces(text) for text in aligned_times(texts)]
+        return f"{title}, {unit}", texts
 
     # Only where lanes overlap, or scopes enclose others, do the two differ by more than rounding.
     has_overlap = any(row["self_ticks"] != row["wall_ticks"] for row in rows if "self_ticks" in row)

@@ -6,6 +6,8 @@ from statistics import median
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.builders.delegation_cases import DATA, DUMPS, OTHERS, SAMPLES, linked, name_of, spans
 from viewer.analysis.delegates.delegation import Delegation
@@ -671,3 +673,34 @@ def test_damaged_dumps_raise_nothing():
         table = linked(f"etdump/{path.name}", None)
         for run in (None, *table.trace.runs):
             FindingsAnalysis(table).of(TimeScope(run), NS)
+
+
+# -- gains -----------------------------------------------------------------------------------------
+
+LENGTHS = st.lists(st.integers(1, 10_000), min_size=1, max_size=9)
+
+
+@given(lengths=LENGTHS, parts=st.lists(st.integers(1, 9), min_size=1, max_size=6), data=st.data())
+def test_a_gain_is_between_nothing_and_its_base_and_findings_sort_by_what_they_state(
+    lengths, parts, data
+):
+    def run(length):
+        whole = sum(parts) + data.draw(st.integers(0, 3))
+        return length, calls(*(length * part // whole for part in parts))
+
+    table = dump(*map(run, lengths), record=program(*RELUS[: len(parts)]))
+    picked = data.draw(st.sampled_from([None, *range(len(lengths))]))
+    scope = TimeScope(None if picked is None else table.trace.runs[picked])
+    answer = FindingsAnalysis(table).of(scope, NS)
+    for one in answer.found:
+        gain = one.gain
+        assert 0 <= gain.ticks <= gain.whole
+        assert gain.stated * gain.per == gain.ticks
+        assert bool(gain.text) == bool(gain.whole)
+        if gain.is_per_inference:
+            assert f"up to {gain.time} of {gain.base} (" in gain.text
+    for across in (False, True) if picked is not None else (None,):
+        stated = [
+            one.gain.stated for one in answer.found if one.ticks and across in (None, one.across)
+        ]
+        assert stated == sorted(stated, reverse=True)

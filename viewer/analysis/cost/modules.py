@@ -38,7 +38,8 @@ class ModuleCosts:
     """A cost table broken down by module.
 
     Arrays with one int64 per module: self_ticks, shared, outside, total and wall in ticks, and
-    slices, the number of slices that start in the range, including those of all descendants.
+    slices, the number of slices that start in the range, including those of all descendants; zeros:
+    how many of these the file cuts to 0.
 
     single: the row of every operator that has a cost of its own in its module. sets: per module the
     other rows that are charged to it, most expensive first: those of several operators, and those
@@ -53,6 +54,7 @@ class ModuleCosts:
     total: Ints
     wall: Ints
     slices: Ints
+    zeros: Ints
     single: dict[int, CostRow]
     sets: tuple[tuple[CostRow, ...], ...]
 
@@ -89,13 +91,14 @@ class ModuleCosts:
 def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
     """Charge the rows of a cost table to the modules of its program."""
     count = len(tree.modules)
-    own, shared, outside, wall, slices = np.zeros((5, count), np.int64)
+    own, shared, outside, wall, slices, zeros = np.zeros((6, count), np.int64)
     merged: dict[tuple[int, tuple[int, ...]], CostRow] = {}
     for row in table.by_nodes:
         places = modules_of(tree, row.operators, row.nodes)
         at = tree.around_all(places)
         slices[at] += row.slices
         wall[at] += row.wall
+        zeros[at] += row.zeros
         known = merged.get((at, row.operators))
         merged[at, row.operators] = row if known is None else _sum(known, row)
         if places == {at}:
@@ -121,6 +124,7 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         tree.total(own + shared),
         tree.total(wall),
         tree.total(slices),
+        tree.total(zeros),
         single,
         tuple(tuple(sorted(rows, key=lambda row: -row.ticks)) for rows in sets),
     )

@@ -25,6 +25,7 @@ class OperatorCosts:
     shared: ticks of the sets that it shares, -1 if there are none. sets: the number of these sets.
     members: the number of operators in the largest of them. linked: whether any slice of the trace,
     in this range or not, is linked to it. whole: the total ticks that shares are relative to.
+    zeros: how many slices of the operator alone the file cuts to 0.
     """
 
     self_ticks: Ints
@@ -34,6 +35,7 @@ class OperatorCosts:
     members: Ints
     linked: Bools
     whole: int
+    zeros: Ints
 
     @property
     def cost_order(self) -> Ints:
@@ -60,6 +62,8 @@ def operator_costs(
     alone = [row for row in table.rows if not row.is_shared]
     numbers = np.array([row.operators[0] for row in alone], np.int64)
     own[numbers], wall[numbers] = [row.ticks for row in alone], [row.wall for row in alone]
+    zeros = np.zeros(count, np.int64)
+    zeros[numbers] = [row.zeros for row in alone]
     for row in table.rows:
         if not row.is_shared:
             continue
@@ -67,4 +71,4 @@ def operator_costs(
         shared[members_of_set] = np.maximum(shared[members_of_set], 0) + row.ticks
         sets[members_of_set] += 1
         members[members_of_set] = np.maximum(members[members_of_set], len(members_of_set))
-    return OperatorCosts(own, wall, shared, sets, members, seen, table.whole)
+    return OperatorCosts(own, wall, shared, sets, members, seen, table.whole, zeros)

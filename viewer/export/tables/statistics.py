@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Any
 
 from viewer.analysis.statistics.group_table import Group, GroupTable
-from viewer.model.times import format_bounded, tick_to_ns
+from viewer.model.times import format_bounded, format_in, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
 
 LENGTHS = ("mean", "min", "max", "p50", "p90")
@@ -108,17 +108,21 @@ def cut_facts(zeros: int, rate: Fraction) -> dict[str, int]:
     return {ROUNDED_ZEROS: zeros, ROUNDED_TO_NS: int(ROUNDING_TICKS * rate)} if zeros else {}
 
 
-def time_text(row: Mapping[str, Any], name: str) -> str:
+def time_text(row: Mapping[str, Any], name: str, factor: int = 0) -> str:
     """Return a time of a row: "1.643 µs", or "< 3 µs" for one that the file cuts to 0.
 
-    A total and a self time are those of all such slices of the row, other times of one.
+    A total and a self time are those of all such slices of the row, other times of one. factor: the
+    ns of a unit that the text leaves out; by default it has the unit that suits it.
     """
     zeros = row.get(ROUNDED_ZEROS, 0)
     if name not in ("total_ns", "self_ns", "wall_ns"):
         zeros = min(zeros, 1)
     elif row.get("total_ns"):
         zeros = 0  # the self time of a row with a total is what it is
-    return format_bounded(row[name], zeros, row.get(ROUNDED_TO_NS, 0))
+    ns, cut = row[name], row.get(ROUNDED_TO_NS, 0)
+    if not factor:
+        return format_bounded(ns, zeros, cut)
+    return f"< {format_in(zeros * cut, factor)}" if zeros and not ns else format_in(ns, factor)
 
 
 def is_below_rounding(row: Mapping[str, Any]) -> bool:

@@ -54,11 +54,14 @@ from viewer.model.times import (
     NARROW_SPACE,
     RateOrigin,
     counted,
+    format_bounded,
     format_share,
     format_time,
     group_digits,
+    split_time,
     tick_to_ns,
 )
+from viewer.model.timing import ROUNDING_TICKS
 from viewer.program.delegated_to import lowered_into
 from viewer.program.frames import Frame
 from viewer.program.mlir.locations import (
@@ -458,9 +461,14 @@ class Card(CardFrame):
         shared = [r for r in table.rows if single and r.is_shared and target[0] in r.operators]
         self._head(f"Cost in {scope_text(shown, answer.scope)}")
         ns = tick_to_ns(row.ticks, rate) if row else 0
-        share = f" · {format_share(row.wall, table.whole)}" if row and table.whole else ""
+        is_cut = row is not None and not row.ticks and row.zeros > 0
+        has_share = row is not None and table.whole and not is_cut
+        share = f" · {format_share(row.wall, table.whole)}" if row and has_share else ""
         what = "self" if single else "all shared ops"
         figures = [figure(ns, what + share)]
+        if row is not None and is_cut:
+            text = format_bounded(0, row.zeros, float(ROUNDING_TICKS * rate))
+            figures = [Figure(*split_time(text), what)]
         kernel = tick_to_ns(row.kernel, rate) if row else 0
         if any(r.kernel for r in table.rows):
             figures.append(figure(kernel, "kernel") if kernel else Figure(MISSING, "", "kernel"))

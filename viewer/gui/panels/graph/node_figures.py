@@ -32,7 +32,15 @@ from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, Fill, NoCostFill
 from viewer.gui.panels.graph.names import cut_line, tags_of
 from viewer.gui.session.feeds.costs import CostAnswer
-from viewer.model.times import counted, format_share, format_time, group_digits, tick_to_ns
+from viewer.model.times import (
+    counted,
+    format_bounded,
+    format_share,
+    format_time,
+    group_digits,
+    tick_to_ns,
+)
+from viewer.model.timing import ROUNDING_TICKS
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
 from viewer.reports.compare_text import change_text, difference_text, row_sentence, verdict_text
 from viewer.view.compared.open_comparison import OpenComparison
@@ -162,13 +170,22 @@ def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str
     """Return "12.210 µs · 22.1 %", "12.210 µs shared by 6", or why there is no time."""
     self_ticks, shared = int(costs.self_ticks[operator]), int(costs.shared[operator])
     if self_ticks >= 0:
-        wall = int(costs.wall[operator])
-        share = f" · {format_share(wall, costs.whole)}" if costs.whole else ""
+        time, part = _self_texts(costs, operator, ns_per_tick)
         more = " + shared" if shared >= 0 else ""
-        return f"{format_time(tick_to_ns(self_ticks, ns_per_tick))}{share}{more}"
+        return f"{time}{f' · {part}' if part else ''}{more}"
     if shared >= 0:
         return f"{format_time(tick_to_ns(shared, ns_per_tick))} {_sharing(costs, operator)}"
     return "no time in this range" if costs.linked[operator] else "not linked"
+
+
+def _self_texts(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> tuple[str, str]:
+    """Return the self time of an operator and its share; "" if the file cuts the time to 0."""
+    ticks, zeros = int(costs.self_ticks[operator]), int(costs.zeros[operator])
+    cut = float(ROUNDING_TICKS * ns_per_tick)
+    time = format_bounded(tick_to_ns(ticks, ns_per_tick), zeros, cut)
+    has_share = costs.whole and (ticks or not zeros)
+    wall = int(costs.wall[operator])
+    return time, format_share(wall, costs.whole) if has_share else ""
 
 
 def _sharing(costs: OperatorCosts, operator: int) -> str:
@@ -185,9 +202,8 @@ def cost_sentence(costs: OperatorCosts, operator: int, ns_per_tick: Fraction, sc
         return f"no slice in {scope}" if linked else "not linked to any slice"
     parts = []
     if self_ticks >= 0:
-        wall = int(costs.wall[operator])
-        share = f", {format_share(wall, costs.whole)}" if costs.whole else ""
-        parts.append(f"{format_time(tick_to_ns(self_ticks, ns_per_tick))} self{share}")
+        time, part = _self_texts(costs, operator, ns_per_tick)
+        parts.append(f"{time} self{f', {part}' if part else ''}")
     if shared >= 0:
         time = format_time(tick_to_ns(shared, ns_per_tick))
         parts.append(f"{time} {_sharing(costs, operator)}, not divided")

@@ -21,7 +21,15 @@ from viewer.gui.panels.base.operator_tables.contents import WHOLE_BELOW
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, tensor_text
 from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures
 from viewer.gui.panels.model.table import OF_RECORD, WITH_COSTS, ModelColumn, ModelRow, RowKind
-from viewer.model.times import counted, format_position, format_time, group_digits, percent_digits
+from viewer.model.times import (
+    counted,
+    format_bounded,
+    format_position,
+    format_time,
+    group_digits,
+    percent_digits,
+)
+from viewer.model.timing import ROUNDING_TICKS, is_rounded_zero
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import Program
 
@@ -438,13 +446,28 @@ class ModelRows:
             return self.costed.shown.length_text(row.number)
         if cell is ModelColumn.SHARE:
             share = self.share(row)
-            return MISSING if share is None else percent_digits(share)
+            is_cut = not self.figures(row).total and self._zeros(row)
+            return MISSING if share is None or is_cut else percent_digits(share)
         value = getattr(self.figures(row), _FIELDS[cell])
         if value is None:
             return MISSING
         if cell is ModelColumn.SLICES:
             return group_digits(value)
-        return format_time(self.costed.ns(value))
+        zeros = 0 if self.figures(row).total or cell is ModelColumn.SHARED else self._zeros(row)
+        if cell is ModelColumn.MEAN:
+            zeros = min(zeros, 1)
+        cut = float(ROUNDING_TICKS * self.costed.shown.axis.ns_per_tick)
+        return format_bounded(self.costed.ns(value), zeros, cut)
+
+    def _zeros(self, row: ModelRow) -> int:
+        """Return how many slices of a row the file cuts to 0."""
+        assert self.costed is not None
+        if row.kind is RowKind.SLICE:
+            return int(is_rounded_zero(self.costed.shown.trace.slices, row.number))
+        if row.kind is RowKind.MODULE:
+            return int(self.costed.costs.zeros[row.number])
+        found = self._cost_row(row)
+        return 0 if found is None else found.zeros
 
     def _record_key(self, row: ModelRow, cell: ModelColumn) -> float | str | None:
         if cell is ModelColumn.COUNT:

@@ -311,10 +311,10 @@ class LabelPainter:
         wide: px of the label.
         """
         i, slices = int(labels.slice[at]), shown.trace.slices
-        if NATIVE_DURATION in slices.columns and shown.native(i) is not None:
+        length = int(slices.end[i] - slices.start[i])
+        if not length or (NATIVE_DURATION in slices.columns and shown.native(i) is not None):
             time = shown.length_text(i)  # its extent on the canvas is no time
         else:
-            length = int(slices.end[i] - slices.start[i])
             time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
         font = self._small if labels.is_small[at] else self._usual
         used = font.width(time) + LABEL_INSET
