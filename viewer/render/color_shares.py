@@ -131,9 +131,10 @@ def _of_classes(one: Counted) -> tuple[Ints, NDArray[np.float64]]:
     in_runs = chosen
     if one.run is not None:
         chosen = in_runs = run_of_slices(trace) == one.run
-    elif execute_keys(trace).any():
-        inferences = [i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE]
-        in_runs = np.isin(run_of_slices(trace), inferences) if inferences else chosen
+    else:
+        if execute_keys(trace).any():
+            inferences = [i for i, run in enumerate(trace.runs) if run.kind is RunKind.INFERENCE]
+            in_runs = np.isin(run_of_slices(trace), inferences) if inferences else chosen
         counted = counted_slices(trace)
         in_runs = in_runs if counted is None else in_runs & counted
     timed = np.ones(len(slices), np.bool_)

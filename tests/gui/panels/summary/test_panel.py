@@ -16,7 +16,7 @@ from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
-from viewer.model.times import plain_spaces
+from viewer.model.times import format_time, plain_spaces
 
 
 @pytest.fixture
@@ -279,3 +279,16 @@ def test_names_that_do_not_fit_keep_their_ends(theme, qtbot):
     assert name.shown_text.startswith("aten::")
     assert name.shown_text.endswith("backward")
     assert sentence.shown_text.endswith("…")
+
+
+def test_several_methods_have_a_median_each_and_one_slowest_inference(show_files):
+    panel = show_files(SummaryPanel, "etdump/multi_forward_decode_portable_x3.etdp", width=372)
+    pick_run(panel.session, None)
+    methods = panel.answer.summary.methods
+    assert [(one.runs, one.name) for one in methods] == [(3, "Execute 2"), (3, "Execute 1")]
+    shown = figures(panel)
+    assert list(shown) == ["Execute 2, median", "Execute 1, median", "slowest"]
+    runs = list(panel.session.traces[0].file.inferences())
+    longest = max(one.end - one.start for one in runs)
+    assert shown["slowest"] == plain_spaces(format_time(longest))
+    assert panel.answer.summary.median is None

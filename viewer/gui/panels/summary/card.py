@@ -253,7 +253,11 @@ class SummaryCard(SectionColumn):
         if report is not None:
             number, unit = _split_share(share_text(report.delegated, report.whole))
             link = FigureLink(number, unit, "delegated", self._theme)
-            figures.insert(1, (link, self._panel("delegation")))
+            # Of several methods, the medians stay together, and the slowest says more than 0 %.
+            if picked is not None or not summary.methods:
+                figures.insert(1, (link, self._panel("delegation")))
+            elif report.delegated:
+                figures.append((link, self._panel("delegation")))
         if len(figures) < 3 and slowest is not None and (picked is None or self._is_typical):
             figures.append((self._time(slowest.ticks, "slowest"), self._pick(slowest.run)))
         self.figures(figures)
