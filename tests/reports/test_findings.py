@@ -67,7 +67,7 @@ def test_the_text_is_ranked_and_has_no_rules(answer):
         "  2 high   Delegate 8 operators that ran outside: "
         "up to 18.134 µs of 52.388 µs (34.6 %) per inference",
     ]
-    assert out.endswith("\n  1 check passed\n  3 checks do not apply to this trace\n")
+    assert out.endswith("\n  2 checks passed\n  3 checks do not apply to this trace\n")
     assert "Reported when" not in out
 
 
@@ -75,7 +75,7 @@ def test_the_rules_and_the_other_checks_are_an_option(answer):
     _, out, _ = answer(*ATTENTION, "--rules")
     assert "\n           Rule: Reported when gaps are at least 5 % of the time" in out
     assert (
-        "  1 check passed:\n    No operator: no operator's slice runs in 7.7 % of 4 inferences"
+        "  2 checks passed:\n    No operator: no operator's slice runs in 7.7 % of 4 inferences"
         in out
     )
     assert "    Estimates: no estimates of what this profile measured are open\n" in out
@@ -128,3 +128,28 @@ def test_a_file_that_cannot_be_read_is_one_line_and_exit_1(answer):
     assert code == 1
     assert err.startswith("opscope: gone.etdp: there is no such file")
     assert "1 high   Speed up 2 operators" in out
+
+
+@pytest.fixture
+def far(tmp_path):
+    """A table with a stray event of 1970 next to twenty of today."""
+    path = tmp_path / "far.csv"
+    lines = [f"step,{1_764_000_000_000_000 + 100 * i},50" for i in range(20)]
+    path.write_text("\n".join(["name,start_us,duration_us", "stray,0,5", *lines, ""]))
+    return path
+
+
+def test_far_times_come_first_with_the_range_of_the_rest(answer, far, capsys):
+    _, out, _ = answer(far)
+    assert out.splitlines()[2:5] == [
+        "  1 low    Zoom to the rest: 1 slice is 56 years before it",
+        "           The 20 other slices take 1.950 ms of 56 years. Far away: stray.",
+        "           --range 1764000000000000000ns:1764000000001950001ns",
+    ]
+    _, out, _ = answer(far, "--json")
+    (file,) = json.loads(out)["files"]
+    place = file["findings"][0]["place"]
+    assert place["range"] == "1764000000000000000ns:1764000000001950001ns"
+    assert main(["stats", str(far), "--by", "name", "--range", place["range"], "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["label"], row["count"]) for row in rows] == [("step", 20)]

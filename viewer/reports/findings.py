@@ -21,6 +21,7 @@ from viewer.analysis.findings.finding import (
     SliceKeys,
     SliceNumbers,
     TimeSpan,
+    TimeView,
     checks_text,
 )
 from viewer.analysis.findings.findings import FindingsAnalysis
@@ -31,7 +32,7 @@ from viewer.model.text import one_line
 from viewer.model.times import counted, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.reports.inferences import numbered_inferences
-from viewer.reports.info import Facts, clock_facts
+from viewer.reports.info import Facts, clock_facts, range_text
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
@@ -88,7 +89,7 @@ def _facts(
                 "base_ns": tick_to_ns(Fraction(one.whole, one.gain.per), rate),
                 "per_inferences": one.gain.per,
                 "share": None if one.share is None else round(one.share, 6),
-                "place": _place_facts(one, table, findings, scope),
+                "place": _place_facts(workspace, one, table, findings, scope),
             }
             for one in answer.found
         ],
@@ -107,10 +108,20 @@ def _not_reported_facts(one: NotReported) -> Facts:
 
 
 def _place_facts(
-    finding: Finding, table: LinkTable, findings: FindingsAnalysis, scope: TimeScope
+    workspace: Workspace,
+    finding: Finding,
+    table: LinkTable,
+    findings: FindingsAnalysis,
+    scope: TimeScope,
 ) -> Facts:
     """Return where a finding is: ticks and tracks, a run, a command, or a number of slices."""
     place: FindingPlace = finding.place
+    if isinstance(place, TimeView):
+        return {
+            "start_ticks": place.start,
+            "end_ticks": place.end,
+            "range": range_text(workspace, table.trace, place.start, place.end),
+        }
     if isinstance(place, TimeSpan):
         tracks = [table.trace.tracks[i].thread for i in place.tracks]
         return {"start_ticks": place.start, "end_ticks": place.end, "threads": tracks}
@@ -151,6 +162,8 @@ def _file_lines(file: Facts, with_rules: bool) -> list[str]:
     for number, one in enumerate(file["findings"], 1):
         lines += ["", f"{number:3} {one['severity']:6} {one_line(one['title'])}"]
         lines.append(f"{_INDENT}{one_line(one['detail'])}")
+        if "range" in one["place"]:
+            lines.append(f"{_INDENT}--range {one['place']['range']}")
         if with_rules:
             lines.append(f"{_INDENT}Rule: {one_line(one['threshold'])}")
     if not file["findings"]:

@@ -114,6 +114,13 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     return facts
 
 
+def range_text(workspace: Workspace, trace: Trace, first: int, last: int) -> str:
+    """Return the ticks of a trace as a value of `--range`: "2299000ns:3417000ns"."""
+    rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
+    start, end = (tick_to_ns(tick, rate) + offset for tick in (first, last))
+    return f"{start}ns:{end}ns"
+
+
 def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
     """Return the length of a trace's tick, and its origin."""
     clock = workspace.clocks.rate(trace)

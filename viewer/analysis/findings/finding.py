@@ -48,6 +48,7 @@ class Family(Enum):
     SLOW_RUNS = ("slow_runs", "Slow inferences")
     ESTIMATES = ("estimates", "Estimates")
     LINKS = ("links", "Links")
+    FAR_TIMES = ("far_times", "Far times")
 
     def __init__(self, key: str, title: str) -> None:
         self.key = key
@@ -90,6 +91,14 @@ class TimeSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeView:
+    """The ticks [start, end) on all tracks: what to show, not what to select."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunRef:
     """A run, by its position in `Trace.runs`."""
 
@@ -103,7 +112,7 @@ class PanelRef:
     name: str
 
 
-FindingPlace = OperatorSets | SliceKeys | SliceNumbers | TimeSpan | RunRef | PanelRef
+FindingPlace = OperatorSets | SliceKeys | SliceNumbers | TimeSpan | TimeView | RunRef | PanelRef
 
 
 @dataclass(frozen=True, slots=True)

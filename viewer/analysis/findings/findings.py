@@ -2,8 +2,9 @@
 
 Every family of `viewer.analysis.findings.finding.Family` is evaluated. Numbers cover one scope: the
 selected run or the whole trace. Findings that compare inferences cover all of them, and rank after
-the others if one run is selected. The ranking is by possible gain. Families without a finding
-are listed with the reason, so an empty list is a result too.
+the others if one run is selected. The ranking is by possible gain; far times, which hide all
+others, come first. Families without a finding are listed with the reason, so an empty list is a
+result too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from viewer.analysis.cost.thread_time import GroupTime, ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings import operators as of_operators
 from viewer.analysis.findings.estimates import estimates as off_estimates
+from viewer.analysis.findings.far_times import FarTimes, far, far_times
 from viewer.analysis.findings.finding import (
+    Family,
     FamilyAnswer,
     Finding,
     FindingContext,
@@ -83,6 +86,11 @@ class FindingsAnalysis:
         return outliers(self.table)
 
     @cached_property
+    def far_times(self) -> FarTimes | None:
+        """The slices that are far from all others, None if there are none."""
+        return far_times(self.table.trace)
+
+    @cached_property
     def _overview(self) -> UnitOverview:
         return UnitOverview(self.table.trace)
 
@@ -117,6 +125,7 @@ class FindingsAnalysis:
             lambda: slow_runs(context),
             lambda: off_estimates(context),
             lambda: of_operators.links(context),
+            lambda: far(context, self.far_times),
         )
         found: list[Finding] = []
         not_reported: list[NotReported] = []
@@ -127,7 +136,15 @@ class FindingsAnalysis:
             else:
                 found += answer
         is_one = context.run is not None
-        found.sort(key=lambda one: (is_one and one.across, not one.ticks, -one.gain.stated))
+        # Far times hide all others, so they come first.
+        found.sort(
+            key=lambda one: (
+                one.family is not Family.FAR_TIMES,
+                is_one and one.across,
+                not one.ticks,
+                -one.gain.stated,
+            )
+        )
         return Findings(
             context.scope, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0)
         )

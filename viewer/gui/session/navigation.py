@@ -9,7 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from viewer.analysis.findings.finding import FindingPlace, OperatorSets, PanelRef, RunRef, TimeSpan
+import numpy as np
+
+from viewer.analysis.findings.finding import (
+    FindingPlace,
+    OperatorSets,
+    PanelRef,
+    RunRef,
+    TimeSpan,
+    TimeView,
+)
 from viewer.arrays import Ints
 from viewer.gui.session.inferences import pick_run, run_span_ns, run_trace
 from viewer.gui.session.selection import highlighted_span_ns, longest_slice, selected_span_ns
@@ -73,6 +82,20 @@ def fit_file(session: Session, trace: int | None = None) -> None:
         session.activate(clock)
         session.set_range(t0, t1)
     session.file_fitted.emit(ranges.index((clock, t0, t1)) if trace is None else trace)
+
+
+def far_place(session: Session) -> TimeView | None:
+    """Return where the rest of the current trace is, if some of its slices are far from it."""
+    chosen = session.current_trace
+    found = None if chosen is None else session.traces[chosen].findings.far_times
+    return found.rest if found is not None else None
+
+
+def fit_rest(session: Session) -> None:
+    """Show the current trace without the slices that are far from all others."""
+    chosen, place = session.current_trace, far_place(session)
+    if chosen is not None and place is not None:
+        show_place(session, session.traces[chosen], place, np.empty(0, np.int64))
 
 
 def fit_selection(session: Session) -> None:
@@ -171,7 +194,7 @@ def _step_run(session: Session, trace: int, by: int) -> None:
 
 
 def show_place(session: Session, shown: OpenTrace, place: FindingPlace, slices: Ints) -> None:
-    """Select operators, slices or a range, or pick an inference, as one undo step.
+    """Select operators, slices or a range, show times, or pick an inference, as one undo step.
 
     slices: those that the finding is about, ascending. Does nothing for a panel, or if the trace
     was closed.
@@ -190,6 +213,9 @@ def _show_in_trace(
 ) -> None:
     if isinstance(place, RunRef):
         pick_run(session, (number, place.run))
+    elif isinstance(place, TimeView):
+        session.activate(session.groups.of(number).key)
+        fit_span(session, _first_ns(shown.axis, place.start), _first_ns(shown.axis, place.end))
     elif isinstance(place, TimeSpan):
         t0, t1 = _first_ns(shown.axis, place.start), _first_ns(shown.axis, place.end)
         session.activate(session.groups.of(number).key)

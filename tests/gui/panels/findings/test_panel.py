@@ -17,12 +17,14 @@ from viewer.gui.panels.findings.rows import NONE_FOUND, RowKind
 from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.inferences import pick_run
-from viewer.gui.session.navigation import show_place
+from viewer.gui.session.navigation import far_place, fit_rest, show_place
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import STEADY
 from viewer.model.times import plain_spaces
 from viewer.view.state import SliceRef
+
+EPOCH = 51 * 8766 * 3600 * 10**9  # 51 years, in ns
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def test_the_list_is_the_answer_by_rank(panel):
 
 def test_the_other_checks_are_two_lines(panel):
     groups = [row.title for row in panel.model.rows if row.kind is RowKind.GROUP]
-    assert groups == ["1 check passed", "3 checks do not apply to this trace"]
+    assert groups == ["2 checks passed", "3 checks do not apply to this trace"]
     assert not [row for row in panel.model.rows if row.kind is RowKind.CHECK]
 
 
@@ -111,6 +113,27 @@ def test_gaps_are_shown_on_their_clock(panel):
     assert state.range_of(other) == (500, 600)
     session.undo()
     assert (session.state.clock, session.state.t0, session.state.t1) == (other, 500, 600)
+
+
+def test_far_times_zoom_to_the_rest_and_back(opened, make_panel):
+    far = [(0, 5), *((EPOCH + 100 * i, EPOCH + 100 * i + 50) for i in range(20))]
+    session = opened()
+    session.add([clocked_trace("near.etdp", NS, (0, 90_000)), clocked_trace("far.etdp", NS, *far)])
+    panel = make_panel(FindingsPanel, session)
+    _, own = (group.key for group in session.groups)
+    assert far_place(session) is None
+    session.activate(own)
+    session.set_range(0, EPOCH)
+    assert panel.model.rows[0].title == "Zoom to the rest: 1 slice is 51\u202fyears before it"
+    for zoom in (lambda: panel.list.chosen.emit(0), lambda: fit_rest(session)):
+        zoom()
+        state = session.state
+        assert state.clock == own
+        assert EPOCH - 500 < state.t0 <= EPOCH
+        assert EPOCH + 1950 <= state.t1 < EPOCH + 2500
+        assert state.area is None
+        session.undo()
+        assert (session.state.t0, session.state.t1) == (0, EPOCH)
 
 
 def test_an_area_has_the_ticks_of_its_stretch(opened, make_panel):

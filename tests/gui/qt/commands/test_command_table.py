@@ -196,6 +196,7 @@ NEEDS_CYCLES = {"ruler.cycles"}
 NEEDS_ERRORS = {"view.colour_error"}  # of logged values against a reference
 NEEDS_A_TABLE = {"file.columns"}  # a plain CSV
 NEEDS_A_QUERY = {"search.next", "search.previous", "view.only_hits"}
+NEEDS_FAR_TIMES = {"view.fit_rest"}
 NEEDS_TWO_FILES = {"view.fit_file", *CLOCKS_MENU} - {SEPARATOR}
 NEEDS_RUNS = {
     "compare.others",
@@ -226,7 +227,7 @@ def test_what_makes_no_sense_is_disabled(controller, qtbot):
     everything = {id for id in controller.commands.actions if not id.startswith("tracks.")}
     needy = NEEDS_A_TRACE | NEEDS_RUNS | NEEDS_A_FILE | NEEDS_A_PAST
     everything -= NEEDS_TWO_FILES | NEEDS_CYCLES | NEEDS_A_SLICE | NEEDS_BRANCHES
-    everything -= NEEDS_A_COMPARISON | NEEDS_ERRORS | NEEDS_A_TABLE
+    everything -= NEEDS_A_COMPARISON | NEEDS_ERRORS | NEEDS_A_TABLE | NEEDS_FAR_TIMES
     everything -= NEEDS_A_SELECTION | NEEDS_A_QUERY | NEEDS_A_LAST_SESSION
     assert enabled(controller) == everything - needy
     open_sample(qtbot, controller, "attention_xnnpack")

@@ -62,6 +62,7 @@ MENUS = (
             "view.fit",
             "view.fit_all",
             "view.fit_file",
+            "view.fit_rest",
             SEPARATOR,
             "view.only_hits",
             "view.clear",

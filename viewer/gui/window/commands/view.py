@@ -99,6 +99,18 @@ def range_commands(context: CommandContext) -> list[Command]:
             Precondition("two open profiles", lambda: len(session.traces) > 1),
         ),
         Command(
+            "view.fit_rest",
+            "Zoom to the &rest",
+            "View",
+            lambda: navigation.fit_rest(session),
+            (),
+            Precondition(
+                "slices that are far from all others",
+                lambda: navigation.far_place(session) is not None,
+            ),
+            keywords="far times outliers",
+        ),
+        Command(
             "view.clear",
             "&Clear selection",
             "View",
