@@ -46,7 +46,8 @@ def _check_wholes(trace: Trace, of_operators: int, names: GroupTable) -> None:
     """Compare two wholes with sums over slices, where the file has measured, finished ones only."""
     slices = trace.slices
     has_others = slices.derived is not None or NATIVE_DURATION in slices.columns
-    if has_others or not all(run.finished for run in trace.runs):
+    # Initialization beside executions is in no whole.
+    if has_others or not all(run.finished and not run.is_apart for run in trace.runs):
         return
     busy = busy_ticks(trace)
     # Scopes that only enclose others are no busy time.
