@@ -56,7 +56,12 @@ SLICES = (
         "Start, as the file counts; with several clocks, from the start of each clock",
     ),
     ColumnSpec("dur_ns", INT, "ns", "Duration: the difference of the rounded ends"),
-    ColumnSpec("start_ticks", NULLABLE_INT, "ticks", "Start, as in the file"),
+    ColumnSpec(
+        "start_ticks",
+        NULLABLE_INT,
+        "ticks",
+        "Start, as in the file; 2^32 more for each wrap of a counter before it",
+    ),
     ColumnSpec("dur_ticks", NULLABLE_INT, "ticks", "Duration, as in the file"),
     ColumnSpec("inference", NULLABLE_INT, "", "Number of the inference in which it starts, from 1"),
     ColumnSpec("method", CATEGORY, "", "Method of the model"),
