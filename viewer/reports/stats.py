@@ -7,7 +7,7 @@ summed over files. No Qt.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from viewer import SCHEMA, __version__
@@ -72,13 +72,13 @@ def stats(
     span: ns from the start of each clock; None: everything. inference: only while inferences of
     this number ran, each of which has its own file and rows. `files` has for each profile its
     clock, the ticks of the span, the total that shares are relative to (`whole`), its time in no
-    group (`ungrouped`), how many slices have no wall time, because it is that of what they enclose
-    (`scopes`), and the groups that have none but these (`not_counted`),
-    how many inferences are left out because they did not finish (`unfinished`), and why it has no
-    such groups (`missing`). `rows` are the groups of all profiles, file by file; those with slices
-    whose rate the user stated have lengths in ns alone, and `delegate_ns`. By `kernel`, rows on
-    another clock name it, and `clocks` of the file has what each timed: no part of the whole.
-    Raises NoSuchGroups, and `NoSuchRun` of `viewer.reports.inferences`.
+    group (`ungrouped`), how many slices have no wall time because it is that of what they enclose
+    (`scopes`), the groups that have only such slices (`not_counted`), how many inferences are left
+    out because they did not finish (`unfinished`), and why it has no such groups (`missing`).
+    `rows` are the groups of all profiles, file by file; those with slices whose rate the user
+    stated have lengths in ns alone, and `delegate_ns`. By `kernel`, rows on another clock name it,
+    and `clocks` of the file has what each timed: no part of the whole. Raises NoSuchGroups, and
+    `NoSuchRun` of `viewer.reports.inferences`.
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open")
@@ -105,12 +105,12 @@ def stats(
             ticks = run.start, run.end
             also = {"inference": plain_spaces(run_label(workspace.links(trace), run))}
         found = None if missing[trace.path] else by_trace[trace].by(key, *(ticks or (None, None)))
+        wall = wall_times(found, rate) if found else {}
         absent, has_kernels = missing[trace.path], not by_trace[trace].missing("kernel")
-        facts = _file_facts(workspace, trace, ticks, found, absent, has_kernels=has_kernels)
+        facts = _file_facts(workspace, trace, ticks, found, wall, absent, has_kernels=has_kernels)
         files.append(facts | also)
         if found:
             also = {**also, "share_of": found.share_of}
-            wall = wall_times(found, rate)
             rows += [group_row(trace.path, rate, group, wall) | also for group in found.groups]
     return {
         "opscope": __version__,
@@ -139,6 +139,7 @@ def _file_facts(
     trace: Trace,
     ticks: tuple[int, int] | None,
     found: GroupTable | None,
+    wall: Mapping[str | int, int],
     missing: str,
     *,
     has_kernels: bool,
@@ -149,7 +150,7 @@ def _file_facts(
         amounts |= in_ticks_and_ns(WHOLE, found.whole, rate)
         amounts |= {
             "ungrouped_ticks": found.ungrouped,
-            "ungrouped_ns": wall_times(found, rate)[UNGROUPED],
+            "ungrouped_ns": wall[UNGROUPED],
             "not_counted": list(found.not_counted),
         }
     return {
@@ -223,8 +224,8 @@ def file_lines(file: Facts) -> list[str]:
     what = format_words(file["format"], file["generation"])
     lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
     if file.get("scopes"):
-        only = "only encloses others" if file["scopes"] == 1 else "only enclose others"
-        lines.append(f"  {counted(file['scopes'], 'slice')} that {only} without wall time")
+        only = "encloses others and has" if file["scopes"] == 1 else "enclose others and have"
+        lines.append(f"  {counted(file['scopes'], 'slice')} only {only} no wall time")
     if file["foreign"]:
         hint = "; see --by kernel" if file.get("has_kernels") else ""
         lines.append(f"  {counted(file['foreign'], 'slice')} with separate clocks left out{hint}")

@@ -17,11 +17,13 @@ shares and the whole never include such a row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import accumulate
+from operator import sub
 from typing import Any
 
-from viewer.analysis.statistics.group_table import Group, GroupTable
+from viewer.analysis.statistics.group_table import Group, Groups, GroupTable
 from viewer.model.times import format_bounded, format_in, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
 
@@ -52,15 +54,15 @@ def wall_times(table: GroupTable, rate: Fraction) -> dict[str | int, int]:
     Each is its part of the sum of those before it, rounded down, so that all add up: with the rest,
     which is that of `UNGROUPED`, to the ns of the whole.
     """
-    found: dict[str | int, int] = {}
-    ticks = before = 0
-    for group in table.groups:
-        ticks += group.wall or 0
-        upto = tick_to_ns(ticks, rate)
-        found[group.key or group.number] = upto - before
-        before = upto
-    found[UNGROUPED] = tick_to_ns(table.whole, rate) - before
-    return found
+    groups = table.groups
+    if isinstance(groups, Groups):  # there may be a million
+        names: Sequence[str | int] = groups.numbers.tolist()
+        ticks = groups.wall[groups.numbers].tolist()
+    else:
+        names = [group.key or group.number for group in groups]
+        ticks = [group.wall or 0 for group in groups]
+    ends = [tick_to_ns(end, rate) for end in (*accumulate(ticks, initial=0), table.whole)]
+    return dict(zip((*names, UNGROUPED), map(sub, ends[1:], ends), strict=True))
 
 
 def group_row(
