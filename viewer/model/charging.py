@@ -158,9 +158,7 @@ def total_charged(
         own = _self_times(block, owners, groups, warm_up=warm_up)
         if not block.has_lanes and not block.has_scopes:
             return own, own
-        if block.has_scopes:
-            block = block.without_scopes()
-            owners = _Owners(block)
+        block, owners = _without_scopes(block, owners)
         if block.has_lanes:
             return own, total_per_group(_of_threads(block, owners), groups, warm_up=warm_up)
         return own, _self_times(block, owners, groups, warm_up=warm_up)
@@ -170,6 +168,18 @@ def total_charged(
         own += own_part
         wall += wall_part
     return own, wall
+
+
+def total_self(trace: Trace, group_of_key: Ints, groups: int, *, warm_up: bool) -> Ints:
+    """The self ticks of `total_charged` alone."""
+
+    def of_block(block: _Block) -> Ints:
+        return _self_times(block, _Owners(block), groups, warm_up=warm_up)
+
+    total = np.zeros(groups, np.int64)
+    for part in _of_blocks(trace, group_of_key, None, of_block):
+        total += part
+    return total
 
 
 def _of_blocks(
@@ -225,10 +235,6 @@ class _Block:
         """Whether any slice is a scope."""
         return bool(self.is_scope.any())
 
-    def without_scopes(self) -> _Block:
-        """The same, but scopes have no group."""
-        return replace(self, group=np.where(self.is_scope, -1, self.group))
-
 
 class _Owners:
     """The slice that the time of each slice of a block is charged to, in preorder.
@@ -281,10 +287,15 @@ def _charge(block: _Block) -> Charged:
     of_lanes, _ = _of_lanes(block, owners)
     if not block.has_lanes and not block.has_scopes:
         return Charged(of_lanes, of_lanes)
-    if block.has_scopes:
-        block = block.without_scopes()
-        owners = _Owners(block)
-    return Charged(of_lanes, _of_threads(block, owners))
+    return Charged(of_lanes, _of_threads(*_without_scopes(block, owners)))
+
+
+def _without_scopes(block: _Block, owners: _Owners) -> tuple[_Block, _Owners]:
+    """A block in which scopes have no group, and its owners: those of its wall time."""
+    if not block.has_scopes:
+        return block, owners
+    bare = replace(block, group=np.where(block.is_scope, -1, block.group))
+    return bare, _Owners(bare)
 
 
 def _of_threads(block: _Block, owners: _Owners) -> Segments:
@@ -451,30 +462,23 @@ def total_per_group(
     return total
 
 
-def covered_per_group(part: Ints, start: Ints, end: Ints, group: Ints, groups: int) -> Ints:
-    """Ticks in which any interval of a group is active, added up over parts, such as threads.
-
-    The arrays have one value per interval; those of one part and group may overlap.
-    """
+def covered_per_group(start: Ints, end: Ints, group: Ints, groups: int) -> Ints:
+    """Ticks in which any interval of a group is active; those of one group may overlap."""
     total = np.zeros(groups, np.int64)
-    both = part * groups + group
-    order = np.lexsort((start, both))
+    order = np.lexsort((start, group))
     order = order[end[order] > start[order]]
     if len(order):
-        np.add.at(total, group[order], _newly_covered(both[order], start[order], end[order]))
+        group, start, end = group[order], start[order], end[order]
+        covered = np.maximum(end - np.maximum(start, _reach_before(group, start, end)), 0)
+        np.add.at(total, group, covered)
     return total
 
 
-def _newly_covered(part: Ints, start: Ints, end: Ints) -> Ints:
-    """The duration of each interval not covered by earlier intervals of its part.
+def _reach_before(part: Ints, start: Ints, end: Ints) -> Ints:
+    """The latest end of the earlier intervals of its part; the start of the first of a part.
 
     The intervals must be sorted by part and start.
     """
-    return np.maximum(end - np.maximum(start, _reach_before(part, start, end)), 0)
-
-
-def _reach_before(part: Ints, start: Ints, end: Ints) -> Ints:
-    """The latest end of the earlier intervals of its part; the start of the first of a part."""
     begins = np.append(True, part[1:] != part[:-1])
     reach = intervals.running_maximum(end, begins)
     return np.where(begins, start, np.append(start[:1], reach[:-1]))

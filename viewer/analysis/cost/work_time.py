@@ -22,7 +22,7 @@ from viewer.analysis.links.labels import key_labels, set_label
 from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.workload.layout_copies import copies_of
 from viewer.arrays import Ints
-from viewer.model.charging import Charged, Segments, charge, total_per_group
+from viewer.model.charging import Charged, Segments, charge, total_per_group, total_self
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.model.trace import KeyKind
 
@@ -138,8 +138,10 @@ class WorkTime:
 
     def self_ticks(self, scope: TimeScope = WHOLE) -> Ints:
         """Return the self ticks of every group in a scope (int64)."""
-        lanes = self._charged.of_lanes
-        return total_per_group(lanes, len(self.groups), *scope.span, warm_up=scope.warm_up)
+        count, warm_up = len(self.groups), scope.warm_up
+        if scope.is_whole:  # without segments: of ten million slices, they take 500 MB
+            return total_self(self.table.trace, self.group_of_key, count, warm_up=warm_up)
+        return total_per_group(self._charged.of_lanes, count, *scope.span, warm_up=warm_up)
 
     def by_thing(self, ticks: Ints) -> list[tuple[str, int]]:
         """Sum ticks (one per group) by thing; only things with time, largest first."""

@@ -242,8 +242,7 @@ class Grouping:
         start, end = clipped(slices, at, first, last)
         if counts is not None and is_whole(first, last):
             end = np.where(counts, end, start)
-        none = np.zeros(len(at), np.int64)
-        of_threads = covered_per_group(none, start, end, thread, len(trace.tracks) * threads)
+        of_threads = covered_per_group(start, end, thread, len(trace.tracks) * threads)
         wall = of_threads.reshape(-1, threads).sum(axis=1)
         total = self._total_of_tracks(first, last)
         labels = [
@@ -257,16 +256,20 @@ class Grouping:
 
     def _total_of_tracks(self, first: int | None, last: int | None) -> Ints:
         """Return per track the durations of its outermost slices in a range."""
-        slices = self._trace.slices
-        rows = slices.rows()
-        is_outer = slices.row_depth[rows] == 0
-        is_outer[foreign(slices)] = False
+        slices, is_outer = self._trace.slices, self._is_outer()
         counted = counted_slices(self._trace, warm_up=self._warm_up)
         if counted is not None and is_whole(first, last):
             is_outer &= counted
         outer = np.flatnonzero(is_outer)
-        track = slices.row_track[rows[outer]]
+        track = slices.tracks_of(outer)
         return inclusive(slices, outer, track, len(self._trace.tracks), first, last)
+
+    def _is_outer(self) -> Bools:
+        """Return which slices are inside no other one, without foreign ones."""
+        slices = self._trace.slices
+        is_outer: Bools = (slices.row_depth == 0)[slices.rows()]
+        is_outer[foreign(slices)] = False
+        return is_outer
 
     def _outermost(self) -> tuple[Ints, Ints]:
         """Return the outermost slices of all tracks, and their tracks.
@@ -274,14 +277,11 @@ class Grouping:
         Without foreign ones. In a plain profile, without those that are only scopes: of their
         slices, the outermost count.
         """
-        slices = self._trace.slices
-        rows = slices.rows()
-        outer = slices.row_depth[rows] == 0
-        outer[foreign(slices)] = False
-        if self._threads is not None and len(scopes := self._threads.not_counted):
-            outer = _without_scopes(self._tree, outer, scopes)
+        outer = self._is_outer()
+        if len(self._scopes):
+            outer = _without_scopes(self._tree, outer, self._scopes)
         at = np.flatnonzero(outer)
-        return at, slices.row_track[rows[at]].astype(np.int64)
+        return at, self._trace.slices.tracks_of(at).astype(np.int64)
 
     def _by_inference(self, first: int | None, last: int | None) -> GroupTable:
         runs = list(self._trace.inferences())

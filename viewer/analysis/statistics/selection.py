@@ -221,7 +221,7 @@ def _figures(chosen: SelectedSlices, group: Ints, count: int, self_time: Ints) -
     # A nested slice adds no time.
     start, end, group = start[outer], end[outer], group[outer]
     # As if on one track: an instant counts once for a group, however many of its tracks are active.
-    busy = covered_per_group(np.zeros(len(start), np.int64), start, end, group, count)
+    busy = covered_per_group(start, end, group, count)
     is_zero = np.zeros(len(slices), np.bool_)
     is_zero[rounded_zeros(slices)] = True
     zeros = np.bincount(group[is_zero[index[outer]]], minlength=count).astype(np.int64)
