@@ -21,6 +21,7 @@ NARROW_SPACE = "\u202f"
 THIN_SPACE = "\u2009"
 MINUS = "\u2212"
 
+LAP = 1 << 32  # ticks, after which a counter of 32 bits is at 0 again
 _FARTHEST = (1 << 63) - 1
 _US = 1_000
 _UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))

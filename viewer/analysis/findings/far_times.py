@@ -26,13 +26,12 @@ from viewer.analysis.findings.finding import (
     plural,
 )
 from viewer.arrays import Bools, Ints, parts_of
-from viewer.model.times import NARROW_SPACE, counted, format_time, group_digits
+from viewer.model.times import LAP, NARROW_SPACE, counted, format_time, group_digits
 from viewer.model.trace import Trace
 
 # The rest is invisible: less than a pixel of a window.
 TIMES = 1000
 FEW = Fraction(1, 3)
-LAP = 1 << 32
 _MINUTE = 60 * 10**9
 _DAY = 24 * 60 * _MINUTE
 # Longer pauses than these are none: between parts of a file, and between inferences or a load and

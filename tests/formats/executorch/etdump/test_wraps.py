@@ -15,8 +15,9 @@ from tests.builders.etdump_writer import Event, Run, delegate, framework, operat
 from tests.paths import DATA
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.linker import unlinked
-from viewer.formats.executorch.etdump.wraps import LAP, WRAPPED
+from viewer.formats.executorch.etdump.wraps import WRAPPED
 from viewer.model.queries import foreign, self_time
+from viewer.model.times import LAP
 from viewer.model.trace import Trace
 
 HALF = LAP >> 1

@@ -22,6 +22,7 @@ from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.executorch.texts import decoded
 from viewer.model.building.builder import BACKWARDS, TraceBuilder
+from viewer.model.times import LAP
 
 DAMAGED = "The file is damaged or truncated: copy it again, or record it again"
 _IDENTIFIER = b"ED00"
@@ -240,10 +241,10 @@ def correct_ends(builder: TraceBuilder, events: ProfileEvents) -> None:
     is_early = events.end < events.start
     if not is_early.any():
         return
-    wrapped = is_early & (events.start < 1 << 32)
+    wrapped = is_early & (events.start < LAP)
     kind = "end before start: taken as a 32-bit counter that wrapped"
     count_rows(builder, kind, events.row[wrapped])
-    events.end[wrapped] += 1 << 32
+    events.end[wrapped] += LAP
     # Here already, so that durations on foreign clocks are not negative either.
     count_rows(builder, BACKWARDS, events.row[events.start > events.end])
     np.maximum(events.start, events.end, out=events.end)

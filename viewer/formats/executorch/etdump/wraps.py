@@ -24,7 +24,6 @@ A leaf or a gap of more than 2^32 ticks loses whole laps: nothing in the file sh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,10 +36,11 @@ from viewer.formats.executorch.etdump.events import ProfileEvents, correct_ends
 from viewer.formats.executorch.etdump.nesting import next_in_run
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import EXECUTE, INIT, LOAD, STEP
+from viewer.model.native_units import stated_unit
+from viewer.model.times import LAP
 from viewer.model.trace import KeyKind
 from viewer.program.debug_handles import is_host_event
 
-LAP = 1 << 32
 WRAPPED = "the 32-bit counter wrapped: undone, so that all times are on one axis"
 # Events of one thread overlap by less: what a thread was interrupted for between the end of an
 # event and its log. A gap of nearly a lap is as improbable.
@@ -50,7 +50,6 @@ _LATE_IN_GAP = 1 << 28
 # How far from the ends of a call its events begin and end, if they are what makes it longer; a call
 # that is shorter than this holds no events of another clock by chance.
 _NEAR = 1 << 28
-_UNIT = re.compile(r"\((cycles|ticks|ns|us|ms|bytes|count)\)\s*\Z")
 # Ranks: scopes of whole runs, scopes in them, instructions, and what is inside an instruction.
 _TOP, _SCOPE, _CALL, _INNER = range(4)
 
@@ -129,7 +128,7 @@ class _Axis:
         # Vulkan's host events are on the host's clock, but its shaders are not.
         is_vulkan = is_delegate & _named(events, is_host_event)
         is_other = (events.start == 0) | (events.start >= LAP) | (events.end >= LAP)
-        is_other |= _named(events, _UNIT.search)
+        is_other |= _named(events, stated_unit)
         self._is_host = ~(is_delegate & is_other)
         self._is_stranger = ~self._is_host | is_vulkan
         self._start, self._end = events.start, events.end
