@@ -26,10 +26,10 @@ class FigureTerm:
 TOTAL = FigureTerm(
     "Total", "Inclusive time: from start to end, with all that runs inside, nothing counted twice."
 )
-SELF = FigureTerm("Self", "Exclusive time: from start to end, without what other rows have inside.")
+SELF = FigureTerm("Self", "Exclusive time: from start to end, without slices of other rows inside.")
 WALL = FigureTerm(
     "Wall",
-    "Each instant of a thread once: it is that of the innermost slice; of slices that overlap, of "
+    "Each instant of a thread counts once: for the innermost slice, and where slices overlap, for "
     "the one that started last.",
 )
 SHARED = FigureTerm(
