@@ -31,7 +31,9 @@ _TEXTS = msgspec.json.Decoder(list[str])
 _TEXT = msgspec.json.Decoder(str)
 _LENIENT = json.JSONDecoder(strict=False)
 _NULL = b"null"
+_NOT_FINITE = frozenset((b"NaN", b"Infinity", b"-Infinity"))
 NOT_UTF8 = "text that is not UTF-8: invalid bytes are replaced"
+_NO_NUMBER = "argument that is not a finite number among numbers: left out"
 _LEFT_OUT = "argument left out: there are already 256 others"
 _TOO_MANY = "argument of few events left out to limit memory"
 
@@ -43,6 +45,7 @@ class _Part:
     rows: Codes
     values: NDArray[Any]
     is_text: bool
+    is_finite: bool = True  # False of NaN and Infinity, as texts
 
 
 _NOTHING, _INT, _FLOAT, _IS_TEXT = range(4)
@@ -107,12 +110,12 @@ class _Argument:
         self.parts.append((kind, rows, index))
         self.count += len(rows)
 
-    def add_raw(self, rows: Codes, values: Sequence[bytes]) -> int:
+    def add_raw(self, rows: Codes, values: Sequence[bytes], *, is_finite: bool = True) -> int:
         """Add values as their text in the file; returns how many are not UTF-8."""
         distinct: dict[bytes, int] = {}
         codes = [distinct.setdefault(value, len(distinct)) for value in values]
         known = self.texts.codes([text_of(value) for value in distinct])
-        self.parts.append(_Part(rows, known[codes], True))
+        self.parts.append(_Part(rows, known[codes], True, is_finite))
         self.count += len(rows)
         not_utf8 = {code for value, code in distinct.items() if not _is_utf8(value)}
         return sum(code in not_utf8 for code in codes) if not_utf8 else 0
@@ -226,7 +229,9 @@ class ArgumentColumns:
         for name in list(self._arguments):
             found = self._arguments.pop(name)
             if name in included:
-                column = _column(name, found, slice_of, ends, count)
+                column, left_out = _column(name, found, slice_of, ends, count)
+                if left_out:
+                    self._problem(_NO_NUMBER, left_out)
                 if column is not None:
                     columns[name] = column
         return columns
@@ -247,6 +252,19 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> int:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError):
         pass
     plain = [bytes(value) for value in values]
+    is_infinite = [value in _NOT_FINITE for value in plain]
+    if all(is_infinite):
+        return argument.add_raw(rows, plain, is_finite=False)
+    if any(is_infinite):
+        mask = np.array(is_infinite, np.bool_)
+        return sum(
+            _take(
+                argument,
+                rows[mask == which],
+                [v for v, is_it in zip(values, is_infinite, strict=True) if is_it is which],
+            )
+            for which in (True, False)
+        )
     is_present = [value != _NULL for value in plain]
     if all(is_present):
         return argument.add_raw(rows, plain)
@@ -321,7 +339,8 @@ def text_of(value: bytes) -> str:
 
 def _column(
     name: str, argument: _Argument, slice_of: NDArray[np.int32], ends: Bools | None, count: int
-) -> Column | None:
+) -> tuple[Column | None, int]:
+    """The column, and how many values are left out because they are no finite numbers."""
     parts: list[_Part] = []
     for part in argument.parts:
         if isinstance(part, _Part):
@@ -330,6 +349,10 @@ def _column(
             kind, rows, index = part
             parts += kind.parts(name, rows, index, argument.texts)
     argument.parts.clear()
+    left_out = 0
+    if not all(part.is_text for part in parts):
+        left_out = sum(len(part.rows) for part in parts if not part.is_finite)
+        parts = [part for part in parts if part.is_finite]
     numbers = [part.values for part in parts if not part.is_text]
     is_float = any(part.dtype == np.float64 for part in numbers)
     is_text = len(numbers) < len(parts) or (
@@ -357,10 +380,9 @@ def _column(
         values[at] = found
         valid[at] = True
     if not valid.any():
-        return None
-    return Column(
-        values, None if valid.all() else valid, tuple(argument.texts) if is_text else None
-    )
+        return None, left_out
+    texts = tuple(argument.texts) if is_text else None
+    return Column(values, None if valid.all() else valid, texts), left_out
 
 
 def _beyond(values: NDArray[Any]) -> bool:
