@@ -1,20 +1,22 @@
 """Splits a large JSON file of events into blocks of whole events while reading it.
 
 Events come in two forms: an object with the key `traceEvents` (other keys may come before or after
-it), or a bare array, whose closing bracket may be missing. A block is cut after what looks like the
-end of its last event. The cut is right if the block is valid JSON: an array that was cut inside an
-event or a string never is. Only if that fails (the end of the array, damaged events) are the events
-found by counting brackets, which takes ten times as long.
+it), or a bare array, whose closing bracket may be missing. What follows the end of either is read
+as another one, since files are joined end to end. A block is cut after what looks like the end of
+its last event. The cut is right if the block is valid JSON: an array that was cut inside an event
+or a string never is.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 from types import TracebackType
 
-from viewer.codecs.gzip_head import MAGIC
+from viewer.codecs.gzip_head import MAGIC, inflated_before_damage
+from viewer.codecs.json_damage import is_event_at, starts
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial, open_part
 
@@ -29,6 +31,8 @@ LONGEST_EVENT = 16 << 20
 _GZIP = 16 + zlib.MAX_WBITS
 _SPACE = b" \t\r\n"
 _JOINT = re.compile(rb"\}\s*,\s*\{")
+_LIST = re.compile(rb'"traceEvents"[ \t\r\n]*:[ \t\r\n]*\[')
+_LISTS_FIRST = re.compile(_LIST.pattern + rb"[ \t\r\n]*(\{)")
 _TAIL = 1 << 12
 # A string with its quotes (the closing one is missing if the data ends inside it), or a bracket.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]', re.DOTALL)
@@ -36,10 +40,11 @@ _FIRST = re.compile(rb"[\[{]")
 _BETWEEN = re.compile(rb'["{}\[\],:]')
 _FILLED = re.compile(rb"[^ \t\r\n]")
 _IN_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
-_OPEN, _CLOSE = b"{[", b"}]"
 _LONGEST_KEY = 64
 _MOST_KEYS = 64
 EVENTS_KEY = b"traceEvents"
+_LOOKED_AT = 1 << 16  # bytes of what follows the events, to tell what it is
+DAMAGED_START = "the list of events is damaged where it starts: the events after it were read"
 
 
 class EventTooLong(ValueError):
@@ -55,6 +60,7 @@ class PackedFile:
 
     def __init__(self, path: str) -> None:
         """Open the file. Raises OSError."""
+        self.path = path
         self._file, self.size = open_part(path)
         self._packed = self._file.read(2) == MAGIC
         self._file.seek(0)
@@ -94,11 +100,12 @@ class PackedFile:
                     return b""
                 self._unpack = zlib.decompressobj(_GZIP)
             ended = not self._left
+            before = self._unpack.copy()
             try:
                 got = self._unpack.decompress(self._left, most)
             except zlib.error as error:
                 self.fault = f"the gzip is damaged ({error})"
-                return b""
+                return inflated_before_damage(before, self._left, most)
             self._left = self._unpack.unconsumed_tail or self._unpack.unused_data
             if got:
                 return got
@@ -107,6 +114,34 @@ class PackedFile:
                     self.fault = "the gzip is truncated"
                 return b""
         return b""
+
+    def lines_at(self, positions: Collection[int]) -> dict[int, int]:
+        """The lines of some unpacked bytes, from 1. Reads the file once more."""
+        lines: dict[int, int] = {}
+        todo = sorted(positions, reverse=True)
+        begin, line = 0, 1
+        with PackedFile(self.path) as source:
+            while todo:
+                data = source.read(BLOCK)
+                at = 0
+                while todo and (todo[-1] < begin + len(data) or not data):
+                    position = todo.pop()
+                    line += data.count(b"\n", at, position - begin)
+                    at = position - begin
+                    lines[position] = line
+                line += data.count(b"\n", at)
+                begin += len(data)
+        return lines
+
+    def has_list(self) -> bool:
+        """Whether a list of events begins anywhere. Reads the file once more."""
+        before = b""
+        with PackedFile(self.path) as source:
+            while data := source.read(BLOCK):
+                if _LIST.search(before + data):
+                    return True
+                before = data[-_LONGEST_KEY:]
+        return False
 
     def __enter__(self) -> PackedFile:
         return self
@@ -142,30 +177,6 @@ def cut(data: bytes, size: int) -> int:
         width *= 16
 
 
-def spans(data: bytes) -> tuple[list[tuple[int, int]], int, bool]:
-    """Find the objects in the contents of an array by counting brackets.
-
-    Returns (start, end) of each complete object, how many bytes were consumed, and whether the
-    array ends in the data.
-    """
-    found: list[tuple[int, int]] = []
-    depth = start = consumed = 0
-    for token in _TOKEN.finditer(data):
-        char = data[token.start()]
-        if char in _OPEN:
-            if depth == 0:
-                start = token.start()
-            depth += 1
-        elif char in _CLOSE:
-            if depth == 0:
-                return found, token.end(), True
-            depth -= 1
-            if depth == 0:
-                consumed = token.end()
-                found.append((start, consumed))
-    return found, consumed, False
-
-
 class Blocks:
     """The events of one file, block by block; `texts` has the strings outside the events."""
 
@@ -180,9 +191,13 @@ class Blocks:
         # events ends in it.
         self.used = 0
         self.closed = False
+        self.is_last = False  # whether the file ends with the block
+        self.is_behind = False  # whether the block follows the end of the list of events
         self.left = b""  # what follows the last whole event, if the file ends inside an array
         self.texts: dict[str, bytes] = {}  # strings next to the events, by key
         self.filled: set[str] = set()  # keys of arrays and objects next to the events
+        self.damaged_start = -1  # the byte where a list of events begins that has no proper start
+        self.unread: list[tuple[int, int]] = []  # objects behind the events: where, and their sizes
 
     @property
     def position(self) -> int:
@@ -197,14 +212,20 @@ class Blocks:
         while self._find_array():
             self.arrays += 1
             self.closed = False
+            has_gone_on = True
             while not self.closed:
-                self._data = self._data[self._at :]
-                self._at = 0
-                last = not self._more()
+                # What is left of a block may be as long as a block.
+                if has_gone_on and len(self._data) - self._at >= self._block:
+                    self._data = self._data[self._at :]
+                    self._at = 0
+                    self.is_last = False
+                else:
+                    self.is_last = not self._more()
                 self.used = 0
                 yield self._data
                 self._at = self.used
-                if last and not self.used and not self.closed:
+                has_gone_on = self.used > 0
+                if self.is_last and not self.used and not self.closed:
                     self.left = self._data[self._at :].strip(_SPACE + b",")
                     return
 
@@ -234,11 +255,77 @@ class Blocks:
 
     def _find_array(self) -> bool:
         """Move into the next array of events; False if there are no more."""
-        if not self.arrays:
-            self.is_bare = self._next(_FIRST) == b"["
-        elif self.is_bare:
-            return False
-        return self.is_bare or self._find_key()
+        if self.arrays:
+            return (not self.is_bare and self._find_key()) or self._find_behind()
+        self.is_bare = self._next(_FIRST) == b"["
+        return self.is_bare or self._enter_object()
+
+    def _find_behind(self) -> bool:
+        """Move into what follows the end of the events; False if nothing does.
+
+        Where it is neither a list nor an object, it is handed out as if a list went on.
+        """
+        self.is_behind = False
+        while mark := self._next(_FILLED):
+            begin = self.position - 1
+            self.is_bare = True
+            if mark == b"[":
+                return True
+            self._at -= 1
+            self._hold(_LOOKED_AT)
+            # Many objects without events are garbage.
+            is_garbage = len(self.unread) >= _MOST_KEYS
+            if mark != b"{" or is_garbage or is_event_at(self._data, self._at):
+                self.is_behind = True
+                return True
+            self._at += 1
+            self.is_bare = False
+            if self._enter_object():
+                return True
+            self.unread.append((begin, self.position - begin))
+        return False
+
+    def _hold(self, size: int) -> None:
+        """Read on until `size` bytes are held, or the file ends."""
+        while len(self._data) - self._at < size and self._more():
+            pass
+
+    def _enter_object(self) -> bool:
+        """Move into the array of events of an object that was just opened; False if it has none."""
+        data, at = self._data, self._at
+        if is_event_at(data, at - 1):
+            return self._enter_damaged(at - 1, is_bare=True)
+        end = min(at + _LOOKED_AT, len(data))
+        lists = list(_LISTS_FIRST.finditer(data, at, end))
+        if lists:
+            first = lists[0].start(1)
+            if is_event_at(data, first) and not self._has_key_at({m.start() for m in lists}):
+                return self._enter_damaged(first)
+        else:
+            places = islice(starts(data, at, end, is_inner=True), _MOST_KEYS)
+            event = next((place for place in places if is_event_at(data, place)), None)
+            if event is not None and not self._source.has_list():
+                return self._enter_damaged(next(starts(data, at, event), event))
+        return self._find_key()
+
+    def _enter_damaged(self, at: int, *, is_bare: bool = False) -> bool:
+        self._at = at
+        self.is_bare = is_bare
+        if self.damaged_start < 0:
+            self.damaged_start = self.position
+        return True
+
+    def _has_key_at(self, positions: set[int]) -> bool:
+        """Whether a key of the object that was just opened is at one of some positions."""
+        depth = 1
+        for token in _TOKEN.finditer(self._data, self._at, max(positions) + 1):
+            char = token[0][:1]
+            if char == b'"':
+                if depth == 1 and token.start() in positions:
+                    return True
+            else:
+                depth += 1 if char in (b"{", b"[") else -1
+        return False
 
     def _find_key(self) -> bool:
         depth, key, is_value = 1, b"", False

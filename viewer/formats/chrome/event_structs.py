@@ -1,15 +1,27 @@
-"""One event of a Chrome trace as a struct, parsed by msgspec or made from any JSON object."""
+"""One event of a Chrome trace as a struct, parsed by msgspec or made from any JSON object.
+
+An event need not be valid JSON, as some writers make mistakes. Python's parser accepts NaN and
+Infinity; other spellings of them, and backslashes that nobody escaped, are repaired. Texts may have
+control characters, and bytes that are not UTF-8 are replaced.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from viewer.codecs.json_damage import Repair
+from viewer.formats.chrome.arguments import NOT_UTF8
 from viewer.formats.chrome.ids import Name
 from viewer.formats.chrome.thread_times import LENGTH, START
 
+BACKSLASHES = "text with backslashes that are not escaped: kept as they are"
+CONTROL_CHARACTERS = "text with control characters that are not escaped: kept as they are"
+_CONTROL = re.compile(r"[\0-\x1f]")
 _Raw = msgspec.Raw
 _NOTHING = msgspec.Raw(b"")
 THREAD_TIMES = (START, LENGTH)
@@ -46,6 +58,47 @@ class Event(msgspec.Struct, gc=False):
 # What msgspec raises for text that is not JSON, or not of the types that are asked for.
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 EVENTS = msgspec.json.Decoder(list[Event])
+_EVENT = msgspec.json.Decoder(Event)
+
+
+def parsed_event(raw: bytes) -> tuple[Event | None, list[str]]:
+    """The event that a text is, and what is odd about it; no event if it cannot be parsed."""
+    try:
+        return _EVENT.decode(raw), []
+    except FAULTS:
+        pass
+    odd: list[str] = []
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = raw.decode("utf-8", "replace")
+        odd.append(NOT_UTF8)
+    for plain, is_strict, more in _readings(text):
+        try:
+            value = json.loads(
+                plain, parse_float=JsonNumber, parse_constant=JsonNumber, strict=is_strict
+            )
+            if not isinstance(value, dict):
+                return None, odd
+            return lenient_event(value), odd + more
+        except RecursionError:
+            return None, odd
+        except ValueError:
+            continue
+    return None, odd
+
+
+def _readings(text: str) -> Iterator[tuple[str, bool, list[str]]]:
+    """How a text may be meant, whether it has no control characters in texts, and what is odd."""
+    yield text, True, []
+    if _CONTROL.search(text) is not None:
+        yield text, False, [CONTROL_CHARACTERS]
+    for is_escaped in (True, False):
+        if is_escaped or '\\"' in text:
+            repair = Repair(text, is_escaped=is_escaped)
+            if repair.text != text:
+                odd = [BACKSLASHES] if repair.has_backslashes else []
+                yield repair.text, False, odd
 
 
 def lenient_event(value: dict[str, Any]) -> Event:
@@ -82,9 +135,18 @@ class JsonNumber(str):
 
 
 def _raw(value: Any) -> msgspec.Raw:
+    return _Raw(_json(value).encode())
+
+
+def _json(value: Any) -> str:
+    """The JSON text of a value; its numbers are as they were written."""
     if isinstance(value, JsonNumber):
-        return _Raw(value.encode())
-    return _Raw(json.dumps(value).encode())
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)}: {_json(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    return json.dumps(value)
 
 
 def _shown(value: Any) -> str:

@@ -3,14 +3,16 @@
 Most events are read as columns (`pieces`). Other events are parsed a block at a time into structs
 that keep times and arguments as raw JSON; times are then parsed exactly and arguments as columns.
 Events that this cannot parse go one by one to Python's JSON parser, which accepts NaN, Infinity and
-values of unusual types. If that fails too, they are counted.
+values of unusual types (`parsed_event`). What it cannot parse is damaged, and `event_scanner` finds
+where the events go on.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Container, Iterator, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Container, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -21,19 +23,19 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import times_of
-from viewer.codecs.json_blocks import Blocks, PackedFile, cut, spans
+from viewer.codecs.json_blocks import DAMAGED_START, Blocks, PackedFile, cut
 from viewer.codecs.json_columns.objects import PADDING, Objects
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
-from viewer.formats.chrome.arguments import NOT_UTF8, ArgumentColumns, text_of
+from viewer.formats.chrome.arguments import ArgumentColumns, text_of
+from viewer.formats.chrome.event_scanner import BEHIND, COMMAS, EventScanner, State
 from viewer.formats.chrome.event_structs import (
     EVENTS,
     FAULTS,
     THREAD_TIMES,
     Event,
-    JsonNumber,
-    lenient_event,
+    parsed_event,
 )
 from viewer.formats.chrome.ids import Name, flow_number, id_of, own_id
 from viewer.formats.chrome.pieces import (
@@ -49,7 +51,6 @@ from viewer.formats.chrome.thread_times import ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
 
-_UNREADABLE = "event that cannot be read: left out"
 _NO_DIRECTION = "bind_id without flow_in or flow_out: not shown as a flow"
 _NO_FLOW_ID = "flow event without an id: left out"
 _NO_THREAD_TIME = "thread time that is not a number: left out"
@@ -82,6 +83,10 @@ _COLUMNS: dict[str, type] = {
     "ps": np.int16, "timed": np.bool_, "long_ns": np.int64, "long_ps": np.int16,
     "is_long": np.bool_,
 }  # fmt: skip
+# Two neighbors in damaged text, with or without a comma.
+_NEIGHBORS = re.compile(rb"\}([ \t\r\n]*,?[ \t\r\n]*)\{")
+_AT_ONCE = 1 << 16  # bytes that are read one by one, before a block is tried as a whole again
+_SEPARATOR = re.compile(rb"[ \t\r\n]*,")
 _TRIES = 4  # blocks in a row of which too few events are read as columns, before giving it up
 _SEVERAL_OBJECTS = msgspec.json.Decoder(list[list[Event]])
 _PART = 1 << 16  # codes that are renumbered at once
@@ -112,6 +117,8 @@ class BlockReader:
         """pieces: reads events as columns."""
         self._pieces = pieces
         self._tries = _TRIES
+        # After a failure: the objects of the block, those read as columns, and the others.
+        self.failed: tuple[Objects, Sequence[ReadEvents], Ints] | None = None
 
     def read(self, data: bytes, size: int) -> BlockEvents:
         """The first `size` bytes: events as columns, rows of the others, and their structs.
@@ -119,21 +126,26 @@ class BlockReader:
         The rows are None if the structs are all events. Raises the errors of msgspec if they are
         not JSON, and UnicodeDecodeError and RecursionError.
         """
+        self.failed = None
         if self._tries:
             columns = self._as_columns(Objects(data, size))
             if columns is not None:
                 self._tries = _TRIES
                 return columns
-        return [], None, EVENTS.decode(b"[" + data[:size] + b"]")
+        structs = EVENTS.decode(b"[" + data[:size] + b"]")
+        # If columns do not pay off for some blocks, they will not for the rest of the file.
+        self._tries = max(self._tries - 1, 0)
+        return [], None, structs
 
     def _as_columns(self, objects: Objects) -> BlockEvents | None:
         if not objects.is_plain:
             return None
         read = self._pieces.read(objects)
-        columns = None if read is None else _with_rest(objects, *read)
+        if read is None:
+            return None
+        columns = _with_rest(objects, *read)
         if columns is None:
-            # If it does not pay off for some blocks, it will not for the rest of the file.
-            self._tries -= 1
+            self.failed = objects, *read
         return columns
 
 
@@ -163,6 +175,93 @@ def _with_rest(objects: Objects, read: Sequence[ReadEvents], left: Ints) -> Bloc
     return read, np.array(rows, np.int64), list(chain.from_iterable(structs))
 
 
+class _ObjectsApart:
+    """The objects of a block, each read apart from the others, so that damage costs none of them.
+
+    begin: where each begins. read: those read as columns. events: those of each other object. bad:
+    the objects that are none. odd: problems of objects. longest: the length of the longest that is
+    good.
+    """
+
+    def __init__(self, data: bytes, begin: list[int], end: list[int]) -> None:
+        self.data, self.begin, self._end = data, begin, end
+        self.read: Sequence[ReadEvents] = ()
+        self.events: dict[int, Sequence[Event]] = {}
+        self.bad: set[int] = set()
+        self.odd: list[tuple[str, int]] = []
+        self.longest = 0
+
+    @staticmethod
+    def of(reader: BlockReader, data: bytes, size: int) -> _ObjectsApart:
+        """Those of a block that a reader failed to read."""
+        if reader.failed is not None:
+            objects, read, left = reader.failed
+            found = _ObjectsApart(data, objects.begin.tolist(), objects.end.tolist())
+            found.read = read
+            which = left.tolist()
+        else:
+            joints = list(_NEIGHBORS.finditer(data, 0, size))
+            found = _ObjectsApart(
+                data,
+                [0, *(joint.end() - 1 for joint in joints)],
+                [*(joint.start() + 1 for joint in joints), size],
+            )
+            found.odd = [(COMMAS, i) for i, joint in enumerate(joints, 1) if b"," not in joint[1]]
+            which = list(range(len(found.begin)))
+        for i in which:
+            found._parse(i)
+        lengths = np.array(found._end) - found.begin
+        lengths[list(found.bad)] = 0
+        found.longest = int(lengths.max(initial=0))
+        return found
+
+    def _parse(self, which: int) -> None:
+        text = self.data[self.begin[which] : self._end[which]]
+        try:
+            self.events[which] = EVENTS.decode(b"[%b]" % text)
+        except FAULTS:
+            event, odd = parsed_event(text)
+            if event is None:
+                self.bad.add(which)
+            else:
+                self.events[which] = (event,)
+                self.odd += [(kind, which) for kind in odd]
+
+    def remaining(
+        self, has_gone: Bools, others: Sequence[tuple[int, Event]]
+    ) -> tuple[list[Event], Ints, Sequence[ReadEvents]]:
+        """Structs and their rows, and columns, without some objects but with other events.
+
+        others: these, with their positions.
+        """
+        read = self.read
+        if any(has_gone[columns.rows].any() for columns in read):
+            # Few blocks are damaged so that what looks like events is none.
+            for i in np.concatenate([columns.rows for columns in read]).tolist():
+                if not has_gone[i]:
+                    self._parse(i)
+            read = ()
+        structs = [
+            (self.begin[i], event)
+            for i in sorted(self.events)
+            if not has_gone[i]
+            for event in self.events[i]
+        ]
+        structs += others
+        structs.sort(key=itemgetter(0))
+        begin = np.array(self.begin)
+        places = [np.array([place for place, _ in structs], np.int64)]
+        places += [begin[columns.rows] for columns in read]
+        every = np.concatenate(places)
+        row = np.empty(len(every), np.int64)
+        row[np.argsort(every, kind="stable")] = np.arange(len(every))
+        first = len(structs)
+        for columns in read:
+            columns.rows = row[first : first + len(columns)]
+            first += len(columns)
+        return [event for _, event in structs], row[: len(structs)], read
+
+
 class EventColumns:
     """The events of a file as parallel columns; a row is the position of an event in the file.
 
@@ -186,6 +285,9 @@ class EventColumns:
         self._named: list[tuple[int, Event]] = []  # the metadata of a block, with their rows
         self.counters: dict[tuple[int, str, str, str], tuple[list[int], list[float]]] = {}
         self.rows = 0
+        self._odd: dict[str, tuple[int, int]] = {}  # problems: how often, and the first place
+        self._scanner = EventScanner(parsed_event, self._count)
+        self._most = 1 << 62  # bytes that are read as one block
         texts = {"ph": self.phases, "name": self.names, "cat": self.cats}
         self._block_reader = BlockReader(PieceReader(texts, self.threads, self.arguments, _KINDS))
         self._grown = {
@@ -217,11 +319,17 @@ class EventColumns:
             self._block(parts, data, source)
             self._reserve(source)
             progress(min(source.done, source.size), source.size)
+        if parts.damaged_start >= 0:
+            self._count(DAMAGED_START, 1, parts.damaged_start)
+        if parts.unread:
+            size = sum(size for _, size in parts.unread)
+            self._count(BEHIND.format(size), len(parts.unread), parts.unread[0][0])
         if parts.arrays and not parts.closed and not source.fault and not is_partial():
             if parts.left:
-                self._builder.problem(_UNFINISHED, 1, f"byte {parts.position}")
+                self._count(_UNFINISHED, 1, parts.position)
             elif not parts.is_bare:
-                self._builder.problem(_NOT_CLOSED, 1, f"byte {source.unpacked}")
+                self._count(_NOT_CLOSED, 1, source.unpacked)
+        self._tell(source)
         for key in _BESIDE:
             if key in parts.filled or parts.texts.get(key):
                 self._builder.problem(f"{key} next to the events: not shown")
@@ -265,66 +373,106 @@ class EventColumns:
 
     # -- one block --------------------------------------------------------------------------------
 
+    def _count(self, kind: str, count: int, place: int) -> None:
+        """Count a problem at a byte of the unpacked file."""
+        had, first = self._odd.get(kind, (0, place))
+        self._odd[kind] = had + count, min(first, place)
+
+    def _tell(self, source: PackedFile) -> None:
+        """Tell the counted problems, with their lines."""
+        if not self._odd:
+            return
+        lines = source.lines_at({place for _, place in self._odd.values()})
+        for kind, (count, place) in self._odd.items():
+            self._builder.problem(kind, count, f"line {lines[place]}, byte {place}")
+
     def _block(self, parts: Blocks, data: bytes, source: PackedFile) -> None:
         position = parts.position
         # The data after the cut serves as padding; it comes again in the next block.
-        at = cut(data, len(data) - PADDING)
-        if at:
-            try:
-                read, rows, events = self._block_reader.read(data, at)
-            except FAULTS:
-                pass
-            else:
-                parts.used = data.index(b",", at) + 1
-                share = (position + at) / source.unpacked * source.done / max(source.size, 1)
-                count = sum(map(len, read)) + len(events)
-                # Two percent more than the events so far suggest.
-                expected = int((self.rows + count) * 1.02 / max(share, 1e-9))
-                self._add(events, expected, rows, read)
-                return
-        found, parts.used, parts.closed = spans(data)
-        self._add(list(self._each(data, found, position)), 0)
-
-    def _each(
-        self, data: bytes, found: Sequence[tuple[int, int]], position: int
-    ) -> Iterator[Event]:
-        """Parse the events at some positions, as many at once as possible."""
-        if not found:
+        at = cut(data, min(len(data) - PADDING, self._most))
+        if not at:
+            self._scan(parts, data, position)
             return
         try:
-            yield from EVENTS.decode(
-                b"[" + b",".join([data[begin:end] for begin, end in found]) + b"]"
-            )
-            return
+            read, rows, events = self._block_reader.read(data, at)
         except FAULTS:
-            pass
-        if len(found) > 1:
-            half = len(found) // 2
-            yield from self._each(data, found[:half], position)
-            yield from self._each(data, found[half:], position)
+            self._salvage(parts, data, at, position)
             return
-        begin, end = found[0]
-        event = self._lenient(data[begin:end], position + begin)
-        if event is not None:
-            yield event
+        self._most *= 2
+        parts.used = data.index(b",", at) + 1
+        share = (position + at) / source.unpacked * source.done / max(source.size, 1)
+        count = sum(map(len, read)) + len(events)
+        # Two percent more than the events so far suggest.
+        expected = int((self.rows + count) * 1.02 / max(share, 1e-9))
+        self._add(events, expected, rows, read)
 
-    def _lenient(self, raw: bytes, position: int) -> Event | None:
-        where = f"byte {position}"
-        try:
-            plain = raw.decode("utf-8")
-        except UnicodeDecodeError:
-            plain = raw.decode("utf-8", "replace")
-            self._builder.problem(NOT_UTF8, 1, where)
-        try:
-            value = json.loads(
-                plain, parse_float=JsonNumber, parse_constant=JsonNumber, strict=False
-            )
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            self._builder.problem(_UNREADABLE, 1, where)
-            return None
-        return lenient_event(value)
+    # -- damaged blocks ---------------------------------------------------------------------------
+
+    def _start(self, parts: Blocks, data: bytes, position: int) -> EventScanner:
+        self._scanner.start(
+            data,
+            position,
+            is_last=parts.is_last,
+            is_bare=parts.is_bare,
+            is_behind=parts.is_behind,
+        )
+        return self._scanner
+
+    def _finish(self, parts: Blocks, data: bytes, at: int) -> None:
+        """Go on behind the events that the scanner read."""
+        scanner = self._scanner
+        comma = _SEPARATOR.match(data, at) if scanner.state is State.GOES_ON else None
+        if comma is not None and scanner.next_event(at) >= 0:
+            scanner.follows = False
+            at = comma.end()
+        parts.used = at
+        parts.closed = scanner.state is State.CLOSED or scanner.is_given_up
+
+    def _scan(self, parts: Blocks, data: bytes, position: int) -> None:
+        """Read events one by one, as far as it is worth without trying the block as a whole."""
+        scanner = self._start(parts, data, position)
+        at = 0
+        while scanner.state is State.GOES_ON and at < _AT_ONCE:
+            at = scanner.step(at)
+        self._finish(parts, data, at)
+        self._add([event for _, event in scanner.found], 0)
+
+    def _salvage(self, parts: Blocks, data: bytes, at: int, position: int) -> None:
+        """Read the events of a block that is damaged, or has unusual ones."""
+        objects = _ObjectsApart.of(self._block_reader, data, at)
+        self._scanner.know_length(objects.longest)
+        scanner = self._start(parts, data, position)
+        begin, bad = objects.begin, objects.bad
+        has_gone = np.zeros(len(begin), np.bool_)
+        go_on = 0
+        for first in sorted(bad):
+            if begin[first] < go_on:
+                continue
+            go_on = begin[first]
+            scanner.follows = False
+            while scanner.state is State.GOES_ON and go_on < at:
+                go_on = scanner.step(go_on)
+                place = scanner.next_event(go_on)
+                there = bisect_left(begin, place)
+                if place >= 0 and there < len(begin) and begin[there] == place and there not in bad:
+                    scanner.follows = False
+                    go_on = place
+                    break
+            has_gone[first : bisect_left(begin, go_on)] = True
+            if scanner.state is not State.GOES_ON:
+                has_gone[bisect_left(begin, go_on) :] = True
+                self._most = max(go_on, _AT_ONCE)
+                break
+        if scanner.state is State.GOES_ON and go_on < at:
+            parts.used = data.index(b",", at) + 1
+        else:
+            self._finish(parts, data, go_on)
+        for kind, place in objects.odd:
+            # No comma is missed behind what is damaged.
+            if not has_gone[place] and not (kind == COMMAS and has_gone[place - 1]):
+                self._count(kind, 1, position + begin[place])
+        events, rows, read = objects.remaining(has_gone, scanner.found)
+        self._add(events, 0, rows, read)
 
     def _add(
         self,

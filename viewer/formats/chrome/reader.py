@@ -68,6 +68,7 @@ _SCOPES = {"t": "thread", "p": "process", "g": "global"}
 _THREAD, _ASYNC, _MANY_ASYNC, _INSTANTS, _GLOBAL = range(5)
 _DRAWN = SLICES | INSTANTS | ASYNC
 _PHASES = _DRAWN | FLOWS | frozenset("MCNDOPSTpFRcvV")
+_OWN_READ = frozenset("MC")
 _NO_CODE = (1 << 32) - 1
 _LONGEST_PHASE = 8
 _MOST_COUNTERS = 500
@@ -77,14 +78,26 @@ _START = re.compile(
     rb"(?:\xef\xbb\xbf)?[ \t\r\n]*"
     rb'(?:\{[ \t\r\n]*"|\[[ \t\r\n]*(?:\{[ \t\r\n]*"|\][ \t\r\n]*\Z))'
 )
+_BRACKET = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*[\[{]")
+_KEYS = (
+    re.compile(rb'"ph"[ \t\r\n]*:[ \t\r\n]*"[A-Za-z]"'),
+    re.compile(rb'"(?:ts|pid)"[ \t\r\n]*:'),
+)
 _NO_DURATION = "complete event without a duration: drawn as an instant"
+_NO_PHASE = "event without a phase: not shown"
 _NO_TIME = "event without a usable time: left out"
 _TOO_FINE = "fractions of a ns are rounded: the times are too far from zero to keep them"
 
 
 def sniff(head: bytes) -> bool:
-    """Whether it starts as a JSON object or an array of objects or nothing, compressed or not."""
-    return _START.match(inflated_head(head) or head) is not None
+    """Whether it starts as a JSON object or an array of objects or nothing, compressed or not.
+
+    Where its start is damaged, it must have what only trace events have.
+    """
+    text = inflated_head(head) or head
+    if _START.match(text) is not None:
+        return True
+    return _BRACKET.match(text) is not None and all(key.search(text) for key in _KEYS)
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -148,6 +161,10 @@ class _Reader:
         # Async events, instants and flow events, with their identities.
         self._identified: Codes = events.take("identified")
         self._identity: Codes = events.take("identity")
+        if (self._identified[1:] < self._identified[:-1]).any():
+            # Those of a block that were read as columns come first.
+            order = np.argsort(self._identified, kind="stable")
+            self._identified, self._identity = self._identified[order], self._identity[order]
         self._pids = [text_of_id(pid) for pid, _ in events.threads]
         self._count_odd()
         parts = [self._complete(), *self._begun(), *self._instants(), *self._async()]
@@ -208,8 +225,13 @@ class _Reader:
     def _count_odd(self) -> None:
         untimed = np.flatnonzero(self._is([*SLICES, *INSTANTS, *ASYNC, *FLOWS]) & ~self._timed)
         self._problem(_NO_TIME, untimed)
+        unnamed = self._events.names.get("", _NO_CODE)
         for phase in self._events.phases:
-            if not (phase in _DRAWN or phase in FLOWS or phase in "MC"):
+            if not phase:
+                # Some writers end the list with an empty object.
+                at = np.flatnonzero(self._is([phase]))
+                self._problem(_NO_PHASE, at[self._timed[at] | (self._name[at] != unnamed)])
+            elif phase not in _DRAWN | FLOWS | _OWN_READ:
                 shown = phase[:_LONGEST_PHASE]
                 self._problem(
                     f"event of phase {shown!r}: not shown", np.flatnonzero(self._is([phase]))
@@ -511,15 +533,18 @@ class FlowPhases:
             *flow, binding = keys[i]
             number[i] = flows.setdefault(tuple(flow), len(flows))
             is_next[i] = binding != "e"
+        bound = events.take("bound")
+        # Those of a block that were read as columns come first.
+        order = np.argsort(bound, kind="stable")
         return FlowPhases(
             rows,
             number[identity],
             phase,
             is_next[identity] & (phase == "f"),
-            events.take("bound"),
-            events.take("bound_flow") + np.int64(len(flows)),
-            events.take("bound_gives"),
-            events.take("bound_takes"),
+            bound[order],
+            events.take("bound_flow")[order] + np.int64(len(flows)),
+            events.take("bound_gives")[order],
+            events.take("bound_takes")[order],
         )
 
 

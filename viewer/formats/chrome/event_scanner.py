@@ -1,0 +1,489 @@
+"""Reads an array of trace events one by one, and leaves out what is damaged.
+
+Each event is followed to its end. One that cannot be read costs itself: reading goes on at the next
+event (`viewer.codecs.json_damage`). What a file has between its events is counted. All work is
+bounded by the bytes that are read: an event is looked for no further than a few times the length of
+the longest one, and what has none is left behind in parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+from viewer.codecs.json_damage import (
+    Walk,
+    count_events,
+    has_phase,
+    members,
+    starts,
+    walk,
+)
+from viewer.formats.chrome.event_structs import Event
+
+UNREADABLE = "event that cannot be read: left out"
+COMMAS = "comma that is missing or doubled between events: the events were read"
+STRAY = "bracket or text that belongs to no event: skipped"
+NO_EVENT = "value that is no event: left out"
+BEHIND = "data after the end of the events, {:,} bytes: not read"
+_REST = "the rest of the file, {:,} bytes, is not read"
+# What an event's text says, and what was odd; no event if it cannot be read.
+Parse = Callable[[bytes], tuple[Event | None, Sequence[str]]]
+Count = Callable[[str, int, int], None]  # of a problem, how often, and its place in the file
+
+# An event that does not end within so many bytes may be damaged, if others are in it. In a file
+# that had such a one, no event is that long.
+_PATIENCE = 1 << 19
+_SHORT, _LONG = 1 << 12, 1 << 16
+_TIMES_LONGER = 4  # than the longest event so far
+_HELD = 1 << 17  # bytes in which an event is looked for, before all but the last are left behind
+_TAIL = 1 << 16
+# What is neither events nor the space between them is looked at in detail so often, and as often as
+# there are events; events are looked for in so many bytes, and in some times those of the file.
+_MOST_DETAILS = 1000
+_MOST_LOOKED_AT, _TIMES_LOOKED_AT = 1 << 22, 4
+_CHAIN = 16  # events in a row that are in no list of an event
+
+_SPACE = rb"[ \t\r\n]*"
+_GAP = re.compile(rb"[ \t\r\n,]*")
+_FILLED = re.compile(rb"[^ \t\r\n]")
+_SCALAR = re.compile(
+    rb'("[^"\\\n]*(?:\\.[^"\\\n]*)*"|[^ \t\r\n,:"{}\[\]]+)' + _SPACE + rb"(?=[,\]])"
+)
+_WORD = re.compile(rb'[^ \t\r\n,:"{}\[\]]+(?=' + _SPACE + rb"\{)")
+_KEY = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"' + _SPACE + rb":", re.DOTALL)
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRAY_BRACKET = re.compile(rb"\]" + _SPACE + rb",?" + _SPACE + rb'(?:\{|\]|")')
+_ONLY_BRACKETS = re.compile(rb"[}\]][}\] \t\r\n]*(?=," + _SPACE + rb"\{)")
+_CLOSING = re.compile(rb"[}\] \t\r\n]*")
+_COMMA_LIST = re.compile(rb"," + _SPACE + rb"\{")
+_FILE_END = rb"\}?" + _SPACE + rb"\Z"
+_ARRAY_END = {
+    True: re.compile(rb"\]" + _SPACE + rb"(?:" + _FILE_END + rb")"),
+    False: re.compile(
+        rb"\]" + _SPACE + rb'(?:,?[ \t\r\n]*"|' + _FILE_END + rb"|\}" + _SPACE + rb"[\[{])"
+    ),
+}
+
+
+class State(Enum):
+    """Whether an array goes on, needs more of the file, has ended, or the file has."""
+
+    GOES_ON = 0
+    NEEDS_MORE = 1
+    CLOSED = 2
+    ENDED = 3
+
+
+class EventScanner:
+    """The events of one file, one by one; `found` has those of the current block."""
+
+    def __init__(self, parse: Parse, count: Count) -> None:
+        """parse: reads one event. count: counts a problem."""
+        self._parse = parse
+        self._count = count
+        self._patience = _PATIENCE
+        self._longest = 0  # of the events that were read
+        self._lost = -1  # the place in the file from which on text is left out
+        self._lost_events = 0
+        self._details = 0
+        self._looked_at = 0
+        self._data = b""
+        self._offset = 0
+        self._is_last = self._is_bare = self._is_behind = False
+        self.state = State.GOES_ON
+        self.is_given_up = False  # whether the rest of the file is not read
+        self.follows = False  # whether an event or another value came before, and no comma
+        self.found: list[tuple[int, Event]] = []
+
+    @property
+    def _limit(self) -> int:
+        """The length to which an event is looked for after damage."""
+        return max(_LONG, _TIMES_LONGER * self._longest)
+
+    def know_length(self, longest: int) -> None:
+        """Take note of the length of an event that was read elsewhere."""
+        self._longest = max(self._longest, longest)
+
+    def start(
+        self, data: bytes, offset: int, *, is_last: bool, is_bare: bool, is_behind: bool
+    ) -> None:
+        """Take a block: its place in the file, and whether the file ends with it.
+
+        is_bare: whether the array is no value of an object. is_behind: whether the end of the
+        events came before.
+        """
+        self._data, self._offset = data, offset
+        self._is_last, self._is_bare, self._is_behind = is_last, is_bare, is_behind
+        self.state = State.GOES_ON
+        self.found = []
+
+    def step(self, at: int) -> int:
+        """Read an event, a bracket or what is damaged, and return the position behind it."""
+        data = self._data
+        if self._lost >= 0:
+            return self._damaged(at, at)
+        gap = _GAP.match(data, at)
+        assert gap is not None
+        place = gap.end()
+        if place == len(data):
+            return self._more(at) if not self._is_last else self._end(place)
+        if self._details > _MOST_DETAILS and data[place] != ord("{"):
+            return self._damaged(place, place)
+        commas = gap[0].count(b",")
+        char = data[place : place + 1]
+        rest = _ONLY_BRACKETS.match(data, place)
+        if rest is not None and commas == self.follows:
+            # Between two commas, they are what is left of an event.
+            self._count(UNREADABLE, 1, self._offset + place)
+            self.follows = True
+            return rest.end()
+        is_odd = commas != self.follows if char == b"{" else commas > 1
+        count = len(self.found)
+        after = _READERS.get(char, EventScanner._other)(self, at, place)
+        if is_odd and (len(self.found) > count or self.state is State.CLOSED):
+            self._count(COMMAS, 1, self._offset + place)
+        return after
+
+    def next_event(self, at: int) -> int:
+        """Where the next event begins, if nothing but what must be there comes before it; or -1."""
+        gap = _GAP.match(self._data, at)
+        assert gap is not None
+        place = gap.end()
+        is_proper = gap[0].count(b",") == self.follows and self._lost < 0
+        return place if is_proper and self._data[place : place + 1] == b"{" else -1
+
+    # -- the ends of what is read ---------------------------------------------------------------
+
+    def _more(self, at: int) -> int:
+        self.state = State.NEEDS_MORE
+        return at
+
+    def _end(self, at: int) -> int:
+        self.state = State.ENDED
+        return at
+
+    def _closed(self, at: int) -> int:
+        self.state = State.CLOSED
+        self._details += 1
+        self.follows = False
+        return at + 1
+
+    def _stray(self, before: int, at: int) -> int:
+        self._details += 1
+        self._count(STRAY, 1, self._offset + at)
+        self.follows = self.follows and b"," not in self._data[before:at]
+        return at + 1
+
+    def _filled(self, at: int) -> tuple[int, bytes]:
+        """The next character that is no space, and its position; b"" if there is none."""
+        found = _FILLED.search(self._data, at)
+        return (len(self._data), b"") if found is None else (found.start(), found[0])
+
+    # -- values ---------------------------------------------------------------------------------
+
+    def _event(self, before: int, at: int) -> int:
+        data = self._data
+        end, ended = walk(data, at, at + self._patience)
+        if ended is Walk.OPEN:
+            if not self._is_last and len(data) - at < self._patience:
+                return self._more(before)
+            place = self._next_after(at, at + 1)
+            if place is None or place > at + self._patience:
+                end, ended = walk(data, at, len(data) if place is None else place)
+            if ended is not Walk.CLOSED and place is not None:
+                return self._leave_out(at, place)
+            if ended is Walk.OPEN:
+                return self._end(before) if self._is_last else self._more(before)
+        event, odd = self._parse(data[at:end]) if ended is Walk.CLOSED else (None, ())
+        if event is None and data.find(b'\\"', at, at + self._limit) >= 0:
+            # A path that ends with a backslash.
+            other, how = walk(data, at, at + self._limit, is_escaped=False)
+            if how is Walk.CLOSED:
+                event, odd = self._parse(data[at:other])
+                if event is not None:
+                    end, ended = other, how
+        if ended is Walk.BROKEN:
+            return self._damaged(at, at + 1)
+        if self._is_last and not self._is_bare and not self._filled(end)[1]:
+            # The end of the array and of the file's object may have closed a damaged event.
+            place = self._next_after(at, at + 1)
+            if place is not None:
+                return self._leave_out(at, place)
+        follows = self._what_follows(end, is_event=event is not None)
+        if follows is None:
+            return self._more(before)
+        if not follows:
+            return self._closed_early(before, at, end, event)
+        self.follows = True
+        if event is None:
+            self._count(UNREADABLE, 1, self._offset + at)
+            return end
+        self.know_length(end - at)
+        self._details = max(self._details - 1, 0)
+        for kind in odd:
+            self._count(kind, 1, self._offset + at)
+        self.found.append((at, event))
+        return end
+
+    def _what_follows(self, at: int, *, is_event: bool) -> bool | None:
+        """Whether what follows an object is such as after an event; None if more must be read.
+
+        is_event: whether the object can be read, so that stray text may follow.
+        """
+        place, char = self._filled(at)
+        if char == b",":
+            place, char = self._filled(place + 1)
+        if not char:
+            return True if self._is_last else None
+        if char == b":":
+            return False
+        if char != b'"':
+            return is_event or char in b"{}[],"
+        if _KEY.match(self._data, place) is not None:
+            return False
+        text = _TEXT.match(self._data, place)
+        if text is not None and self._filled(text.end())[1]:
+            return True
+        return True if self._is_last or len(self._data) - at > _HELD else None
+
+    def _closed_early(self, before: int, at: int, end: int, event: Event | None) -> int:
+        """An object with members behind it: a bracket too many in an event, or one missing."""
+        data = self._data
+        place = self._next_after(end, end)
+        if place is None:
+            place = self._array_end(end)
+        if place is None and not self._is_last and len(data) - at < _HELD:
+            return self._more(before)
+        if place is None:
+            place = len(data)
+        rest = data[end:place]
+        after = data[place : place + _LONG]
+        if event is not None and event.ph and _is_of_another(data[at:end], rest, after):
+            self.found.append((at, event))
+            self.follows = True
+            return self._damaged(end, end)
+        return self._damaged(at, end)
+
+    def _list(self, before: int, at: int) -> int:
+        place, char = self._filled(at + 1)
+        if not char and not self._is_last:
+            return self._more(before)
+        if char == b"{":
+            self._stray(before, at)
+            self.follows = False
+            return at + 1
+        end, ended = walk(self._data, at, at + self._limit)
+        if ended is Walk.CLOSED:
+            place, char = self._filled(end)
+            if char == b",":
+                place, char = self._filled(place + 1)
+            is_stray = char == b"]" and self._is_end(place) is False
+            if char not in (b"[", b",", b"}") and not is_stray:
+                self._count(UNREADABLE, 1, self._offset + at)
+                self.follows = True
+                return end
+        if ended is Walk.OPEN and not self._is_last and len(self._data) - at < self._limit:
+            return self._more(before)
+        return self._damaged(at, at)
+
+    def _other(self, before: int, at: int) -> int:
+        scalar = _SCALAR.match(self._data, at)
+        if scalar is not None:
+            if self._data[scalar.end() : scalar.end() + 1] == b"]":
+                is_end = self._is_end(scalar.end())
+                if is_end is None:
+                    return self._more(before)
+                if not is_end:
+                    return self._damaged(at, at)
+            if scalar[1] != b"null":
+                self._count(NO_EVENT, 1, self._offset + at)
+            self.follows = True
+            return scalar.end()
+        word = _WORD.match(self._data, at)
+        if word is not None:
+            self._stray(before, at)
+            return word.end()
+        return self._damaged(at, at)
+
+    def _bracket(self, before: int, at: int) -> int:
+        """The end of the array, unless more events follow."""
+        is_end = self._is_end(at)
+        if is_end is None:
+            return self._more(before)
+        if is_end:
+            return self._closed(at)
+        if _STRAY_BRACKET.match(self._data, at) is not None:
+            return self._stray(before, at)
+        return self._damaged(at, at)
+
+    def _is_end(self, at: int) -> bool | None:
+        """Whether a bracket ends the array; None if more must be read."""
+        place, char = self._filled(at + 1)
+        if char == b",":
+            place, char = self._filled(place + 1)
+            if char and char in b"{[]},":
+                return False
+        if not char:
+            return True if self._is_last else None
+        if char == b"]":
+            return False
+        if char == b"}":
+            behind = _CLOSING.match(self._data, place)
+            assert behind is not None
+            # Brackets of an event are left, and another event follows.
+            return self._data[behind.end() : behind.end() + 1] != b","
+        if char == b'"' and not self._is_bare:
+            return not has_phase(self._data[place : place + self._limit].partition(b"{")[0])
+        if char == b"{":
+            if self._is_event(place):
+                return False
+            if not self._is_last and len(self._data) - place < self._limit:
+                return None
+        return True
+
+    # -- damage ---------------------------------------------------------------------------------
+
+    def _damaged(self, at: int, search: int) -> int:
+        """Go on at the next event; what is before it is left out and counted."""
+        data = self._data
+        place = self._next_after(at, search)
+        if place is not None:
+            return self._leave_out(at, place)
+        end = self._array_end(at) if self._details <= _MOST_DETAILS else None
+        if end is not None:
+            self._details += 1
+            return self._leave_out(at, end)
+        if self._is_last:
+            self._lost_events += count_events(data[at:])
+            begin = self._lost if self._lost >= 0 else self._offset + at
+            size = self._offset + len(data) - begin
+            what = BEHIND if self._is_behind else _REST
+            self._count(what.format(size), max(self._lost_events, 1), begin)
+            self.is_given_up = True
+            self._lost = -1
+            self._lost_events = 0
+            self.state = State.ENDED
+            return len(data)
+        if len(data) - at < _HELD:
+            return self._more(at)
+        keep = len(data) - _TAIL
+        if self._lost < 0:
+            self._lost = self._offset + at
+        self._lost_events += count_events(data[at:keep])
+        return keep
+
+    def _leave_out(self, at: int, end: int) -> int:
+        text = self._data[at:end]
+        begin = self._lost if self._lost >= 0 else self._offset + at
+        count = self._lost_events + count_events(text)
+        if count or self._is_of_event(text, end):
+            self._count(UNREADABLE, max(count, 1), begin)
+        else:
+            self._count(STRAY, 1, begin)
+        self._lost = -1
+        self._lost_events = 0
+        self.follows = False
+        self._patience = max(_SHORT, _TIMES_LONGER * self._longest)
+        return end
+
+    def _is_of_event(self, text: bytes, end: int) -> bool:
+        """Whether a text that has no key of events seems to be what is left of one."""
+        if b":" in text:
+            return True
+        if text[:1] == b"{" and (b"," in text or self._data[end : end + 1] == b"]"):
+            return True
+        plain = text.translate(None, b"{}[], \t\r\n")
+        return bool(plain) and len(text.translate(None, b"{}[]")) < len(text)
+
+    def _next_after(self, at: int, search: int) -> int | None:
+        """Where the next event begins that can be read; None if there is none in the data.
+
+        at: where the damage begins, that no event in a list within an event is taken for one.
+        """
+        data = self._data
+        first: int | None = None
+        limit = len(data)
+        depth, counted = 0, at
+        for place in starts(data, search, limit):
+            if first is not None and place > limit:
+                break
+            depth += data.count(b"[", counted, place) - data.count(b"]", counted, place)
+            counted = place
+            if (first is not None and depth) or not self._is_event(place):
+                continue
+            if not depth:
+                return place
+            if self._are_many(place):
+                return place
+            first = place
+            limit = place + _TAIL
+        return first
+
+    def _is_event(self, at: int) -> bool:
+        most = _MOST_LOOKED_AT + _TIMES_LOOKED_AT * (self._offset + at)
+        if self._looked_at > most:
+            return False
+        end, ended = walk(self._data, at, at + self._limit)
+        self._looked_at += end - at
+        if ended is not Walk.CLOSED:
+            return False
+        event, _ = self._parse(self._data[at:end])
+        return event is not None and event.ph != ""
+
+    def _are_many(self, at: int) -> bool:
+        """Whether many events in a row begin here, or the data ends with them."""
+        data = self._data
+        for _ in range(_CHAIN):
+            end, ended = walk(data, at, at + self._limit)
+            if ended is not Walk.CLOSED:
+                return ended is Walk.OPEN
+            joint = _COMMA_LIST.match(data, self._filled(end)[0])
+            if joint is None:
+                return False
+            at = joint.end() - 1
+        return True
+
+    def _array_end(self, at: int) -> int | None:
+        """Where the array ends, if no event follows the damage."""
+        data = self._data
+        limit = len(data) if self._is_last else len(data) - _TAIL
+        depth, counted = 0, at
+        first: int | None = None
+        for found in _ARRAY_END[self._is_bare].finditer(data, at):
+            place = found.start()
+            if place >= limit:
+                break
+            depth += data.count(b"[", counted, place) - data.count(b"]", counted, place)
+            counted = place
+            if not depth:
+                return place
+            if first is None and data[:place].rstrip(b" \t\r\n").endswith(b"}"):
+                first = place
+        return first
+
+
+def _is_of_another(event: bytes, rest: bytes, after: bytes) -> bool:
+    """Whether members behind an event are of another one, whose start is missing.
+
+    after: what follows them.
+    """
+    if has_phase(rest):
+        return True
+    keys = members(event)
+    first = _TEXT.search(rest)
+    if first is not None and first[0][1:-1].decode("utf-8", "replace") in keys:
+        return True
+    if not after.startswith(b"{"):
+        return False
+    end, ended = walk(after, 0, len(after))
+    return ended is Walk.CLOSED and members(after[:end]) <= keys
+
+
+_READERS: dict[bytes, Callable[[EventScanner, int, int], int]] = {
+    b"{": EventScanner._event,
+    b"]": EventScanner._bracket,
+    b"}": EventScanner._stray,
+    b"[": EventScanner._list,
+}
