@@ -11,14 +11,18 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tests.builders import bench_sizes
+from tests.builders.chrome_damage import DAMAGES
 from tests.paths import DATA, ROOT
 from tests.peers.trace_processor import TraceProcessor
+from viewer.formats import open_file
 
 pytestmark = pytest.mark.nightly
 
@@ -150,6 +154,36 @@ def beside(path: Path, size: int) -> str:
         f"{EVENTS / seconds / 1e6:.2f} M events/s of processor time, peak {peak / size:.1f} times "
         "the file, with the engine"
     )
+
+
+def read_seconds(path: Path) -> float:
+    """The least processor time of three readings."""
+    found = []
+    for _ in range(3):
+        began = time.process_time()
+        open_file(str(path))
+        found.append(time.process_time() - began)
+    return min(found)
+
+
+@pytest.mark.parametrize("kind", [pytorch, kineto, named_alone])
+@pytest.mark.parametrize("damage", ["quote missing", "brace missing", "truncated", "behind: ]"])
+@pytest.mark.parametrize("count", [1, 300])
+def test_damage_takes_at_most_three_times_as_long(kind, damage, count, tmp_path):
+    """One event at the start is damaged, or hundreds all over the file."""
+    random = Random(1)
+    texts = [kind(i) for i in range(EVENTS)]
+    seconds = []
+    for bad in (0, count):
+        for i in range(0, EVENTS, EVENTS // bad) if bad else ():
+            texts[i] = DAMAGES[damage](texts[i], random)
+        path = tmp_path / "trace.json"
+        path.write_text('{"traceEvents": [\n' + ",\n".join(texts) + "\n]}")
+        seconds.append(read_seconds(path))
+    sound, damaged = seconds
+    print(f"\n{kind.__name__}, {count} x {damage}: {damaged / sound:.2f} times as long")
+    if bench_sizes.is_measured():
+        assert damaged < 3 * sound
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is asked of /proc")
