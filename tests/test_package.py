@@ -63,6 +63,7 @@ TESTS_OF_MANY = {
     "tests/analysis/statistics/test_definitions.py": "self and wall time by every key of files",
     "tests/api/test_cookbook.py": "the notebook of the help, cell by cell",
     "tests/api/test_json_rows.py": "the tables of the Python API with the JSON of all commands",
+    "tests/formats/chrome/test_stated_facts.py": "what is next to the events, up to the names",
     "tests/atspi": "the window on a real accessibility bus",
     "tests/bench": "how long things take, by subject",
     "tests/browser": "exports on the page of Perfetto UI, and reports",

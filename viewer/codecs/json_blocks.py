@@ -39,9 +39,11 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]', re.DOTALL)
 _FIRST = re.compile(rb"[\[{]")
 _BETWEEN = re.compile(rb'["{}\[\],:]')
 _FILLED = re.compile(rb"[^ \t\r\n]")
+_INTEGER = re.compile(rb"[ \t\r\n]*-?[0-9]{1,19}[ \t\r\n]*")
 _IN_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _LONGEST_KEY = 64
 _MOST_KEYS = 64
+_LONGEST_NUMBER = 64  # with the space around it
 EVENTS_KEY = b"traceEvents"
 _LOOKED_AT = 1 << 16  # bytes of what follows the events, to tell what it is
 DAMAGED_START = "the list of events is damaged where it starts: the events after it were read"
@@ -198,6 +200,10 @@ class Blocks:
         self.filled: set[str] = set()  # keys of arrays and objects next to the events
         self.damaged_start = -1  # the byte where a list of events begins that has no proper start
         self.unread: list[tuple[int, int]] = []  # objects behind the events: where, and their sizes
+        # Integers next to the events, by key, and those in objects there: ("outer", "inner").
+        self.integers: dict[tuple[str, ...], int] = {}
+        self._value = 0  # where the value of a key next to the events begins
+        self._before = b""  # what it has before the data that is held
 
     @property
     def position(self) -> int:
@@ -249,9 +255,12 @@ class Blocks:
             if found is not None:
                 self._at = found.end()
                 return found[0]
+            self._before += self._data[self._value : self._value + _LONGEST_NUMBER]
+            self._before = self._before[:_LONGEST_NUMBER]
             self._at = len(self._data)
             if not self._more():
                 return b""
+            self._value = 0
 
     def _find_array(self) -> bool:
         """Move into the next array of events; False if there are no more."""
@@ -329,28 +338,46 @@ class Blocks:
 
     def _find_key(self) -> bool:
         depth, key, is_value = 1, b"", False
+        inner, is_object = b"", False  # of an object next to the events
         while mark := self._next(_BETWEEN):
             if mark == b'"':
                 text = self._text()
                 if depth > 1:
-                    continue
-                if is_value:
+                    inner = text if depth == 2 and not is_value else inner
+                elif is_value:
                     self.texts.setdefault(key.decode("utf-8", "replace"), text)
                 else:
                     key = text
-            elif mark in (b"{", b"["):
+                is_value = False
+                continue
+            if is_value and mark in (b",", b"}"):
+                self._integer(self._at - 1, *((key, inner) if depth == 2 else (key,)))
+            if mark in (b"{", b"["):
                 if depth == 1 and mark == b"[" and is_value and key == EVENTS_KEY:
                     return True
                 if depth == 1 and not self._is_next_closing():
                     self._fill(key)
+                is_object = mark == b"{" if depth == 1 else is_object
+                is_value = False
                 depth += 1
             elif mark in (b"}", b"]"):
+                is_value = False
                 depth -= 1
                 if depth == 0:
                     return False
-            elif depth == 1:
+            elif depth <= 1 + is_object:
                 is_value = mark == b":"
+                self._value, self._before = self._at, b""
         return False
+
+    def _integer(self, end: int, *key: bytes) -> None:
+        """Keep the value of a key, which ends at a position, if it is an integer."""
+        if end - self._value > _LONGEST_NUMBER or len(self.integers) >= _MOST_KEYS:
+            return
+        value = self._before + self._data[self._value : end]
+        if _INTEGER.fullmatch(value):
+            names = tuple(name.decode("utf-8", "replace") for name in key)
+            self.integers[names] = int(value)
 
     def _is_next_closing(self) -> bool:
         """Whether the array or object that was just opened is empty; moves to what is in it."""

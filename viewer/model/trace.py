@@ -28,18 +28,32 @@ from viewer.model.recorded_calls import RecordedCalls
 
 
 @dataclass(frozen=True, slots=True)
+class ClockZero:
+    """What a system clock showed at tick 0 of a file, as the file states it.
+
+    name: of the system clock, as in `viewer.model.system_clocks`. ns: its time then, any integer.
+    source: what in the file states it, such as "baseTimeNanoseconds".
+    """
+
+    name: str
+    ns: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Clock:
     """How the ticks of one file become time.
 
     `ns_per_tick` is an exact ratio (800 MHz is 5/4). `assumed` is True if the file does not state
     the rate. Files with the same non-empty `domain` share one clock and one time axis. `unit` names
-    one tick: "ns", "us" or "cycle".
+    one tick: "ns", "us" or "cycle". `zeros`: what system clocks showed at tick 0, one each.
     """
 
     unit: str = "ns"
     ns_per_tick: Fraction = Fraction(1)
     assumed: bool = False
     domain: str = ""
+    zeros: tuple[ClockZero, ...] = field(default=(), repr=False)
 
 
 class Unit(IntEnum):
@@ -66,6 +80,19 @@ class Track:
     process: str
     thread: str
     unit: Unit = Unit.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The process of a distributed job that a file is of. size: of the job, 0 if not stated."""
+
+    number: int
+    size: int = 0
+
+    @property
+    def text(self) -> str:
+        """The rank and the size of the job: "1 of 4"."""
+        return f"{self.number} of {self.size}" if self.size else str(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,6 +447,7 @@ class Trace:
     around its slices, if recorded. lane_starts: in a view of inferences, the first lane of each
     thread on a track, (0,) for one; else empty. is_part: only the first part of the file was read.
     stated: what the file states about itself as a whole, as texts: "Initialization" -> "11.3 ms".
+    rank: its place in a distributed job, if stated.
     """
 
     path: str
@@ -442,6 +470,7 @@ class Trace:
     lane_starts: tuple[int, ...] = ()
     is_part: bool = False
     stated: Mapping[str, str] = field(default_factory=dict)
+    rank: Rank | None = None
 
     @property
     def start(self) -> int:

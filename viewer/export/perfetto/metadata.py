@@ -21,6 +21,7 @@ import viewer
 from viewer.export.perfetto.packets import SEQUENCE, clean, framed
 from viewer.export.perfetto.source import Facts, FlowEdges, PerfettoSource
 from viewer.model.provenance import FIRST, PREFIX, first_ns, is_of_one_file, of_source
+from viewer.model.system_clocks import zeros_text
 from viewer.model.trace import Trace
 
 LEFT_OUT, _FLOWS = "flows_left_out", "flows"
@@ -64,6 +65,8 @@ def _source_facts(source: PerfettoSource) -> dict[str, int | str]:
         "ns_per_tick": str(source.ns_per_tick),
         "offset_ns": source.offset_ns,
     }
+    if trace.clock.zeros:
+        clock["clock_zeros"] = zeros_text(trace.clock.zeros)
     if is_of_one_file(trace.provenance):
         carried = of_source(trace.provenance)
         for name in (LEFT_OUT, _FLOWS):  # `flow_facts` adds them

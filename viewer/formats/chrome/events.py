@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -288,6 +288,7 @@ class EventColumns:
         self._odd: dict[str, tuple[int, int]] = {}  # problems: how often, and the first place
         self._scanner = EventScanner(parsed_event, self._count)
         self._most = 1 << 62  # bytes that are read as one block
+        self.integers: Mapping[tuple[str, ...], int] = {}  # those next to the events, by key
         texts = {"ph": self.phases, "name": self.names, "cat": self.cats}
         self._block_reader = BlockReader(PieceReader(texts, self.threads, self.arguments, _KINDS))
         self._grown = {
@@ -336,6 +337,7 @@ class EventColumns:
         if source.fault:
             self._builder.problem(f"{source.fault}: the content before it was read")
         self._number_in_file_order()
+        self.integers = parts.integers
         return parts.arrays > 0
 
     def _number_in_file_order(self) -> None:

@@ -23,7 +23,8 @@ Samples, objects, memory dumps, thread states, other phases and other metadata a
 drawn. A begin without an end is
 drawn with no duration, because the file does not state it (column `unpaired`). `ts` and `dur` are
 decimal µs and are read exactly. A tick is 1 ns, or 1 ps in a file with finer decimals whose times
-fit. Kineto's `baseTimeNanoseconds` is not added.
+fit. `baseTimeNanoseconds` of Kineto and viztracer is not added: it is what the clock of the day
+shows at tick 0 (`Clock.zeros`). `distributedInfo` of PyTorch states the rank of a file's processes.
 
 Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`, `tts`
 and `tdur` the columns `thread_ts` and `thread_dur`; stack frames are counted and not shown. ONNX
@@ -34,7 +35,7 @@ Runtime profiles are such arrays: their nodes are named `X_kernel_time`, and `op
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -52,13 +53,14 @@ from viewer.formats import format_of
 from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
 from viewer.formats.chrome.inferences import EventSlices, add_inferences
-from viewer.formats.chrome.tracks import TrackNames, text_of_id
+from viewer.formats.chrome.tracks import TrackNames, stated_rank, text_of_id, with_rank
 from viewer.formats.flow_events import LONE_FLOWS, FlowEvents, next_slices, slices_around
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import stated_counter
 from viewer.model.names.profilers import CATEGORY, GPU_COPY
-from viewer.model.trace import Clock, Column, Flows, Problem, Slices, Trace
+from viewer.model.system_clocks import TIME_OF_DAY
+from viewer.model.trace import Clock, ClockZero, Column, Flows, Problem, Slices, Trace
 
 SCOPE, UNPAIRED, ID = "scope", "unpaired", "id"
 NO_END = "begin event without an end event"
@@ -71,6 +73,9 @@ _PHASES = _DRAWN | FLOWS | frozenset("MCNDOPSTpFRcvV")
 _OWN_READ = frozenset("MC")
 _NO_CODE = (1 << 32) - 1
 _LONGEST_PHASE = 8
+_BASE = "baseTimeNanoseconds"
+_BASES = ((_BASE,), ("viztracer_metadata", _BASE))
+_LATEST_BASE = 1 << 63  # ns: the year 2262
 _MOST_COUNTERS = 500
 _MOST_ASYNC_TRACKS = 100
 # A JSON object, an array of objects, or an empty array: a trace of no events.
@@ -120,6 +125,19 @@ class _Part:
     is_lone: bool = False
 
 
+def _zeros(integers: Mapping[tuple[str, ...], int]) -> tuple[ClockZero, ...]:
+    """Return the time of day at ts 0, if the file states it. integers: next to the events.
+
+    PyTorch (Kineto) does so since 2.4: 1000 * ts and the base are ns since the UNIX epoch. In
+    viztracer's files, it is in their metadata.
+    """
+    for key in _BASES:
+        # Earlier versions write absolute times, and 0 or nothing as their base.
+        if 0 < integers.get(key, 0) < _LATEST_BASE:
+            return (ClockZero(TIME_OF_DAY, integers[key], _BASE),)
+    return ()
+
+
 class _Reader:
     """The events of one file, and the slices built from them."""
 
@@ -141,6 +159,8 @@ class _Reader:
                 remedy="Open a Chrome trace that a profiler wrote: an array of events, "
                 "or an object with the key traceEvents",
             )
+        self._rank = stated_rank(events.integers)
+        self._builder.clock = replace(self._builder.clock, zeros=_zeros(events.integers))
         self._budget = max(64 << 20, source.unpacked)
 
     def _step(self) -> None:
@@ -205,6 +225,7 @@ class _Reader:
         trace = builder.build(self._step)
         # Slices have their final places only now, so this problem is counted late.
         found, lone = flows_of(trace.slices, flows, flow_tracks, flow_ticks)
+        trace = replace(trace, rank=self._rank)
         if not len(found) and not len(lone):
             return trace
         problems = list(trace.problems)
@@ -348,7 +369,8 @@ class _Reader:
             return start_ns, end_ns
         limit = TIME_LIMIT // 1000
         if all((np.abs(ns) < limit).all() for ns in (start_ns, end_ns)):
-            self._builder.clock = Clock("ps", Fraction(1, 1000))
+            fine_clock = Clock("ps", Fraction(1, 1000), zeros=self._builder.clock.zeros)
+            self._builder.clock = fine_clock
         else:
             self._builder.problem(_TOO_FINE, sum(fine))
         return self._ticks(start_ns, start_ps), self._ticks(end_ns, end_ps)
@@ -410,14 +432,14 @@ class _Reader:
 
     def _tracks(self, used: Codes) -> Codes:
         """The track of each place, in display order; only used places have one."""
-        builder, names = self._builder, TrackNames.of(self._events.metadata)
+        builder, names = self._builder, TrackNames.of(self._events.metadata, self._rank)
         of_process: dict[str, list[tuple[int, str, str]]] = {}
         number = np.zeros(len(self._places), np.uint32)
         is_used = np.zeros(len(self._places), np.bool_)
         is_used[used] = True
         for (pid, kind, name, own), i in self._places.items():
             if kind == _GLOBAL and is_used[i]:
-                number[i] = builder.track(GLOBAL, "instants")
+                number[i] = builder.track(with_rank(GLOBAL, self._rank), "instants")
             elif is_used[i]:
                 of_process.setdefault(pid, []).append((kind, name, own))
         counted: dict[str, list[tuple[str, Ints, NDArray[Any]]]] = {}

@@ -1,7 +1,8 @@
 """Names and display order of the processes and threads in Chrome trace events.
 
 A process is named by its `process_name` and `process_labels`, a thread by its `thread_name`, or by
-its number if it has none. The number is appended to repeated names. The order is by
+its number if it has none. A process of a distributed job is also named with its rank, unless it
+is already. The number is appended to repeated names. The order is by
 `process_sort_index` and `thread_sort_index`, then by number.
 """
 
@@ -13,9 +14,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from viewer.formats.chrome.ids import Name
+from viewer.model.trace import Rank
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _SORTING = re.compile(r"-?[0-9]{1,18}(\.[0-9]+)?")
+_LARGEST_JOB = 1 << 31
 NO_PROCESS, NO_THREAD = "(no process)", "(no thread)"
 Metadata = Iterable[tuple[str, Name, Name, dict[str, str]]]
 
@@ -35,11 +38,12 @@ class TrackNames:
 
     _processes: dict[str, _Said] = field(default_factory=dict)
     _threads: dict[tuple[str, str], _Said] = field(default_factory=dict)
+    _rank: Rank | None = None
 
     @staticmethod
-    def of(metadata: Metadata) -> TrackNames:
-        """Collect the metadata events; repeated events replace earlier ones."""
-        names = TrackNames()
+    def of(metadata: Metadata, rank: Rank | None = None) -> TrackNames:
+        """Collect the metadata events; repeated events replace earlier ones. rank: of the file."""
+        names = TrackNames(_rank=rank)
         for kind, pid, tid, arguments in metadata:
             process = names._processes.setdefault(text_of_id(pid), _Said())
             if kind == "process_name":
@@ -65,7 +69,8 @@ class TrackNames:
         for pid in order:
             name = known[pid].name or (f"process {pid}" if _WHOLE.fullmatch(pid) else pid)
             labels = known[pid].labels
-            plain[pid] = f"{name or NO_PROCESS} · {labels}" if labels else name or NO_PROCESS
+            name = f"{name or NO_PROCESS} · {labels}" if labels else name or NO_PROCESS
+            plain[pid] = with_rank(name, self._rank)
         return _told_apart(plain)
 
     def threads(self, pid: str, tids: Iterable[str]) -> dict[str, str]:
@@ -77,6 +82,25 @@ class TrackNames:
             name = known[tid].name or (f"thread {tid}" if _WHOLE.fullmatch(tid) else tid)
             plain[tid] = name or NO_THREAD
         return _told_apart(plain)
+
+
+def stated_rank(integers: Mapping[tuple[str, ...], int]) -> Rank | None:
+    """Return the rank that PyTorch states in `distributedInfo`, None without one.
+
+    integers: those next to the events, by their keys.
+    """
+    number = integers.get(("distributedInfo", "rank"), -1)
+    size = integers.get(("distributedInfo", "world_size"), 0)
+    if not 0 <= number < _LARGEST_JOB:
+        return None
+    return Rank(number, size if number < size < _LARGEST_JOB else 0)
+
+
+def with_rank(name: str, rank: Rank | None) -> str:
+    """Return the name of a process of a file with its rank, unless it is in the name already."""
+    if rank is None or re.search(rf"\brank\W*{rank.number}\b", name, re.IGNORECASE):
+        return name
+    return f"{name} · rank {rank.number}"
 
 
 def text_of_id(number: Name) -> str:

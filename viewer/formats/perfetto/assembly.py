@@ -99,8 +99,10 @@ class Assembly:
         del track
         if count and int(name.min()) < 0:
             name = np.where(name < 0, self._texts.code(NO_NAME), name)
-        clock, in_ticks = Clock(), None
         provenance = self._recording.provenance()
+        # Times of an export count from the zero of its own axis.
+        zeros = () if provenance else self._recording.clocks.zeros()
+        clock, in_ticks = Clock(zeros=zeros), None
         if is_of_one_file(provenance):
             in_ticks = own_ticks(
                 provenance, events.arguments, slice_of, starts, ends, self._problem

@@ -23,6 +23,7 @@ from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.provenance import Provenance, first_ns, of_source
 from viewer.model.queries import NATIVE_DURATION
+from viewer.model.system_clocks import parse_zeros
 from viewer.model.times import ns_to_tick, parse_ratio, tick_to_ns, ticks_to_ns
 from viewer.model.timing import parse_timing
 from viewer.model.trace import NOT_FINISHED, Clock, Column, KeyKind, Run, RunKind, Unit
@@ -244,6 +245,7 @@ def own_ticks(
         ratio,
         stated.get("clock_rate") == "assumed",
         str(stated.get("clock_domain", "")),
+        parse_zeros(str(stated.get("clock_zeros", ""))),
     )
     return clock, ticks, ticks + length
 

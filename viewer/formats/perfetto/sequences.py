@@ -16,6 +16,9 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Ints
 from viewer.codecs.protobuf.wire import Words
+from viewer.model.system_clocks import BOOT, STEADY, TIME_OF_DAY
+from viewer.model.times import format_time, plain_spaces
+from viewer.model.trace import ClockZero
 
 Problem = Callable[[str, int, str], None]
 
@@ -28,6 +31,8 @@ TABLES = (
     "correlation_id_str",
 )
 BOOTTIME = 6
+_USUAL_DRIFT = 1_000_000  # ns between snapshots
+_SYSTEM_CLOCKS = {1: TIME_OF_DAY, 3: STEADY, BOOTTIME: BOOT}
 _MADE = 2**64 - 2**33  # uuids below this are those of tracks that the file implies
 # by CounterDescriptor.BuiltinCounterType
 BUILTIN_COUNTERS = {1: "thread_time", 2: "thread_instruction_count"}
@@ -243,6 +248,21 @@ class ClockSnapshots:
             which = np.maximum(np.searchsorted(base, times, side="right") - 1, 0)
             times = times + shift[which]
         return times
+
+    def zeros(self) -> tuple[ClockZero, ...]:
+        """What system clocks show at 0 of the trace's clock, by the first snapshot with both."""
+        goal, found = (0, self.primary), []
+        for number, name in _SYSTEM_CLOCKS.items():
+            clock = (0, number)
+            both = [s[clock] - s[goal] for s in self.snapshots if clock in s and goal in s]
+            if not both:
+                continue
+            source, drift = "clock snapshot", max(both) - min(both)
+            if drift > _USUAL_DRIFT:  # the device slept, or its time was set
+                text = plain_spaces(format_time(drift))
+                source = f"first of the clock snapshots, which differ by {text}"
+            found.append(ClockZero(name, both[0], source))
+        return tuple(found)
 
     def _path(self, clock: tuple[int, int], goal: tuple[int, int]) -> list[tuple[int, int]] | None:
         """The shortest path between two clocks that share snapshots."""

@@ -157,6 +157,8 @@ def slice_rows(shown: OpenTrace, i: int) -> dict[str, str]:
         more = f" +{len(nodes) - _MOST_NODES}" if len(nodes) > _MOST_NODES else ""
         rows["Node"] = which + ", ".join(node.name for node in nodes[:_MOST_NODES]) + more
     rows["Track"] = track_text(shown, i)
+    if shown.file.rank is not None:
+        rows["Rank"] = shown.file.rank.text
     unattributed = _unattributed(shown, i)
     if unattributed:
         rows["Unattributed"] = unattributed
