@@ -76,6 +76,8 @@ def test_info_json_has_the_keys_and_types_that_scripts_rely_on(controller, capsy
     assert trace["clock"] == {
         "unit": "ns", "ns_per_tick": 1, "rate": "1 GHz", "origin": "assumed", "assumed": True,
         "domain": "",
+        "zeros": {},
+        "shared": "",
     }  # fmt: skip
     (link,) = facts["links"]
     assert {k: isinstance(link[k], t) for k, t in LINK.items()} == dict.fromkeys(LINK, True)
@@ -209,7 +211,7 @@ def test_the_clock_rate_of_cycles_is_assumed_or_chosen(controller, capsys, given
     code, out, err = run(capsys, "info", "--json", CYCLES, *arguments)
     assert (code, err) == (0, "")
     told = json.loads(out)["files"][0]["clock"]
-    assert told == {"unit": "cycle", "domain": "", **clock}
+    assert told == {"unit": "cycle", "domain": "", "zeros": {}, "shared": "", **clock}
 
 
 def test_a_chosen_rate_is_told_to_people_and_exported(controller, capsys):

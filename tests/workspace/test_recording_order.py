@@ -74,3 +74,23 @@ def test_files_on_one_clock_state_their_order(tmp_path, shifts, is_apart):
     note = order_note(arm(*paths[:2]), arm(*paths[2:]))
     assert bool(note) == is_apart
     assert "hint" not in note
+
+
+def test_files_that_state_the_time_of_day_state_their_order(tmp_path):
+    """Whatever the modification times are."""
+
+    def ranks(*hours: int):
+        paths = []
+        for hour in hours:
+            text = (DATA / "clocks/m0.pt.trace.json").read_text()
+            base = 1_700_000_000_000_000_000 + hour * 3600 * 10**9
+            path = tmp_path / f"{hour}.json"
+            path.write_text(text.replace("1700000000000000000", str(base)))
+            os.utime(path, ns=(LATER, LATER))
+            paths.append(path)
+        return arm(*paths)
+
+    note = order_note(ranks(3, 4), ranks(1, 2))
+    assert note.startswith("All sessions of B were recorded before those of A, ")
+    assert "hint" not in note
+    assert order_note(ranks(1, 4), ranks(2, 3)) == ""

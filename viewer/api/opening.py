@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from viewer.api.profile import Profile
 from viewer.codecs.reading import UnreadableFile
@@ -29,6 +30,7 @@ def open(
     source_path: Option = (),
     part: Option = (),
     columns: Option = (),
+    same_clock: Option = (),
 ) -> Profile:
     """Open profiles, ETRecords, program files, sources and session files together.
 
@@ -48,6 +50,8 @@ def open(
         part: Only the first part of files, `"20%"`.
         columns: What the columns of a CSV are, `{"start": "Start (ns)", "dur": "Duration", "unit":
             "us"}`.
+        same_clock: Profiles that share a clock, `{"prefill.etdp": "decode.etdp"}`, or `"stated"`
+            for all that state the time of day; their times then count from one start.
 
     Returns:
         The open files, with their tables.
@@ -60,6 +64,7 @@ def open(
     if not paths:
         raise ValueError("nothing to open: give at least one file")
     options = option_texts(pair, clock, method, identifier_column, source_path, part, columns)
+    options = replace(options, same_clock=_texts(same_clock))
     return Profile(opened_workspace(paths, options, metadata), options.arguments)
 
 

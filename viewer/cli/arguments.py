@@ -65,6 +65,14 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
         "a delegate's clock: run.etdp:QnnBackend=800MHz, or in all files :cycles=800MHz",
     )
     parser.add_argument(
+        "--same-clock",
+        action="append",
+        default=[],
+        metavar="A=B",
+        help="put profiles on one axis that share a clock: prefill.etdp=decode.etdp, or more as "
+        'A=B=C; "stated" for all that state the time of day',
+    )
+    parser.add_argument(
         "--source-path",
         action="append",
         default=[],
@@ -173,6 +181,7 @@ def option_texts(chosen: argparse.Namespace) -> OptionTexts:
         source_path=chosen.source_path,
         part=chosen.part,
         columns=chosen.columns,
+        same_clock=chosen.same_clock,
     )
 
 

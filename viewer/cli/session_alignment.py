@@ -23,7 +23,7 @@ def alignment_of(
     that cannot be read are skipped. A profile at another clock rate than in the session is not
     aligned, since its moment is a time at that rate.
     """
-    keys = [trace.clock.domain or trace.path for trace in workspace.traces]
+    keys = [workspace.clocks.place(trace).key for trace in workspace.traces]
     complaints: list[str] = []
     for path in filter(is_session, files):
         try:
@@ -40,7 +40,7 @@ def alignment_of(
 def _anchors(
     saved: SavedSession, path: str, workspace: Workspace, complaints: list[str]
 ) -> dict[str, Tie]:
-    """Return the anchors of a session's clocks, by domain or path, in ns of their axes."""
+    """Return the anchors of a session's clocks, by the keys of their axes, in ns of their axes."""
     clocks = () if saved.view is None else saved.view.clocks
     if not any(one.tie is not None for one in clocks):
         return {}
@@ -60,5 +60,5 @@ def _anchors(
             continue
         start = tick_to_ns(trace.start, rate) + workspace.clocks.offset_ns(trace)
         tie = Tie(anchor=start + one.tie.anchor_ns, reason=one.tie.reason)
-        ties.setdefault(trace.clock.domain or trace.path, tie)
+        ties.setdefault(workspace.clocks.place(trace).key, tie)
     return ties

@@ -122,7 +122,11 @@ def range_text(workspace: Workspace, trace: Trace, first: int, last: int) -> str
 
 
 def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
-    """Return the length of a trace's tick, and its origin."""
+    """Return the length of a trace's tick, and its origin.
+
+    `zeros`: what system clocks show at tick 0, in ns, as the file states it. `shared`: why it is on
+    one axis with other files; "" if it is not, or needs no statement.
+    """
     clock = workspace.clocks.rate(trace)
     ratio = clock.ns_per_tick
     return {
@@ -132,6 +136,8 @@ def clock_facts(workspace: Workspace, trace: Trace) -> Facts:
         "origin": str(clock.origin),
         "assumed": clock.origin is RateOrigin.ASSUMED,
         "domain": trace.clock.domain,
+        "zeros": {zero.name: zero.ns for zero in trace.clock.zeros},
+        "shared": workspace.clocks.place(trace).reason,
     }
 
 
@@ -325,6 +331,8 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
         f"  clock: {clock_text(clock)}",
     ]
     lines += [f"  {one_line(name)}: {one_line(text)}" for name, text in trace.stated.items()]
+    if shared := workspace.clocks.place(trace).reason:
+        lines.append(f"  one axis: {one_line(shared)}")
     runs = inference_facts(workspace, trace)
     if runs:
         lines.append(f"  {_counted(len(runs), 'inference')}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view import group_ranges
-from viewer.view.clock_groups import ClockGroups, clock_groups
+from viewer.view.clock_groups import ClockGroups, clock_groups, group_key
 from viewer.view.history import History, Version
 from viewer.view.open_trace import OpenTrace
 from viewer.view.sessions.saved_view import MOST_SLICES, kept_view, shown_view
@@ -26,7 +26,11 @@ def view_after_opening(
     groups = clock_groups(now)
     moves = group_ranges.axis_moves(before, now)
     state = replace(state, slice=None, others=(), operators=None, area=None)
-    state = group_ranges.with_axes_moved(state, groups, moves)
+    if _are_regrouped(before, now):
+        history.clear()  # earlier states are of other axes
+        state = group_ranges.regrouped(state, groups, before, now)
+    else:
+        state = group_ranges.with_axes_moved(state, groups, moves)
     state = group_ranges.opened(state, groups, now)
     # A trace that was linked again keeps its slices, and so the identity of their array.
     starts = [id(t.file.slices.start) for t in now[: len(before)]]
@@ -42,6 +46,12 @@ def view_after_opening(
     ):
         history.without_operators()
     return state
+
+
+def _are_regrouped(before: Sequence[OpenTrace], now: Sequence[OpenTrace]) -> bool:
+    """Return whether a statement about clocks came with the files that were opened."""
+    keys = [[group_key(shown) for shown in some] for some in (before, now[: len(before)])]
+    return keys[0] != keys[1] or any(shown.place.reason for shown in now[len(before) :])
 
 
 def replaced_files(before: Workspace, now: Workspace) -> tuple[OpenFile, ...]:

@@ -1,8 +1,9 @@
 """Clock groups: the open traces, grouped by the clock that timed them. No Qt.
 
-Traces of one clock share an axis, which starts at 0 with the earliest of them. Times of different
-groups cannot be compared, so each group has an axis, a visible range and a ruler of its own. The
-key of a group is the domain of its clock, or the path of its only trace.
+Traces of one clock share an axis, which starts at 0 with the earliest of them. So do those that the
+user put on one axis (`viewer.workspace.shared_clocks`). Times of different groups cannot be
+compared, so each group has an axis, a visible range and a ruler of its own. The key of a group is
+the domain of the clock of its first trace, or the path of that trace.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def clock_groups(traces: Sequence[OpenTrace]) -> ClockGroups:
 
 def group_key(shown: OpenTrace) -> str:
     """Return the key of the group that a trace belongs to."""
-    return shown.file.clock.domain or shown.file.path
+    return shown.place.key
 
 
 def axis_spans(
@@ -112,7 +113,7 @@ def axis_zeros(traces: Sequence[OpenTrace]) -> dict[str, int]:
     zeros: dict[str, int] = {}
     for shown in traces:
         if len(shown.file.slices):
-            start = tick_to_ns(shown.file.start, shown.axis.ns_per_tick)
+            start = tick_to_ns(shown.file.start, shown.axis.ns_per_tick) + shown.place.shift_ns
             zeros[group_key(shown)] = min(zeros.get(group_key(shown), start), start)
     return zeros
 
@@ -143,7 +144,8 @@ def group_title(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
 def group_caption(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
     """Return the files of a group and its ticks: "host.csv + 2 files · 1 µs ticks".
 
-    Without the file if the title names it. "" for `NO_GROUP`.
+    Also why they are on one axis if the user put them there. Without the file if the title names
+    it. "" for `NO_GROUP`.
     """
     if not group.traces:
         return ""
@@ -151,9 +153,11 @@ def group_caption(group: ClockGroup, traces: Sequence[OpenTrace]) -> str:
     file, others = one_line(display_name(own[0].file.path)), len(own) - 1
     if others:
         file += f" + {others} file{'s' if others > 1 else ''}"
-    parts = [file] if file != group_title(group, traces) else []
+    title = group_title(group, traces)
+    parts = [] if file == title else [file.removeprefix(f"{title} ")]
     ticks = dict.fromkeys(_ticks(shown.rate) for shown in own)
-    return " · ".join([*parts, ", ".join(ticks)])
+    reasons = dict.fromkeys(shown.place.reason for shown in own if shown.place.reason)
+    return " · ".join([*parts, ", ".join(ticks), *reasons])
 
 
 def _ticks(rate: ClockRate) -> str:

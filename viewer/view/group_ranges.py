@@ -70,6 +70,63 @@ def axis_moves(before: Sequence[OpenTrace], now: Sequence[OpenTrace]) -> dict[st
     }
 
 
+def regrouped(
+    state: ViewState, groups: ClockGroups, before: Sequence[OpenTrace], now: Sequence[OpenTrace]
+) -> ViewState:
+    """Return a view after files were put on one axis, or on axes of their own again.
+
+    It shows and marks the same moments. Of groups with other files than before, everything is
+    visible, and none is tied. groups: of all open traces, `now`, which start with those of before.
+    """
+    state = state.unstretched
+    zeros = axis_zeros(before), axis_zeros(now)
+    moved: dict[str, tuple[str, int]] = {}
+    files: dict[str, set[int]] = {}
+    for number, (old, new) in enumerate(zip(before, now, strict=False)):
+        first, last = (
+            shown.place.shift_ns - known.get(group_key(shown), 0)
+            for shown, known in zip((old, new), zeros, strict=True)
+        )
+        moved.setdefault(group_key(old), (group_key(new), last - first))
+        files.setdefault(group_key(old), set()).add(number)
+    kept = {group.key for group in groups if files.get(group.key) == set(group.traces)}
+
+    def placed(key: str, span: Range) -> tuple[str, Range]:
+        new, by = moved.get(key, (key, 0))
+        return new, _moved(span, by)
+
+    marks = []
+    for mark in state.marks:
+        clock, (t0, t1) = placed(mark.clock, (mark.t0, mark.t1))
+        marks.append(replace(mark, clock=clock, t0=t0, t1=t1))
+    measured_on, measured = state.measured_on, state.measured
+    if measured is not None:
+        measured_on, measured = placed(measured_on, measured)
+    area = state.area
+    if area is not None and area.tracks and state.inferences is Inferences.AS_RUN:
+        _, (t0, t1) = placed(group_key(before[min(area.tracks)[0]]), (area.t0, area.t1))
+        area = replace(area, t0=t0, t1=t1)
+    ranges = {group.key: with_margin(0, group.span_ns) for group in groups}
+    ranges |= {key: span for key, span in state.all_ranges.items() if key in kept}
+    active = moved.get(state.clock, (state.clock, 0))[0]
+    active = active if active in ranges else groups[0].key
+    t0, t1 = ranges.pop(active)
+    names = {key: new for key, (new, _) in moved.items()}
+    return replace(
+        state,
+        clock=active,
+        t0=t0,
+        t1=t1,
+        ranges=ranges,
+        ties=without(state.ties, set(state.ties) - kept),
+        strips=state.strips.renamed(names, kept),
+        marks=tuple(marks),
+        measured=measured,
+        measured_on=measured_on,
+        area=area,
+    )
+
+
 def with_axes_moved(state: ViewState, groups: ClockGroups, moves: Mapping[str, int]) -> ViewState:
     """Return a view that shows and marks the same moments after `axis_moves`.
 

@@ -46,6 +46,7 @@ from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.palette import PLAIN, RAMP, Palette
 from viewer.render.raster import RowRaster
 from viewer.render.track_table import Busy, TrackTable, busy_of_tracks, table_of
+from viewer.workspace.shared_clocks import ClockPlace
 from viewer.workspace.workspace import Workspace
 
 # Up to this many slices, links, labels, views and rasters take less than 50 ms: no thread.
@@ -59,15 +60,17 @@ class OpenTrace:
     trace: the displayed trace. file: the trace as read. They differ if inferences are aligned or
     averaged. palettes: the palette index of every slice, for each scheme used so far. classes: what
     these colors mean. drawing: the raster of the timeline, and the palette that it was made for.
-    costs, grouping, findings, delegation: queries that compute on first use and keep what does not
-    depend on the scope. facts: what depends only on the slices. inferences: how they are displayed.
-    errors: of its operators, if their values are compared; set later.
+    place: of its times among those of its clock group. costs, grouping, findings, delegation:
+    queries that compute on first use and keep what does not depend on the scope. facts: what
+    depends only on the slices. inferences: how they are displayed. errors: of its operators, if
+    their values are compared; set later.
     """
 
     file: Trace
     trace: Trace
     table: LinkTable
     axis: Axis
+    place: ClockPlace
     rate: ClockRate
     labels: Codes
     label_strings: tuple[str, ...]
@@ -139,14 +142,15 @@ class OpenTrace:
             self._operators[key] = colors
         return self._operators[key]
 
-    def placed(self, axis: Axis, rate: ClockRate, table: LinkTable) -> OpenTrace:
-        """Return a copy at another offset or rate, of its clock or of those of delegates.
+    def placed(self, axis: Axis, place: ClockPlace, rate: ClockRate, table: LinkTable) -> OpenTrace:
+        """Return a copy at another place or rate, of its clock or of those of delegates.
 
         Itself if nothing differs. table: the same links with these rates. Labels, costs, colors and
         facts are in ticks.
         """
         rates = table.clock_rates
-        if (self.axis, self.rate, self.table.clock_rates) == (axis, rate, rates):
+        now = self.axis, self.place, self.rate, self.table.clock_rates
+        if now == (axis, place, rate, rates):
             return self
         own, findings, delegation = self.table, self.findings, self.delegation
         if own.clock_rates != rates:
@@ -158,6 +162,7 @@ class OpenTrace:
         return replace(
             self,
             axis=axis,
+            place=place,
             rate=rate,
             table=own,
             grouping=grouping,
@@ -228,15 +233,16 @@ def views_of(
     views: dict[tuple[Trace, Inferences], OpenTrace] = {}
     for trace in space.traces:
         table, rate = space.links(trace), space.clocks.rate(trace)
+        place = space.clocks.place(trace)
         for view in Inferences:
             old = known.get((trace, view))
             if old is None and view not in wanted:
                 continue
             axis = _axis(space, trace, view)
             if old is not None and old.table.links is table.links:
-                views[trace, view] = old.placed(axis, rate, table)
+                views[trace, view] = old.placed(axis, place, rate, table)
             elif view in wanted:
-                opened = views[trace, view] = _opened(trace, table, axis, rate, view)
+                opened = views[trace, view] = _opened(trace, table, (axis, place, rate), view)
                 if old is not None and old.trace is opened.trace:
                     opened.drawing = old.drawing
                 for work in also:
@@ -250,9 +256,13 @@ def _axis(space: Workspace, trace: Trace, inferences: Inferences) -> Axis:
 
 
 def _opened(
-    trace: Trace, table: LinkTable, axis: Axis, rate: ClockRate, inferences: Inferences
+    trace: Trace,
+    table: LinkTable,
+    clock: tuple[Axis, ClockPlace, ClockRate],
+    inferences: Inferences,
 ) -> OpenTrace:
     """Return one trace as displayed; the links of its keys are the same for every view of it."""
+    axis, place, rate = clock
     shown = view_of(trace, inferences)
     if shown is not trace:
         table = replace(table, trace=shown)
@@ -263,6 +273,7 @@ def _opened(
         shown,
         table,
         axis,
+        place,
         rate,
         labels,
         strings,

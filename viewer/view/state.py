@@ -26,6 +26,7 @@ from viewer.view.compared_arms import ComparedArms
 from viewer.view.strip_view import StripView as StripView
 from viewer.view.ties import Range, Ranges, Ties, moved_together
 from viewer.workspace.clocks import ClockRates, DelegateRates
+from viewer.workspace.shared_clocks import SameClock
 from viewer.workspace.user_choices import UserChoices
 
 # Of a bookmark's name and note, in characters.
@@ -176,8 +177,9 @@ class ViewState:
     inferences include those that warm up. inferences: their display mode; slices, tracks and runs
     refer to it.
 
-    clocks, delegate_clocks: the chosen rates, as in `UserChoices`. They belong to the workspace,
-    but are here because range and area are ns at these rates: undo reverts both together. measured:
+    clocks, delegate_clocks, same_clocks: the chosen rates, and which files share a clock, as in
+    `UserChoices`. They belong to the workspace, but are here because range and area are ns at these
+    rates, on the axes of these clock groups: undo reverts all together. measured:
     a range of the clock group `measured_on`, shown with its length until another is measured; empty
     while its end is being chosen.
     mark: the index of the current one in `marks`, the bookmarks. query: the search; only_hits:
@@ -204,6 +206,7 @@ class ViewState:
     inferences: Inferences = Inferences.AS_RUN
     clocks: ClockRates = field(default_factory=dict)
     delegate_clocks: DelegateRates = field(default_factory=dict)
+    same_clocks: tuple[SameClock, ...] = ()
     measured: tuple[int, int] | None = None
     measured_on: str = ""
     marks: tuple[Bookmark, ...] = ()
@@ -306,20 +309,26 @@ class ViewState:
         return self.marks, self.mark, self.measured, self.measured_on
 
     @property
-    def rates(self) -> tuple[ClockRates, DelegateRates]:
-        """All chosen clock rates, as one comparable value."""
-        return self.clocks, self.delegate_clocks
+    def clock_choices(self) -> tuple[ClockRates, DelegateRates, tuple[SameClock, ...]]:
+        """All chosen clock rates, and which files share a clock, as one comparable value."""
+        return self.clocks, self.delegate_clocks, self.same_clocks
 
-    def at_rates_of(self, choices: UserChoices) -> ViewState:
-        """Return this state with the clock rates of a workspace's choices."""
-        return replace(self, clocks=choices.clocks, delegate_clocks=choices.delegate_clocks)
+    def at_clocks_of(self, choices: UserChoices) -> ViewState:
+        """Return this state with the clock rates and shared clocks of a workspace's choices."""
+        return replace(
+            self,
+            clocks=choices.clocks,
+            delegate_clocks=choices.delegate_clocks,
+            same_clocks=choices.same_clocks,
+        )
 
     def is_at(self, other: ViewState) -> bool:
-        """Return whether another state shows the same place.
+        """Return whether another state shows the same place, or one that this one cannot show.
 
-        A place is the ranges of all clock groups, selection, run, inferences and rates.
+        A place is the ranges of all clock groups, selection, run, inferences and rates. A place on
+        the axes of other clock groups cannot be shown: only undo returns to it.
         """
-        return self._place == other._place
+        return self.same_clocks != other.same_clocks or self._place == other._place
 
     @property
     def _place(self) -> tuple[object, ...]:
@@ -329,12 +338,15 @@ class ViewState:
             self.gaps,
             self.run,
             self.inferences,
-            self.rates,
+            self.clocks,
+            self.delegate_clocks,
             *self.selection,
         )
 
     def at(self, place: ViewState) -> ViewState:
-        """Return this state moved to the place of another one."""
+        """Return this state moved to the place of another one, if it can show it."""
+        if place.same_clocks != self.same_clocks:
+            return self
         has_others = place.inferences is not self.inferences
         place = place.with_gaps(self.gaps)
         return replace(

@@ -6,7 +6,7 @@ ignored. No Qt.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 LOWEST_STRIP = 60  # px, of the rows of a strip whose height the user chose
@@ -52,6 +52,17 @@ class StripView:
         rest = [one for one in self.ordered(keys) if one != key]
         at = rest.index(before) if before in rest else len(rest)
         return replace(self, order=(*rest[:at], key, *rest[at:]))
+
+    def renamed(self, names: Mapping[str, str], kept: Collection[str]) -> StripView:
+        """Return a copy for groups with other keys, by the old ones; only those kept stay as set.
+
+        The first of several that became one gives it its place. All groups have strips again.
+        """
+        return StripView(
+            tuple(dict.fromkeys(names.get(key, key) for key in self.order)),
+            self.collapsed & frozenset(kept),
+            {key: px for key, px in self.heights.items() if key in kept},
+        )
 
     def with_height(self, key: str, height: int | None) -> StripView:
         """Return a copy with another height of a strip's rows in px; None: as tall as its rows."""

@@ -11,6 +11,13 @@ from viewer.model.building.durations import fits, sum_of_durations
 from viewer.model.times import ClockRate, RateOrigin, format_rate, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
+from viewer.workspace.shared_clocks import (
+    Axes,
+    ClockPlace,
+    SameClock,
+    own_key,
+    states_time_of_day,
+)
 
 ClockRates = Mapping[str, Fraction]  # path of a trace -> the ns per tick chosen for it
 # Path of a trace and name of a delegate's clock -> the ns per cycle or tick chosen for it.
@@ -23,13 +30,21 @@ DEBUG_INFO = ""
 class Clocks:
     """The clocks of the files open at one moment; immutable.
 
-    traces: in the order of opening. chosen: the rates that the user chose, possibly for traces that
-    are closed by now.
+    traces: in the order of opening. chosen: the rates that the user chose, and statements: which of
+    them share a clock, possibly of traces that are closed by now.
     """
 
     traces: Sequence[Trace] = ()
     programs: Sequence[Program] = ()
     chosen: ClockRates = field(default_factory=dict)
+    statements: tuple[SameClock, ...] = ()
+    _axes: Axes = field(init=False)
+    _places: Mapping[str, ClockPlace] = field(init=False)
+
+    def __post_init__(self) -> None:
+        axes = Axes(self.traces, self.ns_per_tick, self.statements)
+        object.__setattr__(self, "_axes", axes)
+        object.__setattr__(self, "_places", axes.places)
 
     def rate(self, trace: Trace) -> ClockRate:
         """Return the length of a trace's tick, and whether it is stated, assumed or chosen."""
@@ -63,12 +78,38 @@ class Clocks:
         """Return what to add to a trace's times so that its clock domain starts at 0."""
         # A trace without slices has no start: its 0 could move the others hours away.
         group = [t for t in self.same_clock(trace) if len(t.slices)] or [trace]
-        return -min(tick_to_ns(t.start, self.ns_per_tick(t)) for t in group)
+        start = min(
+            tick_to_ns(t.start, self.ns_per_tick(t)) + self.place(t).shift_ns for t in group
+        )
+        return self.place(trace).shift_ns - start
+
+    def place(self, trace: Trace) -> ClockPlace:
+        """Return on which axis a trace is, and what its times are shifted by there."""
+        return self._places.get(trace.path) or ClockPlace(own_key(trace))
 
     def same_clock(self, trace: Trace) -> list[Trace]:
         """Return the open traces with the same clock, including this one, in order of opening."""
-        domain = trace.clock.domain
-        return [t for t in self.traces if t is trace or (domain and t.clock.domain == domain)]
+        key = self.place(trace).key
+        return [t for t in self.traces if t is trace or self.place(t).key == key]
+
+    def joined(self, statement: SameClock) -> bool:
+        """Return whether a statement would change anything. Raises NotOneClock."""
+        axes = Axes(self.traces, self.ns_per_tick, self.statements)
+        before = axes.places
+        axes.join(statement)
+        return axes.places != before
+
+    @property
+    def apart_by_date(self) -> tuple[str, ...]:
+        """The paths of the files that state the time of day, if not all are on one axis; or ()."""
+        dated = [trace for trace in self.traces if states_time_of_day(trace)]
+        apart = len({self.place(trace).key for trace in dated}) > 1
+        return tuple(trace.path for trace in dated) if apart else ()
+
+    @property
+    def doubts(self) -> list[str]:
+        """Sentences on files that share a clock, as the user states, but are far apart."""
+        return self._axes.doubts(self.statements)
 
     def check_rate(self, trace: Trace, ns_per_tick: Fraction, name: str) -> None:
         """Raise ValueError for a trace that states its rate, and for an invalid rate.

@@ -139,9 +139,10 @@ def common_offsets(traces: Sequence[LinkedTrace]) -> list[int]:
     """Return the ns to add to the times of each profile in one table.
 
     Unrelated clocks have no common zero, so every file counts from its own start, as in the window.
-    A single file keeps its own times.
+    So do files on one axis that count from different moments, from the start of the first one. A
+    single file keeps its own times.
     """
-    aligned = len({t.trace.clock.domain or t.trace.path for t in traces}) > 1
+    aligned = len({(t.place.key, t.place.shift_ns) for t in traces}) > 1
     return [t.offset_ns if aligned else 0 for t in traces]
 
 

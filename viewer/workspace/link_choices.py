@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from viewer.analysis.links.delegate_clocks import clock_names, clocks_text, timed_clocks
@@ -14,6 +15,7 @@ from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import DEBUG_INFO
 from viewer.workspace.inference_methods import single_choices
 from viewer.workspace.method_option import apply_methods
+from viewer.workspace.shared_clocks import STATED, SameClock
 from viewer.workspace.workspace import Workspace
 
 
@@ -32,7 +34,8 @@ class Choices:
     applies to all files with such a clock. source_paths: recorded folders and their locations on
     this machine. parts: (file, the share of it to open, from its start); "" as the file applies to
     all. A session file has none: it opens whole files. table_columns: (file, what the columns of
-    this plain CSV are, as --columns states it); "" as the file applies to all.
+    this plain CSV are, as --columns states it); "" as the file applies to all. same_clocks: which
+    profiles share a clock; one without paths is of all that state the time of day.
     """
 
     pairs: tuple[tuple[str, str | None], ...] = ()
@@ -46,6 +49,7 @@ class Choices:
     delegate_clocks: tuple[tuple[str, str, Fraction], ...] = ()
     parts: tuple[tuple[str, Fraction], ...] = ()
     table_columns: tuple[tuple[str, str], ...] = ()
+    same_clocks: tuple[SameClock, ...] = ()
 
     def part_of(self, path: str) -> Fraction:
         """The share of a file to open: the one stated for it, else for all files, else 1."""
@@ -86,6 +90,7 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
             complaints.append(f"the method of {runs}: {error}")
     texts = [f"{before}={after}" for before, after in choices.methods]
     complaints += apply_methods(texts, workspace)
+    complaints += _apply_same_clocks(choices.same_clocks, workspace)
     # The links decide which backend a clock belongs to, so these come last.
     return complaints + _apply_delegate_clocks(choices.delegate_clocks, workspace)
 
@@ -124,7 +129,26 @@ def chosen(workspace: Workspace) -> Choices:
         table_columns=tuple(
             (path, text) for path, text in choices.table_columns.items() if path in open_now
         ),
+        same_clocks=tuple(
+            replace(one, paths=paths)
+            for one in choices.same_clocks
+            if len(paths := tuple(path for path in one.paths if path in open_now)) > 1
+        ),
     )
+
+
+def _apply_same_clocks(statements: Sequence[SameClock], workspace: Workspace) -> list[str]:
+    complaints = []
+    for one in statements:
+        try:
+            if one.paths:
+                workspace.share_clock(one.paths, by_date=one.by_date)
+            else:
+                workspace.share_stated_clock()
+        except ValueError as error:
+            written = "=".join(map(os.path.basename, one.paths)) or STATED
+            complaints.append(f"--same-clock {written}: {error}")
+    return complaints
 
 
 def _keep_table_columns(choices: Choices, workspace: Workspace) -> list[str]:

@@ -146,7 +146,7 @@ class PerfettoJob:
         traces; `_shifts` are empty unless several clocks of the file are aligned.
         """
         wish, kept = self._wish, self._kept
-        clock_of = [_clock_of(one.trace) for one in opened.traces]
+        clock_of = [one.place.key for one in opened.traces]
         self._clocks = {clock_of[number] for number in kept}
         aligned = {clock_of[number] for number in kept if number in wish.shifts}
         self._shifts = wish.shifts if len(aligned) > 1 else {}
@@ -159,7 +159,7 @@ class PerfettoJob:
 
     def _marks(self, opened: Snapshot) -> Iterator[PerfettoBookmark]:
         """Yield the bookmarks on the clocks of the file, on its axis."""
-        clock_of = [_clock_of(one.trace) for one in opened.traces]
+        clock_of = [one.place.key for one in opened.traces]
         range_of = {clock_of[number]: span for number, span in self._ranges.items()}
         for mark in self._wish.marks:
             clock = clock_of[mark.trace]
@@ -175,6 +175,9 @@ class PerfettoJob:
         source = perfetto_source(self._opened, number)
         by, reason = self._shifts.get(number, (0, ""))
         facts: dict[str, int | str] = {}
+        place = self._opened.traces[number].place
+        if place.reason:
+            facts |= {"same_clock": place.reason, "same_clock_shift_ns": place.shift_ns}
         if number in self._shifts:
             facts |= {"alignment": reason, "alignment_shift_ns": by}
         span = self._ranges.get(number)
@@ -242,11 +245,6 @@ class PerfettoJob:
             facts[f"{name}.file"] = os.path.basename(path)
             facts |= {f"{name}.{key}": value for key, value in hashed(path).items()}
         return sources, replace(self._beside, facts=facts)
-
-
-def _clock_of(trace: Trace) -> str:
-    """Return what names the clock of a trace."""
-    return trace.clock.domain or trace.path
 
 
 def perfetto_source(opened: Snapshot, number: int) -> PerfettoSource:

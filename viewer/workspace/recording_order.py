@@ -1,19 +1,22 @@
 """Whether all sessions of one arm were recorded before all of the other.
 
 Then heat, or whatever else changed meanwhile, looks like a change of the program. Profiles on one
-clock state their order. An ETDump does not: it has no date, and the clock of its runtime starts
-with the process or the device. The modification time of its file is a hint only, as copying changes
-it. It is taken if a recording fits between each file and the one before, which copies of files do
-not leave room for.
+clock, and those that state the time of day, state their order. An ETDump does not: it has no date,
+and the clock of its runtime starts with the process or the device. The modification time of its
+file is a hint only, as copying changes it. It is taken if a recording fits between each file and
+the one before, which copies of files do not leave room for.
 """
 
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from itertools import pairwise
 
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.sessions import Session
+from viewer.model.times import tick_to_ns
+from viewer.workspace.shared_clocks import time_of_day_ns
 
 # One session each is always one after the other.
 _LEAST = 2
@@ -47,11 +50,16 @@ def order_note(a: Arm, b: Arm) -> str:
 
 
 def _on_one_clock(a: Arm, b: Arm, side: int) -> list[int] | None:
-    """The starts of the sessions of an arm, in ticks; None if not all share a clock."""
+    """The starts of the sessions of an arm, in ns or ticks; None if not all share a clock."""
     every = [session.table.trace.clock for session in (*a.sessions, *b.sessions)]
-    if not every[0].domain or any(clock != every[0] for clock in every):
-        return None
-    return [min(run.start for run in session.runs) for session in (b if side else a).sessions]
+    starts = [min(run.start for run in session.runs) for session in (b if side else a).sessions]
+    if every[0].domain and all(clock == every[0] for clock in every):
+        return starts
+    found = [
+        time_of_day_ns(session.table.trace, tick_to_ns(start, Fraction(session.ns_per_tick)))
+        for session, start in zip((b if side else a).sessions, starts, strict=True)
+    ]
+    return None if None in found else [ns for ns in found if ns is not None]
 
 
 def _modified_ns(path: str) -> int | None:

@@ -15,6 +15,7 @@ from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.program.torq.dispatch import Dispatch
+from viewer.workspace.shared_clocks import ClockPlace
 from viewer.workspace.workspace import Workspace
 
 NO_TIMES = "Nothing to export: a program file has no timing data. Also open its ETDump"
@@ -24,13 +25,15 @@ NO_TIMES = "Nothing to export: a program file has no timing data. Also open its 
 class LinkedTrace:
     """One open profile: its links, its clock, and its display names among the open files.
 
-    offset_ns: what to add to its times so that its clock starts at 0. name: of its file; processes:
+    offset_ns: what to add to its times so that its clock starts at 0. place: among those of its
+    axis. name: of its file; processes:
     the process name of each track.
     """
 
     table: LinkTable
     rate: ClockRate
     offset_ns: int
+    place: ClockPlace
     name: str
     processes: tuple[str, ...]
 
@@ -66,6 +69,7 @@ class Snapshot:
                     workspace.links(trace),
                     clocks.rate(trace),
                     clocks.offset_ns(trace),
+                    clocks.place(trace),
                     process_name(traces, trace, os.path.basename(trace.path)),
                     _processes(traces, trace),
                 )

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import ClockRates, DelegateRates
+from viewer.workspace.shared_clocks import SameClock
 
 # For one profile: a tuple with its program; by program the methods chosen for scopes, and those
 # chosen for single inferences.
@@ -33,6 +34,7 @@ class UserChoices:
     clock) -> ns per cycle or tick. source_paths: recorded folders and their locations on this
     machine, in the order given. remembered: `form_of` a profile -> the column chosen for that form,
     "" for none. table_columns: plain CSV -> what its columns are, as --columns states it.
+    same_clocks: which profiles share a clock, in the order stated.
     """
 
     pairs: Mapping[str, str | None] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class UserChoices:
     source_paths: tuple[Substitution, ...] = ()
     remembered: Mapping[str, str] = field(default_factory=dict)
     table_columns: Mapping[str, str] = field(default_factory=dict)
+    same_clocks: tuple[SameClock, ...] = ()
 
     @property
     def lasting(self) -> UserChoices:
@@ -108,6 +111,15 @@ class UserChoices:
         if ns_per_tick is not None:
             clocks[profile] = ns_per_tick
         return replace(self, clocks=clocks)
+
+    def with_same_clock(self, statement: SameClock) -> UserChoices:
+        """Return a copy in which the profiles of a statement share a clock."""
+        return replace(self, same_clocks=(*self.same_clocks, statement))
+
+    def without_same_clock(self, profiles: Collection[str]) -> UserChoices:
+        """Return a copy without the statements about some profiles."""
+        kept = (one for one in self.same_clocks if not set(one.paths) & set(profiles))
+        return replace(self, same_clocks=tuple(kept))
 
     def rates_of_delegates(self, profile: str) -> dict[str, Fraction]:
         """Return the rates of the delegates' clocks in one profile, by name."""

@@ -63,6 +63,7 @@ from viewer.workspace.identifier_choice import (
 from viewer.workspace.inference_methods import SplitTrace, check_inferences, split_by
 from viewer.workspace.match_cache import MatchCache
 from viewer.workspace.open_paths import OpenFile, find_path, with_file
+from viewer.workspace.shared_clocks import SameClock, states_time_of_day
 from viewer.workspace.user_choices import ChosenLinks, UserChoices
 
 _OF_RECORDS = {
@@ -114,7 +115,7 @@ class Workspace:
         self.files: Mapping[str, OpenFile] = {}
         self._matches = MatchCache()
         self.identifiers = Identifiers({}, (), self._matches)
-        self.clocks = Clocks((), (), self.choices.clocks)
+        self.clocks = Clocks()
         self._sources = Sources((), (), self.choices.source_paths)
 
     # -- files -------------------------------------------------------------------------------
@@ -171,7 +172,11 @@ class Workspace:
         before = {trace.path: trace for trace in self.traces}
         self.traces = [self._kept(read, before.get(read.path)) for read in self._read.values()]
         self._links = {t: self._links[t] for t in self.traces if t in self._links}
-        self.clocks = Clocks(self.traces, self.programs, self.choices.clocks)
+        self.clocks = self._clocks()
+
+    def _clocks(self) -> Clocks:
+        choices = self.choices
+        return Clocks(self.traces, self.programs, choices.clocks, choices.same_clocks)
 
     def _kept(self, read: Trace, before: Trace | None) -> Trace:
         """Return a trace as displayed now: the same object if nothing about it has changed."""
@@ -277,7 +282,7 @@ class Workspace:
         before, self.choices = self.choices, choices
         if _shown_for(before) != _shown_for(choices):
             self._show()
-        self.clocks = Clocks(self.traces, self.programs, choices.clocks)
+        self.clocks = self._clocks()
         # Setting the same path again searches again: the files may exist by now.
         if before.source_paths is not choices.source_paths:
             self._sources = Sources(self.programs, self.paths, choices.source_paths)
@@ -354,6 +359,37 @@ class Workspace:
         if ns_per_tick is not None:
             self.clocks.check_rate(trace, ns_per_tick, trace_path)
         self.choose(self.choices.with_clock(trace.path, ns_per_tick))
+
+    def share_clock(self, trace_paths: Sequence[str], *, by_date: bool = False) -> None:
+        """Put traces on one axis, because the user states that they share a clock.
+
+        by_date: by the time of day that each of them states. Raises ValueError if one is not open
+        or named twice, if they have no clock in common, and if they are elsewhere on one axis.
+        """
+        paths = tuple(self.open_trace(path).path for path in trace_paths)
+        twice = next((path for path in paths if paths.count(path) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{os.path.basename(twice)} is named twice")
+        if len(paths) < 2:
+            raise ValueError("name at least two profiles")
+        statement = SameClock(paths, by_date)
+        if self.clocks.joined(statement):
+            self.choose(self.choices.with_same_clock(statement))
+
+    def share_stated_clock(self) -> None:
+        """Put all traces on one axis that state the time of day. Raises ValueError without two."""
+        dated = [trace.path for trace in self.traces if states_time_of_day(trace)]
+        if len(dated) < 2:
+            count = "only one open profile states" if dated else "no open profile states"
+            raise ValueError(f"{count} the time of day")
+        self.share_clock(dated, by_date=True)
+
+    def separate_clock(self, trace_path: str) -> None:
+        """Drop the statements that put a trace, and those on its axis, on one axis."""
+        trace = self.open_trace(trace_path)
+        self.choose(
+            self.choices.without_same_clock([t.path for t in self.clocks.same_clock(trace)])
+        )
 
     def set_delegate_clock(self, trace_path: str, name: str, ns_per_tick: Fraction | None) -> None:
         """State the length of a cycle or tick of a delegate's clock in a trace; None: unknown.

@@ -24,12 +24,14 @@ from viewer.gui.app.handover_request import (
 )
 from viewer.program.sources.files import Substitution
 from viewer.workspace.link_choices import Choices
+from viewer.workspace.shared_clocks import SameClock
 
 
 def test_a_request_arrives_as_it_was_sent():
     choices = Choices(
         parts=(("", Fraction(1, 5)), (os.path.abspath("big.csv"), Fraction(1, 10))),
         table_columns=(("", "unit=us"), ("/t.csv", "start=Start (ns),dur=Took")),
+        same_clocks=(SameClock(("/a/run.etdp", "/b.etdp")), SameClock((), by_date=True)),
         pairs=(("/a/run.etdp", "/a/model.etrecord"), ("/b.etdp", None)),
         methods=(("Execute 1", "forward"),),
         columns=((None, "job_id"), ("/a/jobs.csv", "")),
@@ -61,7 +63,7 @@ GOOD = {
 }  # fmt: skip
 LISTS = (
     "pairs", "methods", "columns", "clocks", "delegate_clocks", "source_paths", "parts",
-    "table_columns",
+    "table_columns", "same_clocks",
 )  # fmt: skip
 NOTHING = {name: [] for name in LISTS}
 HOSTILE = {
@@ -87,6 +89,8 @@ HOSTILE = {
     "half a delegate": {"choices": {**NOTHING, "delegate_clocks": [["/a", "2"]]}},
     "more than a file": {"choices": {**NOTHING, "parts": [["/a", "3/2"]]}},
     "columns that are none": {"choices": {**NOTHING, "table_columns": [["/a", "foo=x"]]}},
+    "a clock of no file": {"choices": {**NOTHING, "same_clocks": ["/a"]}},
+    "a clock of a network": {"choices": {**NOTHING, "same_clocks": [["/a", "//host/b"]]}},
     "too many choices": {"choices": {**NOTHING, "parts": [["/a", "1/2"]] * 10_001}},
     "no choices at all": {"choices": {}},
     **{f"choices without {name}": {"choices": {n: [] for n in LISTS if n != name}}

@@ -192,6 +192,9 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
         "table_columns": [
             [path and os.path.abspath(path), text] for path, text in choices.table_columns
         ],
+        "same_clocks": [
+            [os.path.abspath(path) for path in one.paths] for one in choices.same_clocks
+        ],
     }
 
 
@@ -229,6 +232,7 @@ def _read(found: dict[str, Any]) -> Choices:
     from viewer.model.times import parse_ratio
     from viewer.program.sources.files import Substitution
     from viewer.workspace.link_choices import Choices
+    from viewer.workspace.shared_clocks import SameClock
 
     def rows(name: str) -> Sequence[Any]:
         if len(_list(found[name])) > MOST_FILES:
@@ -254,6 +258,11 @@ def _read(found: dict[str, Any]) -> Choices:
         parts=tuple(((path and _path(path)) or "", _share(part)) for path, part in rows("parts")),
         table_columns=tuple(
             ((path and _path(path)) or "", _columns(text)) for path, text in rows("table_columns")
+        ),
+        same_clocks=tuple(
+            SameClock(paths, by_date=not paths)
+            for one in rows("same_clocks")
+            for paths in [tuple(_path(path) for path in _list(one))]
         ),
         source_paths=tuple(
             # Those of the command line of this user.

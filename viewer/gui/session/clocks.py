@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from viewer.gui.session.session import Session
-from viewer.model.text import display_name
-from viewer.model.times import format_time
 from viewer.view.clock_groups import ClockGroup, clock_groups
-from viewer.view.open_trace import OpenTrace, views_of
+from viewer.view.open_trace import views_of
 from viewer.view.state import RulerUnit
 from viewer.view.visible_range import with_ticks_kept
 from viewer.workspace.clocks import DEBUG_INFO, can_choose_clock
@@ -78,7 +76,7 @@ def set_delegate_clock(
     """
     space = copy(session.workspace)
     space.set_delegate_clock(session.traces[trace].file.path, name, ns_per_tick)
-    session.change(session.state.at_rates_of(space.choices))
+    session.change(session.state.at_clocks_of(space.choices))
 
 
 def set_ruler(session: Session, unit: RulerUnit) -> None:
@@ -102,20 +100,3 @@ def cycle_trace_on(session: Session, group: ClockGroup) -> int | None:
 def _current_or_first(session: Session, traces: Sequence[int]) -> int | None:
     current = session.current_trace
     return current if current in traces else traces[0] if traces else None
-
-
-def shared_clocks(session: Session) -> list[str]:
-    """A note per trace: the earlier file whose clock it shares, and how much later it starts.
-
-    The note is "" if the trace shares no clock, or either file has no slices.
-    """
-    return [_shared_clock(session, shown) for shown in session.traces]
-
-
-def _shared_clock(session: Session, shown: OpenTrace) -> str:
-    first = session.workspace.clocks.same_clock(shown.file)[0]
-    if first is shown.file or not (len(first.slices) and len(shown.file.slices)):
-        return ""
-    later = shown.axis.to_ns(shown.file.start) - shown.axis.to_ns(first.start)
-    when = f"{format_time(abs(later))} {'later' if later > 0 else 'earlier'}"
-    return f"clock of {display_name(first.path)}, starts {when if later else 'at the same time'}"

@@ -138,7 +138,7 @@ class Session(QObject):
         self._last_range_change = float("-inf")
         shown = replace(state, inferences=self.state.inferences)
         shown = group_ranges.restored(shown, self.groups, self.traces)
-        self._apply(shown.at_rates_of(self.workspace.choices))
+        self._apply(shown.at_clocks_of(self.workspace.choices))
 
     def close_all(self) -> None:
         """Close every file and reset the view."""
@@ -209,11 +209,11 @@ class Session(QObject):
         if reset:
             self.history.clear()
             state, self.first_view_note = group_ranges.reset(self.state, self.groups, self.traces)
-            self.state = state.at_rates_of(self.workspace.choices)
+            self.state = state.at_clocks_of(self.workspace.choices)
         else:
             self.state = after_edit.view_after_opening(
                 self.state, self.history, before, self.traces
-            ).at_rates_of(self.workspace.choices)
+            ).at_clocks_of(self.workspace.choices)
         self._emit_all()
 
     def _show_replaced(
@@ -229,7 +229,7 @@ class Session(QObject):
             is_undo=edit.is_undo,
         )
         self._last_range_change = float("-inf")
-        self.state = state.at_rates_of(self.workspace.choices)
+        self.state = state.at_clocks_of(self.workspace.choices)
         self._emit_all()
 
     def _emit_all(self) -> None:
@@ -459,20 +459,22 @@ class Session(QObject):
 
     def _apply(self, state: ViewState, *, by_hand: bool = False, goes_on: bool = False) -> None:
         shown, old = self.current_trace, self.state
-        if (old.ties or state.ties) and old.rates == state.rates:
+        if (old.ties or state.ties) and old.clock_choices == state.clock_choices:
             state = group_ranges.within_limits(state, self.groups)
         self.state = state
         moved = old.all_ranges != state.all_ranges
         if moved or old.inferences is not state.inferences:
             self.first_view_note = ""
-        if old.rates != state.rates:
-            clocks, delegates = state.rates
+        if old.clock_choices != state.clock_choices:
+            clocks, delegates, shared = state.clock_choices
             self.edit_workspace_now(
                 lambda space: space.choose(
-                    replace(space.choices, clocks=clocks, delegate_clocks=delegates)
+                    replace(
+                        space.choices, clocks=clocks, delegate_clocks=delegates, same_clocks=shared
+                    )
                 )
             )
-        if old.inferences is not state.inferences or old.rates != state.rates:
+        if old.inferences is not state.inferences or old.clock_choices != state.clock_choices:
             self._show(state.inferences)
             self.state = group_ranges.within_limits(state, self.groups)
             self._emit_all()

@@ -65,6 +65,7 @@ def opened_files(
         warnings += apply(one, workspace)
     # The options override session files.
     refused = apply(choices, workspace)
+    warnings += workspace.clocks.doubts
     return OpenedFiles(
         workspace,
         not (files or not_found),

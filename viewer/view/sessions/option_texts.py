@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from viewer.program.sources.files import Substitution
     from viewer.workspace.link_choices import Choices
+    from viewer.workspace.shared_clocks import SameClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class OptionTexts:
     source_path: Sequence[str] = ()
     part: Sequence[str] = ()
     columns: Sequence[str] = ()
+    same_clock: Sequence[str] = ()
 
     def choices(self, files: Sequence[str]) -> Choices | None:
         """Return the choices for some files, None without any option.
@@ -35,7 +37,7 @@ class OptionTexts:
         Raises ValueError with the option as the command line names it, if one is wrong.
         """
         given = (self.pair, self.method, self.identifier_column, self.clock, self.source_path)
-        if not any((*given, self.part, self.columns)):
+        if not any((*given, self.part, self.columns, self.same_clock)):
             return None
         from viewer.workspace.link_choices import Choices
 
@@ -56,6 +58,7 @@ class OptionTexts:
             delegate_clocks=tuple(clock for clock in clocks if clock[1]),
             parts=_parts(self.part, files),
             table_columns=_table_columns(self.columns, files),
+            same_clocks=tuple(_same_clock(text, files) for text in self.same_clock),
         )
 
     @property
@@ -82,7 +85,18 @@ class OptionTexts:
             return named(files) or not named(others)
 
         lists = ("pair", "method", "identifier_column", "clock", "part", "columns")
-        return replace(self, **{name: list(filter(is_own, getattr(self, name))) for name in lists})
+        own = {name: list(filter(is_own, getattr(self, name))) for name in lists}
+        return replace(self, **own, same_clock=self._same_clock_of(files, others))
+
+    def _same_clock_of(self, files: Sequence[str], others: Sequence[str]) -> list[str]:
+        """Return the statements about clocks without the files of the other arm."""
+        kept = []
+        for text in self.same_clock:
+            names = _names(text, [*files, *others])
+            own = [name for name in names if not _are(name, others) or _are(name, files)]
+            # Of the last file nothing is left to say.
+            kept += ["=".join(own)] if own == names or len(own) > 1 else []
+        return kept
 
 
 def _source_paths(given: Sequence[str]) -> tuple[Substitution, ...]:
@@ -163,6 +177,44 @@ def _table_columns(given: Sequence[str], files: Sequence[str]) -> tuple[tuple[st
         named = named or [path for path in files if file == os.path.basename(path)]
         found += [(path, columns) for path in (named if file else [""])]
     return tuple(found)
+
+
+def _same_clock(text: str, files: Sequence[str]) -> SameClock:
+    """Return the statement of A=B=C, or of "stated"; files may be given by their names."""
+    from viewer.workspace.shared_clocks import STATED, SameClock
+
+    if text == STATED:
+        return SameClock((), by_date=True)
+    names = _names(text, files)
+    if len(names) < 2 or not all(names):
+        raise ValueError(
+            f"--same-clock {text}: write it as A=B, or {STATED} for all files that state the time "
+            "of day"
+        )
+    return SameClock(tuple(_path_of(name, files) for name in names))
+
+
+def _path_of(name: str, files: Sequence[str]) -> str:
+    """Return the path of the only one of some files with a name, else the name."""
+    if any(_is_same(name, file) for file in files):
+        return name
+    found = [file for file in files if name == os.path.basename(file)]
+    return found[0] if len(found) == 1 else name
+
+
+def _names(text: str, files: Sequence[str]) -> list[str]:
+    """Split a text at each "=" that is not part of the name of one of some files."""
+    names, parts = [], text.split("=")
+    while parts:
+        count = next((n for n in range(len(parts), 0, -1) if _are("=".join(parts[:n]), files)), 1)
+        names.append("=".join(parts[:count]))
+        del parts[:count]
+    return names
+
+
+def _are(name: str, files: Sequence[str]) -> bool:
+    """Return whether a name is that of one of some files, or its path."""
+    return any(name == os.path.basename(file) or _is_same(name, file) for file in files)
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -15,6 +15,7 @@ from viewer.formats.table.stated_columns import is_columns
 from viewer.model.times import parse_ratio
 from viewer.program.sources.files import Substitution
 from viewer.workspace.link_choices import Choices, chosen
+from viewer.workspace.shared_clocks import SameClock
 from viewer.workspace.workspace import Workspace
 
 
@@ -67,6 +68,13 @@ class TableColumns(msgspec.Struct, frozen=True):
     columns: str
 
 
+class SharedClock(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Profiles that share a clock; by_date: placed by the time of day that they state."""
+
+    profiles: tuple[int, ...]
+    by_date: bool = False
+
+
 class SourcePath(msgspec.Struct, frozen=True):
     """A path prefix in recorded source paths, and its replacement on this machine."""
 
@@ -85,6 +93,7 @@ class SavedChoices(msgspec.Struct, frozen=True, omit_defaults=True):
     # Not part of `methods`: an older Opscope skips it, instead of taking it for the whole scope.
     inferences: tuple[InferencesChoice, ...] = ()
     table_columns: tuple[TableColumns, ...] = ()
+    same_clocks: tuple[SharedClock, ...] = ()
 
 
 def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
@@ -123,6 +132,10 @@ def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
             TableColumns(number[profile], columns)
             for profile, columns in choices.table_columns
             if profile in number
+        ),
+        same_clocks=tuple(
+            SharedClock(tuple(number[path] for path in one.paths), one.by_date)
+            for one in choices.same_clocks
         ),
     )
 
@@ -174,6 +187,12 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
             (profile, one.columns)
             for one in saved.table_columns
             if is_columns(one.columns) and (profile := path(one.profile))
+        ),
+        same_clocks=tuple(
+            SameClock(profiles, one.by_date)
+            for one in saved.same_clocks
+            # Of a session of which only one of them is there, nothing is left to say.
+            if len(profiles := tuple(p for n in one.profiles if (p := path(n)))) > 1
         ),
     )
 

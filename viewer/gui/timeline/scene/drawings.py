@@ -19,9 +19,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from viewer.arrays import Bools, Ints
 from viewer.gui.qt.background import Latest
-from viewer.gui.session.clocks import shared_clocks
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.session import Session
+from viewer.gui.session.shared_clocks import shared_clocks
 from viewer.gui.timeline.scene.compared_marks import ComparedMarks
 from viewer.gui.timeline.scene.compared_slices import ComparedSlices
 from viewer.gui.timeline.scene.job_plans import JobPlans
