@@ -136,8 +136,10 @@ class MenuBar(QObject):
 
     @Slot()
     def _offer_clocks(self) -> None:
-        """Hide the menu of clocks while there is only one."""
-        self._clocks.menuAction().setVisible(len(self._session.groups) > 1)
+        """Hide the menu of clocks while there is only one, unless the user made one of several."""
+        session = self._session
+        several = len(session.groups) > 1 or bool(session.state.same_clocks)
+        self._clocks.menuAction().setVisible(several)
 
     @Slot()
     def _explain_clocks(self) -> None:

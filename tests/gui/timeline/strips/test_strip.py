@@ -13,6 +13,7 @@ from viewer.gui.session import bookmarks, navigation
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.selection import clear, select_same
+from viewer.gui.session.shared_clocks import share
 from viewer.gui.session.tracks import toggle_strip
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Bookmark, SliceRef
@@ -66,6 +67,23 @@ def test_one_clock_has_no_header_and_no_edge(harness):
     assert strip.edge.isHidden()
     assert strip.size() == harness.timeline.stack.viewport().size()
     assert {spec.trace for spec in strip.scene.processes} == {0, 1}
+
+
+def test_one_strip_says_why_its_files_are_on_one_axis(harness):
+    harness.session.add([profile("/a.csv", 3, 1000), profile("/b.csv", 2, 5000)])
+    share(harness.session)
+    harness.settle()
+    (strip,) = strips(harness)
+    assert (strip.is_alone, strip.header.isHidden(), strip.header.fold.isHidden()) == (
+        True, False, True,
+    )  # fmt: skip
+    assert strip.header.title == "a.csv"
+    assert strip.header.caption.startswith("+ 1 file · ")
+    assert strip.header.caption.endswith(" · same clock, as you stated")
+    assert not strip.header.align.isHidden()
+    harness.session.undo()
+    harness.settle()
+    assert [strip.header.fold.isHidden() for strip in strips(harness)] == [False, False]
 
 
 def test_without_files_there_is_one_empty_strip(harness):

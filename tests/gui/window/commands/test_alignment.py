@@ -65,7 +65,7 @@ def test_with_one_clock_nothing_is_possible(qtbot):
 
 
 def test_what_is_possible_depends_on_what_is_selected_marked_and_tied(clocks):
-    always = {"align_run", "same_scale", "lock_zooms", "next", "previous", "collapse"}
+    always = {"align_run", "share", "same_scale", "lock_zooms", "next", "previous", "collapse"}
     assert clocks.enabled == always
     clocks.session.select_slice(SliceRef(0, 1))
     assert clocks.enabled == {*always, "align_operator"}
@@ -77,7 +77,17 @@ def test_what_is_possible_depends_on_what_is_selected_marked_and_tied(clocks):
     clocks.trigger("align_run")
     assert clocks.enabled == {*always, "align_marks", "release"}
     clocks.session.show_inferences(Inferences.MEAN)
-    assert clocks.enabled == always - {"align_run"}
+    assert clocks.enabled == always - {"align_run", "share"}
+
+
+def test_clocks_are_shared_and_separated_again(clocks):
+    clocks.trigger("share")
+    assert clocks.enabled == {"separate"}
+    clocks.trigger("separate")
+    assert clocks.said == [
+        "On one axis: a.csv, b.csv · same clock, as you stated",
+        "These files have clocks of their own again",
+    ]
 
 
 def test_each_alignment_is_reported(clocks):

@@ -1,9 +1,10 @@
 """The strip of one clock group: overview, ruler, headers, canvas and scroll bar in a grid.
 
-A single strip is the whole timeline. If there are several, each has a header with the name of its
-clock, a low overview, and an edge that can be dragged to resize it; it can be collapsed to its
-header. The strip of arm B in a comparison is joined to that of arm A: its rows follow directly,
-with a band of ribbons between, because both have the overview and the ruler of A.
+A single strip is the whole timeline; it has a header only to say why its files are on one axis. If
+there are several, each has a header with the name of its clock, a low overview, and an edge that
+can be dragged to resize it; it can be collapsed to its header. The strip of arm B in a comparison
+is joined to that of arm A: its rows follow directly, with a band of ribbons between, because both
+have the overview and the ruler of A.
 """
 
 from __future__ import annotations
@@ -145,6 +146,12 @@ class ClockStrip(QWidget):
         return len(self.scene.session.groups) < 2
 
     @property
+    def _is_joined_by_user(self) -> bool:
+        """Whether the user put its files on one axis; its header says why."""
+        opened = self.scene.session.traces
+        return any(opened[number].place.reason for number in self.scene.group.traces)
+
+    @property
     def is_collapsed(self) -> bool:
         """Whether only the header is shown."""
         return not self.is_alone and self.header.is_collapsed
@@ -153,7 +160,8 @@ class ClockStrip(QWidget):
         """Show the parts that the strip has now, in the sizes for the number of strips."""
         self.overview.fit()
         self.corner.fit()
-        self.header.setVisible(not self.is_alone)
+        self.header.setVisible(not self.is_alone or self._is_joined_by_user)
+        self.header.fold.setVisible(not self.is_alone)
         self.header.refresh()
         shown = not self.is_collapsed
         if not shown and self.has_focus:

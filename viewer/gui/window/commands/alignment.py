@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from viewer.gui.qt.commands.command_table import Command, Precondition
-from viewer.gui.session import alignment, navigation
+from viewer.gui.session import alignment, navigation, shared_clocks
 from viewer.gui.session.session import Session
 from viewer.gui.session.tracks import toggle_strip
 from viewer.gui.window.commands.context import CommandContext
@@ -56,6 +56,42 @@ def alignment_commands(context: CommandContext) -> list[Command]:
                 "bookmarks on two clocks", lambda: not alignment.bookmark_obstacle(session)
             ),
             group="Clocks",
+        ),
+        Command(
+            "clocks.share_stated",
+            "Put on one axis by time of &day",
+            "View",
+            reporting(shared_clocks.share_stated),
+            enabled=Precondition(
+                "files on several clocks that state the time of day, as they ran",
+                lambda: not shared_clocks.stated_obstacle(session),
+            ),
+            group="Clocks",
+            keywords="same clock rank base time epoch",
+        ),
+        Command(
+            "clocks.share",
+            "Same &clock as the strip above",
+            "View",
+            reporting(shared_clocks.share),
+            enabled=Precondition(
+                "files with two clocks, as they ran",
+                lambda: not shared_clocks.share_obstacle(session),
+            ),
+            group="Clocks",
+            keywords="share one axis join",
+        ),
+        Command(
+            "clocks.separate",
+            "Separate clocks a&gain",
+            "View",
+            reporting(shared_clocks.separate),
+            enabled=Precondition(
+                "files that you put on one axis",
+                lambda: not shared_clocks.separate_obstacle(session),
+            ),
+            group="Clocks",
+            keywords="own axis split",
         ),
         Command(
             "clocks.same_scale",
