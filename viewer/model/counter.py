@@ -20,10 +20,11 @@ class Counter:
     """A step function of one process: value[i] holds from tick[i] until tick[i + 1].
 
     process: the process of a track. tick: int64, ascending and distinct. value: int64 or float64.
-    It is 0 before the first tick, and the last one, normally 0, holds to the end. Neighboring
-    values differ. unit: "" for a count, "B", "%" or "GB/s". per_tick: the values are per tick and
-    must be divided by the ns of a tick (see `scale`); they are stored this way because the clock
-    rate may be assumed and change. note: what the counter leaves out or is derived from, or "".
+    It is drawn as 0 before the first tick, and the last one, normally 0, holds to the end.
+    Neighboring values differ; the first one may be 0, if a file states that. unit: "" for a count,
+    "B", "%" or "GB/s". per_tick: the values are per tick and must be divided by the ns of a tick
+    (see `scale`); they are stored this way because the clock rate may be assumed and change. note:
+    what the counter leaves out or is derived from, or "".
     limit: what its values cannot exceed, such as a capacity; 0 if nothing is known.
     """
 
@@ -60,17 +61,25 @@ class Counter:
 def stated_counter(process: str, name: str, tick: Ints, value: NDArray[Any]) -> Counter:
     """A counter from samples in any order. If several have the same time, the last one counts."""
     order = np.argsort(tick, kind="stable")
-    return Counter(process, name, "", *changes(tick[order], value[order]))
+    return Counter(process, name, "", *stated_changes(tick[order], value[order]))
+
+
+def stated_changes(times: Ints, value: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+    """Remove repeated samples: keep the first one, and the last one of each time where it changes.
+
+    times must ascend. Also a first sample of 0 says something: before it, nothing was measured.
+    """
+    last = np.append(times[1:] != times[:-1], True)[: len(times)]
+    times, value = times[last], value[last]
+    changed = np.append(True, value[1:] != value[:-1])[: len(times)]
+    return times[changed], value[changed]
 
 
 def changes(times: Ints, value: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
-    """Remove repeated values: keep the last value at each time, only where it changes.
+    """Remove repeated values of a computed counter, which is 0 before its first time.
 
-    times must ascend. The value before the first time is 0.
+    Keeps the last value at each time, only where it changes. times must ascend.
     """
-    if not len(times):
-        return times, value  # from units whose work has no duration
-    last = np.append(times[1:] != times[:-1], True)
-    times, value = times[last], value[last]
-    changed = np.append(value[:1] != 0, value[1:] != value[:-1])
-    return times[changed], value[changed]
+    times, value = stated_changes(times, value)
+    first = int(len(value) > 0 and value[0] == 0)
+    return times[first:], value[first:]

@@ -128,8 +128,18 @@ class PerfettoSource:
             return None
         if trace.end - trace.start >= 2**63:
             raise TimesTooFarApart(f"the ticks of {trace.path} span more than 63 bits")
-        first, last = (tick_to_ns(t, self.ns_per_tick) for t in (trace.start, trace.end))
-        return first + self.offset_ns, last + self.offset_ns
+        return self._between(trace.start, trace.end)
+
+    def counter_spans(self) -> list[tuple[int, int]]:
+        """Return the first and last ns of each counter of the file, as `span` does for slices."""
+        if not self.counters:
+            return []
+        ticks = (counter.tick for counter in self.trace.counters)
+        return [self._between(int(tick[0]), int(tick[-1])) for tick in ticks if len(tick)]
+
+    def _between(self, first: int, last: int) -> tuple[int, int]:
+        start, end = (tick_to_ns(tick, self.ns_per_tick) for tick in (first, last))
+        return start + self.offset_ns, end + self.offset_ns
 
 
 @dataclass(frozen=True, slots=True)

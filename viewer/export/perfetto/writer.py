@@ -11,8 +11,8 @@ The mapping:
   would look like one that the device never had. So further lanes are plain tracks below the thread:
   trace_processor gives them the thread's name in SQL, and a shared merge key lets the UI draw all
   of them as one "(overlapping)" track. All lanes of a plain track are siblings with one name.
-* Times are ns from the earliest slice of all sources. Start and end are rounded down separately,
-  which preserves nesting.
+* Times are ns from the earliest slice or counter sample of all sources. Start and end are rounded
+  down separately, which preserves nesting.
 * A slice is a BEGIN and an END packet. The importer sorts by time and keeps the file's order among
   equal times, so the file has each lane in bracket order: parents open first and close last, an END
   precedes the BEGIN that follows it, and a zero-length slice is closed immediately. It is not an
@@ -279,6 +279,7 @@ class _File:
         ]
         spans = [span for source in sources if (span := source.span())]
         spans += [(span.start, span.end) for some in (*runs, marks) for span in some]
+        spans += [span for source in sources for span in source.counter_spans()]
         self._origin = origin = min(
             (first for first, _ in [*spans, *_stated_axis(sources)]), default=0
         )

@@ -18,7 +18,7 @@ from viewer.arrays import Bools, Codes, Floats, Ints
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
 from viewer.formats.perfetto.sequences import Problem, SequenceState, Tracks, as_text
-from viewer.model.counter import Counter, changes
+from viewer.model.counter import Counter, stated_changes
 
 # Field numbers of TrackEvent.
 _INT, _DOUBLE = 30, 44
@@ -169,7 +169,7 @@ class CounterEvents:
             shown = shown[np.argsort(time[rows[shown]], kind="stable")]
             if not len(shown):
                 continue
-            ticks, steps = changes(time[rows[shown]], values[shown])
+            ticks, steps = stated_changes(time[rows[shown]], values[shown])
             unit = as_text(of.unit_name) or _UNITS.get(of.unit, "")
             if of.type == _THREAD_TIME:
                 unit = "ns"
