@@ -330,7 +330,9 @@ class Assembly:
         used = track[first].tolist()
         used_uuids = {uuids[n] for n in used}
         described = dict.fromkeys(
-            u for u, d in self._tracks.by_uuid.items() if u in used_uuids or d.tid is not None
+            u
+            for u, d in self._tracks.by_uuid.items()
+            if u in used_uuids or d.thread is not None or d.waits is not None
         )
         order = [*described, *(u for u in (uuids[n] for n in used) if u not in described)]
         places = self._tracks.names(order)

@@ -105,23 +105,30 @@ class Atrace:
         if not len(self._time):
             return []
         kind, name = self._column(lambda mark: mark.kind), self._names()
-        tracks = self._recording.tracks
+        processes = self._recording.tracks.processes
         found = []
         rows = self._of[_THREAD]
         if len(rows):
             pid = self._column(lambda mark: mark.pid)[rows]
-            tids, track = np.unique(self._tid[rows], return_inverse=True)
-            for tid, own in zip(tids.tolist(), _first_stated(pid, track, len(tids)), strict=True):
-                tracks.of_thread.setdefault(tid, own)
-            places = [tracks.place_of_thread(tid) for tid in tids.tolist()]
+            track, lives = processes.lives(self._tid[rows], self._time[rows], pid)
+            places = [processes.place(life) for life in lives]
             found.append(self._paired(rows, track, kind, name, places, flat=False))
         rows = self._of[_GROUP]
         if len(rows):
+            process = self._processes(rows)
             groups: dict[tuple[int, str, str], int] = {}
             numbers = [groups.setdefault(mark.group, len(groups)) for mark in self._marks]
-            group = np.array(numbers, np.int64)[self._which][rows]
-            found.append(self._grouped(rows, group, list(groups), kind, name))
+            number = np.array(numbers, np.int64)[self._which][rows]
+            combined, group = np.unique(np.stack([number, process]), axis=1, return_inverse=True)
+            texts = list(groups)
+            states = [(of, *texts[place][1:]) for place, of in combined.T.tolist()]
+            found.append(self._grouped(rows, group.reshape(-1), states, kind, name))
         return [one for one in found if len(one)]
+
+    def _processes(self, rows: Ints) -> Ints:
+        """The number of the process that some prints state."""
+        pids = self._column(lambda mark: mark.pid)[rows]
+        return self._recording.tracks.processes.processes_at(pids, self._time[rows])
 
     def _grouped(
         self,
@@ -134,11 +141,11 @@ class Atrace:
         """Slices that are paired by group, on a track for each process and name."""
         tracks: dict[tuple[int, str], int] = {}
         of_group = np.array(
-            [tracks.setdefault((pid, track), len(tracks)) for pid, track, _ in groups], np.uint32
+            [tracks.setdefault(group[:2], len(tracks)) for group in groups], np.uint32
         )
+        processes = self._recording.tracks.processes
         places = [
-            (self._recording.tracks.label_of_process(pid), track or _NO_NAME)
-            for pid, track in tracks
+            (processes.label(processes.all[number]), track or _NO_NAME) for number, track in tracks
         ]
         found = self._paired(rows, group, kind, name, [], flat=True)
         return SystemSlices(
@@ -179,20 +186,17 @@ class Atrace:
             [known.setdefault((mark.pid, mark.name), len(known)) if mark.sort == _VALUE else -1
              for mark in self._marks]
         )[self._which][rows]  # fmt: skip
-        value = self._column(lambda mark: mark.value)[rows]
-        order = np.argsort(numbers, kind="stable")
-        bounds = np.searchsorted(numbers[order], np.arange(len(known) + 1)).tolist()
-        label = self._recording.tracks.label_of_process
+        value, time = self._column(lambda mark: mark.value)[rows], self._time[rows]
+        both = np.stack([numbers, self._processes(rows)])
+        combined, which = np.unique(both, axis=1, return_inverse=True)
+        which = which.reshape(-1)
+        order = np.argsort(which, kind="stable")
+        bounds = np.searchsorted(which[order], np.arange(combined.shape[1] + 1)).tolist()
+        processes, names = self._recording.tracks.processes, [name for _, name in known]
         return [
-            stated_counter(label(pid), name, self._time[rows][order[a:b]], value[order[a:b]])
-            for (pid, name), a, b in zip(known, bounds, bounds[1:], strict=False)
-        ]
-
-
-def _first_stated(pid: Ints, track: Ints, count: int) -> list[int]:
-    """The first process that each thread states, -1 for none."""
-    found = np.full(count, -1)
-    rows = np.flatnonzero(pid >= 0)[::-1]
-    found[track[rows]] = pid[rows]
-    numbers: list[int] = found.tolist()
-    return numbers
+            stated_counter(
+                processes.label(processes.all[of]), names[number], time[order[a:b]],
+                value[order[a:b]],
+            )
+            for (number, of), a, b in zip(combined.T.tolist(), bounds, bounds[1:], strict=False)
+        ]  # fmt: skip

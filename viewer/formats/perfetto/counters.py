@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Floats, Ints
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
-from viewer.formats.perfetto.sequences import Problem, SequenceState, Tracks, as_text
+from viewer.formats.perfetto.sequences import Problem, SequenceState, as_text
+from viewer.formats.perfetto.tracks import Tracks
 from viewer.model.counter import Counter, stated_changes
 
 # Field numbers of TrackEvent.

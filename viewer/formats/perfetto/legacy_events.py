@@ -228,15 +228,16 @@ class LegacyEvents:
             return track
         track, tracks, known = track.copy(), self._recording.tracks, list(uuids)
 
-        def made(name: str, pid: int | None) -> int:
-            return uuids.setdefault(tracks.made(name, pid), len(uuids))
+        def made(name: str, process: int) -> int:
+            of = None if process < 0 else tracks.processes.all[process]
+            return uuids.setdefault(tracks.below_process(name, of), len(uuids))
 
-        pids = self._pids(known)
+        processes = self._processes(known)
         for event, scope in self._scoped:
-            pid = np.where(scope == _PROCESS, pids[track[event]], -1)
-            for one in np.unique(pid).tolist():
-                shown = GLOBAL_INSTANTS if one < 0 else PROCESS_INSTANTS
-                track[event[pid == one]] = made(shown, None if one < 0 else one)
+            process = np.where(scope == _PROCESS, processes[track[event]], -1)
+            for number in np.unique(process).tolist():
+                name_of = GLOBAL_INSTANTS if number < 0 else PROCESS_INSTANTS
+                track[event[process == number]] = made(name_of, number)
         self._scoped.clear()
         if not self._async:
             return track
@@ -246,7 +247,7 @@ class LegacyEvents:
         self._async.clear()
         is_old = is_of(phase, _OLD_ASYNC)
         columns = (
-            of.id, np.where(of.is_local != 0, _owner(pids, of.track), -1), of.scope,
+            of.id, np.where(of.is_local != 0, _owner(processes, of.track), -1), of.scope,
             np.where(is_old, -1, of.category), np.where(is_old, of.name, -2),
         )  # fmt: skip
         which, first = _combinations(columns)
@@ -260,19 +261,16 @@ class LegacyEvents:
         nameless[which[(kind[event] == END) & (name[event] < 0)]] = True
         apart = np.where(nameless[which], -1, name[event])
         group, pair = _combinations([which, apart])
-        pid_of = pids[of.track[first]].tolist()
-        numbers = [
-            made(labels[i], None if pid_of[i] < 0 else pid_of[i]) for i in which[pair].tolist()
-        ]
+        process_of = processes[of.track[first]].tolist()
+        numbers = [made(labels[i], process_of[i]) for i in which[pair].tolist()]
         if len(first) > _MOST_ASYNC_TRACKS:
             self.flat.update(numbers)
         track[event] = np.array(numbers, np.uint32)[group]
         return track
 
-    def _pids(self, uuids: list[int]) -> Ints:
-        """The process of tracks, -1 if none."""
-        pid_of = self._recording.tracks.pid_of
-        return np.array([-1 if (p := pid_of(uuid)) is None else p for uuid in uuids], np.int64)
+    def _processes(self, uuids: list[int]) -> Ints:
+        """The number of the process of tracks, -1 if none."""
+        return self._recording.tracks.numbers_of_processes(np.array(uuids, np.uint64))
 
     # -- flows ------------------------------------------------------------------------------------
 
@@ -310,10 +308,10 @@ class LegacyEvents:
                 number[rows] = -1
             else:
                 time[rows] = found
-        pids = self._pids(known)
+        processes = self._processes(known)
         columns = (
-            of.id, np.where(of.is_local != 0, _owner(pids, of.track), -1), of.scope, of.category,
-            of.name,
+            of.id, np.where(of.is_local != 0, _owner(processes, of.track), -1), of.scope,
+            of.category, of.name,
         )  # fmt: skip
         flow, _ = _combinations(columns)
         row_track = np.where(number < 0, np.iinfo(np.uint32).max, number).astype(np.uint32)
@@ -335,7 +333,7 @@ def _combinations(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     return combined_codes([one.reshape(-1).astype(np.uint32) for one in codes])
 
 
-def _owner(pids: Ints, track: Ints) -> Ints:
+def _owner(processes: Ints, track: Ints) -> Ints:
     """The owner of local ids: the process of a track, or the track if it has none."""
-    own = pids[track]
+    own = processes[track]
     return np.where(own >= 0, own, -2 - track)

@@ -12,7 +12,9 @@ protos/perfetto/trace/track_event/*.proto:
 * counters (int and double, unit, multiplier, incremental, of thread times and instructions), also
   as further values of any event;
 * tracks: a thread in its process; other tracks by their path below their process or below their
-  outermost track; overlapping slices of one track go to lanes;
+  outermost track; overlapping slices of one track go to lanes. Processes and threads are told apart
+  by their uuids, so a pid that is used again is another process; see
+  `viewer.formats.perfetto.processes`;
 * state of packet sequences: interned data, defaults, lost packets;
 * clocks: times are converted if a snapshot relates their clock to that of the trace;
 * Android and Linux: slices, async slices and counters of atrace (`atrace`), threads on CPUs and

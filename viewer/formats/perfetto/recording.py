@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from viewer.formats.perfetto.sequences import ClockSnapshots, Sequences, TextTable, Tracks
+from viewer.formats.perfetto.sequences import ClockSnapshots, Sequences, TextTable
+from viewer.formats.perfetto.tracks import Tracks
 from viewer.model.provenance import PREFIX
 
 

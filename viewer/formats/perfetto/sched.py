@@ -39,14 +39,14 @@ def sched_slices(recording: Recording, events: FtraceEvents) -> list[SystemSlice
     prev_tid = np.where(prev_tid < 0, before, prev_tid)
     end = np.append(time[1:], 0)
     recording.problem(_NO_END, int((is_last & (tid != 0)).sum()), "")
-    tracks = recording.tracks
+    processes = recording.tracks.processes
     texts = recording.texts.all()
     for thread, first in _first_names(tid, name):
-        tracks.names_of_threads.setdefault(thread, texts[first])
+        processes.names_of_threads.setdefault(thread, texts[first])
     running = np.flatnonzero(~is_last & (tid != 0))
     cpus, track = np.unique(cpu[running], return_inverse=True)
-    threads, which = np.unique(tid[running], return_inverse=True)
-    code = np.array([recording.texts.code(tracks.label_of_thread(t)) for t in threads.tolist()])
+    which, lives = processes.lives(tid[running], time[running])
+    code = np.array([recording.texts.code(processes.label_of_thread(life)) for life in lives])
     found = [
         SystemSlices(
             [(CPUS, f"CPU {number}") for number in cpus.tolist()],
@@ -73,13 +73,16 @@ def _states(
 ) -> SystemSlices:
     """What each thread does from one of its events to the next."""
     runs, stops = np.flatnonzero(tid > 0), np.flatnonzero(prev_tid > 0)
-    waking = events.wakeups
+    processes, waking = recording.tracks.processes, events.wakeups
     when = np.concatenate([time[runs], time[stops], waking["time"]])
     who = np.concatenate([tid[runs], prev_tid[stops], waking["tid"]])
     sort = np.repeat([_RUNS, _STOPS, _WAKES], [len(runs), len(stops), waking.count])
     what = np.concatenate(
         [np.zeros(len(runs), np.int64), _state_codes(state[stops]), np.ones(waking.count, np.int64)]
     )
+    known = np.flatnonzero(who > 0)
+    who, when, sort, what = who[known], when[known], sort[known], what[known]
+    who, lives = processes.lives(who, when)
     # A thread stops, is woken and runs, in this order, if all is at one time.
     rank = np.array([2, 0, 1])[sort]
     order = np.lexsort((rank, when, who))
@@ -91,11 +94,11 @@ def _states(
         keep = (sort != _WAKES) | is_asleep | ~same
         when, who, sort, what = when[keep], who[keep], sort[keep], what[keep]
     has_next = np.append(who[1:] == who[:-1], False)
-    rows = np.flatnonzero(has_next & (who > 0))
-    threads, track = np.unique(who[rows], return_inverse=True)
+    rows = np.flatnonzero(has_next)
+    numbers, track = np.unique(who[rows], return_inverse=True)
     places = []
-    for number in threads.tolist():
-        process, thread = recording.tracks.place_of_thread(number)
+    for number in numbers.tolist():
+        process, thread = processes.place(lives[number])
         places.append((process, f"{thread} · state"))
     codes = np.array([recording.texts.code(text) for text in _STATES])
     return SystemSlices(

@@ -1,4 +1,4 @@
-"""Data that the packets of a Perfetto file refer to: interned strings, defaults, clocks, tracks.
+"""Data that the packets of a Perfetto file refer to: interned strings, defaults, clocks.
 
 All of it is parsed with the official protos, because such packets are few. Each text has one code
 for the whole file; see `TextTable`.
@@ -6,7 +6,7 @@ for the whole file; see `TextTable`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -33,10 +33,6 @@ TABLES = (
 BOOTTIME = 6
 _USUAL_DRIFT = 1_000_000  # ns between snapshots
 _SYSTEM_CLOCKS = {1: TIME_OF_DAY, 3: STEADY, BOOTTIME: BOOT}
-_MADE = 2**64 - 2**33  # uuids below this are those of tracks that the file implies
-# by CounterDescriptor.BuiltinCounterType
-BUILTIN_COUNTERS = {1: "thread_time", 2: "thread_instruction_count"}
-MOST_ABOVE = 64  # number of ancestors that contribute to a track's name
 
 
 def as_text(value: str | bytes) -> str:
@@ -196,10 +192,6 @@ def parsed(message: Any, data: bytes, problem: Problem) -> Any:
 # -- clocks --------------------------------------------------------------------------------------
 
 
-# What processes of Android are called before they become an app.
-_BEFORE_APPS = frozenset(
-    ("zygote", "zygote64", "<pre-initialized>", "usap32", "usap64", "app_process64", "app_process")
-)
 # The latest time of a clock in ns, 146 years. Adding a shift of 2**62 to it fits int64, even if
 # rounding floats made it look smaller by 512 ns for each of 2**31 steps.
 LATEST = 2**62 - 2**40
@@ -297,219 +289,3 @@ def sum_times(steps: Ints, base: int, unit: int) -> Ints:
 def clock_name(sequence: int, clock: int) -> tuple[int, int]:
     """The key of a clock: ids 64 to 127 belong to a sequence."""
     return (sequence if 64 <= clock < 128 else 0, clock)
-
-
-# -- tracks --------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Described:
-    """One described track: its names, and its parent."""
-
-    uuid: int
-    name: str = ""
-    parent: int = 0
-    pid: int | None = None
-    tid: int | None = None
-    counter: Any = None
-    merge_key: str = ""
-    stays_alone: bool = False
-    note: str = ""
-
-
-class Tracks:
-    """The described tracks, and names of processes and threads from any packet."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.by_uuid: dict[int, Described] = {}
-        self.processes: dict[int, str] = {}
-        self.threads: dict[tuple[int, int], str] = {}
-        self.of_sequence: dict[int, int] = {}
-        self._made_processes: dict[int, int] = {}
-        self._made = 0
-        self._problem = problem
-        self._labels: dict[str, int] = {}
-        # Of threads that are known by their number alone: the process, -1 if unknown, and a name.
-        self.of_thread: dict[int, int] = {}
-        self.names_of_threads: dict[int, str] = {}
-        self._uids: dict[int, int] = {}
-        self._packages: dict[int, str] = {}
-
-    def describe(self, sequence: int, data: bytes) -> None:
-        """Add one TrackDescriptor; the first name of a track stays."""
-        found = parsed(pb.TrackDescriptor, data, self._problem)
-        if found is None:
-            return
-        known = self.by_uuid.setdefault(found.uuid, Described(found.uuid))
-        known.name = known.name or as_text(found.name or found.static_name or found.atrace_name)
-        known.parent = known.parent or found.parent_uuid
-        known.note = known.note or as_text(found.description)
-        if found.HasField("thread"):
-            known.pid, known.tid = found.thread.pid, found.thread.tid
-            self._name_thread(found.thread)
-            self.of_sequence[sequence] = found.uuid
-        elif found.HasField("process"):
-            known.pid = found.process.pid
-            self._name_process(found.process)
-        if found.HasField("counter"):
-            known.counter = found.counter
-            known.name = known.name or BUILTIN_COUNTERS.get(found.counter.type, "")
-        behavior = pb.TrackDescriptor
-        if found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY:
-            known.merge_key = as_text(found.sibling_merge_key) or str(found.sibling_merge_key_int)
-        known.stays_alone = found.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_NONE
-
-    def _name_thread(self, thread: Any) -> None:
-        if thread.thread_name:
-            self.threads.setdefault((thread.pid, thread.tid), as_text(thread.thread_name))
-
-    def _name_process(self, process: Any) -> None:
-        name = process.process_name or (process.cmdline[0] if process.cmdline else "")
-        if name:
-            self.processes.setdefault(process.pid, as_text(name))
-
-    def thread_of_sequence(self, sequence: int, data: bytes) -> None:
-        """Add a legacy ThreadDescriptor: the track of a sequence that names none."""
-        found = parsed(pb.ThreadDescriptor, data, self._problem)
-        if found is not None:
-            self._name_thread(found)
-            uuid = 2**64 - 1 - sequence
-            self.by_uuid[uuid] = Described(uuid, pid=found.pid, tid=found.tid)
-            self.of_sequence[sequence] = uuid
-
-    def process_of_sequence(self, data: bytes) -> None:
-        """Add a legacy ProcessDescriptor."""
-        found = parsed(pb.ProcessDescriptor, data, self._problem)
-        if found is not None:
-            self._name_process(found)
-
-    def process_tree(self, data: bytes) -> None:
-        """Add the names of processes and threads from a tracing service."""
-        found = parsed(pb.ProcessTree, data, self._problem)
-        if found is None:
-            return
-        for process in found.processes:
-            self.of_thread[process.pid] = process.pid
-            if process.uid:
-                self._uids.setdefault(process.pid, process.uid)
-            if process.cmdline:
-                self.processes.setdefault(process.pid, as_text(process.cmdline[0]))
-        for thread in found.threads:
-            self.of_thread[thread.tid] = thread.tgid
-            if thread.name:
-                self.threads.setdefault((thread.tgid, thread.tid), as_text(thread.name))
-
-    def packages_list(self, data: bytes) -> None:
-        """Add the names of Android's packages by their users."""
-        found = parsed(pb.PackagesList, data, self._problem)
-        for package in found.packages if found is not None else ():
-            self._packages.setdefault(package.uid, as_text(package.name))
-
-    def place_of_thread(self, tid: int) -> tuple[str, str]:
-        """The process and the name of a thread that is known by its number alone."""
-        pid = self.of_thread.get(tid, -1)
-        process = "Threads without a process" if pid < 0 else self.label_of_process(pid)
-        return process, self.label_of_thread(tid)
-
-    def label_of_thread(self, tid: int) -> str:
-        """The name and the number of a thread."""
-        pid = self.of_thread.get(tid, -1)
-        name = self.threads.get((pid, tid)) or self.names_of_threads.get(tid)
-        if not name and pid == tid:
-            name = self.processes.get(pid)
-        return f"{name} {tid}" if name else f"thread {tid}"
-
-    def label_of_process(self, pid: int) -> str:
-        """The name of a process; see `process_label`."""
-        return self.process_label(pid, self._labels)
-
-    def made(self, name: str, pid: int | None, tid: int | None = None, *, parent: int = 0) -> int:
-        """Describe a track that the file implies and return its uuid.
-
-        It is a thread if it has a tid, else a track below another or of a process, or of neither.
-        """
-        self._made += 1
-        uuid = _MADE - self._made
-        if tid is None and pid is not None:
-            if pid not in self._made_processes:
-                self._made_processes[pid] = uuid
-                self.by_uuid[uuid] = Described(uuid, pid=pid)
-                return self.made(name, pid)
-            parent, pid = self._made_processes[pid], None
-        self.by_uuid[uuid] = Described(uuid, name, parent, pid, tid)
-        return uuid
-
-    def pid_of(self, uuid: int) -> int | None:
-        """The process of a track, None if it has none."""
-        return next((track.pid for track in self._chain(uuid) if track.pid is not None), None)
-
-    def _chain(self, uuid: int) -> list[Described]:
-        """A track and those above it."""
-        chain: list[Described] = []
-        seen: set[int] = set()
-        here: Described | None = self.by_uuid.get(uuid)
-        while here is not None and here.uuid not in seen and len(chain) < MOST_ABOVE:
-            seen.add(here.uuid)
-            chain.append(here)
-            here = self.by_uuid.get(here.parent) if here.parent else None
-        return chain
-
-    def names(self, uuids: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """Process and thread names of some tracks. Different threads never share a name."""
-        owners: dict[tuple[str, str], Any] = {}
-        labels = self._labels
-        found = {}
-        for uuid in uuids:
-            process, thread, identity = self._place(uuid, labels)
-            number = 2
-            shown = thread
-            while owners.setdefault((process, shown), identity) != identity:
-                _, tid = identity if isinstance(identity, tuple) else (0, 0)
-                shown = f"{thread} {tid}" if number == 2 and tid else f"{thread} #{number}"
-                number += 1
-            found[uuid] = process, shown
-        return found
-
-    def place_of_counter(self, counter: Described) -> tuple[str, str]:
-        """The process and name of a counter, including its thread if it has one."""
-        process, path, _ = self._place(counter.uuid, {})
-        return process, path
-
-    def process_label(self, pid: int, labels: dict[str, int]) -> str:
-        """The name of a process, with its id appended if another process has that name.
-
-        An app that Android has just started has the name of the process that it came from: then it
-        is that of its package.
-        """
-        name = self.processes.get(pid, "")
-        if not name or name in _BEFORE_APPS:
-            name = self._packages.get(self._uids.get(pid, 0)) or name or f"process {pid}"
-        return name if labels.setdefault(name, pid) == pid else f"{name} {pid}"
-
-    def _place(self, uuid: int, labels: dict[str, int]) -> tuple[str, str, Any]:
-        """Process, thread, and an identity that distinguishes it from others of the same name."""
-        chain = self._chain(uuid)
-        if not chain:
-            return "Trace", "events without a track" if not uuid else f"track {uuid}", uuid
-        own = chain[0]
-        if own.tid is not None:
-            pid = own.pid or 0
-            name = self.threads.get((pid, own.tid)) or f"thread {own.tid}"
-            return self.process_label(pid, labels), name, (pid, own.tid)
-        top = next((k for k, t in enumerate(chain) if t.pid is not None), None)
-        if top is None:
-            path = [t.name or f"track {t.uuid}" for t in reversed(chain)]
-            process, path = (path[0], path[1:]) if len(path) > 1 else ("Trace", path)
-            return process, " › ".join(path), own.uuid if own.stays_alone else None
-        anchor = chain[top]
-        process = self.process_label(anchor.pid or 0, labels)
-        path = [t.name or f"track {t.uuid}" for t in reversed(chain[:top])]
-        if anchor.tid is not None:
-            thread = (anchor.pid or 0, anchor.tid)
-            name = self.threads.get(thread) or f"thread {anchor.tid}"
-            if own.merge_key and own.name == f"{name} (overlapping)":
-                return process, name, thread  # one of its lanes
-            path.insert(0, name)
-        if not path:
-            path = [self.processes.get(own.pid or 0) or "process events"]
-        return process, " › ".join(path), own.uuid if own.stays_alone else None

@@ -34,6 +34,7 @@ _SILENT = frozenset(
 )  # fmt: skip
 
 
+_OF_PROCESSES = (_TRACK, _THREAD, _PROCESS, _PROCESS_TREE)
 _MOST_NAMES = 5
 # What an event takes at the peak, besides 1.4 times its bytes in the file. Measured with RSS, in
 # bytes a slice, which has two events: 131 of 39 in the file without arguments, 199 of 67 with two
@@ -62,6 +63,7 @@ class _Reading:
         self._gpu = GpuStages(recording)
         self._skipped: dict[int, tuple[int, str]] = {}
         self._packets = 0
+        self._latest = 0  # the latest time of a packet so far
 
     def add(self, packets: Packets) -> None:
         """Add some packets."""
@@ -88,6 +90,7 @@ class _Reading:
         flags |= last(fields, _CLEARED, n)
         state = self._states(packets, sequence, (flags & np.uint64(1)) != 0)
         times, clock, too_late = self._incremental_times(packets, sequence, state)
+        self._reach(times, clock)
         bundles = fields.get(_FTRACE, LENGTH_DELIMITED).sorted()
         if len(bundles):
             first = f"packet {self._packets + int(bundles.owner.min())}"
@@ -126,7 +129,8 @@ class _Reading:
             owner = spans.owner
             times, clock = times[owner], clock[owner]
             sequence, state = sequence[owner], state[owner]
-        self._events.add(block, spans, times, clock, sequence, state, share)
+        packet = self._packets + spans.owner
+        self._events.add(block, spans, times, clock, sequence, state, packet, share)
 
     def _count(self, kind: str, packets: Ints) -> None:
         """Count packets of the current block."""
@@ -168,9 +172,12 @@ class _Reading:
         changes: dict[int, list[tuple[int, int]]] = {
             int(s): [(0, self._recording.sequences.current(int(s)))] for s in distinct.tolist()
         }
+        stated = self._times_of_processes(packets)
         for owner, what, at, end in sorted(rare):
             seq = int(sequence[owner])
             data = bytes(block.data.data[at:end])
+            if stated is not None and what in _OF_PROCESSES:
+                self._recording.tracks.processes.reach(int(stated[owner]), self._packets + owner)
             if what in (-1000, -999, -_DEFAULTS):
                 number = self._recording.sequences.change(
                     seq,
@@ -222,6 +229,28 @@ class _Reading:
             if not isinstance(value, int):
                 value = as_text(value)
             self._recording.attributes.setdefault(as_text(one.key), value)
+
+    def _times_of_processes(self, packets: Packets) -> Ints | None:
+        """The time of each packet on the clock of the trace, or the latest one before it.
+
+        None if no packet of the block states a process or thread.
+        """
+        fields, n = packets.fields, len(packets)
+        if not any(len(fields.get(number, LENGTH_DELIMITED)) for number in _OF_PROCESSES):
+            return None
+        times = last(fields, _TIME, n).view(np.int64)
+        clock = last(fields, _CLOCK, n)
+        is_timed = (clock == 0) | (clock == np.uint64(self._recording.clocks.primary))
+        is_timed &= times > 0
+        latest = np.maximum.accumulate(np.where(is_timed, times, self._latest))
+        stated: Ints = np.where(is_timed, times, latest)
+        return stated
+
+    def _reach(self, times: Ints, clock: Ints) -> None:
+        """Note the latest time of a block on the clock of the trace."""
+        is_known = clock == 0
+        if is_known.any():
+            self._latest = max(self._latest, int(times[is_known].max()))
 
     def _incremental_times(
         self, packets: Packets, sequence: Any, state: Ints

@@ -21,7 +21,7 @@ from viewer.formats.perfetto.legacy_events import ASYNC, FLOW, LegacyEvents, Leg
 from viewer.formats.perfetto.opscope_exports import RUN_CATEGORY, UNITS, about_flows
 from viewer.formats.perfetto.packets import last
 from viewer.formats.perfetto.recording import Recording
-from viewer.formats.perfetto.sequences import BUILTIN_COUNTERS
+from viewer.formats.perfetto.tracks import BUILTIN_COUNTERS
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.provenance import PREFIX
 from viewer.model.trace import Unit
@@ -74,7 +74,7 @@ class TrackEvents:
         self.count = 0
         self.bytes = 0  # of all events in the file
         self._in_file = 0
-        self._overrides: dict[tuple[int, int | None], int] = {}
+        self._overrides: dict[tuple[int, int], int] = {}
         self._thread_counters: dict[tuple[int, int], int] = {}
         self.time = GrowingColumn(np.int64)
         self.track = GrowingColumn(np.uint32)
@@ -91,12 +91,13 @@ class TrackEvents:
         clock: Ints,
         sequence: Any,
         state: Ints,
+        packet: Ints,
         share: float,
     ) -> None:
         """Add the events at some positions of a block.
 
-        times, clock, sequence, state: those of each event's packet. share: how much of the file has
-        been read.
+        times, clock, sequence, state: those of each event's packet; packet: its number in the file.
+        share: how much of the file has been read.
         """
         n = len(spans)
         fields = spans.inside or block.fields_alike(spans.at, spans.end, self._layouts)
@@ -108,7 +109,7 @@ class TrackEvents:
         self._unread(fields, _READ, pb.TrackEvent.DESCRIPTOR, order)
         kind = _TYPES[np.minimum(last(fields, _TYPE, n), np.uint64(len(_TYPES) - 1)).view(np.int64)]
         name = self._named(block, fields, _NAME_IID, _NAME, "event_names", n, state)
-        uuid = self._uuids_of(fields, n, sequence, state)
+        uuid = self._uuids_of(fields, n, state, packet)
         legacy = fields.get(_LEGACY, LENGTH_DELIMITED)
         inner, kinds, phase = None, None, np.zeros(n, np.uint8)
         if len(legacy):
@@ -117,8 +118,8 @@ class TrackEvents:
                 inner, _READ_LEGACY, pb.TrackEvent.LegacyEvent.DESCRIPTOR, order[legacy.owner]
             )
             kinds = self._legacy(inner, legacy, kind, phase, name, state)
-            self._of_threads(legacy.owner[phase[legacy.owner] > 0], uuid, sequence)
-            self._override(inner, legacy, uuid, sequence)
+            self._of_threads(legacy.owner[phase[legacy.owner] > 0], uuid, sequence, packet)
+            self._override(inner, legacy, uuid, sequence, packet)
         found = fields.get(_ABSOLUTE, VARINT)
         times[found.owner] = found.value.view(np.int64) * 1000
         delta = fields.get(_DELTA, VARINT)
@@ -218,43 +219,51 @@ class TrackEvents:
         """The number of the counter with a track's times or instructions; parent: its uuid."""
         known = self._thread_counters.get((track, type))
         if known is None:
-            uuid = self._tracks.made(BUILTIN_COUNTERS[type], None, parent=parent)
-            self._tracks.by_uuid[uuid].counter = pb.CounterDescriptor(type=type)
-            known = self.uuids.setdefault(uuid, len(self.uuids))
+            made = self._tracks.below(BUILTIN_COUNTERS[type], parent)
+            made.counter = pb.CounterDescriptor(type=type)
+            known = self.uuids.setdefault(made.uuid, len(self.uuids))
             self._thread_counters[track, type] = known
         return known
 
-    def _of_threads(self, phased: Ints, uuid: Any, sequence: Any) -> None:
+    def _of_threads(self, phased: Ints, uuid: Any, sequence: Any, packet: Ints) -> None:
         """Set the tracks of events with a phase that state track 0: their sequence's threads."""
         rows = phased[uuid[phased] == 0]
-        for own in np.unique(sequence[rows]).tolist():
-            place = self._tracks.of_sequence.get(own, 0)
-            uuid[rows[sequence[rows] == own]] = np.uint64(place)
+        uuid[rows] = self._tracks.threads_of_sequences(sequence[rows], packet[rows])
 
-    def _override(self, inner: Fields, legacy: Field, uuid: Any, sequence: Any) -> None:
+    def _override(
+        self, inner: Fields, legacy: Field, uuid: Any, sequence: Any, packet: Ints
+    ) -> None:
         """Set the tracks of legacy events that name another process or thread."""
         n, none = len(legacy), 1 << 62
-        given = [last(inner, field, n, default=none).view(np.int64) for field in (_PID, _TID)]
-        rows = np.flatnonzero((given[0] != none) | (given[1] != none))
+        stated = [last(inner, field, n, default=none).view(np.int64) for field in (_PID, _TID)]
+        rows = np.flatnonzero((stated[0] != none) | (stated[1] != none))
         if not len(rows):
             return
         owner = legacy.owner[rows]
-        columns = [sequence[owner].view(np.int64), *(column[rows] for column in given)]
-        keys, which = np.unique(np.stack(columns), axis=1, return_inverse=True)
+        pid, tid = (column[rows] for column in stated)
+        place = self._tracks.threads_of_sequences(sequence[owner], packet[owner])
+        process = self._tracks.numbers_of_processes(place)
+        has_pid = pid != none
+        process[has_pid] = self._tracks.processes.stated_before(
+            pid[has_pid], packet[owner[has_pid]]
+        )
+        keys, which = np.unique(np.stack([process, tid]), axis=1, return_inverse=True)
         which = which.reshape(-1)
-        for k, (own, pid, tid) in enumerate(keys.T.tolist()):
-            place = self._tracks.of_sequence.get(own, 0)
-            thread = self._tracks.by_uuid.get(place)
-            process = pid if pid != none else thread.pid if thread else None
-            if process is None:
+        for k, key in enumerate(map(tuple, keys.T.tolist())):
+            if key[0] < 0:
                 continue
-            key = process, None if tid == none else tid
             if key not in self._overrides:
-                self._overrides[key] = self._tracks.made("", *key)
-            which_rows = owner[which == k]
+                of = self._tracks.processes.all[key[0]]
+                self._overrides[key] = (
+                    self._tracks.below_process("", of)
+                    if key[1] == none
+                    else self._tracks.made_thread(of, key[1])
+                )
+            members = np.flatnonzero(which == k)
+            events = owner[members]
             # An event that names its track stays there.
-            free = (uuid[which_rows] == 0) | (uuid[which_rows] == np.uint64(place))
-            uuid[which_rows[free]] = np.uint64(self._overrides[key])
+            free = (uuid[events] == 0) | (uuid[events] == place[members])
+            uuid[events[free]] = np.uint64(self._overrides[key])
 
     def _named(
         self,
@@ -276,7 +285,7 @@ class TrackEvents:
         name[found.owner] = codes_of(block, found, self._texts)
         return name
 
-    def _uuids_of(self, fields: Fields, n: int, sequence: Any, state: Ints) -> Any:
+    def _uuids_of(self, fields: Fields, n: int, state: Ints, packet: Ints) -> Any:
         """The track of every event: its own, its sequence's default, or its thread's."""
         uuid = last(fields, _UUID, n)
         has = np.zeros(n, np.bool_)
@@ -284,11 +293,12 @@ class TrackEvents:
         if not has.all():
             for number in np.unique(state[~has]).tolist():
                 rows = np.flatnonzero(~has & (state == number))
-                own = self._sequences.states[number]
-                default = own.track
-                if default is None:
-                    default = self._tracks.of_sequence.get(own.sequence, 0)
-                uuid[rows] = np.uint64(default % 2**64)
+                of = self._sequences.states[number]
+                if of.track is None:
+                    sequences = np.full(len(rows), of.sequence, np.uint64)
+                    uuid[rows] = self._tracks.threads_of_sequences(sequences, packet[rows])
+                else:
+                    uuid[rows] = np.uint64(of.track % 2**64)
         return uuid
 
     def _track_numbers(self, uuid: Any) -> Codes:

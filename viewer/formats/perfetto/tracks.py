@@ -1,0 +1,301 @@
+"""The described tracks of a Perfetto file, with their names and the processes that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+from viewer.arrays import Ints
+from viewer.codecs.protobuf.wire import Words
+from viewer.formats.perfetto.processes import Process, Processes, Thread
+from viewer.formats.perfetto.sequences import Problem, as_text, parsed
+
+_MADE = 2**64 - 2**33  # uuids below this are those of tracks that the file implies
+# by CounterDescriptor.BuiltinCounterType
+BUILTIN_COUNTERS = {1: "thread_time", 2: "thread_instruction_count"}
+MOST_ABOVE = 64  # number of ancestors that contribute to a track's name
+_ROOT = 0  # the uuid of what is above all tracks
+
+
+@dataclass(slots=True)
+class Described:
+    """One described track: its names, its parent, and the process or thread that it is.
+
+    waits: for a thread whose parent is not described yet, its pid, tid and name. ordering, rank,
+    sort_index: the order of its children, its place among its siblings, and that of older files.
+    is_made: the file only implies the track.
+    """
+
+    uuid: int
+    name: str = ""
+    parent: int = 0
+    process: Process | None = None
+    thread: Thread | None = None
+    waits: tuple[int, int, str] | None = None
+    counter: Any = None
+    merge_key: str = ""
+    stays_alone: bool = False
+    note: str = ""
+    ordering: int = 0
+    rank: int = 0
+    sort_index: int = 0
+    is_made: bool = False
+
+
+class Tracks:
+    """The described tracks, and names of processes and threads from any packet.
+
+    process_ordering, thread_ordering: whether processes and threads are in order of their ranks.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.processes = Processes()
+        self.by_uuid: dict[int, Described] = {}
+        self._of_sequence: dict[int, list[tuple[int, int]]] = {}
+        self.process_ordering = self.thread_ordering = False
+        self._made_processes: dict[int, int] = {}
+        self._waiting: dict[int, list[Described]] = {}
+        self._made = 0
+        self._problem = problem
+
+    # -- statements, in file order ---------------------------------------------------------------
+
+    def describe(self, sequence: int, data: bytes) -> None:
+        """Add one TrackDescriptor; the first name of a track stays."""
+        stated = parsed(pb.TrackDescriptor, data, self._problem)
+        if stated is None:
+            return
+        track = self.by_uuid.setdefault(stated.uuid, Described(stated.uuid))
+        track.name = track.name or as_text(stated.name or stated.static_name or stated.atrace_name)
+        track.parent = track.parent or stated.parent_uuid
+        track.note = track.note or as_text(stated.description)
+        track.ordering = track.ordering or stated.child_ordering
+        track.rank = track.rank or stated.sibling_order_rank
+        if stated.HasField("thread"):
+            self._describe_thread(track, stated.thread)
+            self._now_of(sequence, stated.uuid)
+        elif stated.HasField("process"):
+            self._describe_process(track, stated.process)
+        if stated.HasField("counter"):
+            track.counter = stated.counter
+            track.name = track.name or BUILTIN_COUNTERS.get(stated.counter.type, "")
+        behavior = pb.TrackDescriptor
+        if stated.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY:
+            track.merge_key = as_text(stated.sibling_merge_key) or str(stated.sibling_merge_key_int)
+        track.stays_alone = stated.sibling_merge_behavior == behavior.SIBLING_MERGE_BEHAVIOR_NONE
+        if stated.uuid == _ROOT:
+            explicit = behavior.PROCESS_ORDERING_EXPLICIT, behavior.THREAD_ORDERING_EXPLICIT
+            self.process_ordering |= stated.process_ordering == explicit[0]
+            self.thread_ordering |= stated.thread_ordering == explicit[1]
+
+    def _describe_process(self, track: Described, stated: Any) -> None:
+        if track.process is None:
+            track.process = self.processes.described_process(track.uuid, stated.pid)
+        track.process.name = track.process.name or _name_of(stated)
+        track.sort_index = track.sort_index or stated.legacy_sort_index
+        for thread in self._waiting.pop(track.uuid, ()):
+            self._resolve(thread)
+
+    def _describe_thread(self, track: Described, stated: Any) -> None:
+        track.sort_index = track.sort_index or stated.legacy_sort_index
+        name = as_text(stated.thread_name)
+        if track.thread is not None:
+            track.thread.name = track.thread.name or name
+            return
+        if track.waits is not None:
+            name = track.waits[2] or name
+        track.waits = stated.pid, stated.tid, name
+        if track.parent and track.parent not in self.by_uuid:
+            self._waiting.setdefault(track.parent, []).append(track)
+        else:
+            self._resolve(track)
+
+    def _resolve(self, track: Described) -> None:
+        """Find the thread of a track: in the process above it, else in the last one of its pid."""
+        if track.waits is None:
+            return
+        (pid, tid, name), track.waits = track.waits, None
+        above = self.by_uuid.get(track.parent)
+        process = above.process if above is not None and above.thread is None else None
+        if process is None or process.pid != pid:
+            process = self.processes.process(pid)
+        track.thread = self.processes.described_thread(track.uuid, process, tid)
+        track.thread.name = track.thread.name or name
+        track.process = process
+
+    def thread_of_sequence(self, sequence: int, data: bytes) -> None:
+        """Add a legacy ThreadDescriptor: the track of a sequence that names none."""
+        stated = parsed(pb.ThreadDescriptor, data, self._problem)
+        if stated is None:
+            return
+        process = self.processes.process(stated.pid)
+        thread = self.processes.thread(process, stated.tid)
+        thread.name = thread.name or as_text(stated.thread_name)
+        uuid = 2**64 - 1 - sequence
+        known = self.by_uuid.get(uuid)
+        if known is not None and known.thread is not thread:
+            uuid = self._new_uuid()
+        self.by_uuid[uuid] = Described(
+            uuid, process=process, thread=thread, sort_index=stated.legacy_sort_index
+        )
+        self._now_of(sequence, uuid)
+
+    def _now_of(self, sequence: int, uuid: int) -> None:
+        """Note the thread that a sequence is of, from the packet that is read."""
+        known = self._of_sequence.setdefault(sequence, [])
+        if not known or known[-1][1] != uuid:
+            known.append((self.processes.packet, uuid))
+
+    def threads_of_sequences(self, sequences: Words, packets: Ints) -> Words:
+        """The track of the thread that a sequence is of at each packet, 0 if none is stated."""
+        uuids = np.zeros(len(sequences), np.uint64)
+        for sequence in np.unique(sequences).tolist():
+            known = self._of_sequence.get(sequence)
+            if known:
+                rows = np.flatnonzero(sequences == sequence)
+                since, of = zip(*known, strict=True)
+                place = np.searchsorted(since, packets[rows], side="right") - 1
+                uuids[rows] = np.array(of, np.uint64)[np.maximum(place, 0)]
+        return uuids
+
+    def numbers_of_processes(self, uuids: Words) -> Ints:
+        """The number of the process of each track, -1 for none."""
+        distinct, which = np.unique(uuids, return_inverse=True)
+        processes = [self.process_of(uuid) for uuid in distinct.tolist()]
+        numbers = np.array([-1 if of is None else of.number for of in processes], np.int64)
+        return numbers[which.reshape(-1)]
+
+    def process_of_sequence(self, data: bytes) -> None:
+        """Add a legacy ProcessDescriptor."""
+        stated = parsed(pb.ProcessDescriptor, data, self._problem)
+        if stated is not None:
+            process = self.processes.process(stated.pid)
+            process.name = process.name or _name_of(stated)
+
+    def process_tree(self, data: bytes) -> None:
+        """Add the names of processes and threads from a tracing service."""
+        stated = parsed(pb.ProcessTree, data, self._problem)
+        if stated is None:
+            return
+        for process in stated.processes:
+            name = as_text(process.cmdline[0]) if process.cmdline else ""
+            known = self.processes.process_in_tree(
+                process.pid, process.ppid, process.process_start_from_boot, name
+            )
+            known.user = known.user or process.uid
+            self.processes.thread_in_tree(known, process.pid)
+        for thread in stated.threads:
+            of = self.processes.thread_in_tree(self.processes.process(thread.tgid), thread.tid)
+            of.name = of.name or as_text(thread.name)
+
+    def packages_list(self, data: bytes) -> None:
+        """Add the names of Android's packages by their users."""
+        stated = parsed(pb.PackagesList, data, self._problem)
+        for package in stated.packages if stated is not None else ():
+            self.processes.packages.setdefault(package.uid, as_text(package.name))
+
+    # -- tracks that the file implies ------------------------------------------------------------
+
+    def below(self, name: str, parent: int) -> Described:
+        """Describe a track below another one."""
+        uuid = self._new_uuid()
+        track = self.by_uuid[uuid] = Described(uuid, name, parent, is_made=True)
+        return track
+
+    def below_process(self, name: str, process: Process | None) -> int:
+        """Describe a track of a process, or of none, and return its uuid."""
+        if process is None:
+            return self.below(name, 0).uuid
+        if process.number not in self._made_processes:
+            uuid = self._made_processes[process.number] = self._new_uuid()
+            self.by_uuid[uuid] = Described(uuid, process=process, is_made=True)
+        return self.below(name, self._made_processes[process.number]).uuid
+
+    def made_thread(self, process: Process, tid: int) -> int:
+        """Describe the last thread of a process with a tid and return the uuid of the track."""
+        uuid = self._new_uuid()
+        thread = self.processes.thread(process, tid)
+        self.by_uuid[uuid] = Described(uuid, process=process, thread=thread, is_made=True)
+        return uuid
+
+    def _new_uuid(self) -> int:
+        self._made += 1
+        return _MADE - self._made
+
+    # -- what tracks are of ----------------------------------------------------------------------
+
+    def process_of(self, uuid: int) -> Process | None:
+        """The process of a track, None if it has none."""
+        return next((t.process for t in self.above(uuid) if t.process is not None), None)
+
+    def above(self, uuid: int) -> list[Described]:
+        """A track and those above it."""
+        chain: list[Described] = []
+        seen: set[int] = set()
+        here: Described | None = self.by_uuid.get(uuid)
+        while here is not None and here.uuid not in seen and len(chain) < MOST_ABOVE:
+            self._resolve(here)
+            seen.add(here.uuid)
+            chain.append(here)
+            here = self.by_uuid.get(here.parent) if here.parent else None
+        return chain
+
+    def names(self, uuids: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """Process and thread names of some tracks. Different threads never share a name."""
+        owners: dict[tuple[str, str], object] = {}
+        places = {}
+        for uuid in uuids:
+            process, thread, identity = self._place(uuid)
+            number = 2
+            name = thread
+            while owners.setdefault((process, name), identity) != identity:
+                tid = identity.tid if isinstance(identity, Thread) else 0
+                name = f"{thread} {tid}" if number == 2 and tid else f"{thread} #{number}"
+                number += 1
+            places[uuid] = process, name
+        return places
+
+    def place_of_counter(self, counter: Described) -> tuple[str, str]:
+        """The process and name of a counter, including its thread if it has one."""
+        process, path, _ = self._place(counter.uuid)
+        return process, path
+
+    def _place(self, uuid: int) -> tuple[str, str, object]:
+        """Process, thread, and an identity that distinguishes it from others of the same name."""
+        chain = self.above(uuid)
+        if not chain:
+            return "Trace", "events without a track" if not uuid else f"track {uuid}", uuid
+        track = chain[0]
+        if track.thread is not None:
+            process = self.processes.label(track.thread.process)
+            return process, _thread_name(track.thread), track.thread
+        top = next((k for k, t in enumerate(chain) if t.process is not None), None)
+        if top is None:
+            path = [t.name or f"track {t.uuid}" for t in reversed(chain)]
+            process, path = (path[0], path[1:]) if len(path) > 1 else ("Trace", path)
+            return process, " › ".join(path), track.uuid if track.stays_alone else None
+        anchor = chain[top]
+        assert anchor.process is not None
+        process = self.processes.label(anchor.process)
+        path = [t.name or f"track {t.uuid}" for t in reversed(chain[:top])]
+        if anchor.thread is not None:
+            name = _thread_name(anchor.thread)
+            if track.merge_key and track.name == f"{name} (overlapping)":
+                return process, name, anchor.thread  # one of its lanes
+            path.insert(0, name)
+        if not path:
+            path = [anchor.process.name or "process events"]
+        return process, " › ".join(path), track.uuid if track.stays_alone else None
+
+
+def _thread_name(thread: Thread) -> str:
+    return thread.name or f"thread {thread.tid}"
+
+
+def _name_of(stated: Any) -> str:
+    """The name in a ProcessDescriptor."""
+    return as_text(stated.process_name or (stated.cmdline[0] if stated.cmdline else ""))
