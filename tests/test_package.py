@@ -79,6 +79,7 @@ TESTS_OF_MANY = {
     "tests/formats/test_regress.py": "files of every format that once went wrong",
     "tests/formats/test_too_large.py": "files of every format that do not fit the memory",
     "tests/formats/test_parts.py": "the first parts of files of every format in order",
+    "tests/formats/test_first_samples.py": "counters of Chrome and Perfetto that start at 0",
     "tests/formats/test_snapshots.py": "a listing of every sample",
     "tests/formats/runtimes/test_formats.py": "all profiles of other runtimes",
     "tests/formats/torq/test_samples.py": "all generations of all Torq formats",

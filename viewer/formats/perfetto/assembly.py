@@ -26,6 +26,7 @@ from viewer.formats.perfetto.opscope_exports import (
 )
 from viewer.formats.perfetto.recording import Recording
 from viewer.formats.perfetto.track_events import TrackEvents
+from viewer.formats.perfetto.track_order import tracks_in_order
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import Counter
 from viewer.model.provenance import Provenance, first_ns, is_of_one_file
@@ -260,9 +261,16 @@ class Assembly:
         self, uuids: list[int], clock: Clock | None, provenance: Provenance
     ) -> tuple[Counter, ...]:
         """The counters of the file, on the clock of its slices."""
-        found = self._events.counters.counters(
+        by_uuid = self._events.counters.counters(
             uuids, self._tracks, self._sequences.states, self._problem, self._times_of
         )
+        order = tracks_in_order(
+            self._tracks,
+            list(by_uuid),
+            {uuid: int(counter.tick[0]) for uuid, counter in by_uuid.items()},
+            is_ranked=self._recording.is_own,
+        )
+        found = tuple(by_uuid[uuid] for uuid in order)
         if clock is None:
             return found
         first = first_ns(provenance)
@@ -319,7 +327,7 @@ class Assembly:
         *,
         nested: bool,
     ) -> dict[int, int]:
-        """Add the slices to the builder, track by track in descriptor order.
+        """Add the slices to the builder, track by track in the order that the file states.
 
         nested: the levels need no check. Returns the tracks by uuid.
         """
@@ -334,7 +342,12 @@ class Assembly:
             for u, d in self._tracks.by_uuid.items()
             if u in used_uuids or d.thread is not None or d.waits is not None
         )
-        order = [*described, *(u for u in (uuids[n] for n in used) if u not in described)]
+        order = tracks_in_order(
+            self._tracks,
+            [*described, *(u for u in (uuids[n] for n in used) if u not in described)],
+            {uuids[n]: t for n, t in zip(used, starts[first].tolist(), strict=True)},
+            is_ranked=self._recording.is_own,
+        )
         places = self._tracks.names(order)
         shared: dict[tuple[str, str], int] = {}
         for uuid in used_uuids:

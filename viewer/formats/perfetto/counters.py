@@ -114,13 +114,13 @@ class CounterEvents:
         states: Sequence[SequenceState],
         problem: Problem,
         converted: Callable[[int, Ints], Ints | None],
-    ) -> tuple[Counter, ...]:
-        """One counter per track that is described as one, by time; invalid values are left out.
+    ) -> dict[int, Counter]:
+        """One counter per track that is described as one, by its uuid; invalid values are left out.
 
         converted(clock, times): converts times to the clock of the trace, None if not possible.
         """
         if not self._parts:
-            return ()
+            return {}
 
         def joined(column: Callable[[_Values], NDArray[Any]]) -> NDArray[Any]:
             return np.concatenate([column(part) for part in self._parts])
@@ -146,10 +146,11 @@ class CounterEvents:
         by_track = by_track[is_number[by_track]]
         own = track[by_track]
         bounds = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist() if len(own) else []
-        counters = []
+        counters: dict[int, Counter] = {}
         for a, b in zip(bounds, [*bounds[1:], len(own)], strict=False):
             rows = by_track[a:b]
-            described = tracks.by_uuid.get(uuids[int(own[a])])
+            uuid = uuids[int(own[a])]
+            described = tracks.by_uuid.get(uuid)
             if described is None or described.counter is None:
                 problem(
                     "counter values on a track that is not a counter: left out",
@@ -175,8 +176,8 @@ class CounterEvents:
             if of.type == _THREAD_TIME:
                 unit = "ns"
             process, thread = tracks.place_of_counter(described)
-            counters.append(Counter(process, thread, unit, ticks, steps, note=described.note))
-        return tuple(counters)
+            counters[uuid] = Counter(process, thread, unit, ticks, steps, note=described.note)
+        return counters
 
 
 def _uuids(

@@ -14,7 +14,7 @@ protos/perfetto/trace/track_event/*.proto:
 * tracks: a thread in its process; other tracks by their path below their process or below their
   outermost track; overlapping slices of one track go to lanes. Processes and threads are told apart
   by their uuids, so a pid that is used again is another process; see
-  `viewer.formats.perfetto.processes`;
+  `viewer.formats.perfetto.processes`. The order is that of `viewer.formats.perfetto.track_order`;
 * state of packet sequences: interned data, defaults, lost packets;
 * clocks: times are converted if a snapshot relates their clock to that of the trace;
 * Android and Linux: slices, async slices and counters of atrace (`atrace`), threads on CPUs and
