@@ -64,55 +64,39 @@ class PaddedBytes:
         self.size = len(data) - PADDING
         self.data = data
         # One word at every byte position; numpy copies unaligned words.
+        self._runs: _Runs | None = None
         self._words: Words = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))
 
     # -- finding messages ------------------------------------------------------------------------
 
     def records(self, first: int = 0) -> tuple[Ints, Ints, int]:
-        """Find the bodies of field 1 in a message that starts at `first`: (starts, ends, stop).
+        """Find the messages of field 1 one after another from `first` on: (starts, ends, stop).
 
-        `stop` is the end of the block, the start of an incomplete field, or the position of damage.
-        Other fields are skipped.
+        `stop` is the end of the block, or where anything else starts: an incomplete message,
+        another field, or damage. Calling it again from another place costs little.
         """
-        data, size = self.data.data, self.size
-        tags, begins, ends = self._candidates()
-        # Nearly all candidates are messages, each ending where the next one starts. Only the others
-        # need a search for the next field.
-        breaks = np.flatnonzero(np.append(ends[:-1] != tags[1:], True)) if len(tags) else tags
-        targets = ends[breaks]
-        heads = np.searchsorted(tags, targets)
-        heads = np.where(np.append(tags, -1)[heads] == targets, heads, -1).tolist()
-        stops, after = breaks.tolist(), targets.tolist()
-        runs: list[tuple[int, int]] = []
-        alone: list[int] = []
-        at, which, here = first, 0, _place(tags, first)
+        if self._runs is None:
+            self._runs = _Runs(*self._candidates())
+        runs, data, size = self._runs, self.data.data, self.size
+        begins: list[Ints] = []
+        ends: list[Ints] = []
+        at, which, here = first, 0, _place(runs.tags, first)
         while at < size:
             if here >= 0:
-                which = bisect_left(stops, here, which)
-                runs.append((here, stops[which] + 1))
-                at, here = after[which], heads[which]
+                which = bisect_left(runs.last, here, which)
+                run = slice(here, runs.last[which] + 1)
+                begins.append(runs.begins[run])
+                ends.append(runs.ends[run])
+                at, here = runs.after[which], runs.heads[which]
                 continue
-            end = _after_field(data, at, size)
+            # Others are followed by what is no message, or not by two.
+            end = _after_message(data, at, size)
             if end < 0:
                 break
-            if data[at] == _TAG:
-                alone.append(at)
-            at, here = end, _place(tags, end)
-        chosen = np.zeros(len(tags), np.bool_)
-        for begin, end in runs:
-            chosen[begin:end] = True
-        if chosen.all():
-            stop = ends
-        else:
-            begins, stop = begins[chosen], ends[chosen]
-        if alone:
-            more = np.array(alone, np.int64)
-            length, width = self._varints(more + 1)
-            more += 1 + width
-            order = np.argsort(joined := np.concatenate([begins, more]), kind="stable")
-            stop = np.concatenate([stop, more + length.view(np.int64)])[order]
-            begins = joined[order]
-        return begins, stop, at
+            begins.append(np.array([at + 1 + varint_at(data, at + 1)[1]]))
+            ends.append(np.array([end]))
+            at, here = end, _place(runs.tags, end)
+        return _joined(begins), _joined(ends), at
 
     def _candidates(self) -> tuple[Ints, Ints, Ints]:
         """Possible messages: positions of their tags, starts of their bodies, and ends.
@@ -139,13 +123,6 @@ class PaddedBytes:
         good &= self.data[ends] == _TAG
         good |= ends == size
         return tags[good], begins[good], ends[good]
-
-    def cut_off(self) -> tuple[int, int]:
-        """Start and end of the body of a field 1 message at byte 0; 0, 0 if there is none."""
-        length, width = varint_at(self.data.data, 1)
-        if not self.size or self.data[0] != _TAG or not width:
-            return 0, 0
-        return 1 + width, 1 + width + length
 
     # -- reading fields --------------------------------------------------------------------------
 
@@ -438,10 +415,32 @@ def _alike_tags(fields: tuple[LayoutField, ...], wanted: Wanted) -> set[int]:
     return found - {field.tag for field in fields if not field.has_numbers()}
 
 
+class _Runs:
+    """Possible messages of a block, many of which end where the next one starts.
+
+    tags, begins, ends: as of `PaddedBytes._candidates`. Of each run of such messages: the last one,
+    the position after it, and the message there, -1 if there is none.
+    """
+
+    def __init__(self, tags: Ints, begins: Ints, ends: Ints) -> None:
+        self.tags, self.begins, self.ends = tags, begins, ends
+        last = np.flatnonzero(np.append(ends[:-1] != tags[1:], True)) if len(tags) else tags
+        after = ends[last]
+        heads = np.searchsorted(tags, after)
+        heads = np.where(np.append(tags, -1)[heads] == after, heads, -1)
+        self.last: list[int] = last.tolist()
+        self.after: list[int] = after.tolist()
+        self.heads: list[int] = heads.tolist()
+
+
 def _place(numbers: Ints, number: int) -> int:
     """The index of a number in an ascending array, or -1."""
     at = int(np.searchsorted(numbers, number))
     return at if at < len(numbers) and numbers[at] == number else -1
+
+
+def _joined(parts: list[Ints]) -> Ints:
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def _from_word(word: Words) -> tuple[Words, Ints]:
@@ -461,19 +460,8 @@ def _from_word(word: Words) -> tuple[Words, Ints]:
     return value, width
 
 
-def _after_field(data: bytes | memoryview, at: int, size: int) -> int:
-    """The end of a field of any type; -1 if it is damaged or incomplete."""
-    tag, width = varint_at(data, at)
-    wire = tag & 7
-    at += width
-    if not width or tag < 8:
-        return -1
-    value, more = 0, 8 if wire == FIXED64 else 4
-    if wire in (VARINT, LENGTH_DELIMITED):
-        value, more = varint_at(data, at)
-        if not more:
-            return -1
-    elif wire not in (FIXED64, FIXED32):
-        return -1
-    at += more + (value if wire == LENGTH_DELIMITED else 0)
-    return at if at <= size else -1
+def _after_message(data: bytes | memoryview, at: int, size: int) -> int:
+    """The end of a message of field 1; -1 if there is none at a position, or it is incomplete."""
+    length, width = varint_at(data, at + 1)
+    end = at + 1 + width + length
+    return end if data[at] == _TAG and width and end <= size else -1

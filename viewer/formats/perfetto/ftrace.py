@@ -43,6 +43,7 @@ _EVENT_TAGS = frozenset(
 )  # fmt: skip
 _ALL = range(8, 128)
 _MONO_RAW, _BUILTIN_RAW = 4, 5
+_DAMAGED = "damaged FtraceEventBundle: left out"
 _NOT_SHOWN = "ftrace events other than prints, switches and wakeups: not shown"
 _OTHER_CLOCKS = {1: "an unknown clock", 2: "the global clock", 3: "the local clock"}
 
@@ -113,6 +114,11 @@ class FtraceEvents:
         self.bytes += int((spans.end - spans.at).sum())
         bundles = block.fields(spans.at, spans.end, _BUNDLE_TAGS)
         cpu = last(bundles, _CPU, n).view(np.int64)
+        strange = np.ones(n, np.bool_)  # each bundle of a recorder has a CPU
+        strange[bundles.get(_CPU, VARINT).owner] = False
+        strange[bundles.get(_EVENT, LENGTH_DELIMITED).owner] = False
+        self._recording.problem(_DAMAGED, int((strange & (spans.value > 0)).sum()), first)
+        self._recording.problem(_DAMAGED, len(bundles.damaged), first)
         shift_of = self._clocks(bundles, n, first)
         compact = bundles.get(_COMPACT, LENGTH_DELIMITED)
         for owner, at, end in zip(

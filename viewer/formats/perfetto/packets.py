@@ -28,37 +28,41 @@ from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.perfetto.annotations import EVENT
+from viewer.formats.perfetto.damage import REST_LOST, Checks, PacketFinder, Problem, Spans
 
 BLOCK = 1 << 20  # bytes: small enough for the processor's cache, large enough for few calls
 _MANY = 8 * BLOCK  # bytes of a file from which starting a thread pays off
 _AHEAD = 2  # blocks; more would only take memory
-_MOST_PACKET = 1 << 26
-_MOST_INSIDE = 1 << 26  # for a packet inside a compressed one
 # A block is larger than usual only for a packet that is. All fields of its packets are found at
 # once. Not measured: five numbers of 8 bytes for a field of two bytes, and their sorting.
 _FIELDS_MEMORY = 50
 _COMPRESSED = 50
-_DAMAGED = "invalid or truncated packet: the rest of the file is lost"
+_DAMAGED_INSIDE = "damaged compressed packets: left out"
 _ALL_TAGS = range(8, 1 << 16)  # of a TracePacket, with extensions
 # Most packets are events, and nearly all of their bytes are that event and its arguments.
 _WANTED = Wanted(_ALL_TAGS, {11 << 3 | LENGTH_DELIMITED: EVENT})
-
-Problem = Callable[[str, int, str], None]
 
 
 class Packets:
     """Some packets of a block: their positions and fields."""
 
-    def __init__(self, block: PaddedBytes, begin: Ints, end: Ints, layouts: MessageLayouts) -> None:
-        self.block = block
-        self.begin = begin
+    def __init__(
+        self, block: PaddedBytes, spans: Spans, layouts: MessageLayouts, place: int
+    ) -> None:
+        """place: of the first byte of the block in the file, unpacked."""
+        self.block, self.spans, self.place = block, spans, place
+        self.inside = ""  # the compressed packet around it, as a place
         self.share = 1.0  # of the file read so far, approximately
         self.read = 0  # bytes read so far, unpacked
         self.ratio = 1.0  # unpacked bytes per byte of the file
-        self.fields: Fields = block.fields_alike(begin, end, layouts)
+        self.fields: Fields = block.fields_alike(spans.begin, spans.end, layouts)
 
     def __len__(self) -> int:
-        return len(self.begin)
+        return len(self.spans)
+
+    def byte(self, packet: int) -> str:
+        """Where a packet is in the file; for one in compressed packets, where these are."""
+        return self.inside or f"byte {self.place + self.spans.start_of(packet)}"
 
 
 def packets_of(
@@ -144,15 +148,19 @@ def _packets(
                 stream = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb"))
             file.seek(0)
             rest, place, layouts = b"", 0, MessageLayouts(_WANTED)
+            checks = Checks()
+            finder = PacketFinder(problem, checks, is_partial=is_partial())
             while True:
                 if cancelled():
                     raise ReadCancelled
                 more, damage = _more(stream, max(BLOCK, len(rest)))
                 progress(min(file.tell(), size), size)
                 block = _block(rest, more)
-                begin, end, stop = block.records()
+                is_last = bool(damage) or not more
+                spans, stop = finder.packets(block, place, is_last=is_last)
                 consumed = min(file.tell(), size)
-                for packets in _unpacked(block, begin, end, problem, layouts, 0):
+                unpacking = _Unpacking(finder, checks, problem, layouts)
+                for packets in unpacking.packets(block, spans, place):
                     packets.share = consumed / size
                     packets.read = place + stop
                     packets.ratio = packets.read / max(consumed, 1)
@@ -161,12 +169,8 @@ def _packets(
                 place += stop
                 if damage and not is_partial():
                     problem("damaged or truncated gzip: the rest of the file is lost", 1, damage)
-                if damage or not more or len(rest) > _MOST_PACKET:
+                if is_last:
                     break
-                if stop == 0 and len(rest) > 16 and not _may_go_on(block):
-                    break
-            if rest and any(rest) and not is_partial():
-                problem(_DAMAGED, 1, f"byte {place}")
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
 
@@ -186,59 +190,68 @@ def _more(stream: BinaryIO, size: int) -> tuple[bytes, str]:
         return b"", str(error)
 
 
-def _may_go_on(block: PaddedBytes) -> bool:
-    """Whether the message at the start of a block is only incomplete, not damaged."""
-    begin, end = block.cut_off()
-    return begin > 0 and end > block.size
+class _Unpacking:
+    """Gives packets with compressed packets replaced by their contents."""
 
+    def __init__(
+        self, finder: PacketFinder, checks: Checks, problem: Problem, layouts: MessageLayouts
+    ) -> None:
+        self._finder, self._checks, self._problem = finder, checks, problem
+        self._layouts = layouts
 
-def _unpacked(
-    block: PaddedBytes,
-    begin: Ints,
-    end: Ints,
-    problem: Problem,
-    layouts: MessageLayouts,
-    depth: int,
-) -> Iterator[Packets]:
-    """The packets of a block, with compressed packets replaced by their contents."""
-    if not len(begin):
-        return
-    whole = Packets(block, begin, end, layouts)
-    packed = whole.fields.get(_COMPRESSED, LENGTH_DELIMITED).sorted()
-    if not len(packed):
-        yield whole
-        return
-    first = 0
-    for owner, at, stop in zip(
-        packed.owner.tolist(), packed.at.tolist(), packed.end.tolist(), strict=True
-    ):
-        if owner > first:
-            yield Packets(block, begin[first:owner], end[first:owner], layouts)
-        first = owner + 1
-        if depth:
-            problem("compressed packets inside compressed packets: left out", 1, "")
-            continue
+    def packets(
+        self, block: PaddedBytes, spans: Spans, place: int, *, is_inner: bool = False
+    ) -> Iterator[Packets]:
+        """The packets of a block."""
+        if not len(spans):
+            return
+        whole = Packets(block, spans, self._layouts, place)
+        more = self._finder.looked_into(block, spans, whole.fields, place)
+        if more is not None:
+            spans, whole = more, Packets(block, more, self._layouts, place)
+        packed = whole.fields.get(_COMPRESSED, LENGTH_DELIMITED).sorted()
+        if not len(packed):
+            yield whole
+            return
+        first = 0
+        for owner, at, stop in zip(
+            packed.owner.tolist(), packed.at.tolist(), packed.end.tolist(), strict=True
+        ):
+            if owner > first:
+                yield Packets(block, spans.part(first, owner), self._layouts, place)
+            first = owner + 1
+            if is_inner:
+                self._problem("compressed packets inside compressed packets: left out", 1, "")
+            else:
+                yield from self._unpacked(block.data[at:stop].tobytes(), whole.byte(owner))
+        if first < len(spans):
+            yield Packets(block, spans.part(first, len(spans)), self._layouts, place)
+
+    def _unpacked(self, data: bytes, byte: str) -> Iterator[Packets]:
+        """The packets in a compressed one, at a byte of the file."""
         unpacker = zlib.decompressobj()
-        data = block.data[at:stop].tobytes()
-        rest = b""
-        while data or rest:
+
+        def problem(kind: str, count: int, _first: str) -> None:
+            self._problem(_DAMAGED_INSIDE if kind == REST_LOST else kind, count, byte)
+
+        finder, rest = PacketFinder(problem, self._checks), b""
+        inner = _Unpacking(finder, self._checks, problem, self._layouts)
+        is_last = False
+        while not is_last:
+            part = b""
             try:
                 part = unpacker.decompress(data, 4 * BLOCK)
-            except zlib.error as error:
-                problem("damaged compressed packets: left out", 1, str(error))
-                break
-            data = unpacker.unconsumed_tail
-            inner = _block(rest, part)
-            inner_begin, inner_end, inner_stop = inner.records()
-            yield from _unpacked(inner, inner_begin, inner_end, problem, layouts, 1)
-            rest = inner.data[inner_stop : inner.size].tobytes()
-            is_stuck = inner_stop == 0 and not _may_go_on(inner)
-            if not part or not data or is_stuck or len(rest) > _MOST_INSIDE:
-                break
-        if rest:
-            problem("damaged compressed packets: left out", 1, "")
-    if first < len(begin):
-        yield Packets(block, begin[first:], end[first:], layouts)
+                data = unpacker.unconsumed_tail
+                is_last = not part or not data
+            except zlib.error:
+                problem(_DAMAGED_INSIDE, 1, byte)
+                is_last = True
+            block = _block(rest, part)
+            spans, stop = finder.packets(block, 0, is_last=is_last)
+            for packets in inner.packets(block, spans, 0, is_inner=True):
+                packets.inside = byte
+                yield packets
+            rest = block.data[stop : block.size].tobytes()
 
 
 def last(fields: Fields, field: int, count: int, wire_type: int = 0, default: int = 0) -> Ints:

@@ -29,7 +29,8 @@ derived slices, NPU units, inferences that no slice spans, and identifiers as in
 operator information is in columns, and the user's bookmarks are slices of a track. An export of
 several files keeps the common axis, in ns.
 
-A begin without an end is counted and becomes a slice without duration, because its duration is
+A damaged packet costs that packet, at most one beside it; see `viewer.formats.perfetto.damage`. A
+begin without an end is counted and becomes a slice without duration, because its duration is
 unknown. Packets of other data sources (samples, logs), other ftrace events, fields and types of
 events that are not read, and times relative to others are skipped and counted. A trace without
 anything that is shown is refused.
@@ -40,25 +41,40 @@ from __future__ import annotations
 from viewer.codecs.gzip_head import inflated_head
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.formats import format_of
+from viewer.formats.perfetto.damage import packet_at
 from viewer.model.trace import Trace
 
-_VARINT_FIELDS = frozenset((3, 8, 10, 13, 41, 42, 58, 79, 87, 98))
-_MOST_FIELD = 1000
+_FEW = 3  # packets that are looked at
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the bytes, decompressed if necessary, start with packets of a Perfetto trace."""
+    """Whether the bytes, decompressed if necessary, start with packets of a Perfetto trace.
+
+    Also if the first ones are damaged: then three others must follow, of which the first has what
+    most packets have.
+    """
     data = inflated_head(head) or head
-    at = packets = 0
-    while at < len(data) and packets < 3:
-        if data[at] != 0x0A:
-            return False
-        length, at = _varint(data, at + 1)
-        if length < 0 or not _is_packet(data[at : at + length], at + length > len(data)):
-            return False
-        at += length
-        packets += 1
-    return packets > 0 and len(data) > 2
+    if len(data) < 3:
+        return False
+    if _packets_at(data, 0):
+        return True
+    at = data.find(b"\n", 1)
+    while at > 0:
+        if packet_at(data, at, len(data))[1] and _packets_at(data, at) == _FEW:
+            return True
+        at = data.find(b"\n", at + 1)
+    return False
+
+
+def _packets_at(data: bytes, at: int) -> int:
+    """How many packets start at a position, at most a few; 0 if anything else follows."""
+    count = 0
+    while at < len(data) and count < _FEW:
+        at, _ = packet_at(data, at, len(data))
+        if at < 0:
+            return 0
+        count += 1
+    return count
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
@@ -67,35 +83,6 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     from viewer.formats.perfetto.trace_reader import read_trace
 
     return read_trace(path, FORMAT.name, progress, cancelled)
-
-
-def _is_packet(body: bytes, is_cut: bool) -> bool:
-    """Whether these bytes are possible fields of a TracePacket, each with its wire type."""
-    at = 0
-    while at < len(body):
-        tag, at = _varint(body, at)
-        if tag < 0:
-            return is_cut
-        field, wire = tag >> 3, tag & 7
-        if not 1 <= field <= _MOST_FIELD or wire != (0 if field in _VARINT_FIELDS else 2):
-            return False
-        value, at = _varint(body, at)
-        if value < 0:
-            return is_cut
-        at += value if wire == 2 else 0
-    return at == len(body) or is_cut
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A varint and the position after it; -1 if it does not end in the data."""
-    value = 0
-    for k in range(10):
-        if at + k >= len(data):
-            break
-        value |= (data[at + k] & 0x7F) << (7 * k)
-        if data[at + k] < 0x80:
-            return value, at + k + 1
-    return -1, at
 
 
 FORMAT = format_of("perfetto.reader")

@@ -12,16 +12,17 @@ class Recording:
 
     attributes: those of the trace, by name; for Opscope exports also the facts about sources.
     clock_numbers: (sequence, clock) -> the small number used in columns. problems: kind -> count
-    and first place.
+    and first place. here: the place of the packet that is read, if it states more than events.
     """
 
     def __init__(self, path: str, format: str) -> None:
         self.path, self.format = path, format
         self.problems: dict[str, tuple[int, str]] = {}
         self.texts = TextTable()
-        self.sequences = Sequences(self.texts, self.problem)
+        self.here = ""
+        self.sequences = Sequences(self.texts, self.problem_here)
         self.clocks = ClockSnapshots()
-        self.tracks = Tracks(self.problem)
+        self.tracks = Tracks(self.problem_here)
         self.attributes: dict[str, int | str] = {}
         self.clock_numbers: dict[tuple[int, int], int] = {(0, 0): 0}
 
@@ -30,6 +31,10 @@ class Recording:
         if count:
             had, where = self.problems.get(kind, (0, first))
             self.problems[kind] = (had + count, where)
+
+    def problem_here(self, kind: str, count: int = 1, first: str = "") -> None:
+        """Count unexpected data of the packet that is read."""
+        self.problem(kind, count, first or self.here)
 
     @property
     def is_own(self) -> bool:

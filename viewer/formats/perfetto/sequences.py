@@ -15,7 +15,14 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Ints
-from viewer.codecs.protobuf.wire import Words
+from viewer.codecs.protobuf.wire import (
+    FIXED32,
+    FIXED64,
+    LENGTH_DELIMITED,
+    VARINT,
+    Words,
+    varint_at,
+)
 from viewer.model.system_clocks import BOOT, STEADY, TIME_OF_DAY
 from viewer.model.times import format_time, plain_spaces
 from viewer.model.trace import ClockZero
@@ -181,12 +188,38 @@ class Sequences:
 
 
 def parsed(message: Any, data: bytes, problem: Problem) -> Any:
-    """Parse a message; None if it is damaged, which is reported."""
+    """Parse a message; None if it is damaged, which is reported.
+
+    It is damaged, too, if it has nothing that is known. Newer versions may add tables of strings
+    and defaults, so of these it must have no new field, either.
+    """
     try:
-        return message.FromString(data)
+        found = message.FromString(data)
+        if found.ListFields() or not data:
+            return found
+        known = max(field.number for field in message.DESCRIPTOR.fields)
+        if message in (pb.InternedData, pb.TracePacketDefaults) and _greatest(data) > known:
+            return found
     except Exception:  # DecodeError of whichever protobuf runtime; UTF-8 faults of some
-        problem(f"damaged {message.DESCRIPTOR.name}: left out", 1, "")
-        return None
+        pass
+    problem(f"damaged {message.DESCRIPTOR.name}: left out", 1, "")
+    return None
+
+
+def _greatest(data: bytes) -> int:
+    """The greatest field number of a message that can be parsed."""
+    greatest = at = 0
+    while at < len(data):
+        tag, width = varint_at(data, at)
+        wire, greatest = tag & 7, max(greatest, tag >> 3)
+        at += width
+        value, width = 0, 8 if wire == FIXED64 else 4
+        if wire in (VARINT, LENGTH_DELIMITED):
+            value, width = varint_at(data, at)
+        elif wire not in (FIXED64, FIXED32):
+            break  # a group, which no message of a trace has
+        at += width + (value if wire == LENGTH_DELIMITED else 0)
+    return greatest
 
 
 # -- clocks --------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats.perfetto.assembly import Assembly
 from viewer.formats.perfetto.atrace import Atrace
+from viewer.formats.perfetto.damage import DAMAGED, may_be
 from viewer.formats.perfetto.ftrace import FtraceEvents
 from viewer.formats.perfetto.gpu_stages import GpuStages
 from viewer.formats.perfetto.packets import Packets, last, packets_of
@@ -35,6 +36,7 @@ _SILENT = frozenset(
 
 
 _OF_PROCESSES = (_TRACK, _THREAD, _PROCESS, _PROCESS_TREE)
+_DAMAGED_FIELDS = "fields that no packet has: left out"
 _MOST_NAMES = 5
 # What an event takes at the peak, besides 1.4 times its bytes in the file. Measured with RSS, in
 # bytes a slice, which has two events: 131 of 39 in the file without arguments, 199 of 67 with two
@@ -78,10 +80,15 @@ class _Reading:
     def _add(self, packets: Packets) -> None:
         fields, n, block = packets.fields, len(packets), packets.block
         share = max(packets.share, 0.001)
-        self._count("damaged packets: left out", fields.damaged)
+        if len(fields.damaged):
+            place = packets.byte(int(fields.damaged.min()))
+            self._recording.problem(DAMAGED, len(fields.damaged), place)
         for tag, found in fields.by_tag.items():
             number = tag >> 3
-            if tag & 7 == LENGTH_DELIMITED and number not in _SILENT and len(found):
+            if len(found) and not may_be(tag):
+                place = packets.byte(int(found.owner.min()))
+                self._recording.problem(_DAMAGED_FIELDS, len(found), place)
+            elif tag & 7 == LENGTH_DELIMITED and number not in _SILENT and len(found):
                 place = f"packet {self._packets + int(found.owner.min())}"
                 count, first = self._skipped.get(number, (0, place))
                 self._skipped[number] = count + len(found), first
@@ -176,6 +183,7 @@ class _Reading:
         for owner, what, at, end in sorted(rare):
             seq = int(sequence[owner])
             data = bytes(block.data.data[at:end])
+            self._recording.here = packets.byte(owner)
             if stated is not None and what in _OF_PROCESSES:
                 self._recording.tracks.processes.reach(int(stated[owner]), self._packets + owner)
             if what in (-1000, -999, -_DEFAULTS):
@@ -191,7 +199,7 @@ class _Reading:
             elif what == _TRACK:
                 self._recording.tracks.describe(seq, data)
             elif what == _SNAPSHOT:
-                self._recording.clocks.add(seq, data, self._recording.problem)
+                self._recording.clocks.add(seq, data, self._recording.problem_here)
             elif what == _THREAD:
                 self._recording.tracks.thread_of_sequence(seq, data)
             elif what == _PROCESS:
@@ -248,9 +256,8 @@ class _Reading:
 
     def _reach(self, times: Ints, clock: Ints) -> None:
         """Note the latest time of a block on the clock of the trace."""
-        is_known = clock == 0
-        if is_known.any():
-            self._latest = max(self._latest, int(times[is_known].max()))
+        known = times[clock == 0] if clock.any() else times
+        self._latest = max(self._latest, int(known.max(initial=0)))
 
     def _incremental_times(
         self, packets: Packets, sequence: Any, state: Ints
