@@ -433,6 +433,8 @@ class _Reader:
     def _tracks(self, used: Codes) -> Codes:
         """The track of each place, in display order; only used places have one."""
         builder, names = self._builder, TrackNames.of(self._events.metadata, self._rank)
+        for kind_of_problem, place in names.renamed():
+            builder.problem(kind_of_problem, 1, place)
         of_process: dict[str, list[tuple[int, str, str]]] = {}
         number = np.zeros(len(self._places), np.uint32)
         is_used = np.zeros(len(self._places), np.bool_)

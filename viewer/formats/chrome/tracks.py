@@ -2,8 +2,9 @@
 
 A process is named by its `process_name` and `process_labels`, a thread by its `thread_name`, or by
 its number if it has none. A process of a distributed job is also named with its rank, unless it
-is already. The number is appended to repeated names. The order is by
-`process_sort_index` and `thread_sort_index`, then by number.
+is already. The number is appended to repeated names. The order is by `process_sort_index` and
+`thread_sort_index`. Of those that state one index, the names decide, as the Trace Event Format
+says; otherwise, and for equal names, the numbers.
 """
 
 from __future__ import annotations
@@ -19,17 +20,38 @@ from viewer.model.trace import Rank
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _SORTING = re.compile(r"-?[0-9]{1,18}(\.[0-9]+)?")
 _LARGEST_JOB = 1 << 31
+_MOST_NAMES = 5
+_RENAMED_PROCESS = "process with several names: its slices are under the last one"
+_RENAMED_THREAD = "thread with several names: its slices are under the last one"
 NO_PROCESS, NO_THREAD = "(no process)", "(no thread)"
 Metadata = Iterable[tuple[str, Name, Name, dict[str, str]]]
 
 
 @dataclass(slots=True)
 class _Said:
-    """The metadata of one process or thread."""
+    """The metadata of one process or thread. names: all names that it had; "" is none."""
 
     name: str = ""
     labels: str = ""
-    rank: float = 0.0
+    rank: float | None = None
+    names: dict[str, None] = field(default_factory=dict)
+
+    def call(self, name: str) -> None:
+        """Replace the name."""
+        self.name = name
+        if name:
+            self.names[name] = None
+
+    def several(self) -> str:
+        """Its names if there are several, else ""."""
+        names = [repr(name) for name in self.names][:_MOST_NAMES]
+        return " and ".join(names) if len(names) > 1 else ""
+
+    def order(self) -> tuple[float, str, str]:
+        """What its place is by, before its number."""
+        if self.rank is None:
+            return 0.0, "", ""
+        return self.rank, self.name.casefold(), self.name
 
 
 @dataclass(slots=True)
@@ -47,7 +69,7 @@ class TrackNames:
         for kind, pid, tid, arguments in metadata:
             process = names._processes.setdefault(text_of_id(pid), _Said())
             if kind == "process_name":
-                process.name = arguments.get("name", "")
+                process.call(arguments.get("name", ""))
             elif kind == "process_labels":
                 process.labels = arguments.get("labels", "")
             elif kind == "process_sort_index":
@@ -56,15 +78,27 @@ class TrackNames:
                 pair = text_of_id(pid), text_of_id(tid)
                 thread = names._threads.setdefault(pair, _Said())
                 if kind == "thread_name":
-                    thread.name = arguments.get("name", "")
+                    thread.call(arguments.get("name", ""))
                 else:
                     thread.rank = _rank(arguments.get("sort_index", ""))
         return names
 
+    def renamed(self) -> Iterable[tuple[str, str]]:
+        """The kind and the place of a problem for each process and thread with several names.
+
+        A number that is used again may be of another process: the file does not say from when on.
+        """
+        for pid, process in self._processes.items():
+            if names := process.several():
+                yield _RENAMED_PROCESS, f"process {pid}: {names}"
+        for (pid, tid), thread in self._threads.items():
+            if names := thread.several():
+                yield _RENAMED_THREAD, f"thread {tid} of process {pid}: {names}"
+
     def processes(self, pids: Iterable[str]) -> dict[str, str]:
         """The distinct name of each process, in display order."""
         known = {pid: self._processes.get(pid, _Said()) for pid in pids}
-        order = sorted(known, key=lambda pid: (known[pid].rank, *_by_number(pid)))
+        order = sorted(known, key=lambda pid: (known[pid].order(), _by_number(pid)))
         plain = {}
         for pid in order:
             name = known[pid].name or (f"process {pid}" if _WHOLE.fullmatch(pid) else pid)
@@ -76,7 +110,7 @@ class TrackNames:
     def threads(self, pid: str, tids: Iterable[str]) -> dict[str, str]:
         """The distinct name of each thread of a process, in display order."""
         known = {tid: self._threads.get((pid, tid), _Said()) for tid in tids}
-        order = sorted(known, key=lambda tid: (known[tid].rank, *_by_number(tid)))
+        order = sorted(known, key=lambda tid: (known[tid].order(), _by_number(tid)))
         plain = {}
         for tid in order:
             name = known[tid].name or (f"thread {tid}" if _WHOLE.fullmatch(tid) else tid)
