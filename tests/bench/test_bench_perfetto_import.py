@@ -3,6 +3,7 @@
 OPSCOPE_BENCH_IMPORT=10000000 makes the file larger.
 """
 
+import random
 import tracemalloc
 from time import perf_counter
 
@@ -20,6 +21,27 @@ from viewer.formats.perfetto import trace_reader as perfetto_reading
 pytestmark = pytest.mark.nightly
 
 SLICES = size(200_000, 60_000, "OPSCOPE_BENCH_IMPORT")
+
+
+def damaged(data: bytes, every: int) -> bytes:
+    """The same with some bytes replaced, one in about `every`."""
+    dice = random.Random(1)
+    bad = bytearray(data)
+    for _ in range(len(data) // every):
+        bad[dice.randrange(2000, len(bad))] = dice.randrange(256)
+    return bytes(bad)
+
+
+@pytest.mark.parametrize("every", [1 << 20, 1 << 15])
+def test_a_damaged_file_takes_at_most_three_times_as_long(tmp_path, every):
+    path, bad = tmp_path / "large.pftrace", tmp_path / "damaged.pftrace"
+    export_perfetto([PerfettoSource.of(generated(SLICES, columns=True))], path)
+    bad.write_bytes(damaged(path.read_bytes(), every))
+    took = in_turns({"sound": lambda: open_file(str(path)), "bad": lambda: open_file(str(bad))})
+    count = len(open_file(str(bad)).slices)
+    print(f"\na byte of {every} damaged: {took['bad'] / took['sound']:.2f} times, {count} slices")
+    assert took["bad"] < 3 * took["sound"]
+    assert count > 0.99 * SLICES
 
 
 def with_official_protos(data: bytes, most: int) -> int:

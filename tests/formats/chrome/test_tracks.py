@@ -72,6 +72,7 @@ _TRACKS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(_TRACKS)
 def test_the_order_is_by_sort_index_then_name_then_number(tracks):
     metadata = []

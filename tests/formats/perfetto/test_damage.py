@@ -1,4 +1,4 @@
-"""A damaged packet costs itself, and at most the one beside it; it is counted with its byte."""
+"""A damaged packet costs itself, and at most one more; it is counted with its byte."""
 
 import gzip
 import random

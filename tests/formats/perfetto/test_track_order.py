@@ -83,6 +83,7 @@ def leaves(trace):
     return [track.thread.rpartition(" › ")[2] for track in trace.tracks]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(trees())
 def test_tracks_of_a_process_are_in_the_order_that_it_states(tmp_path_factory, root):
@@ -190,6 +191,7 @@ def test_a_loop_of_parents_keeps_its_tracks(tmp_path):
     assert sorted(leaves(trace)) == ["t5", "t6", "t7"]
 
 
+@pytest.mark.slow
 def test_the_order_is_that_of_tables_and_exports(tmp_path):
     path = DATA / "identity/track_order.pftrace"
     expected = ["first", "second", "third", "third › child", "third › child › grandchild"]
@@ -201,6 +203,7 @@ def test_the_order_is_that_of_tables_and_exports(tmp_path):
     assert [track.thread for track in open_file(str(exported)).tracks] == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(trees(), st.lists(st.integers(-2, 2), min_size=1, max_size=4))
 def test_exports_keep_the_order(tmp_path_factory, root, ranks):

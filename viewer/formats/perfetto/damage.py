@@ -278,7 +278,7 @@ def _without_impossible(
     """Packets without the impossible ones at their end, and the start of the damage."""
 
     def is_possible(packet: int) -> bool:
-        return packet_at(data, spans.start_of(packet), size)[0] == spans.end[packet]
+        return packet_at(data, spans.start_of(packet), size)[0] == int(spans.end[packet])
 
     count, step = len(spans), 1
     while count and not is_possible(count - 1):

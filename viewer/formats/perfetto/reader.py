@@ -29,7 +29,7 @@ derived slices, NPU units, inferences that no slice spans, and identifiers as in
 operator information is in columns, and the user's bookmarks are slices of a track. An export of
 several files keeps the common axis, in ns.
 
-A damaged packet costs that packet, at most one beside it; see `viewer.formats.perfetto.damage`. A
+A damaged packet costs that packet, at most one more; see `viewer.formats.perfetto.damage`. A
 begin without an end is counted and becomes a slice without duration, because its duration is
 unknown. Packets of other data sources (samples, logs), other ftrace events, fields and types of
 events that are not read, and times relative to others are skipped and counted. A trace without
