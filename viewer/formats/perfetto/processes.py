@@ -9,6 +9,7 @@ time of the event.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,49 +154,70 @@ class Processes:
 
     def stated_before(self, pids: Ints, packets: Ints) -> Ints:
         """The number of the last process with each pid that was stated before a packet."""
-        numbers = np.empty(len(pids), np.int64)
-        for pid, rows in _groups(pids):
-            self.process(pid)
+        return self._numbers(pids, packets, lambda process: process.packet)
+
+    def _numbers(self, pids: Ints, places: Ints, since: Callable[[Process], int]) -> Ints:
+        """The number of the process with each pid that a place belongs to."""
+        distinct, which = np.unique(pids, return_inverse=True)
+        first = [self.process(pid).number for pid in distinct.tolist()]
+        numbers = np.array(first, np.int64)[which.reshape(-1)]
+        for i, pid in enumerate(distinct.tolist()):
             known = self._of_pid[pid]
-            place = _last_since([process.packet for process in known], packets[rows])
-            numbers[rows] = np.array([process.number for process in known])[place]
+            if len(known) > 1:
+                rows = np.flatnonzero(which == i)
+                last = _last_since([since(process) for process in known], places[rows])
+                numbers[rows] = np.array([process.number for process in known])[last]
         return numbers
 
     # -- numbers at a time, once all is stated ---------------------------------------------------
 
     def processes_at(self, pids: Ints, times: Ints) -> Ints:
         """The number of the process with each pid at a time."""
-        numbers = np.empty(len(pids), np.int64)
-        for pid, rows in _groups(pids):
-            self.process(pid)
-            known = self._of_pid[pid]
-            place = _last_since([process.since for process in known], times[rows])
-            numbers[rows] = np.array([process.number for process in known])[place]
-        return numbers
+        return self._numbers(pids, times, lambda process: process.since)
 
     def lives(self, tids: Ints, times: Ints, pids: Ints | None = None) -> tuple[Ints, list[Life]]:
         """The life of a thread to which each event belongs, and these lives in order.
 
         pids: what the events state, -1 for none. They count where no process tree knows the tid.
         """
-        which, lives = np.empty(len(tids), np.int64), list[Life]()
-        for tid, rows in _groups(tids):
+        distinct, of = np.unique(tids, return_inverse=True)
+        of = of.reshape(-1)
+        first = np.zeros(len(distinct), np.int64)
+        step = np.zeros(len(tids), np.int64)  # from the first life of a tid on
+        lives = list[Life]()
+        for i, tid in enumerate(distinct.tolist()):
+            first[i] = len(lives)
             known = self._of_tid.get(tid, [])
-            if known:
+            if len(known) == 1:
+                lives.append(Life(tid, known[0][1], known[0][1].process))
+            elif known:
+                rows = np.flatnonzero(of == i)
                 threads = list(dict.fromkeys(thread for _, thread in known))
-                place = _last_since([since for since, _ in known], times[rows])
-                of = np.array([threads.index(thread) for _, thread in known])
-                which[rows] = len(lives) + of[place]
+                last = _last_since([since for since, _ in known], times[rows])
+                step[rows] = np.array([threads.index(thread) for _, thread in known])[last]
                 lives += [Life(tid, thread, thread.process) for thread in threads]
-                continue
-            stated = np.full(len(rows), -1) if pids is None else _filled(pids[rows], times[rows])
-            number = np.full(len(rows), -1)
-            number[stated >= 0] = self.processes_at(stated[stated >= 0], times[rows[stated >= 0]])
-            for process, places in _groups(number):
-                which[rows[places]] = len(lives)
-                lives.append(Life(tid, None, None if process < 0 else self.all[process]))
-        used, which = np.unique(which, return_inverse=True)
-        return which.reshape(-1), [lives[place] for place in used.tolist()]
+            elif pids is None:
+                lives.append(Life(tid, None, None))
+            else:
+                rows = np.flatnonzero(of == i)
+                stated = self._stated(pids[rows], times[rows])
+                numbers, step[rows] = np.unique(stated, return_inverse=True)
+                lives += [
+                    Life(tid, None, None if number < 0 else self.all[number])
+                    for number in numbers.tolist()
+                ]
+        which = first[of] + step
+        is_used = np.zeros(len(lives), np.bool_)
+        is_used[which] = True
+        if not is_used.all():
+            which = (np.cumsum(is_used) - 1)[which]
+        return which, [life for life, used in zip(lives, is_used.tolist(), strict=True) if used]
+
+    def _stated(self, pids: Ints, times: Ints) -> Ints:
+        """The processes of the events of one thread, of which some state it; -1 if none does."""
+        if not (pids >= 0).any():
+            return pids
+        return self.processes_at(_filled(pids, times), times)
 
     # -- names -----------------------------------------------------------------------------------
 
@@ -231,15 +253,6 @@ class Processes:
         if not name and life.process is not None and life.process.pid == life.tid:
             name = life.process.name
         return f"{name} {life.tid}" if name else f"thread {life.tid}"
-
-
-def _groups(numbers: Ints) -> list[tuple[int, Ints]]:
-    """The distinct numbers, ascending, and the rows of each."""
-    order = np.argsort(numbers, kind="stable")
-    distinct, first = np.unique(numbers[order], return_index=True)
-    if not len(order):
-        return []
-    return list(zip(distinct.tolist(), np.split(order, first[1:]), strict=True))
 
 
 def _last_since(since: list[int], times: Ints) -> Ints:
