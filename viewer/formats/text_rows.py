@@ -23,6 +23,8 @@ from viewer.model.trace import Column
 # A whole number of µs. 15 digits are 31 years; longer numbers would overflow int64 ns.
 MICROSECONDS = r"[ ]*(-?[0-9]{1,15})[ ]*"
 
+TWO_ROWS = "line with two rows: left out"
+
 WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 # 15 digits are exact in float64; longer numbers and leading zeros are identifiers, not amounts.
 _DECIMAL = re.compile(
@@ -213,10 +215,13 @@ def numbered(values: Ints) -> Codes:
     return np.unique(values, return_inverse=True)[1].astype(np.uint32)
 
 
-def count_rows(builder: TraceBuilder, kind: str, rows: NDArray[np.integer]) -> None:
-    """Count a problem of rows, given by their numbers from 0 and displayed from 1."""
+def count_rows(builder: TraceBuilder, kind: str, rows: NDArray[np.integer], each: int = 1) -> None:
+    """Count a problem of rows, given by their numbers from 0 and displayed from 1.
+
+    each: how often it is in a row.
+    """
     if len(rows):
-        builder.problem(kind, len(rows), f"row {int(rows[0]) + 1}")
+        builder.problem(kind, each * len(rows), f"row {int(rows[0]) + 1}")
 
 
 def chunks_of_lines(
@@ -294,11 +299,13 @@ def matching_rows(
     spelled: str,
     line: int,
     builder: TraceBuilder,
+    separator: str = "",
 ) -> tuple[list[tuple[str, ...]], list[int], int]:
     """The groups of each matching line, their row numbers, and the total number of rows.
 
     Empty lines are not rows. A line that does not match is counted: as a number too large if `huge`
-    matches, else as not `spelled`. line: number of the first line.
+    matches, else as not `spelled`. line: number of the first line. separator: what no cell
+    contains, so that it shows how many rows a line has; "" if there is none.
     """
     found: list[tuple[str, ...]] = []
     rows: list[int] = []
@@ -313,19 +320,33 @@ def matching_rows(
         elif huge.search(content):
             builder.problem("row with a number too large for a time", 1, f"line {number}")
         else:
-            builder.problem(f"row that is not {spelled}", 1, f"line {number}")
+            count = 1
+            if separator:
+                count = rows_in(content.count(separator) + 1, spelled.count(separator) + 1)
+            builder.problem(f"row that is not {spelled}", count, f"line {number}")
         row += 1
     return found, rows, row
+
+
+def rows_in(cells: int, width: int) -> int:
+    """How many rows a line has by its cells: two, one after another, have a cell less."""
+    return max((cells + 1) // width, 1)
 
 
 class RowCells:
     """Parses the rows of a text part by part with one pattern."""
 
     def __init__(
-        self, pattern: re.Pattern[str], huge: re.Pattern[str], spelled: str, builder: TraceBuilder
+        self,
+        pattern: re.Pattern[str],
+        huge: re.Pattern[str],
+        spelled: str,
+        builder: TraceBuilder,
+        separator: str = "",
     ) -> None:
+        """The arguments are those of `matching_rows`."""
         self._pattern, self._huge, self._spelled = pattern, huge, spelled
-        self._builder = builder
+        self._builder, self._separator = builder, separator
         self._row = 0
 
     def take(self, line: int, raw: Sequence[bytes]) -> tuple[list[tuple[str, ...]], Codes]:
@@ -337,7 +358,7 @@ class RowCells:
             self._row += count
             return found, np.arange(first, first + count, dtype=np.uint32)
         found, rows, count = matching_rows(
-            text, self._pattern, self._huge, self._spelled, line, self._builder
+            text, self._pattern, self._huge, self._spelled, line, self._builder, self._separator
         )
         self._row += count
         return found, np.array(rows, np.uint32) + np.uint32(first)

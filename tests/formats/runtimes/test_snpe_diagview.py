@@ -52,3 +52,16 @@ def test_each_run_of_the_csv_is_an_inference(tmp_path):
 def test_a_report_without_times_says_how_to_record_it(tmp_path):
     with pytest.raises(UnreadableFile, match="--profiling_level detailed"):
         opened(tmp_path, "SNPE Create Statistics:\n  Load: 1 ns\nSNPE Execute Statistics:\n 2 us\n")
+
+
+def test_a_damaged_line_of_the_report_is_counted_with_its_number(tmp_path):
+    trace = opened(tmp_path, SNPE_REPORT.replace("dense_1/Relu : 1 us", "dense_1/Relu ; 1 us"))
+    assert len(trace.slices) == len(opened(tmp_path, SNPE_REPORT).slices) - 1
+    (problem,) = trace.problems
+    line = SNPE_REPORT.splitlines().index("    1: dense_1/Relu : 1 us : CPU") + 1
+    assert (problem.count, problem.first) == (1, f"line {line}")
+
+
+def test_layers_below_a_damaged_title_are_read(tmp_path):
+    text = SNPE_REPORT.replace("Execute Statistics", "Execute Statisticz")
+    assert len(opened(tmp_path, text).slices) == len(opened(tmp_path, SNPE_REPORT).slices)

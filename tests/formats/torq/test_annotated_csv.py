@@ -9,6 +9,7 @@ import pytest
 
 from tests import paths
 from tests.builders.csv_cases import expect_snapshot
+from tests.paths import DATA
 from viewer.analysis.links.link_table import Reason
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import open_file
@@ -273,3 +274,16 @@ def test_a_header_that_cannot_be_read_says_why(made, header, reason):
 def test_reading_can_be_cancelled(data):
     with pytest.raises(ReadCancelled):
         FORMAT.read(str(data / "torq" / SAMPLES[0]), no_progress, lambda: True)
+
+
+def test_a_cell_of_several_lines_is_one_cell(tmp_path):
+    header, *lines = (DATA / "torq/annotated_a3_latest.csv").read_text().splitlines()
+    at, row = next((n, line) for n, line in enumerate(lines) if "True" in line)
+    cells = row.split(";")
+    cells[3] = '"conv\n""7"""'
+    lines[at] = ";".join(cells)
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join([header, *lines]))
+    trace, sound = open_file(str(path)), open_file(str(DATA / "torq/annotated_a3_latest.csv"))
+    assert len(trace.slices) == len(sound.slices)
+    assert [p.count for p in trace.problems] == [p.count for p in sound.problems]

@@ -18,22 +18,18 @@ Layouts: `devtools/inspector/_inspector.py` of ExecuTorch 0.6 to 1.5.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.partial_file import open_part
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.text_rows import LONGEST_LINE
+from viewer.formats.row_reader import TableRows
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import EXECUTE, LOAD, SCOPES
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace
@@ -46,6 +42,7 @@ _NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,2})?")
 _OWN_UNIT = re.compile(r".*\((cycles|us|ns)\)\s*", re.DOTALL)
 _WHOLE = re.compile(r"[0-9]{1,18}")
+_LIST = re.compile(r"\[[0-9]{1,18}(?:, ?[0-9]{1,18})*\]")
 # Who logged an event: the runtime, a delegate, or a delegate whose name for it states a unit.
 _RUNTIME, _DELEGATE, _OTHER_CLOCK = range(3)
 _ROWS_AT_ONCE = 4096
@@ -54,6 +51,7 @@ _SLICE_MEMORY = 400
 _SEVERAL = "event of several runs: the table has start times but no durations: left out"
 _OWN_CLOCK = "event timed by a separate delegate clock: left out"
 _ODD_ROW = "row without usable times: left out"
+_ODD_START = "start that is no time: left out"
 _REMEDY = (
     "Open the ETDump instead, which has each start and duration; `opscope inspect` prints such a "
     "table of an ETDump"
@@ -62,41 +60,32 @@ _REMEDY = (
 
 def sniff(head: bytes) -> bool:
     """Whether the first line has the Inspector's columns, separated by tabs."""
-    names = _names(head.decode("utf-8-sig", "replace").partition("\n")[0])
+    names = head.decode("utf-8-sig", "replace").partition("\n")[0].rstrip("\r").split("\t")
     return {_BLOCK, _NAME} <= set(names) and any(_UNIT.fullmatch(name) for name in names)
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """A slice for every start whose duration is known. Raises UnreadableFile, ReadCancelled."""
-    try:
-        binary, size = open_part(path, lines=True)
-        with io.TextIOWrapper(binary, encoding="utf-8-sig", errors="replace", newline="") as file:
-            table = _Table(path, _names(file.readline(1 << 16)))
-            # A line that is longer is cut, which gives cells that the csv module rejects.
-            rows = iter(partial(file.readline, LONGEST_LINE), "")
-            for number, cells in enumerate(csv.reader(rows, delimiter="\t"), 1):
-                if number % _ROWS_AT_ONCE == 0:
-                    if cancelled():
-                        raise ReadCancelled
-                    done = min(binary.tell(), size)
-                    allowance().expect(table.count * _SLICE_MEMORY, done / size, done)
-                    progress(done, size)
-                table.add(number, cells)
-    except csv.Error as error:
-        raise UnreadableFile(path, f"its rows cannot be parsed ({error})") from error
-    except (OSError, ValueError) as error:
-        raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error
+    builder = TraceBuilder(path, FORMAT.name, "", Clock("ns", Fraction(1), assumed=True))
+    rows = TableRows(path, builder, progress, cancelled, separator="\t", keeps_spaces=True)
+    table: _Table | None = None
+    for line, cells in rows:
+        if table is None:
+            rows.header, width = cells, len(cells)
+            table = _Table(path, builder, cells)
+        elif len(cells) <= width or rows.fits(line, cells):
+            table.add(line - 1, cells)
+            if line % _ROWS_AT_ONCE == 0:
+                allowance().take(table.count * _SLICE_MEMORY)
+    if table is None:
+        raise UnreadableFile(path, "it has no header", where="line 1")
     return table.trace()
-
-
-def _names(line: str) -> list[str]:
-    return line.rstrip("\r\n").split("\t")
 
 
 class _Table:
     """The rows read so far."""
 
-    def __init__(self, path: str, names: list[str]) -> None:
+    def __init__(self, path: str, builder: TraceBuilder, names: Sequence[str]) -> None:
         self._path = path
         self._at = {name: i for i, name in enumerate(names)}
         if _STARTS not in self._at:
@@ -116,7 +105,7 @@ class _Table:
                 remedy=_REMEDY,
             )
         self._ns = _NS[unit]
-        self._builder = TraceBuilder(path, FORMAT.name, "", Clock("ns", Fraction(1), assumed=True))
+        self._builder = builder
         self._slices: list[tuple[int, int, int, int, int, int, int]] = []
         self._columns: dict[str, list[str]] = {name: [] for name in _COLUMNS if name in self._at}
         self._known = self._unknown = 0
@@ -128,14 +117,15 @@ class _Table:
 
     def add(self, number: int, cells: list[str]) -> None:
         """Add one row, numbered from 1."""
-        if not any(cells):
-            return
         cell = {name: cells[at] for name, at in self._at.items() if at < len(cells)}
-        starts = list(_starts(cell.get(_STARTS, "")))
-        least, most = (self._duration(cell.get(name, "")) for name in (self._least, self._most))
+        starts, odd = _starts(cell.get(_STARTS, ""))
+        extremes = cell.get(self._least, ""), cell.get(self._most, "")
+        least = self._duration(extremes[0])
+        most = least if extremes[1] == extremes[0] else self._duration(extremes[1])
         if not starts or least is None or most is None:
             self._builder.problem(_ODD_ROW, 1, f"row {number}")
             return
+        self._builder.problem(_ODD_START, odd, f"row {number}")
         if least != most:
             self._builder.problem(_SEVERAL, 1, f"row {number}")
             self._unknown += 1
@@ -213,12 +203,15 @@ def _on_own_clock(track: Ints, start: Ints, end: Ints, by: Ints) -> Bools:
     return found
 
 
-def _starts(text: str) -> Iterator[int]:
-    """The whole numbers in the text of a Python list."""
-    if text[:1] == "[" and text[-1:] == "]":
-        for part in text[1:-1].split(","):
-            if _WHOLE.fullmatch(part.strip()):
-                yield int(part)
+def _starts(text: str) -> tuple[list[int], int]:
+    """The whole numbers in the text of a Python list, and how many of its parts are others."""
+    if not text.startswith("[") or not text.endswith("]"):
+        return [], 0
+    if _LIST.fullmatch(text):
+        return list(map(int, text[1:-1].split(","))), 0
+    parts = [part.strip() for part in text[1:-1].split(",")]
+    found = [int(part) for part in parts if _WHOLE.fullmatch(part)]
+    return found, len(parts) - len(found)
 
 
 FORMAT = format_of("executorch.inspector_tsv")

@@ -27,15 +27,9 @@ import numpy as np
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
+from viewer.formats.row_reader import TableRows, header_row, lines_of_head
 from viewer.formats.runtimes.placed import PlacedBars
-from viewer.formats.runtimes.rows import (
-    NO_TIME,
-    columns_of,
-    header_row,
-    lines_of_head,
-    rows_of,
-    ticks_of,
-)
+from viewer.formats.runtimes.rows import NO_TIME, columns_of, ticks_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace
 
@@ -70,8 +64,9 @@ def sniff(head: bytes) -> bool:
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """A slice per row. Raises UnreadableFile, ReadCancelled."""
     builder = TraceBuilder(path, FORMAT.name, "", Clock())
-    reading = _Reading(path, builder)
-    for line, row in rows_of(path, builder, progress, cancelled):
+    rows = TableRows(path, builder, progress, cancelled)
+    reading = _Reading(path, builder, rows)
+    for line, row in rows:
         reading.add(line, row)
     if not reading.reports:
         raise UnreadableFile(
@@ -104,9 +99,9 @@ def _report(cells: Sequence[str]) -> _Report | None:
 class _Reading:
     """The rows of all reports of a file."""
 
-    def __init__(self, path: str, builder: TraceBuilder) -> None:
+    def __init__(self, path: str, builder: TraceBuilder, rows: TableRows) -> None:
         self.reports = 0
-        self._builder = builder
+        self._builder, self._rows = builder, rows
         self._file = os.path.basename(path)
         self._report: _Report | None = None
         self._bars = PlacedBars(builder)
@@ -117,12 +112,13 @@ class _Reading:
         """Add one row."""
         if (report := _report(row)) is not None:
             self._report, self.reports = report, self.reports + 1
+            self._rows.header = row
             return
         report = self._report
         if report is None:
+            self._rows.skip(line, row)
             return
-        if len(row) != len(report.names):
-            self._builder.problem("row that does not fit the header: left out", 1, f"line {line}")
+        if not self._rows.fits(line, row):
             return
         name = row[report.at(*_NAMES)] or "(no name)"
         if report.is_trace:

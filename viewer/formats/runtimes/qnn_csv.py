@@ -20,12 +20,12 @@ describes where bars are placed.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
+from viewer.formats.row_reader import UNFIT, TableRows, header_row, lines_of_head
 from viewer.formats.runtimes.event_groups import CYCLES, NS_CLOCK, US, Group, Value, trace_of
-from viewer.formats.runtimes.rows import NO_TIME, header_row, lines_of_head, rows_of, ticks_of
+from viewer.formats.runtimes.rows import NO_TIME, SURPLUS, has_two_rows, ticks_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Trace
 
@@ -50,10 +50,11 @@ def sniff(head: bytes) -> bool:
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """A bar per event with a time. Raises UnreadableFile, ReadCancelled."""
     builder = TraceBuilder(path, FORMAT.name, "", NS_CLOCK)
-    events = _Events(builder)
-    for line, row in rows_of(path, builder, progress, cancelled, keeps_spaces=True):
+    rows = TableRows(path, builder, progress, cancelled, keeps_spaces=True)
+    events = _Events(builder, rows)
+    for line, row in rows:
         events.add(line, row)
-    if not events.has_header:
+    if not rows.header:
         raise UnreadableFile(
             path, "it has no row with the columns Message, Time and Event Identifier",
             where="line 1",
@@ -64,30 +65,32 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 class _Events:
     """The rows so far, as groups."""
 
-    def __init__(self, builder: TraceBuilder) -> None:
+    def __init__(self, builder: TraceBuilder, rows: TableRows) -> None:
         self.groups: list[Group] = []
-        self._builder = builder
-        self._header: Sequence[str] = ()
+        self._builder, self._rows = builder, rows
         self._seen: set[tuple[str, str]] = set()
 
-    @property
-    def has_header(self) -> bool:
-        """Whether a header was read."""
-        return bool(self._header)
-
     def add(self, line: int, row: list[str]) -> None:
-        """Add one row; rows before the header are ignored, since the viewer writes about itself."""
+        """Add one row; before the header, the viewer writes about itself."""
         cells_of_row = [cell.strip() for cell in row]
         if set(cells_of_row) >= _REQUIRED:
-            self._header = cells_of_row
+            self._rows.header = cells_of_row
             return
-        if not self._header:
+        header = self._rows.header
+        if not header:
+            self._rows.skip(line, row)
             return
-        if len(row) > len(self._header) and self._header[-1] == _NAME:
-            last = len(self._header) - 1
-            row = [*row[:last], ",".join(row[last:])]
-        cells = {key: cell.strip() for key, cell in zip(self._header, row, strict=False)}
-        if len(row) < len(self._header):
+        width = len(header)
+        if has_two_rows(row, width, header.index(_TIME), header.index(_UNIT)):
+            self._builder.problem(UNFIT, 2, _at(line))
+            return
+        if len(row) > width:
+            if header[-1] == _NAME:
+                row = [*row[: width - 1], ",".join(row[width - 1 :])]
+            else:
+                self._builder.problem(SURPLUS, 1, _at(line))
+        cells = {key: cell.strip() for key, cell in zip(header, row, strict=False)}
+        if len(row) < width:
             self._builder.problem("row with fewer cells than the header: left out", 1, _at(line))
             return
         unit = _UNITS.get(cells[_UNIT].upper())

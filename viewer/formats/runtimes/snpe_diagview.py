@@ -16,19 +16,12 @@ Layers of the DSP are in cycles, totals in µs. `event_groups` describes where b
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
+from viewer.formats.row_reader import UNFIT, TableRows, header_row, lines_of, lines_of_head
 from viewer.formats.runtimes.event_groups import CYCLES, NS_CLOCK, US, Group, Value, trace_of
-from viewer.formats.runtimes.rows import (
-    NO_TIME,
-    header_row,
-    lines_of,
-    lines_of_head,
-    rows_of,
-    ticks_of,
-)
+from viewer.formats.runtimes.rows import NO_TIME, SURPLUS, has_two_rows, ticks_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Trace
 
@@ -43,6 +36,13 @@ _LAYER_LINE = re.compile(
     r"([0-9]{1,9}): (?:(\S.{0,4000}?) : )?([0-9]{1,18}) (us|cycles)(?: : (\S{1,40}))?$"
 )
 _SUBNET = re.compile(r"(Subnet [0-9]{1,9} \(\S{1,40}\)) : ([0-9]{1,18}) (us|cycles)$")
+# A second one in the name of a layer: a line end is lost.
+_TIMED = re.compile(r": [0-9]{1,18} (?:us|cycles)\b")
+# What else stands in a section: rulers, titles of lists, and totals of nothing, without a unit.
+_NO_VALUE = re.compile(
+    r"[-=_*\s]*$|[^:]*:$|[^:]*: 0$|(?:Log File Created|Time Scale|Software library version):"
+)
+_ODD_LINE = "line that is no layer or total with a time: left out"
 _TOTAL = re.compile(r"([A-Z][^:]{1,80}): ([0-9]{1,18}) (us|cycles)$")
 _UNITS = {"US": US, "MICROSECONDS": US, "CYCLES": CYCLES}
 _NOT_TIMES = "value that is no time, such as a count: not drawn"
@@ -77,15 +77,23 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 def _of_csv(
     path: str, builder: TraceBuilder, progress: Progress, cancelled: Cancelled
 ) -> list[Group]:
-    header: Sequence[str] = ()
     groups: list[Group] = []
     seen: set[tuple[str, str]] = set()
-    for line, row in rows_of(path, builder, progress, cancelled):
+    rows = TableRows(path, builder, progress, cancelled)
+    for line, row in rows:
         if set(row) >= _REQUIRED:
-            header = row
+            rows.header = row
             continue
+        header = rows.header
         if not header:
+            rows.skip(line, row)
             continue
+        width = len(header)
+        if has_two_rows(row, width, header.index(_TIME), header.index(_UNIT)):
+            builder.problem(UNFIT, 2, f"line {line}")
+            continue
+        if len(row) > width:
+            builder.problem(SURPLUS, 1, f"line {line}")
         cells = dict(zip(header, row, strict=False))
         unit = _UNITS.get(cells.get(_UNIT, "").upper())
         amount = ticks_of(cells.get(_TIME, ""), 1)
@@ -124,7 +132,7 @@ def _of_report(
                 is_creation = _CREATION.search(section[1]) is not None
                 stage = "create" if is_creation else "execute (means)"
                 groups.append(Group(stage, is_execution=not is_creation))
-            elif layer := _LAYER_LINE.match(text):
+            elif (layer := _LAYER_LINE.match(text)) and not _TIMED.search(layer[2] or ""):
                 number, name, amount, unit, core = layer.groups("")
                 value = Value(
                     name or f"layer {number}", int(amount), unit, line,
@@ -133,6 +141,8 @@ def _of_report(
                 groups[-1].nodes.append(value)
             elif total := _SUBNET.match(text) or _TOTAL.match(text):
                 groups[-1].totals.append(Value(total[1], int(total[2]), total[3], line, {}))
+            elif len(groups) > 1 and not _NO_VALUE.match(text):
+                builder.problem(_ODD_LINE, max(len(_TIMED.findall(text)), 1), f"line {line}")
     return _split_creation(groups)
 
 
@@ -142,6 +152,8 @@ def _split_creation(groups: list[Group]) -> list[Group]:
     for group in groups:
         if group.stage == "create":
             found += [Group("create", [total]) for total in group.totals]
+            if group.nodes:  # where the title of the executions is damaged
+                found.append(Group("create", nodes=group.nodes))
         else:
             found.append(group)
     return found

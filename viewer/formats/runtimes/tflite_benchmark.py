@@ -16,7 +16,8 @@ time and a source position before each line.
 
 Only the tables "Run Order" are read, since the others repeat their rows. A row has the mean of all
 runs; its bar has the length `avg`. Bars are placed in order, also where a mean start is stated: it
-is a column. What ran once, at initialization, is a load apart: shares are of the regular runs.
+is a column. What ran once, at initialization, is a load apart: shares are of the regular runs. A
+line that looks like a row, but is in no table whose title and header are known, is counted.
 
 Around the tables are times of whole runs, which no bar has. They are kept as what the file states:
 
@@ -34,8 +35,9 @@ from collections.abc import Sequence
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
+from viewer.formats.row_reader import UNFIT, lines_of
 from viewer.formats.runtimes.placed import PlacedBars
-from viewer.formats.runtimes.rows import NO_TIME, lines_of, ticks_of
+from viewer.formats.runtimes.rows import NO_TIME, amount, ticks_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.times import format_time
 from viewer.model.trace import Clock, RunKind, Trace
@@ -55,8 +57,10 @@ _STATED = {
     "Init": "Initialization", "Warmup (avg)": "Warm-up (mean)",
     "Inference (avg)": "Inference (mean)",
 }  # fmt: skip
-_TITLE = re.compile(r"=====+ (.{1,80}?) =====+")
+_TITLE = re.compile(r"=====+ *([^=]{1,80}?) *=====+")
 _RUN_ORDER = "Run Order"
+# Their rows are those of "Run Order", or totals of them.
+_OTHER_TITLES = ("Top by Computation Time", "Top by Memory Use", "Summary by node type")
 _SECTION = re.compile(
     r"(?:Operator-wise )?Profiling Info for (.{1,80}?):?$"
     r"|(Primary graph|Subgraph) \((.{1,200}?)\).*$|(Delegate internal):?$"
@@ -72,6 +76,9 @@ _PARTS = {"Benchmark Initialization": INITIALIZATION, "Regular Benchmark Runs": 
 _STARTED = re.compile(rb"\A\s*(?:INFO: )?STARTING!\s")
 _MS, _US = 10**6, 10**3  # ns
 _MOST_CELL = 4096
+_NO_TABLE = "row without a table that is known: left out"
+# Of the six or seven numbers of a row; a line of the log has fewer, and no shares.
+_NUMBERS = 4
 
 
 def sniff(head: bytes) -> bool:
@@ -113,6 +120,8 @@ class _Tables:
         self._title = ""
         self._part = self._graph = ""
         self._header: Sequence[str] = ()
+        self._is_other = False  # whether the table is one that is not read
+        self._is_ended = False  # whether an empty line came after the rows of the table
         self._separator = ""
         self._track = 0
         self._tracks: set[int] = set()  # with a bar
@@ -127,44 +136,51 @@ class _Tables:
         text = line.strip()
         if text.startswith(("Inference timings", "Timings (")):
             self._state(text)
-        elif title := _TITLE.match(text):
+        elif title := _TITLE.search(text):
             self._title, self._header = title[1], ()
+            self._is_other = title[1] in _OTHER_TITLES
         elif section := _SECTION.match(text):
-            self._header = ()
+            self._header, self._is_other = (), False
             if section[1]:
                 self._part, self._graph = _PARTS.get(section[1], section[1]), ""
             else:
                 self._graph = section[3] or section[4]
         elif any(text.startswith(other) for other in _OTHER_TABLES):
-            self._header = ()
+            self._header, self._is_other = (), True
         elif text.startswith((_TABBED, f"{_CSV},")) and self._title in ("", _RUN_ORDER):
-            self._start(text)
+            self._start(number, text)
         elif not text:
-            self._header = ()
-        elif self._header:
+            self._is_ended = True
+        elif self._header and not (self._is_ended and not _rows_in(text)):
             self._row(number, line)
+        elif not self._is_other and (rows := _rows_in(text)):
+            self._builder.problem(_NO_TABLE, rows, f"line {number}")
 
     def _state(self, text: str) -> None:
         """Keep the times of whole runs."""
         if found := _WHOLE_RUNS.match(text):
-            for name, amount in _WHOLE_RUN.findall(found[1]):
-                if (ns := ticks_of(amount, _US)) is not None:
+            for name, value in _WHOLE_RUN.findall(found[1]):
+                if (ns := ticks_of(value, _US)) is not None:
                     self._builder.state(_STATED.get(name, name), format_time(ns))
         elif found := _SPREAD.match(text):
             self._header = ()
             parts = []
-            for name, amount in _AMOUNT.findall(found[1]):
-                ns = ticks_of(amount, _US)
+            for name, value in _AMOUNT.findall(found[1]):
+                ns = ticks_of(value, _US)
                 if ns is not None:
                     is_count = name == "count"
-                    parts.append(f"{name} {amount if is_count else format_time(ns)}")
+                    parts.append(f"{name} {value if is_count else format_time(ns)}")
             what = self._part or "runs"
             self._builder.state(f"{what[0].upper()}{what[1:]}", ", ".join(parts))
 
-    def _start(self, text: str) -> None:
+    def _start(self, number: int, text: str) -> None:
         self.headers += 1
+        self._is_other = self._is_ended = False
         self._separator = "\t" if text.startswith(_TABBED) else ","
         names = [cell.strip().strip("[]") for cell in text.split(self._separator)]
+        if more := _rows_in(text):  # the line end after the header is lost
+            self._builder.problem(UNFIT, more, f"line {number}")
+            names = names[: next((i for i, name in enumerate(names, 1) if _is_name(name)), None)]
         self._header = [_KNOWN.get(name, name) for name in names]
         where = ", ".join(filter(None, (self._part, self._graph))) or "operators"
         self._track = self._builder.track(self._process, f"placed · {where} (means)", flat=True)
@@ -173,6 +189,9 @@ class _Tables:
         count = len(self._header)
         # A name is the last cell and may contain the separator.
         cells = [cell.strip() for cell in line.strip().split(self._separator, count - 1)]
+        if "%" in cells[-1] and len(cells) == count and (more := _rows_in(cells[-1])):
+            self._builder.problem(UNFIT, 1 + more, f"line {number}")
+            return
         found = dict(zip(self._header, cells, strict=False))
         length = ticks_of(found.pop("avg", ""), _MS)
         if len(cells) != count or length is None:
@@ -183,6 +202,21 @@ class _Tables:
         self._tracks.add(self._track)
         if self._part == INITIALIZATION:
             self.loads.add(self._track)
+
+
+def _is_name(heading: str) -> bool:
+    return heading.startswith(("Name", "name"))
+
+
+def _rows_in(text: str) -> int:
+    """How many rows a text has, by their numbers and shares; 0 if it is none."""
+    for separator in "\t,":
+        cells = [cell.strip() for cell in text.split(separator)]
+        shares = [cell.endswith("%") for cell in cells]
+        numbers = sum(amount(cell.removesuffix("%")) is not None for cell in cells)
+        if numbers >= _NUMBERS and any(shares):
+            return max(sum(shares) // 2, 1)
+    return 0
 
 
 FORMAT = format_of("runtimes.tflite_benchmark")

@@ -14,12 +14,14 @@ placed in order, and a rate of 1 GHz is assumed.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from fractions import Fraction
 
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
+from viewer.formats.row_reader import UNFIT, TableRows, header_row, lines_of_head
 from viewer.formats.runtimes.placed import PlacedBars
-from viewer.formats.runtimes.rows import NO_TIME, header_row, lines_of_head, rows_of, ticks_of
+from viewer.formats.runtimes.rows import NO_TIME, ticks_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.timing import Timing
 from viewer.model.trace import Clock, Trace
@@ -39,28 +41,28 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """A bar per operator, in cycles. Raises UnreadableFile, ReadCancelled."""
     builder = TraceBuilder(path, FORMAT.name, "", Clock("cycle", Fraction(1), assumed=True))
     bars = PlacedBars(builder, Timing.PLACED | Timing.ESTIMATED)
-    header: list[str] = []
+    rows = TableRows(path, builder, progress, cancelled)
     graphs = 0
     title = ""
-    for line, row in rows_of(path, builder, progress, cancelled):
+    for line, row in rows:
         if set(row) >= _REQUIRED:
-            header, graphs = row, graphs + 1
+            rows.header, graphs = row, graphs + 1
             thread = title or ("layers" if graphs == 1 else f"layers of part {graphs}")
             track = builder.track(os.path.basename(path), f"placed · {thread}", flat=True)
         elif row[0].startswith(_TITLE):
             title = row[0].removeprefix(_TITLE)
-        elif header and len(row) == len(header):
-            cells = dict(zip(header, row, strict=True))
+        elif not rows.header:
+            builder.problem(UNFIT, 1, f"line {line}")
+        elif rows.fits(line, row):
+            cells = dict(zip(rows.header, row, strict=True))
             length = ticks_of(cells[_CYCLES], 1)
             if length is None:
                 builder.problem(NO_TIME, 1, f"line {line}")
                 continue
             name = cells[_NAME] or cells[_OPERATOR]
             # The second "Network%" is the share of MACs.
-            bars.add(track, name, length, line, _arguments(header, row))
-        else:
-            builder.problem("row that does not fit the header: left out", 1, f"line {line}")
-    if not header:
+            bars.add(track, name, length, line, _arguments(rows.header, row))
+    if not rows.header:
         raise UnreadableFile(
             path, "it has no row with the columns NNG Operator, Op Cycles and Name", where="line 1"
         )
@@ -68,7 +70,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     return builder.build()
 
 
-def _arguments(header: list[str], row: list[str]) -> dict[str, str]:
+def _arguments(header: Sequence[str], row: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, cell in zip(header, row, strict=True):
         found["MAC Network%" if name in found else name] = cell

@@ -52,6 +52,21 @@ class CellBlock:
     def __len__(self) -> int:
         return len(self.event.codes)
 
+    def taken(self, rows: Ints) -> CellBlock:
+        """Some of the rows."""
+
+        def cells(column: TextColumn) -> TextColumn:
+            return TextColumn(column.codes[rows], column.distinct)
+
+        return CellBlock(
+            tuple(numbers[rows] for numbers in self.numbers),
+            cells(self.event),
+            np.unique(self.shape[rows], return_inverse=True)[1].astype(np.uint32),
+            cells(self.location),
+            None if self.kind is None else cells(self.kind),
+            cells(self.size),
+        )
+
 
 class _NotPlain(Exception):
     pass

@@ -32,6 +32,7 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.formats import format_of
 from viewer.formats.text_rows import (
     ROW_MEMORY,
+    TWO_ROWS,
     DistinctTexts,
     TextColumn,
     count_rows,
@@ -65,6 +66,8 @@ _ROW_C0 = re.compile(
     rf"^{_CELL},{_NUMBER},{_NUMBER},(loc\(.*\)),{_CELL}(?:,{_CELL})?$", re.MULTILINE
 )
 _ROW_C2 = re.compile(rf"^{_NUMBER},{_NUMBER},{_NUMBER},{_CELL},(loc\(.*\)),{_CELL}$", re.MULTILINE)
+# In a location: another row begins after the first ")".
+_SECOND_ROW = re.compile(r"\),[^()]*-?[0-9] *, *-?[0-9]+ *,(?:[^,()]*,)? *loc\(")
 _HUGE = re.compile(r"(?:^|,) *-?[0-9]{19,} *(?=,)")
 _SPELLED = {
     "C0": "event,start,end,loc(...),type",
@@ -264,6 +267,14 @@ class _Rows:
         )
 
     def _add_block(self, block: CellBlock, row: Codes) -> None:
+        two = [_SECOND_ROW.search(text) is not None for text in block.location.distinct]
+        if any(two):
+            is_two = np.array(two, np.bool_)[block.location.codes]
+            count_rows(self._builder, TWO_ROWS, row[is_two], 2)
+            rows = np.flatnonzero(~is_two)
+            block, row = block.taken(rows), row[rows]
+            if not len(block):
+                return
         n = len(block)
         if self._has_header:
             ids, elapsed, starts = block.numbers

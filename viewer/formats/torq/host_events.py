@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints
 from viewer.formats.text_rows import (
     MICROSECONDS,
+    TWO_ROWS,
     DistinctTexts,
     RowCells,
     combined_codes,
@@ -34,6 +35,8 @@ _ROW_H0 = re.compile(
 _ROW_H2 = re.compile(
     rf"^([^,\n]*),{MICROSECONDS},{MICROSECONDS},{MICROSECONDS},([^,\n]*)$", re.MULTILINE
 )
+# In a location: another row.
+_SECOND_ROW = re.compile(r", *-?[0-9]{1,15} *, *-?[0-9]{1,15} *,\s*\w+\s*,")
 _HUGE = re.compile(r"(?:^|,) *-?[0-9]{16,} *(?=,)")
 
 _ONLY_IN_H4 = re.compile(
@@ -82,6 +85,7 @@ class EventRows:
             _HUGE,
             WITH_DISPATCH if has_dispatch else WITH_LOCATION,
             self.builder,
+            "," if has_dispatch else "",
         )
         self._dispatches, self._events, self._places = (
             DistinctTexts(),
@@ -136,6 +140,11 @@ class EventRows:
         phase = np.array([phase for _, phase in split], np.uint8)[column["event"]]
         dispatches = tuple(text.strip() for text in self._dispatches) or ("",)
         places = tuple(_location(text) for text in self._places) or ("",)
+        two = np.array([bool(_SECOND_ROW.search(p)) for p in places], np.bool_)[column["place"]]
+        if two.any():
+            count_rows(builder, TWO_ROWS, column["row"][two], 2)
+            column = {text: values[~two] for text, values in column.items()}
+            name, phase = name[~two], phase[~two]
         row = column["row"]
         count_rows(
             builder,

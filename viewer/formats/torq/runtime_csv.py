@@ -24,7 +24,14 @@ import numpy as np
 from viewer.arrays import Codes
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
-from viewer.formats.text_rows import MICROSECONDS, RowCells, chunks_of_lines, count_rows, first_line
+from viewer.formats.text_rows import (
+    MICROSECONDS,
+    TWO_ROWS,
+    RowCells,
+    chunks_of_lines,
+    count_rows,
+    first_line,
+)
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.torq import JOB_ID, NSS_JOBS, job_name
 from viewer.model.trace import Clock, Column, KeyKind, Trace, Unit
@@ -41,6 +48,9 @@ _SPELLED = {
     "R1": "id;time_since_open;time_since_start",
 }
 _ROW = re.compile(rf"^{MICROSECONDS};{MICROSECONDS};{MICROSECONDS}(?:;(.*))?$", re.MULTILINE)
+# In a location: another row.
+_SECOND_ROW = re.compile(r"; *-?[0-9]{1,15} *; *-?[0-9]{1,15} *(?:;|$)")
+_NUMBERS = re.compile(r" *-?[0-9]{1,15} *; *-?[0-9]{1,15} *")
 _HUGE = re.compile(r"(?:^|;) *-?[0-9]{16,} *(?=;|$)")
 
 
@@ -73,13 +83,26 @@ class _Jobs:
     def __init__(self, path: str, generation: str) -> None:
         self.builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
         self._track = self.builder.track(os.path.basename(path), NSS_JOBS, flat=True, unit=Unit.NSS)
-        self._cells = RowCells(_ROW, _HUGE, _SPELLED[generation], self.builder)
+        separator = ";" if generation == "R1" else ""  # which a location may contain
+        self._cells = RowCells(_ROW, _HUGE, _SPELLED[generation], self.builder, separator)
 
     def add(self, line: int, raw: list[bytes]) -> None:
         """Add some whole lines of the file; `line` is the number of the first one."""
         found, rows = self._cells.take(line, raw)
+        of_two = {text for text in {row[3] for row in found} if self._is_two_rows(text)}
+        if of_two:
+            is_two = np.array([row[3] in of_two for row in found], np.bool_)
+            count_rows(self.builder, TWO_ROWS, rows[is_two], 2)
+            keep = np.flatnonzero(~is_two)
+            found, rows = [found[at] for at in keep.tolist()], rows[keep]
         if found:
             self._add_slices(found, rows)
+
+    def _is_two_rows(self, location: str) -> bool:
+        """Whether the rest of a line has another row; R1 has no location."""
+        return _SECOND_ROW.search(location) is not None or (
+            self.builder.generation == "R1" and _NUMBERS.fullmatch(location) is not None
+        )
 
     def _add_slices(self, found: Sequence[tuple[str, ...]], rows: Codes) -> None:
         builder, n = self.builder, len(found)
