@@ -137,7 +137,10 @@ def test_columns_that_do_not_fit_the_file_are_refused(opened, columns, said):
             'first: line 4: start_us is "1s" in conv,1s,2',
         ),
         ("name,start_us,dur_us\n", "this Plain CSV has a header and no rows"),
-        ('name,start_us,dur_us\na,1,"2\nb,1,2\n', "its rows cannot be parsed"),
+        (
+            'name,start_us,dur_us\na,1,"2\n',
+            'row with a quote that is not closed: left out, first: line 2: a,1,"2',
+        ),
     ],
 )
 def test_a_file_without_a_usable_row_names_the_column_and_the_row(opened, text, said):

@@ -8,6 +8,7 @@ import pytest
 from tests.builders.csv_cases import damaged
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import choose, open_file
+from viewer.formats.row_reader import UNCLOSED
 from viewer.formats.table.reader import FORMAT, TIME_LIMIT
 from viewer.model.trace import KeyKind, Trace
 
@@ -278,9 +279,11 @@ def test_bytes_that_are_no_utf8_are_replaced_and_counted(trace_of):
     assert (problem.kind, problem.count) == ("invalid UTF-8: replaced", 1)
 
 
-def test_a_quote_that_is_never_closed_names_the_row(trace_of):
-    with pytest.raises(UnreadableFile, match=r"data row 2.*quote"):
-        trace_of(f'{HEADER}\np,t,a,0,1\np,t,"b,1,1\np,t,c,2,1\n')
+def test_a_quote_that_is_never_closed_costs_its_row_and_names_its_line(trace_of):
+    trace = trace_of(f'{HEADER}\np,t,"a\na",0,1\np,t,"b,1,1\np,t,c,2,1\n')
+    assert [name for name, *_ in rows(trace)] == ["a\na", "c"]
+    (problem,) = trace.problems
+    assert (problem.kind, problem.count, problem.first) == (UNCLOSED, 1, "line 4")
 
 
 def test_cells_may_hold_line_breaks_and_rows_may_end_in_a_separator(trace_of):

@@ -1,8 +1,8 @@
 """Parses whole lines of a CSV with pyarrow, into codes and numbers.
 
-pyarrow parses three times as many rows per second as pandas, and releases the interpreter lock.
-What it reads differently from `csv_stream`, that reads: rows of another width one by one, and a
-block with zero bytes or lines of only spaces as a whole.
+pyarrow parses several times as many rows per second, and releases the interpreter lock.
+What it reads differently from `csv_lines`, that reads: rows of another width one by one, and a
+block with lines of only spaces, or with quotes that do not fit its lines, as a whole.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewer.arrays import parts_of
+from viewer.formats.table.csv_lines import block_of, decoded
 from viewer.formats.table.csv_rows import (
     CsvBlock,
     FirstOdd,
@@ -26,7 +27,6 @@ from viewer.formats.table.csv_rows import (
     whole_numbers,
     with_rows,
 )
-from viewer.formats.table.csv_stream import block_of
 from viewer.formats.text_rows import TextColumn
 
 if TYPE_CHECKING:
@@ -37,22 +37,21 @@ _FIRST_ROWS = 8
 
 
 class _Refused(Exception):
-    """pyarrow does not read a block as `csv_stream` does."""
+    """pyarrow does not read a block as `csv_lines` does."""
 
 
 def parsed(data: bytes, shape: Shape) -> CsvBlock | None:
-    """Parse whole lines; None if a quote is open at their end."""
-    replaced, size = 0, len(data)
-    if not data.isascii():
-        text = data.decode("utf-8", "replace")
-        replaced = text.count("\ufffd") - data.count("\ufffd".encode())
-        if replaced:
+    """Parse whole lines; None if their quotes do not fit them, so that later lines may matter."""
+    replaced, nuls, size = 0, 0, len(data)
+    if not data.isascii() or b"\0" in data:
+        text, replaced, nuls = decoded(data)
+        if replaced or nuls:
             data = text.encode()
     try:
         block = _coded(data, shape)
     except _Refused:
-        block = block_of(data, shape)
-    return None if block is None else replace(block, replaced=replaced, size=size)
+        block = None if b'"' in data else block_of(data.decode(), shape)
+    return None if block is None else replace(block, replaced=replaced, nuls=nuls, size=size)
 
 
 def _coded(data: bytes, shape: Shape) -> CsvBlock | None:
@@ -81,6 +80,9 @@ def _coded(data: bytes, shape: Shape) -> CsvBlock | None:
     rows = table.num_rows
     if is_quoted and (not uneven or uneven.pop() != (rows + len(uneven) + 1, last)):
         return None
+    has_cells_of_lines = is_quoted and rows + len(uneven) + 1 != data.count(b"\n")
+    if has_cells_of_lines and not _quotes_fit(data, shape.separator):
+        return None
     numbers: dict[int, Numbers] = {}
     odd: dict[int, tuple[int, str]] = {}
     for column in shape.numbers:
@@ -89,14 +91,36 @@ def _coded(data: bytes, shape: Shape) -> CsvBlock | None:
             odd[column] = first
     texts = {column: _texts(table, column) for column in shape.texts}
     beyond = _texts(table, shape.width)
-    surplus = np.array([text != "" for text in beyond.distinct], np.bool_)[beyond.codes]
-    block = CsvBlock(rows, numbers, texts, surplus, odd=odd)
+    faults = np.array([text != "" for text in beyond.distinct], np.int8)[beyond.codes]
+    if has_cells_of_lines and (width < shape.width or faults.any()):
+        raise _Refused  # only a row of the header's width may have such cells
+    block = CsvBlock(rows, numbers, texts, faults, odd=odd)
     if not uneven:
         return block
-    more = block_of("\n".join(text for _, text in uneven).encode(), shape)
-    if more is None or more.rows != len(uneven):
+    more = block_of("\n".join(text for _, text in uneven), shape)
+    if more.rows != len(uneven):
         raise _Refused  # lines of only spaces are no rows
     return with_rows(block, more, np.array([number for number, _ in uneven], np.int64) - 1)
+
+
+def _quotes_fit(data: bytes, separator: str) -> bool:
+    """Whether each cell with line ends begins after a separator or line end, and ends before one.
+
+    That is asked of quotes in pairs: a quote that is only a character makes it false, too.
+    """
+    values = np.frombuffer(data, np.uint8)
+    is_quote = values == ord('"')
+    signs = np.flatnonzero(is_quote | (values == ord("\n")))
+    is_quote = is_quote[signs]
+    quotes = signs[is_quote]
+    after = np.cumsum(is_quote)[~is_quote]  # the quote after each line end, as its number
+    closing = after[after % 2 == 1]  # of cells with a line end
+    if len(closing) and closing[-1] == len(quotes):
+        return False
+    around = np.frombuffer(b'"\r\n' + separator.encode(), np.uint8)
+    begins = np.concatenate([around[-1:], values])[quotes[closing - 1]]
+    ends = values[quotes[closing] + 1]  # a line end is the last byte
+    return bool(np.isin(begins, around).all() and np.isin(ends, around).all())
 
 
 def _width(data: bytes, shape: Shape) -> int:
@@ -166,10 +190,7 @@ def _texts(table: pa.Table, column: int) -> TextColumn:
     if name not in table.column_names or not table.num_rows:
         return TextColumn(np.zeros(table.num_rows, np.uint32), [""])
     found = table.column(name).combine_chunks()
-    distinct = found.dictionary.to_pylist()
-    if "\0" in "".join(distinct):
-        raise _Refused  # pandas ends a text there
-    return TextColumn(found.indices.to_numpy().view(np.uint32), distinct)
+    return TextColumn(found.indices.to_numpy().view(np.uint32), found.dictionary.to_pylist())
 
 
 def _numbers(table: pa.Table, column: int) -> tuple[Numbers, FirstOdd]:
@@ -178,10 +199,7 @@ def _numbers(table: pa.Table, column: int) -> tuple[Numbers, FirstOdd]:
         return whole_numbers([""] * table.num_rows)
     found = table.column(name)
     if not str(found.type).startswith("int"):
-        cells = found.to_pylist()
-        if "\0" in "".join(cells):
-            raise _Refused
-        return whole_numbers(cells)
+        return whole_numbers(found.to_pylist())
     values = found.to_numpy()
     numbers, first = usable_numbers(values)
     return numbers, None if first < 0 else (first, str(values[first]))

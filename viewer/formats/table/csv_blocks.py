@@ -1,16 +1,15 @@
 """Cuts a CSV into blocks of whole lines and parses two of them at a time.
 
 A block ends at a line end outside of quotes: the quotes before it are even in number. A quote
-inside a cell without quotes is only a character and makes that count wrong. So a parsed block also
-has to show that no quote is open at its end. From the first one that does not, the rest is one
-stream, which is read in order.
+inside a cell without quotes is only a character and makes that count wrong, and so does one that is
+lost. So a parsed block also has to show that its quotes fit its lines. In one that does not, lines
+with an odd number of quotes are read in order, one by one.
 
 The file is only read in order, since one that is packed cannot be read otherwise.
 """
 
 from __future__ import annotations
 
-import io
 from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,14 +18,17 @@ import numpy as np
 
 from viewer.arrays import parts_of
 from viewer.formats.table.arrow_rows import parsed
+from viewer.formats.table.csv_lines import ReadAgain, block_in_order
 from viewer.formats.table.csv_rows import CsvBlock, Shape
-from viewer.formats.table.csv_stream import blocks_in_order
 from viewer.formats.text_rows import LineFile, rest_of_line, whole_lines
 
 BLOCK = 8 << 20
 _AT_ONCE = 2
 # A cell in quotes with line ends is in one block up to this many bytes.
 _LONGEST_CELL = 1 << 20
+# Lines with an odd number of quotes that are no more bytes apart are read together: pyarrow takes a
+# millisecond for any block.
+_NEAR = 1 << 13
 
 
 def blocks(file: LineFile, path: str, shape: Shape) -> Generator[tuple[CsvBlock, int], None, None]:
@@ -34,32 +36,66 @@ def blocks(file: LineFile, path: str, shape: Shape) -> Generator[tuple[CsvBlock,
 
     Raises UnreadableFile. Closing the iterator cancels pending parsing.
     """
-    rows = 0
-    unclosed = b""  # what was read from the block on that ends inside a quote
+    again = ReadAgain(file)
     with ThreadPoolExecutor(_AT_ONCE, "csv") as pool:
-        waiting: deque[tuple[Future[CsvBlock | None], bytes, int]] = deque()
-        cut = _cut(file, path)
-        try:
-            while True:
-                data = next(cut, b"")
-                if data:
-                    waiting.append((pool.submit(parsed, data, shape), data, file.tell()))
-                    if len(waiting) <= _AT_ONCE:
-                        continue
-                if not waiting:
-                    break
-                done, data, at = waiting.popleft()
-                block = done.result()
-                if block is None:
-                    unclosed = b"".join([data, *(later for _, later, _ in waiting)])
-                    break
-                rows += block.rows
-                yield block, at
-        finally:
-            for future, _, _ in waiting:
-                future.cancel()
-    if unclosed:
-        yield from blocks_in_order(_ReadAgain(unclosed, file), path, shape, rows)
+        while data := (yield from _parsed(again, path, shape, pool)):
+            begin = again.tell()
+            for first, end in _odd_regions(data):
+                if (size := begin + first - again.tell()) > 0:
+                    part = again.read(size)
+                    block = parsed(part, shape)
+                    if block is None:
+                        again.put_back(part)
+                        yield from _in_order(again, path, shape, begin + first)
+                    else:
+                        yield block, again.tell()
+                yield from _in_order(again, path, shape, begin + end)
+
+
+def _in_order(file: ReadAgain, path: str, shape: Shape, end: int) -> Iterator[tuple[CsvBlock, int]]:
+    """The rows up to a position, and further lines if the last row has some."""
+    while (size := end - file.tell()) > 0 and (block := block_in_order(file, path, shape, size)):
+        yield block, file.tell()
+
+
+def _odd_regions(data: bytes) -> list[tuple[int, int]]:
+    """Where lines with an odd number of quotes are, those near to each other as one; else all."""
+    values = np.frombuffer(data, np.uint8)
+    ends = np.append(np.flatnonzero(values == ord("\n")) + 1, len(data))
+    before = np.searchsorted(np.flatnonzero(values == ord('"')), ends)
+    odd = np.flatnonzero(np.diff(before, prepend=0) % 2)
+    if not len(odd):
+        return [(0, len(data))]
+    begins, ends = np.append(0, ends[:-1])[odd], ends[odd]
+    far = np.flatnonzero(begins[1:] - ends[:-1] > _NEAR)
+    firsts, lasts = np.append(0, far + 1), np.append(far, len(odd) - 1)
+    return list(zip(begins[firsts].tolist(), ends[lasts].tolist(), strict=True))
+
+
+def _parsed(
+    file: ReadAgain, path: str, shape: Shape, pool: ThreadPoolExecutor
+) -> Generator[tuple[CsvBlock, int], None, bytes]:
+    """The blocks up to one with quotes that do not fit: it is put back and returned; b"" else."""
+    waiting: deque[tuple[Future[CsvBlock | None], bytes, int]] = deque()
+    cut = _cut(file, path)
+    try:
+        while True:
+            data = next(cut, b"")
+            if data:
+                waiting.append((pool.submit(parsed, data, shape), data, file.tell()))
+                if len(waiting) <= _AT_ONCE:
+                    continue
+            if not waiting:
+                return b""
+            done, data, at = waiting.popleft()
+            block = done.result()
+            if block is None:
+                file.put_back(b"".join([data, *(later for _, later, _ in waiting)]))
+                return data
+            yield block, at
+    finally:
+        for future, _, _ in waiting:
+            future.cancel()
 
 
 def _cut(file: LineFile, path: str) -> Iterator[bytes]:
@@ -89,24 +125,3 @@ def _rest_of_cell(file: LineFile, path: str) -> bytes:
         if line.count(b'"') % 2:
             break
     return b"".join(lines)
-
-
-class _ReadAgain:
-    """Text of a file that was read already, and then the rest of the file."""
-
-    def __init__(self, text: bytes, file: LineFile) -> None:
-        """text: whole lines, or all that was left of the file."""
-        self._text, self._size = io.BytesIO(text), len(text)
-        self._file = file
-
-    def read(self, most: int, /) -> bytes:
-        """Up to `most` more bytes; b"" only at the end."""
-        return self._text.read(most) or self._file.read(most)
-
-    def readline(self, most: int, /) -> bytes:
-        """The next line, or its first `most` bytes."""
-        return self._text.readline(most) or self._file.readline(most)
-
-    def tell(self) -> int:
-        """The position."""
-        return self._file.tell() - self._size + self._text.tell()

@@ -20,6 +20,9 @@ from viewer.formats.text_rows import DistinctTexts, TextColumn
 NUMBER_LIMIT = 2**63 - 2
 _TIME = re.compile(r"\s*([+-]?[0-9]{1,19})(?:\.0*)?\s*")
 
+# Faults of a row: a quote is not closed, or the number of rows that its line has, up to MOST_ROWS.
+UNCLOSED, MOST_ROWS = -1, 127
+
 # Values, and which of them are usable (others are 0).
 Numbers = tuple[Ints, Bools]
 # The first row without a usable number, and its text.
@@ -40,16 +43,18 @@ class Shape:
 class CsvBlock:
     """Some rows as columns.
 
-    numbers: values, and which of them are usable (others are 0). surplus: rows with more cells than
-    the header. replaced: number of invalid UTF-8 bytes, in a block of `size` bytes. odd: for a
-    column of numbers, the first row without a usable one, and its text.
+    numbers: values, and which of them are usable (others are 0). faults: UNCLOSED for a row with a
+    quote that is not closed; for one with more cells than the header, how many rows its line has;
+    else 0. replaced, nuls: number of invalid UTF-8 bytes and NUL bytes, in a block of `size` bytes.
+    odd: for a column of numbers, the first row without a usable one, and its text.
     """
 
     rows: int
     numbers: dict[int, Numbers]
     texts: dict[int, TextColumn]
-    surplus: Bools
+    faults: NDArray[np.int8]
     replaced: int = 0
+    nuls: int = 0
     size: int = 0
     odd: dict[int, tuple[int, str]] = field(default_factory=dict)
 
@@ -105,5 +110,5 @@ def with_rows(block: CsvBlock, more: CsvBlock, at: Ints) -> CsvBlock:
         first = [(int(place[found[0]]), found[1]) for place, found in places if found]
         if first:
             odd[column] = min(first)
-    surplus = joined(block.surplus, more.surplus)
-    return replace(block, rows=rows, numbers=numbers, texts=texts, surplus=surplus, odd=odd)
+    faults = joined(block.faults, more.faults)
+    return replace(block, rows=rows, numbers=numbers, texts=texts, faults=faults, odd=odd)

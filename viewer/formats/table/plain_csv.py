@@ -11,7 +11,6 @@ what they mean in a profile CSV.
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Generator, Sequence
 from contextlib import closing
@@ -24,10 +23,13 @@ from viewer.arrays import Bools, Ints
 from viewer.codecs.partial_file import is_partial, open_part
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import HEAD_SIZE, format_of
+from viewer.formats.row_reader import NUL
+from viewer.formats.row_reader import UNCLOSED as UNCLOSED_ROW
 from viewer.formats.table import own_tables
 from viewer.formats.table.column_roles import TIMES, Columns, columns_of, needed, recognized
 from viewer.formats.table.csv_blocks import blocks
-from viewer.formats.table.csv_rows import CsvBlock, Shape
+from viewer.formats.table.csv_lines import row_at
+from viewer.formats.table.csv_rows import UNCLOSED, CsvBlock, Shape
 from viewer.formats.table.layout import COMMENT, Layout, is_no_value, layout_of
 from viewer.formats.table.packed_text import WINDOWS, TextLines, head_text, is_direct
 from viewer.formats.table.slice_rows import PLACE, SliceRows
@@ -46,8 +48,6 @@ _NO_END = "slice without an end: drawn as an instant"
 _TOO_FINE = "time below 1 ns, too large for ps: rounded to ns"
 _NULL = "[NULL]"
 _THREAD = "slices"
-# Finding the line of a row takes 0.3 s for a million rows.
-_FARTHEST_ROW = 1_000_000
 _LONGEST_ROW, _LONGEST_CELL = 80, 24
 
 
@@ -211,10 +211,12 @@ class _Rows:
             last_ok = (
                 last_ok & (last.ns >= 0) & (last.ns <= LIMIT - np.where(start_ok, start.ns, 0))
             )
-        usable = start_ok & last_ok & ~block.surplus
+        surplus, is_whole = np.maximum(block.faults, 0), block.faults == 0
+        usable = start_ok & last_ok & is_whole
         comment = ~usable & self._starting_with_comment(block.texts[0])
-        self._count(_SURPLUS, block.surplus & ~comment)
-        bad = ~(start_ok & last_ok) & ~block.surplus & ~comment
+        self._count(_SURPLUS, np.where(comment, 0, surplus))
+        self._count(UNCLOSED_ROW, block.faults == UNCLOSED)
+        bad = ~(start_ok & last_ok) & is_whole & ~comment
         if bad.any():
             first = int(np.argmax(bad))
             column = self._columns.start if not start_ok[first] else self._length
@@ -231,6 +233,7 @@ class _Rows:
         self.slices.add(self._texts(block), keep, block.rows, expected)
         where = f"in the {block.size} bytes before byte {at}"
         self.builder.problem("invalid UTF-8: replaced", block.replaced, where)
+        self.builder.problem(NUL, block.nuls, where)
 
     def _times(self, texts: TextColumn, unit: str) -> Cells:
         """The times of every row in a column."""
@@ -271,20 +274,20 @@ class _Rows:
             return f"{_short(name, _LONGEST_CELL)} has no value"
         return f'{_short(name, _LONGEST_CELL)} is "{_short(text, _LONGEST_CELL)}"'
 
-    def _count(self, kind: str, rows: Bools, why: str = "") -> None:
-        """Count a problem of rows; the first one of all is quoted."""
-        count = int(np.count_nonzero(rows))
+    def _count(self, kind: str, rows: Bools | Ints, why: str = "") -> None:
+        """Count a problem of rows, by how often each has it; the first one of all is quoted."""
+        count = int(rows.sum())
         if not count:
             return
         where = ""
         if kind not in self._quoted_kinds:
             self._quoted_kinds.add(kind)
-            where = self._quoted(self.slices.rows + int(np.argmax(rows)), why)
+            where = self._quoted(self.slices.rows + int(np.argmax(rows != 0)), why)
         self.builder.problem(kind, count, where)
 
     def _quoted(self, row: int, why: str = "") -> str:
         """A row with its line: `line 17: dur (ms) is "n/a" in conv,1,n/a`."""
-        line, text = row_at(self._path, self.layout, row)
+        line, text = row_at(self._path, self.shape, self.layout.lines, row)
         if not line:
             return f"data row {row + 1}: {why}" if why else f"data row {row + 1}"
         shown = _short(text, _LONGEST_ROW)
@@ -327,29 +330,6 @@ class _Rows:
         ns, ps, meaning = (column.take() for column in columns)
         self._numbers.settle(ns, ps, meaning)
         return ns, ps
-
-
-def row_at(path: str, layout: Layout, row: int) -> tuple[int, str]:
-    """The line (from 1) and the text of a row, counted from 0 without empty lines.
-
-    (0, "") for a row far from the start, which takes too long to find.
-    """
-    if row > _FARTHEST_ROW:
-        return 0, ""
-    seen, quotes = -1, 0
-    with TextLines(path) as file:
-        for number in itertools.count(1):
-            line = file.readline(_HEADER_LIMIT)
-            if not line:
-                break
-            if number <= layout.lines or (not quotes % 2 and not line.strip(b" \t\r\n")):
-                continue
-            if not quotes % 2:
-                seen += 1
-                if seen == row:
-                    return number, line.decode("utf-8", "replace").strip()
-            quotes += line.count(b'"')
-    return 0, ""
 
 
 def _nulls(texts: TextColumn) -> TextColumn:

@@ -30,14 +30,18 @@ from contextlib import closing
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.partial_file import open_part
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
+from viewer.formats.row_reader import NUL
+from viewer.formats.row_reader import UNCLOSED as UNCLOSED_ROW
 from viewer.formats.table import own_tables
 from viewer.formats.table.csv_blocks import blocks
-from viewer.formats.table.csv_rows import CsvBlock, Shape
+from viewer.formats.table.csv_lines import row_at
+from viewer.formats.table.csv_rows import UNCLOSED, CsvBlock, Shape
 from viewer.formats.table.slice_rows import PLACE, SliceRows
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.building.builder import TraceBuilder
@@ -134,6 +138,7 @@ class _Rows:
         names = own_tables.originals(names) if is_changed else names
         self.builder = TraceBuilder(path, FORMAT.name, "", CLOCK, levels_are_hints=True)
         self._size = size
+        self._has_unclosed = False
         self._times = {name: GrowingColumn(np.int64) for name in ("start", "end")}
         skipped = own_tables.skipped(names)
         texts = [n for n in names if n and n not in skipped and n not in _TIMES]
@@ -155,6 +160,7 @@ class _Rows:
         self._slices.add(texts, keep, block.rows, expected)
         where = f"in the {block.size} bytes before byte {at}"
         self.builder.problem("invalid UTF-8: replaced", block.replaced, where)
+        self.builder.problem(NUL, block.nuls, where)
 
     def _usable(self, block: CsvBlock) -> Ints | slice:
         """The rows that are slices; counts the others."""
@@ -162,7 +168,7 @@ class _Rows:
         # Nearly every block has only usable rows, which the extremes show in a third of the time.
         if (
             not block.odd
-            and not block.surplus.any()
+            and not block.faults.any()
             and start.min(initial=0) >= -TIME_LIMIT
             and length.min(initial=0) >= 0
             and int(start.max(initial=0)) + int(length.max(initial=0)) <= TIME_LIMIT
@@ -173,9 +179,12 @@ class _Rows:
         length_ok = (
             length_ok & (length >= 0) & (length <= TIME_LIMIT - np.where(start_ok, start, 0))
         )
-        usable = start_ok & length_ok & ~block.surplus
-        self._count("row with more cells than the header", block.surplus)
-        self._count(_UNUSABLE, ~(start_ok & length_ok) & ~block.surplus, block)
+        surplus = np.maximum(block.faults, 0)
+        is_whole = block.faults == 0
+        usable = start_ok & length_ok & is_whole
+        self._count("row with more cells than the header", surplus)
+        self._count(UNCLOSED_ROW, block.faults == UNCLOSED)
+        self._count(_UNUSABLE, ~(start_ok & length_ok) & is_whole, block)
         return slice(None) if usable.all() else np.flatnonzero(usable)
 
     def reserve(self, at: int) -> None:
@@ -188,14 +197,25 @@ class _Rows:
             lambda: (self._times["start"].take(), self._times["end"].take()), cancelled
         )
 
-    def _count(self, kind: str, rows: Bools, block: CsvBlock | None = None) -> None:
-        """Count a problem of rows. block: the source of the first row's unusable time."""
+    def _count(
+        self, kind: str, rows: Bools | NDArray[np.int8], block: CsvBlock | None = None
+    ) -> None:
+        """Count a problem of rows, by how often each has it.
+
+        block: the source of the first row's unusable time.
+        """
         found = np.flatnonzero(rows)
         if len(found):
             first = int(found[0])
             bad_time = "" if block is None else self._odd_time(block, first)
             where = f"data row {self._slices.rows + first + 1}"
-            self.builder.problem(kind, len(found), f"{where}: {bad_time}" if bad_time else where)
+            if kind == UNCLOSED_ROW and not self._has_unclosed:
+                self._has_unclosed = True  # the line of the first one, which takes time
+                line, _ = row_at(self.builder.path, self.shape, 1, self._slices.rows + first)
+                where = f"line {line}" if line else where
+            self.builder.problem(
+                kind, int(rows.sum()), f"{where}: {bad_time}" if bad_time else where
+            )
 
     def _odd_time(self, block: CsvBlock, row: int) -> str:
         """Why a time is unusable: `start_ns is "1.5", not whole ns`; "" if each cell is valid."""

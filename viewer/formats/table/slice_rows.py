@@ -312,7 +312,7 @@ class SliceRows:
 
 def levels_of(codes: Codes, strings: Sequence[str]) -> Ints:
     """Depths, -1 for cells that are not one."""
-    depth = [int(t) if re.fullmatch(r"\s*[0-9]{1,6}\s*", t) else -1 for t in strings]
+    depth = [int(t.strip()) if re.fullmatch(r"\s*[0-9]{1,6}\s*", t) else -1 for t in strings]
     return np.array(depth, np.int64)[codes]
 
 
