@@ -9,7 +9,7 @@ from tests.builders.csv_cases import damaged
 from viewer.codecs.reading import ReadCancelled, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import choose, open_file
 from viewer.formats.row_reader import UNCLOSED
-from viewer.formats.table.reader import FORMAT, TIME_LIMIT
+from viewer.formats.table.reader import FORMAT, ROW_IN_HEADER, TIME_LIMIT
 from viewer.model.trace import KeyKind, Trace
 
 HEADER = "process,thread,name,start_ns,dur_ns"
@@ -329,3 +329,11 @@ def test_rows_without_names_that_differ_in_their_method(trace_of):
     trace = trace_of(f"{HEADER},method\nm,t,,1,2,f\nm,t,,4,2,g\n")
     assert rows(trace) == [("", 1, 2, 0), ("", 4, 2, 0)]
     assert [scope.method for scope in trace.scopes] == ["f", "g"]
+
+
+@pytest.mark.parametrize("rest", ["", "q,t,b,5,1,\n"])
+def test_a_row_in_the_line_of_the_header_is_counted(trace_of, rest):
+    trace = trace_of(f"{HEADER},note" + "p,t,a,0,7,\n" + rest)
+    assert [name for name, *_ in rows(trace)] == ["b"] * bool(rest)
+    (problem,) = trace.problems
+    assert (problem.kind, problem.count, problem.first) == (ROW_IN_HEADER, 1, "line 1")

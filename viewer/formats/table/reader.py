@@ -54,6 +54,7 @@ _TIMES = ("start_ns", "dur_ns")
 _UNUSABLE = "row without a usable start_ns or dur_ns"
 # Twice this value still fits int64, so differences of two times never overflow.
 TIME_LIMIT = 2**62 - 1
+ROW_IN_HEADER = "row in the line of the header: left out"
 _QUOTED = 24  # displayed characters of a cell
 # Short rows are padded to the header's width: the limit keeps a small file from filling memory.
 MAX_COLUMNS = 256
@@ -89,6 +90,8 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
                 )
             is_changed = own_tables.is_changed(_first_line(first), separator, names)
             rows = _Rows(path, names, separator, size, is_changed=is_changed)
+            if _is_row_in_header(names, rows.shape.numbers):
+                rows.builder.problem(ROW_IN_HEADER, 1, "line 1")
             with closing(blocks(file, path, rows.shape)) as parts:
                 for block, at in parts:
                     if cancelled():
@@ -126,6 +129,20 @@ def _header(line: str) -> tuple[str, list[str]] | None:
         if _required_in(named) == len(REQUIRED) and len(set(named)) == len(named):
             return separator, names
     return None
+
+
+def _is_row_in_header(names: Sequence[str], times: Sequence[int]) -> bool:
+    """Whether the line of a header has a row, too, as its line end is lost.
+
+    times: the columns of times.
+    """
+    width = (len(names) + 1) // 2  # the last name and the first cell are one
+    places = [width - 1 + column for column in times if 0 < column < width]
+    return (
+        len(names) == 2 * width - 1
+        and bool(places)
+        and all(_DIGITS.match(names[place]) is not None for place in places)
+    )
 
 
 class _Rows:

@@ -67,7 +67,7 @@ _ROW_C0 = re.compile(
 )
 _ROW_C2 = re.compile(rf"^{_NUMBER},{_NUMBER},{_NUMBER},{_CELL},(loc\(.*\)),{_CELL}$", re.MULTILINE)
 # In a location: another row begins after the first ")".
-_SECOND_ROW = re.compile(r"\),[^()]*-?[0-9] *, *-?[0-9]+ *,(?:[^,()]*,)? *loc\(")
+_SECOND_ROW = re.compile(r"\),.{0,200}?[0-9] *, *-?[0-9]+ *,(?:[^,()]*,)? *loc\(")
 _HUGE = re.compile(r"(?:^|,) *-?[0-9]{19,} *(?=,)")
 _SPELLED = {
     "C0": "event,start,end,loc(...),type",
