@@ -71,7 +71,7 @@ def alignment_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "clocks.share",
-            "Same &clock as the strip above",
+            "Same cloc&k as the strip above",
             "View",
             reporting(shared_clocks.share),
             enabled=Precondition(
