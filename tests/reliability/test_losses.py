@@ -20,13 +20,11 @@ from tests.reliability.losses.check import (
 )
 from tests.reliability.losses.sound import SOUND
 
-# Their readers do not account for all they read yet.
-_JSON = ("chrome", "qnn_optrace")
-TEXTS = [name for name in SOUND if name not in (*_JSON, "perfetto")]
+TEXTS = [name for name in SOUND if name not in ("chrome", "qnn_optrace", "perfetto")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in SOUND if name not in _JSON])
+@pytest.mark.parametrize("name", SOUND)
 def test_what_is_lost_is_counted(name, tmp_path):
     assert [
         what for kind, what, _ in outcomes(SOUND[name], tmp_path, name, 60) if kind == SILENT
