@@ -133,39 +133,51 @@ def is_event_at(data: bytes, at: int) -> bool:
     return isinstance(value.get("ph"), str)
 
 
+# Numbers that no writer writes stand for those that are not finite, which JSON cannot tell.
+NAN, INFINITE = "9e9999999999990", "9e9999999999991"
+NOT_FINITE = {NAN: "NaN", INFINITE: "Infinity", f"-{INFINITE}": "-Infinity"}
+_NUMBER = (
+    r"(?<=[:,\[\s])(?P<sign>[-+]?)"
+    r"(?:(?P<nan>nan(?:\([^()\"]*\))?|1\.#(?:ind|q?nan)\d*)|inf(?:inity)?|1\.#inf\d*)"
+    r"(?=[\s,}\]])"
+)
+NUMBER = re.compile(_NUMBER.encode(), re.IGNORECASE)
 _TEXT_OR_NUMBER = re.compile(
-    r'"[^"\\]*(?:\\.[^"\\]*)*"'
-    r"|(?<=[:,\[\s])([-+]?)(?:(nan(?:\([^()\"]*\))?|1\.#(?:ind|q?nan)\d*)|inf(?:inity)?|1\.#inf\d*)"
-    r"(?=[\s,}\]])",
-    re.DOTALL | re.IGNORECASE,
+    r'"[^"\\]*(?:\\.[^"\\]*)*"|' + _NUMBER, re.DOTALL | re.IGNORECASE | re.ASCII
 )
 _PLAIN_TEXT = re.compile(r'"[^"]*"')
 _WRONG_ESCAPE = re.compile(r'\\(?:\\|["/bfnrt]|u[0-9a-fA-F]{4}|(?P<wrong>))')
+_CONTROL = re.compile(r"[\0-\x1f]")
 
 
 class Repair:
-    """A JSON text with other numbers that are not finite, and backslashes that nobody escaped.
+    """A JSON text with other numbers that are not finite, and strings that nobody escaped.
 
-    `text` is valid JSON for Python, if nothing else is wrong. `has_backslashes` tells whether a
-    string has backslashes that are no escapes: in such a string, all are kept as they are.
+    `text` is valid JSON, if nothing else is wrong. `has_backslashes` tells whether a string has
+    backslashes that are no escapes: in such a string, all are kept as they are. `has_controls`:
+    whether one has control characters. `is_respelled`: whether a number is spelled otherwise than
+    in JavaScript.
     """
 
     def __init__(self, text: str, *, is_escaped: bool = True) -> None:
         """is_escaped: whether a backslash before a quote keeps it in the string."""
         self.has_backslashes = not is_escaped
-        if is_escaped:
-            self.text = _TEXT_OR_NUMBER.sub(self._repaired, text)
-        else:
-            plain = _PLAIN_TEXT.sub(lambda found: found[0].replace("\\", "\\\\"), text)
-            self.text = _TEXT_OR_NUMBER.sub(self._repaired, plain)
+        self.has_controls = self.is_respelled = False
+        if not is_escaped:
+            text = _PLAIN_TEXT.sub(lambda match: match[0].replace("\\", "\\\\"), text)
+        self.text = _TEXT_OR_NUMBER.sub(self._repaired, text)
 
     def _repaired(self, found: re.Match[str]) -> str:
         text = found[0]
         if not text.startswith('"'):
-            return "NaN" if found[2] else "-Infinity" if found[1] == "-" else "Infinity"
-        if "\\" not in text or all(
-            escape["wrong"] is None for escape in _WRONG_ESCAPE.finditer(text)
+            self.is_respelled |= text not in NOT_FINITE.values()
+            return NAN if found["nan"] else f"-{INFINITE}" if found["sign"] == "-" else INFINITE
+        if "\\" in text and any(
+            escape["wrong"] is not None for escape in _WRONG_ESCAPE.finditer(text)
         ):
-            return text
-        self.has_backslashes = True
-        return re.sub(r'\\(?!")', r"\\\\", text)
+            self.has_backslashes = True
+            text = re.sub(r'\\(?!")', r"\\\\", text)
+        if _CONTROL.search(text) is not None:
+            self.has_controls = True
+            text = _CONTROL.sub(lambda char: json.dumps(char[0])[1:-1], text)
+        return text

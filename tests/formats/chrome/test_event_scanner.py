@@ -123,7 +123,7 @@ def test_every_spelling_of_nan_and_inf(tmp_path, spelled):
     columns = trace.slices.columns
     assert names(trace) == ["nan, inf", "b"]
     assert columns["a"].value(0) == 7
-    assert str(columns["l"].value(0)).startswith("[0.50, ")
+    assert columns["l"].value(0) in ("[0.50,NaN]", "[0.50,Infinity]", "[0.50,-Infinity]")
     assert [columns["b"].value(i) for i in range(2)] == [None, 0.25]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes
+from viewer.codecs.json_damage import INFINITE, NAN, NOT_FINITE
 from viewer.formats.text_rows import DistinctTexts
 from viewer.model.trace import Column
 
@@ -31,8 +32,7 @@ _TEXTS = msgspec.json.Decoder(list[str])
 _TEXT = msgspec.json.Decoder(str)
 _LENIENT = json.JSONDecoder(strict=False)
 _NULL = b"null"
-_NOT_FINITE = frozenset((b"NaN", b"Infinity", b"-Infinity"))
-NOT_UTF8 = "text that is not UTF-8: invalid bytes are replaced"
+_NOT_FINITE = frozenset(text.encode() for pair in NOT_FINITE.items() for text in pair)
 _NO_NUMBER = "argument that is not a finite number among numbers: left out"
 _LEFT_OUT = "argument left out: there are already 256 others"
 _TOO_MANY = "argument of few events left out to limit memory"
@@ -48,7 +48,14 @@ class _Part:
     is_finite: bool = True  # False of NaN and Infinity, as texts
 
 
-_NOTHING, _INT, _FLOAT, _IS_TEXT = range(4)
+class _NotFinite(str):
+    """A number that is not finite, as a text."""
+
+    __slots__ = ()
+
+
+_NOTHING, _INT, _FLOAT, _IS_TEXT, _IS_NOT_FINITE = range(5)
+_DTYPES = {_INT: np.int64, _FLOAT: np.float64, _IS_TEXT: np.uint32, _IS_NOT_FINITE: np.uint32}
 
 
 class _Kind:
@@ -74,24 +81,25 @@ class _Kind:
             self._types[name] = np.fromiter(map(_type_of, values), np.uint8, self.count)
         types = self._types[name]
         found = []
-        for kind, dtype in ((_INT, np.int64), (_FLOAT, np.float64), (_IS_TEXT, np.uint32)):
+        for kind, dtype in _DTYPES.items():
             own = np.flatnonzero(used & (types == kind))
             if not len(own):
                 continue
             some: list[Any] = [values[i] for i in own.tolist()]
             column = np.zeros(self.count, dtype)
-            column[own] = texts.codes(some) if kind == _IS_TEXT else some
+            column[own] = texts.codes(some) if dtype is np.uint32 else some
             at, which = rows, index
             if len(own) < np.count_nonzero(used):
                 has = types[index] == kind
                 at, which = rows[has], index[has]
-            found.append(_Part(at, column[which], kind == _IS_TEXT))
+            is_finite = kind != _IS_NOT_FINITE
+            found.append(_Part(at, column[which], dtype is np.uint32, is_finite))
         return found
 
 
 def _type_of(value: int | float | str | None) -> int:
     if isinstance(value, str):
-        return _IS_TEXT
+        return _IS_NOT_FINITE if isinstance(value, _NotFinite) else _IS_TEXT
     return _NOTHING if value is None else _INT if isinstance(value, int) else _FLOAT
 
 
@@ -110,15 +118,13 @@ class _Argument:
         self.parts.append((kind, rows, index))
         self.count += len(rows)
 
-    def add_raw(self, rows: Codes, values: Sequence[bytes], *, is_finite: bool = True) -> int:
-        """Add values as their text in the file; returns how many are not UTF-8."""
+    def add_raw(self, rows: Codes, values: Sequence[bytes], *, is_finite: bool = True) -> None:
+        """Add values as their text in the file."""
         distinct: dict[bytes, int] = {}
         codes = [distinct.setdefault(value, len(distinct)) for value in values]
         known = self.texts.codes([text_of(value) for value in distinct])
         self.parts.append(_Part(rows, known[codes], True, is_finite))
         self.count += len(rows)
-        not_utf8 = {code for value, code in distinct.items() if not _is_utf8(value)}
-        return sum(code in not_utf8 for code in codes) if not_utf8 else 0
 
     def add_numbers(self, rows: Codes, values: NDArray[Any]) -> None:
         self.parts.append(_Part(rows, values, False))
@@ -158,12 +164,8 @@ class ArgumentColumns:
                 members = np.flatnonzero(kind == number)
                 numbers, given = rows[members], [arguments[i] for i in members.tolist()]
             for name in names:
-                known = self._of(name, len(given))
-                if known is None:
-                    continue
-                not_utf8 = _take(known, numbers, [values[name] for values in given])
-                if not_utf8:
-                    self._problem(NOT_UTF8, not_utf8)
+                if (known := self._of(name, len(given))) is not None:
+                    _take(known, numbers, [values[name] for values in given])
 
     def kind_of(self, arguments: Mapping[str, bytes]) -> tuple[int, int]:
         """The number of a kind, and the row in it that holds these arguments (JSON values).
@@ -237,43 +239,41 @@ class ArgumentColumns:
         return columns
 
 
-def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> int:
-    """Add JSON values of one argument; returns how many are not UTF-8."""
+def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> None:
+    """Add JSON values of one argument."""
     joined = b"[" + b",".join(values) + b"]"
     first = joined[1:2]
     try:
         if first == b'"':
             argument.add_texts(rows, _TEXTS.decode(joined))
-            return 0
+            return
         if first in b"-0123456789":
             for some, numbers in _numbers(joined, values):
                 argument.add_numbers(rows[some], numbers)
-            return 0
+            return
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError):
         pass
     plain = [bytes(value) for value in values]
     is_infinite = [value in _NOT_FINITE for value in plain]
     if all(is_infinite):
-        return argument.add_raw(rows, plain, is_finite=False)
+        argument.add_raw(rows, plain, is_finite=False)
+        return
     if any(is_infinite):
         mask = np.array(is_infinite, np.bool_)
-        return sum(
+        for which in (True, False):
             _take(
                 argument,
                 rows[mask == which],
                 [v for v, is_it in zip(values, is_infinite, strict=True) if is_it is which],
             )
-            for which in (True, False)
-        )
+        return
     is_present = [value != _NULL for value in plain]
     if all(is_present):
-        return argument.add_raw(rows, plain)
-    if not any(is_present):
-        return 0
-    has = np.array(is_present, np.bool_)
-    return _take(
-        argument, rows[has], [v for v, is_there in zip(values, is_present, strict=True) if is_there]
-    )
+        argument.add_raw(rows, plain)
+    elif any(is_present):
+        has = np.array(is_present, np.bool_)
+        some = [v for v, is_there in zip(values, is_present, strict=True) if is_there]
+        _take(argument, rows[has], some)
 
 
 def _value(raw: bytes) -> int | float | str | None:
@@ -283,8 +283,10 @@ def _value(raw: bytes) -> int | float | str | None:
     if raw == _NULL:
         return None
     text = raw.decode()
+    if raw in _NOT_FINITE:
+        return _NotFinite(_spelled(text))
     if raw[:1] not in b"-0123456789":
-        return text
+        return _spelled(text)
     if not raw.removeprefix(b"-").isdigit():
         value = float(text)
         if not math.isfinite(value):
@@ -292,14 +294,6 @@ def _value(raw: bytes) -> int | float | str | None:
         return value
     whole = int(text)
     return whole if -(1 << 63) <= whole < 1 << 63 else text
-
-
-def _is_utf8(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _numbers(
@@ -334,7 +328,12 @@ def text_of(value: bytes) -> str:
             return plain
         # Half of a surrogate pair can be neither shown nor written.
         return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return plain
+    return _spelled(plain)
+
+
+def _spelled(text: str) -> str:
+    """JSON with the names of numbers that are not finite, for those that stand for them."""
+    return text.replace(NAN, NOT_FINITE[NAN]).replace(INFINITE, NOT_FINITE[INFINITE])
 
 
 def _column(

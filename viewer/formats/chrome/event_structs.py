@@ -8,20 +8,17 @@ control characters, and bytes that are not UTF-8 are replaced.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from viewer.codecs.json_damage import Repair
-from viewer.formats.chrome.arguments import NOT_UTF8
+from viewer.codecs.json_damage import NOT_FINITE, Repair
 from viewer.formats.chrome.ids import Name
 from viewer.formats.chrome.thread_times import LENGTH, START
 
+NOT_UTF8 = "text that is not UTF-8: invalid bytes are replaced"
 BACKSLASHES = "text with backslashes that are not escaped: kept as they are"
 CONTROL_CHARACTERS = "text with control characters that are not escaped: kept as they are"
-_CONTROL = re.compile(r"[\0-\x1f]")
 _Raw = msgspec.Raw
 _NOTHING = msgspec.Raw(b"")
 THREAD_TIMES = (START, LENGTH)
@@ -63,42 +60,38 @@ _EVENT = msgspec.json.Decoder(Event)
 
 def parsed_event(raw: bytes) -> tuple[Event | None, list[str]]:
     """The event that a text is, and what is odd about it; no event if it cannot be parsed."""
-    try:
-        return _EVENT.decode(raw), []
-    except FAULTS:
-        pass
     odd: list[str] = []
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode()
+        return _EVENT.decode(raw), odd
     except UnicodeDecodeError:
         text = raw.decode("utf-8", "replace")
         odd.append(NOT_UTF8)
-    for plain, is_strict, more in _readings(text):
+    except FAULTS:
+        pass
+    for is_escaped in (True, False) if '\\"' in text else (True,):
+        repair = Repair(text, is_escaped=is_escaped)
         try:
-            value = json.loads(
-                plain, parse_float=JsonNumber, parse_constant=JsonNumber, strict=is_strict
-            )
-            if not isinstance(value, dict):
-                return None, odd
-            return lenient_event(value), odd + more
+            event = _event(repair.text)
         except RecursionError:
             return None, odd
         except ValueError:
             continue
+        if repair.has_backslashes:
+            odd.append(BACKSLASHES)
+        elif repair.has_controls and not repair.is_respelled:
+            odd.append(CONTROL_CHARACTERS)
+        return event, odd
     return None, odd
 
 
-def _readings(text: str) -> Iterator[tuple[str, bool, list[str]]]:
-    """How a text may be meant, whether it has no control characters in texts, and what is odd."""
-    yield text, True, []
-    if _CONTROL.search(text) is not None:
-        yield text, False, [CONTROL_CHARACTERS]
-    for is_escaped in (True, False):
-        if is_escaped or '\\"' in text:
-            repair = Repair(text, is_escaped=is_escaped)
-            if repair.text != text:
-                odd = [BACKSLASHES] if repair.has_backslashes else []
-                yield repair.text, False, odd
+def _event(text: str) -> Event | None:
+    """The event of a text; None if it is no object. Raises ValueError if it is no JSON."""
+    try:
+        return _EVENT.decode(text)
+    except FAULTS:
+        value = json.loads(text, parse_float=_number)
+        return lenient_event(value) if isinstance(value, dict) else None
 
 
 def lenient_event(value: dict[str, Any]) -> Event:
@@ -126,6 +119,10 @@ def lenient_event(value: dict[str, Any]) -> Event:
         **{name: _raw(value[name]) for name in (*THREAD_TIMES, *STACKS) if name in value},
         args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
     )
+
+
+def _number(text: str) -> JsonNumber:
+    return JsonNumber(NOT_FINITE.get(text, text))
 
 
 class JsonNumber(str):

@@ -13,7 +13,6 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
-from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -24,14 +23,14 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.json_blocks import DAMAGED_START, Blocks, PackedFile, cut
-from viewer.codecs.json_columns.objects import PADDING, Objects
+from viewer.codecs.json_columns.objects import PADDING
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import ArgumentColumns, text_of
+from viewer.formats.chrome.event_blocks import BlockReader, ObjectsApart
 from viewer.formats.chrome.event_scanner import BEHIND, COMMAS, EventScanner, State
 from viewer.formats.chrome.event_structs import (
-    EVENTS,
     FAULTS,
     THREAD_TIMES,
     Event,
@@ -99,167 +98,12 @@ _KINDS = {
 }
 
 
-BlockEvents = tuple[Sequence[ReadEvents], Ints | None, Sequence[Event]]
-
-
 class _Threads(dict[tuple[Name, Name], int]):
     """Numbers the pairs of pid and tid in order of appearance."""
 
     def __missing__(self, pair: tuple[Name, Name]) -> int:
         number = self[pair] = len(self)
         return number
-
-
-class BlockReader:
-    """Reads the blocks of one file: as columns where that pays off, else as structs."""
-
-    def __init__(self, pieces: PieceReader) -> None:
-        """pieces: reads events as columns."""
-        self._pieces = pieces
-        self._tries = _TRIES
-        # After a failure: the objects of the block, those read as columns, and the others.
-        self.failed: tuple[Objects, Sequence[ReadEvents], Ints] | None = None
-
-    def read(self, data: bytes, size: int) -> BlockEvents:
-        """The first `size` bytes: events as columns, rows of the others, and their structs.
-
-        The rows are None if the structs are all events. Raises the errors of msgspec if they are
-        not JSON, and UnicodeDecodeError and RecursionError.
-        """
-        self.failed = None
-        if self._tries:
-            columns = self._as_columns(Objects(data, size))
-            if columns is not None:
-                self._tries = _TRIES
-                return columns
-        structs = EVENTS.decode(b"[" + data[:size] + b"]")
-        # If columns do not pay off for some blocks, they will not for the rest of the file.
-        self._tries = max(self._tries - 1, 0)
-        return [], None, structs
-
-    def _as_columns(self, objects: Objects) -> BlockEvents | None:
-        if not objects.is_plain:
-            return None
-        read = self._pieces.read(objects)
-        if read is None:
-            return None
-        columns = _with_rest(objects, *read)
-        if columns is None:
-            self.failed = objects, *read
-        return columns
-
-
-def _with_rest(objects: Objects, read: Sequence[ReadEvents], left: Ints) -> BlockEvents | None:
-    """Add the structs of the remaining objects; None if the block does not consist of objects."""
-    if not len(left):
-        return read, left, []
-    text, begin, end = objects.text, objects.begin[left].tolist(), objects.end[left].tolist()
-    joined = b"],[".join([text[a:b] for a, b in zip(begin, end, strict=True)])
-    try:
-        structs = _SEVERAL_OBJECTS.decode(b"[[%b]]" % joined)
-    except FAULTS:
-        return None
-    if len(structs) != len(left):  # one text was cut into two objects
-        return None
-    # Usually an object is one event.
-    counts = np.ones(len(objects), np.int64)
-    counts[left] = list(map(len, structs))
-    row = np.cumsum(counts) - counts
-    for events in read:
-        events.rows = row[events.rows]
-    rows = [
-        first + i
-        for first, events in zip(row[left].tolist(), structs, strict=True)
-        for i in range(len(events))
-    ]
-    return read, np.array(rows, np.int64), list(chain.from_iterable(structs))
-
-
-class _ObjectsApart:
-    """The objects of a block, each read apart from the others, so that damage costs none of them.
-
-    begin: where each begins. read: those read as columns. events: those of each other object. bad:
-    the objects that are none. odd: problems of objects. longest: the length of the longest that is
-    good.
-    """
-
-    def __init__(self, data: bytes, begin: list[int], end: list[int]) -> None:
-        self.data, self.begin, self._end = data, begin, end
-        self.read: Sequence[ReadEvents] = ()
-        self.events: dict[int, Sequence[Event]] = {}
-        self.bad: set[int] = set()
-        self.odd: list[tuple[str, int]] = []
-        self.longest = 0
-
-    @staticmethod
-    def of(reader: BlockReader, data: bytes, size: int) -> _ObjectsApart:
-        """Those of a block that a reader failed to read."""
-        if reader.failed is not None:
-            objects, read, left = reader.failed
-            found = _ObjectsApart(data, objects.begin.tolist(), objects.end.tolist())
-            found.read = read
-            which = left.tolist()
-        else:
-            joints = list(_NEIGHBORS.finditer(data, 0, size))
-            found = _ObjectsApart(
-                data,
-                [0, *(joint.end() - 1 for joint in joints)],
-                [*(joint.start() + 1 for joint in joints), size],
-            )
-            found.odd = [(COMMAS, i) for i, joint in enumerate(joints, 1) if b"," not in joint[1]]
-            which = list(range(len(found.begin)))
-        for i in which:
-            found._parse(i)
-        lengths = np.array(found._end) - found.begin
-        lengths[list(found.bad)] = 0
-        found.longest = int(lengths.max(initial=0))
-        return found
-
-    def _parse(self, which: int) -> None:
-        text = self.data[self.begin[which] : self._end[which]]
-        try:
-            self.events[which] = EVENTS.decode(b"[%b]" % text)
-        except FAULTS:
-            event, odd = parsed_event(text)
-            if event is None:
-                self.bad.add(which)
-            else:
-                self.events[which] = (event,)
-                self.odd += [(kind, which) for kind in odd]
-
-    def remaining(
-        self, has_gone: Bools, others: Sequence[tuple[int, Event]]
-    ) -> tuple[list[Event], Ints, Sequence[ReadEvents]]:
-        """Structs and their rows, and columns, without some objects but with other events.
-
-        others: these, with their positions.
-        """
-        read = self.read
-        if any(has_gone[columns.rows].any() for columns in read):
-            # Few blocks are damaged so that what looks like events is none.
-            for i in np.concatenate([columns.rows for columns in read]).tolist():
-                if not has_gone[i]:
-                    self._parse(i)
-            read = ()
-        structs = [
-            (self.begin[i], event)
-            for i in sorted(self.events)
-            if not has_gone[i]
-            for event in self.events[i]
-        ]
-        structs += others
-        structs.sort(key=itemgetter(0))
-        begin = np.array(self.begin)
-        places = [np.array([place for place, _ in structs], np.int64)]
-        places += [begin[columns.rows] for columns in read]
-        every = np.concatenate(places)
-        row = np.empty(len(every), np.int64)
-        row[np.argsort(every, kind="stable")] = np.arange(len(every))
-        first = len(structs)
-        for columns in read:
-            columns.rows = row[first : first + len(columns)]
-            first += len(columns)
-        return [event for _, event in structs], row[: len(structs)], read
 
 
 class EventColumns:
@@ -400,6 +244,8 @@ class EventColumns:
         except FAULTS:
             self._salvage(parts, data, at, position)
             return
+        for kind, places in self._block_reader.odd:
+            self._count(kind, len(places), position + int(places[0]))
         self._most *= 2
         parts.used = data.index(b",", at) + 1
         share = (position + at) / source.unpacked * source.done / max(source.size, 1)
@@ -441,7 +287,7 @@ class EventColumns:
 
     def _salvage(self, parts: Blocks, data: bytes, at: int, position: int) -> None:
         """Read the events of a block that is damaged, or has unusual ones."""
-        objects = _ObjectsApart.of(self._block_reader, data, at)
+        objects = ObjectsApart(self._block_reader, data, at)
         self._scanner.know_length(objects.longest)
         scanner = self._start(parts, data, position)
         begin, bad = objects.begin, objects.bad

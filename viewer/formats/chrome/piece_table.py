@@ -88,7 +88,7 @@ class PieceTable(dict[bytes, int]):
         self.number_keys: dict[tuple[int, str], int] = {}
         self.filled: set[str] = set()  # columns in which any piece has a value
         self.size = 0  # bytes of the pieces that have been parsed
-        self._arguments = arguments
+        self.arguments = arguments
         self._bits: dict[tuple[int, str], int] = {(TOP, k): bit for k, bit in KEY_BITS.items()}
         self._columns = {name: np.full(1 << 10, value) for name, value in _DEFAULTS.items()}
         self._short = tuple(map(ShortTexts, _WORDS))
@@ -208,7 +208,7 @@ class PieceTable(dict[bytes, int]):
             for key in parsed.arguments:
                 keys |= self._bit(ARGS, key)
             if parsed.arguments:
-                values["kind"], values["index"] = self._arguments.kind_of(parsed.arguments)
+                values["kind"], values["index"] = self.arguments.kind_of(parsed.arguments)
         except (*FAULTS, ValueError):
             return None
         if parsed.number is not None:

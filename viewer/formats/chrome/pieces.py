@@ -172,6 +172,10 @@ class PieceReader:
             cut = cut.of_events(good)
         return [self._events(objects, cut, rows)], left
 
+    def anew(self) -> PieceReader:
+        """A reader of the same file that knows no pieces and no numbers to split at."""
+        return PieceReader(self.texts, self._threads, self.table.arguments, self._kind_of)
+
     # -- pieces -------------------------------------------------------------------------------
 
     def _cut(self, objects: Objects, members: NumberMembers) -> _Cut | None:

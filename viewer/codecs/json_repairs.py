@@ -1,0 +1,305 @@
+"""Repairs what writers get wrong in the strings and numbers of JSON objects, many at once.
+
+It makes of a text of objects what `viewer.codecs.json_damage.Repair` makes of the text of one:
+backslashes that nobody escaped are doubled, and numbers that are not finite are stood in for. It
+also escapes control characters in strings and replaces bytes that are not UTF-8. Where a byte must
+change, it is marked with a byte that UTF-8 never has; each mark is then replaced in one pass.
+
+A backslash before a quote may escape it, or end a string. Strings are told for each object, so that
+an object that is damaged in another way costs no other one its repair.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from viewer.arrays import Bools, Ints
+from viewer.codecs.json_columns.objects import Bytes, Objects
+from viewer.codecs.json_damage import INFINITE, NAN, NUMBER
+
+_QUOTE, _BACKSLASH, _PRINTABLE, _HIGH = b'"\\ \x80'
+_DOUBLED, _TAB, _NEWLINE, _RETURN, _REPLACED, _REMOVED, _NAN, _INFINITE = _MARKS = range(0xF8, 256)
+_MARK_OF = {b"\t"[0]: _TAB, b"\n"[0]: _NEWLINE, b"\r"[0]: _RETURN}
+_WRITTEN = {
+    _DOUBLED: rb"\\",
+    _TAB: rb"\t",
+    _NEWLINE: rb"\n",
+    _RETURN: rb"\r",
+    _REPLACED: "\ufffd".encode(),
+    _REMOVED: b"",
+    _NAN: NAN.encode(),
+    _INFINITE: INFINITE.encode(),
+    # Other control characters stand nowhere outside of strings: they are their own marks.
+    **{char: b"\\u%04x" % char for char in range(_PRINTABLE) if char not in _MARK_OF},
+    ord("\b"): rb"\b",
+    ord("\f"): rb"\f",
+}
+_GROWS = np.array([len(_WRITTEN.get(byte, b" ")) - 1 for byte in range(256)])
+_LONGEST_GAP = 64  # of the space around a string that ends with a backslash
+
+
+def _bytes_of(chars: bytes) -> Bools:
+    """Whether each byte is one of some."""
+    return np.isin(np.arange(256), np.frombuffer(chars, np.uint8))
+
+
+_SPACE = _bytes_of(b" \t\r\n")
+_BEFORE_STRING, _BEHIND_STRING = _bytes_of(b"{[,:"), _bytes_of(b",:}]")
+_SIGNS, _BEFORE_SIGN = _bytes_of(b"+-"), _bytes_of(b":,[ \t\r\n\x0b\x0c")
+_BEFORE_NUMBER, _BEHIND_NUMBER = _SIGNS | _BEFORE_SIGN, _bytes_of(b",}] \t\r\n\x0b\x0c")
+_LOWER = np.uint8(0x20)  # makes letters lowercase
+_ESCAPES, _HEX = _bytes_of(b'\\"/bfnrtu'), _bytes_of(b"0123456789abcdefABCDEF")
+_BRACKETS, _OPENS = _bytes_of(b"{}[]"), _bytes_of(b"{[")
+
+
+class RepairedObjects:
+    """Objects without faults in strings and numbers, and where the faults were.
+
+    objects: the repaired ones. backslashes, controls, not_utf8, respelled: the positions of such
+    faults in the text before.
+    """
+
+    def __init__(self, before: Objects) -> None:
+        """Repair some objects."""
+        self._data: Bytes = before.data[: before.size]
+        self._text = before.text
+        self._strings = strings = _Strings(before)
+        self._marked = self._data.copy()
+        self.backslashes = strings.doubled
+        self._marked[self.backslashes] = _DOUBLED
+        self.controls = self._controls(before)
+        self.not_utf8 = self._not_utf8(before)
+        self.respelled = self._numbers()
+        edits = np.flatnonzero(_GROWS.take(self._marked))
+        grown = np.cumsum(_GROWS[self._marked[edits]])
+        self._behind, self._grown = edits + 1 + grown, np.append(0, grown)
+        text = self._marked.tobytes()
+        for mark in np.flatnonzero(np.bincount(self._marked[edits])).tolist():
+            text = text.replace(bytes((mark,)), _WRITTEN[mark])
+        self.is_changed = bool(len(edits))
+        self.objects = Objects(text) if self.is_changed else before
+        del self._marked
+
+    def before(self, at: Ints) -> Ints:
+        """The positions that some positions in the repaired text had before."""
+        found: Ints = at - self._grown[np.searchsorted(self._behind, at, "right")]
+        return found
+
+    def outermost(self) -> Ints:
+        """Where the outermost objects begin, in the text before; none of them may be damaged."""
+        brackets = np.flatnonzero(_BRACKETS[self._data])
+        brackets = brackets[~self._strings.include(brackets)]
+        opens = _OPENS[self._data[brackets]]
+        depth = np.cumsum(np.where(opens, 1, -1))
+        return brackets[opens & (depth == 1)]
+
+    def _controls(self, before: Objects) -> Ints:
+        """Mark control characters in strings."""
+        at = np.flatnonzero(self._data < _PRINTABLE)
+        at = at[self._strings.include(at)]
+        for char, mark in _MARK_OF.items():
+            self._marked[at[self._data[at] == char]] = mark
+        return at
+
+    def _not_utf8(self, before: Objects) -> Ints:
+        """Mark bytes that are not UTF-8, as Python replaces them."""
+        text = before.text[: before.size]
+        try:
+            require_utf8(text)
+            return np.empty(0, np.int64)
+        except UnicodeDecodeError:
+            pass
+        high = np.flatnonzero(self._data >= _HIGH)
+        is_first = np.append(True, high[1:] != high[:-1] + 1)
+        begin, end = high[is_first], high[np.append(is_first[1:], True)] + 1
+        is_alone = end - begin == 1
+        replaced, removed = begin[is_alone].tolist(), list[int]()
+        known = _Invalid()
+        for first, last in zip(begin[~is_alone].tolist(), end[~is_alone].tolist(), strict=True):
+            for at, behind in known[text[first:last]]:
+                replaced.append(first + at)
+                removed += range(first + at + 1, first + behind)
+        self._marked[replaced] = _REPLACED
+        self._marked[removed] = _REMOVED
+        return np.array(replaced, np.int64)
+
+    def _numbers(self) -> Ints:
+        """Mark numbers that are not finite; where they are spelled otherwise than in JavaScript."""
+        data, text = self._data, self._text
+        at = _words(data, text)
+        at = at[_BEFORE_NUMBER[data[at - 1]]]
+        at = at[~self._strings.include(at)]
+        begin = at - _SIGNS[data[at - 1]]
+        size = np.zeros(len(at), np.int64)
+        is_nan = data[at] | _LOWER == ord("n")
+        is_odd = np.ones(len(at), np.bool_)
+        for word in (b"NaN", b"inf", b"Infinity"):
+            chars = np.array([self._data.take(at + i, mode="clip") for i in range(len(word))])
+            letters = np.frombuffer(word, np.uint8)[:, None]
+            is_word = (chars | _LOWER == letters | _LOWER).all(axis=0)
+            is_word &= _BEHIND_NUMBER[data.take(at + len(word), mode="clip")]
+            size[is_word] = len(word)
+            is_odd &= ~(is_word & (chars == letters).all(axis=0) & (word != b"inf"))
+        for i in np.flatnonzero(size == 0).tolist():
+            if (match := NUMBER.match(text, int(begin[i]))) is not None:
+                size[i] = match.end() - at[i]
+                is_nan[i] = match["nan"] is not None
+        is_number = (size > 0) & _BEFORE_SIGN[data[begin - 1]]
+        at, begin, size, is_nan, is_odd = (
+            values[is_number] for values in (at, begin, size, is_nan, is_odd)
+        )
+        sign = data[begin]
+        is_odd |= (sign == ord("+")) | ((sign == ord("-")) & is_nan)
+        removed = np.concatenate(
+            [np.empty(0, np.int64), *((at + i)[size > i] for i in range(int(size.max(initial=0))))]
+        )
+        self._marked[removed] = self._marked[begin] = _REMOVED
+        self._marked[begin[sign == ord("-")]] = ord("-")
+        self._marked[at] = np.where(is_nan, _NAN, _INFINITE)
+        self._marked[begin[is_nan & (begin < at)]] = _REMOVED
+        return begin[is_odd]
+
+
+def _words(data: Bytes, text: bytes) -> Ints:
+    """Where numbers may be that are not finite, behind their signs."""
+    lower = data | _LOWER
+    is_n = lower == ord("n")
+    is_there = lower[:-2] == ord("i")
+    is_there &= is_n[1:-1]
+    is_there &= lower[2:] == ord("f")
+    is_nan = lower[1:-1] == ord("a")
+    is_nan &= is_n[:-2]
+    is_nan &= is_n[2:]
+    is_there |= is_nan
+    at = np.flatnonzero(is_there)
+    if b"#" not in text:
+        return at
+    others = [match.start() for match in re.finditer(rb"1\.#", text[: len(data)])]
+    return np.append(at, np.array(others, np.int64))
+
+
+class _Strings:
+    """Where the strings of objects are, and which backslashes in them must be doubled."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._data, self._begin = objects.data, objects.begin
+        data = objects.data[: objects.size]
+        quotes = np.flatnonzero(data == _QUOTE)
+        backslashes = np.flatnonzero(data == _BACKSLASH)
+        is_first = self._data[backslashes - 1] != _BACKSLASH
+        is_last = self._data[backslashes + 1] != _BACKSLASH
+        last = backslashes[is_last]
+        escapes = last[(last - backslashes[is_first]) & 1 == 0]
+        is_escaped = np.zeros(len(quotes), np.bool_)
+        is_quote = self._data[escapes + 1] == _QUOTE
+        is_escaped[np.searchsorted(quotes, escapes[is_quote] + 1)] = True
+        wrong = self._wrong(escapes[~is_quote])
+        behind_backslash = last[self._data[last + 1] == _QUOTE]
+        self.are_plain = np.zeros(len(objects), np.bool_)
+        if len(behind_backslash):
+            self._find_plain(behind_backslash, quotes[~is_escaped], wrong)
+            if self.are_plain.any():
+                escaped = np.flatnonzero(is_escaped)
+                is_escaped[escaped[self.are_plain[self._object_of(quotes[escaped])]]] = False
+        self._quotes = self._paired(quotes[~is_escaped])
+        self.doubled = self._doubled(backslashes, wrong)
+
+    def include(self, at: Ints) -> Bools:
+        """Whether some positions are in strings."""
+        return (np.searchsorted(self._quotes, at) & 1).astype(np.bool_)
+
+    def _object_of(self, at: Ints) -> Ints:
+        return np.maximum(np.searchsorted(self._begin, at, "right") - 1, 0)
+
+    def _wrong(self, escapes: Ints) -> Ints:
+        """Those backslashes that begin no escape of JSON."""
+        data = self._data
+        char = data[escapes + 1]
+        is_wrong = ~_ESCAPES[char]
+        unicode = np.flatnonzero(char == ord("u"))
+        for i in range(2, 6):
+            is_wrong[unicode] |= ~_HEX[data[escapes[unicode] + i]]
+        return escapes[is_wrong]
+
+    def _counts(self, quotes: Ints) -> Ints:
+        """How many quotes each object has."""
+        return np.diff(np.searchsorted(quotes, self._begin), append=len(quotes))
+
+    def _paired(self, quotes: Ints) -> Ints:
+        """Some quotes without those of objects in which one is missing."""
+        counts = self._counts(quotes)
+        is_paired = counts & 1 == 0
+        return quotes if is_paired.all() else quotes[np.repeat(is_paired, counts)]
+
+    def _find_plain(self, last: Ints, quotes: Ints, wrong: Ints) -> None:
+        """Find the objects in whose strings no backslash escapes, as else they are not valid.
+
+        last: the backslashes before quotes. quotes: those that are not escaped, if others are.
+        wrong: backslashes that begin no escape.
+        """
+        data = self._data
+        counts = self._counts(quotes)
+        is_asked = np.zeros(len(counts), np.bool_)
+        is_asked[self._object_of(last)] = True
+        self.are_plain = is_asked & (counts & 1 == 1)
+        is_asked &= ~self.are_plain
+        quotes = quotes[np.repeat(is_asked, counts)]
+        begin, end = quotes[::2], quotes[1::2]
+        is_bad = ~_BEFORE_STRING[data[self._filled(begin - 1, -1)]]
+        is_bad |= ~_BEHIND_STRING[data[self._filled(end + 1, 1)]]
+        # There, the last backslash would not be doubled, but others.
+        at = np.searchsorted(quotes, wrong)
+        has_wrong = np.zeros(len(begin) + 1, np.bool_)
+        has_wrong[at[at & 1 == 1] >> 1] = True
+        is_bad |= has_wrong[:-1] & (data[end - 1] == _BACKSLASH)
+        self.are_plain[self._object_of(begin[is_bad])] = True
+
+    def _filled(self, at: Ints, step: int) -> Ints:
+        """The next positions that have no space, in one direction."""
+        for _ in range(_LONGEST_GAP):
+            is_space = _SPACE[self._data[at]]
+            if not is_space.any():
+                break
+            at = at + step * is_space
+        return at
+
+    def _doubled(self, backslashes: Ints, wrong: Ints) -> Ints:
+        """The backslashes that must be doubled: all in a string in which one begins no escape.
+
+        But a quote stays escaped, unless no backslash of the object escapes.
+        """
+        if not len(wrong) and not self.are_plain.any():
+            return np.empty(0, np.int64)
+        quotes = self._quotes
+        at = np.searchsorted(quotes, wrong)
+        has_wrong = np.zeros(len(quotes) // 2 + 1, np.bool_)
+        has_wrong[at[at & 1 == 1] >> 1] = True
+        at = np.searchsorted(quotes, backslashes)
+        is_doubled = has_wrong[at >> 1] & (self._data[backslashes + 1] != _QUOTE)
+        if self.are_plain.any():
+            is_doubled |= self.are_plain[self._object_of(backslashes)]
+        return backslashes[is_doubled & (at & 1 == 1)]
+
+
+def require_utf8(text: bytes) -> None:
+    """Raise UnicodeDecodeError if a text is not UTF-8."""
+    if not text.isascii():
+        text.decode()
+
+
+class _Invalid(dict[bytes, list[tuple[int, int]]]):
+    """The parts of texts that are not UTF-8."""
+
+    def __missing__(self, text: bytes) -> list[tuple[int, int]]:
+        found = self[text] = list[tuple[int, int]]()
+        at = 0
+        while True:
+            try:
+                text[at:].decode()
+            except UnicodeDecodeError as error:
+                found.append((at + error.start, at + error.end))
+                at += error.end
+            else:
+                return found
