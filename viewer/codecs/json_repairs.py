@@ -20,7 +20,8 @@ from viewer.codecs.json_columns.objects import Bytes, Objects
 from viewer.codecs.json_damage import INFINITE, NAN, NUMBER
 
 _QUOTE, _BACKSLASH, _PRINTABLE, _HIGH = b'"\\ \x80'
-_DOUBLED, _TAB, _NEWLINE, _RETURN, _REPLACED, _REMOVED, _NAN, _INFINITE = _MARKS = range(0xF8, 256)
+_DOUBLED, _TAB, _NEWLINE, _RETURN, _REPLACED, _REMOVED, _NAN, _INFINITE = range(0xF8, 256)
+_OUTSIDE = 0xF7
 _MARK_OF = {b"\t"[0]: _TAB, b"\n"[0]: _NEWLINE, b"\r"[0]: _RETURN}
 _WRITTEN = {
     _DOUBLED: rb"\\",
@@ -31,7 +32,7 @@ _WRITTEN = {
     _REMOVED: b"",
     _NAN: NAN.encode(),
     _INFINITE: INFINITE.encode(),
-    # Other control characters stand nowhere outside of strings: they are their own marks.
+    # In strings, other control characters are their own marks.
     **{char: b"\\u%04x" % char for char in range(_PRINTABLE) if char not in _MARK_OF},
     ord("\b"): rb"\b",
     ord("\f"): rb"\f",
@@ -58,7 +59,8 @@ class RepairedObjects:
     """Objects without faults in strings and numbers, and where the faults were.
 
     objects: the repaired ones. backslashes, controls, not_utf8, respelled: the positions of such
-    faults in the text before.
+    faults in the text before. is_changed: whether there are any. has_plain: whether a backslash
+    before a quote escapes it in some objects only.
     """
 
     def __init__(self, before: Objects) -> None:
@@ -78,7 +80,9 @@ class RepairedObjects:
         text = self._marked.tobytes()
         for mark in np.flatnonzero(np.bincount(self._marked[edits])).tolist():
             text = text.replace(bytes((mark,)), _WRITTEN[mark])
+        text = text.replace(bytes((_OUTSIDE,)), b"\0")
         self.is_changed = bool(len(edits))
+        self.has_plain = bool(strings.are_plain.any())
         self.objects = Objects(text) if self.is_changed else before
         del self._marked
 
@@ -88,7 +92,9 @@ class RepairedObjects:
         return found
 
     def outermost(self) -> Ints:
-        """Where the outermost objects begin, in the text before; none of them may be damaged."""
+        """Where the outermost objects began, if none is damaged; none if this cannot be told."""
+        if self.has_plain:  # an object may be a part of one, or several
+            return np.empty(0, np.int64)
         brackets = np.flatnonzero(_BRACKETS[self._data])
         brackets = brackets[~self._strings.include(brackets)]
         opens = _OPENS[self._data[brackets]]
@@ -98,7 +104,10 @@ class RepairedObjects:
     def _controls(self, before: Objects) -> Ints:
         """Mark control characters in strings."""
         at = np.flatnonzero(self._data < _PRINTABLE)
-        at = at[self._strings.include(at)]
+        is_inside = self._strings.include(at)
+        outside = at[~is_inside]
+        self._marked[outside[~_SPACE[self._data[outside]]]] = _OUTSIDE
+        at = at[is_inside]
         for char, mark in _MARK_OF.items():
             self._marked[at[self._data[at] == char]] = mark
         return at
@@ -130,7 +139,7 @@ class RepairedObjects:
         data, text = self._data, self._text
         at = _words(data, text)
         at = at[_BEFORE_NUMBER[data[at - 1]]]
-        at = at[~self._strings.include(at)]
+        at = at[self._strings.exclude(at)]
         begin = at - _SIGNS[data[at - 1]]
         size = np.zeros(len(at), np.int64)
         is_nan = data[at] | _LOWER == ord("n")
@@ -199,16 +208,24 @@ class _Strings:
         behind_backslash = last[self._data[last + 1] == _QUOTE]
         self.are_plain = np.zeros(len(objects), np.bool_)
         if len(behind_backslash):
-            self._find_plain(behind_backslash, quotes[~is_escaped], wrong)
+            self._find_plain(behind_backslash, quotes, is_escaped, wrong)
             if self.are_plain.any():
                 escaped = np.flatnonzero(is_escaped)
                 is_escaped[escaped[self.are_plain[self._object_of(quotes[escaped])]]] = False
-        self._quotes = self._paired(quotes[~is_escaped])
+        self._quotes, self._are_paired = quotes[~is_escaped], np.ones(len(objects), np.bool_)
+        self._keep_paired()
         self.doubled = self._doubled(backslashes, wrong)
 
     def include(self, at: Ints) -> Bools:
         """Whether some positions are in strings."""
         return (np.searchsorted(self._quotes, at) & 1).astype(np.bool_)
+
+    def exclude(self, at: Ints) -> Bools:
+        """Whether some positions are in none, but in objects whose strings are known."""
+        is_outside = ~self.include(at)
+        if not self._are_paired.all():
+            is_outside &= self._are_paired[self._object_of(at)]
+        return is_outside
 
     def _object_of(self, at: Ints) -> Ints:
         return np.maximum(np.searchsorted(self._begin, at, "right") - 1, 0)
@@ -227,25 +244,40 @@ class _Strings:
         """How many quotes each object has."""
         return np.diff(np.searchsorted(quotes, self._begin), append=len(quotes))
 
-    def _paired(self, quotes: Ints) -> Ints:
-        """Some quotes without those of objects in which one is missing."""
-        counts = self._counts(quotes)
-        is_paired = counts & 1 == 0
-        return quotes if is_paired.all() else quotes[np.repeat(is_paired, counts)]
+    def _keep_paired(self) -> None:
+        """Leave out the quotes of objects that do not begin with a key, or miss a quote.
 
-    def _find_plain(self, last: Ints, quotes: Ints, wrong: Ints) -> None:
+        They are damaged, or parts of an object that was split in a string.
+        """
+        quotes, counts = self._quotes, self._counts(self._quotes)
+        has = np.flatnonzero(counts > 1)
+        first = (np.cumsum(counts) - counts)[has]
+        data = self._data
+        is_key = data[self._filled(quotes[first] - 1, -1)] == ord("{")
+        is_key &= data[self._filled(quotes[first + 1] + 1, 1)] == ord(":")
+        self._are_paired = counts & 1 == 0
+        self._are_paired[has] &= is_key
+        if not self._are_paired.all():
+            self._quotes = quotes[np.repeat(self._are_paired, counts)]
+
+    def _find_plain(self, last: Ints, quotes: Ints, is_escaped: Bools, wrong: Ints) -> None:
         """Find the objects in whose strings no backslash escapes, as else they are not valid.
 
-        last: the backslashes before quotes. quotes: those that are not escaped, if others are.
+        last: the backslashes before quotes. is_escaped: which quotes are, if backslashes escape.
         wrong: backslashes that begin no escape.
         """
+        is_asked = np.zeros(len(self._begin), np.bool_)
+        is_asked[self._object_of(last)] = True
+        is_bad = is_asked & ~self._are_valid(quotes[~is_escaped], is_asked, wrong)
+        if is_bad.any():
+            self.are_plain = is_bad & self._are_valid(quotes, is_bad, wrong[:0])
+
+    def _are_valid(self, quotes: Ints, which: Bools, wrong: Ints) -> Bools:
+        """Whether each of some objects has valid strings between some quotes."""
         data = self._data
         counts = self._counts(quotes)
-        is_asked = np.zeros(len(counts), np.bool_)
-        is_asked[self._object_of(last)] = True
-        self.are_plain = is_asked & (counts & 1 == 1)
-        is_asked &= ~self.are_plain
-        quotes = quotes[np.repeat(is_asked, counts)]
+        are_valid = which & (counts & 1 == 0)
+        quotes = quotes[np.repeat(are_valid, counts)]
         begin, end = quotes[::2], quotes[1::2]
         is_bad = ~_BEFORE_STRING[data[self._filled(begin - 1, -1)]]
         is_bad |= ~_BEHIND_STRING[data[self._filled(end + 1, 1)]]
@@ -254,7 +286,8 @@ class _Strings:
         has_wrong = np.zeros(len(begin) + 1, np.bool_)
         has_wrong[at[at & 1 == 1] >> 1] = True
         is_bad |= has_wrong[:-1] & (data[end - 1] == _BACKSLASH)
-        self.are_plain[self._object_of(begin[is_bad])] = True
+        are_valid[self._object_of(begin[is_bad])] = False
+        return are_valid
 
     def _filled(self, at: Ints, step: int) -> Ints:
         """The next positions that have no space, in one direction."""

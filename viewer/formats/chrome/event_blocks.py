@@ -183,6 +183,8 @@ class ObjectsApart:
         self._read: Sequence[ReadEvents] = ()
         self.odd: list[tuple[str, int]] = []
         repaired = reader.repaired
+        if reader.failed is None and repaired is not None and repaired.has_plain:
+            repaired = None  # backslashes were told for objects that may be several events
         if repaired is not None:
             self._text, size = repaired.objects.text, repaired.objects.size
         if reader.failed is not None:
