@@ -28,12 +28,12 @@ Metadata = Iterable[tuple[str, Name, Name, dict[str, str]]]
 
 
 @dataclass(slots=True)
-class _Said:
+class _Stated:
     """The metadata of one process or thread. names: all names that it had; "" is none."""
 
     name: str = ""
     labels: str = ""
-    rank: float | None = None
+    sort_index: float | None = None
     names: dict[str, None] = field(default_factory=dict)
 
     def call(self, name: str) -> None:
@@ -49,17 +49,17 @@ class _Said:
 
     def order(self) -> tuple[float, str, str]:
         """What its place is by, before its number."""
-        if self.rank is None:
+        if self.sort_index is None:
             return 0.0, "", ""
-        return self.rank, self.name.casefold(), self.name
+        return self.sort_index, self.name.casefold(), self.name
 
 
 @dataclass(slots=True)
 class TrackNames:
     """The names of processes (by pid) and threads (by pid and tid), and their sort order."""
 
-    _processes: dict[str, _Said] = field(default_factory=dict)
-    _threads: dict[tuple[str, str], _Said] = field(default_factory=dict)
+    _processes: dict[str, _Stated] = field(default_factory=dict)
+    _threads: dict[tuple[str, str], _Stated] = field(default_factory=dict)
     _rank: Rank | None = None
 
     @staticmethod
@@ -67,20 +67,20 @@ class TrackNames:
         """Collect the metadata events; repeated events replace earlier ones. rank: of the file."""
         names = TrackNames(_rank=rank)
         for kind, pid, tid, arguments in metadata:
-            process = names._processes.setdefault(text_of_id(pid), _Said())
+            process = names._processes.setdefault(text_of_id(pid), _Stated())
             if kind == "process_name":
                 process.call(arguments.get("name", ""))
             elif kind == "process_labels":
                 process.labels = arguments.get("labels", "")
             elif kind == "process_sort_index":
-                process.rank = _rank(arguments.get("sort_index", ""))
+                process.sort_index = _sort_index(arguments.get("sort_index", ""))
             elif kind in ("thread_name", "thread_sort_index"):
                 pair = text_of_id(pid), text_of_id(tid)
-                thread = names._threads.setdefault(pair, _Said())
+                thread = names._threads.setdefault(pair, _Stated())
                 if kind == "thread_name":
                     thread.call(arguments.get("name", ""))
                 else:
-                    thread.rank = _rank(arguments.get("sort_index", ""))
+                    thread.sort_index = _sort_index(arguments.get("sort_index", ""))
         return names
 
     def renamed(self) -> Iterable[tuple[str, str]]:
@@ -97,7 +97,7 @@ class TrackNames:
 
     def processes(self, pids: Iterable[str]) -> dict[str, str]:
         """The distinct name of each process, in display order."""
-        known = {pid: self._processes.get(pid, _Said()) for pid in pids}
+        known = {pid: self._processes.get(pid, _Stated()) for pid in pids}
         order = sorted(known, key=lambda pid: (known[pid].order(), _by_number(pid)))
         plain = {}
         for pid in order:
@@ -105,17 +105,17 @@ class TrackNames:
             labels = known[pid].labels
             name = f"{name or NO_PROCESS} · {labels}" if labels else name or NO_PROCESS
             plain[pid] = with_rank(name, self._rank)
-        return _told_apart(plain)
+        return _distinct(plain)
 
     def threads(self, pid: str, tids: Iterable[str]) -> dict[str, str]:
         """The distinct name of each thread of a process, in display order."""
-        known = {tid: self._threads.get((pid, tid), _Said()) for tid in tids}
+        known = {tid: self._threads.get((pid, tid), _Stated()) for tid in tids}
         order = sorted(known, key=lambda tid: (known[tid].order(), _by_number(tid)))
         plain = {}
         for tid in order:
             name = known[tid].name or (f"thread {tid}" if _WHOLE.fullmatch(tid) else tid)
             plain[tid] = name or NO_THREAD
-        return _told_apart(plain)
+        return _distinct(plain)
 
 
 def stated_rank(integers: Mapping[tuple[str, ...], int]) -> Rank | None:
@@ -142,7 +142,7 @@ def text_of_id(number: Name) -> str:
     return "" if number is None else str(number)
 
 
-def _told_apart(names: Mapping[str, str]) -> dict[str, str]:
+def _distinct(names: Mapping[str, str]) -> dict[str, str]:
     count = Counter(names.values())
     found: dict[str, str] = {}
     taken: set[str] = set()
@@ -155,7 +155,7 @@ def _told_apart(names: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _rank(text: str) -> float:
+def _sort_index(text: str) -> float:
     return float(text) if _SORTING.fullmatch(text) else 0.0
 
 
