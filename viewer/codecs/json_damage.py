@@ -147,6 +147,7 @@ _TEXT_OR_NUMBER = re.compile(
 )
 _PLAIN_TEXT = re.compile(r'"[^"]*"')
 _WRONG_ESCAPE = re.compile(r'\\(?:\\|["/bfnrt]|u[0-9a-fA-F]{4}|(?P<wrong>))')
+_SUSPECT = re.compile(r"[\\\0-\x1f]|nan|inf|1\.#", re.IGNORECASE | re.ASCII)
 _CONTROL = re.compile(r"[\0-\x1f]")
 
 
@@ -166,6 +167,11 @@ class Repair:
         if not is_escaped:
             text = _PLAIN_TEXT.sub(lambda match: match[0].replace("\\", "\\\\"), text)
         self.text = _TEXT_OR_NUMBER.sub(self._repaired, text)
+
+    @staticmethod
+    def may_help(text: str) -> bool:
+        """Whether a text has anything that could be repaired."""
+        return _SUSPECT.search(text) is not None
 
     def _repaired(self, found: re.Match[str]) -> str:
         text = found[0]

@@ -7,6 +7,7 @@ another way, too, its objects are read apart from each other.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import chain
 from operator import itemgetter
@@ -214,6 +215,17 @@ class ObjectsApart:
         lengths = end - begin
         lengths[list(self.bad)] = 0
         self.longest = int(lengths.max(initial=0))
+
+    def known_end(self, at: int) -> int:
+        """Where the event at a position ends; -1 if there is none, or it needed repair."""
+        which = bisect_left(self.begin, at)
+        if which == len(self.begin) or self.begin[which] != at:
+            return -1
+        if which in self.bad or which in self._faulty or which in self._alone:
+            return -1
+        events = self.events.get(which)
+        is_event = events is None or (len(events) == 1 and events[0].ph != "")
+        return self._end[which] if is_event else -1
 
     def _parse(self, which: int) -> None:
         begin, end = self._spans[which]

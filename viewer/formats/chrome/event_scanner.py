@@ -30,6 +30,7 @@ BEHIND = "data after the end of the events, {:,} bytes: not read"
 _REST = "the rest of the file, {:,} bytes, is not read"
 # What an event's text says, and what was odd; no event if it cannot be read.
 Parse = Callable[[bytes], tuple[Event | None, Sequence[str]]]
+KnownEnd = Callable[[int], int]
 Count = Callable[[str, int, int], None]  # of a problem, how often, and its place in the file
 
 # An event that does not end within so many bytes may be damaged, if others are in it. In a file
@@ -90,6 +91,8 @@ class EventScanner:
         self._details = 0
         self._looked_at = 0
         self._data = b""
+        self._known_end: KnownEnd = _not_known
+        self._escaped_quote = -1  # the first one that is not behind an event
         self._offset = 0
         self._is_last = self._is_bare = self._is_behind = False
         self.state = State.GOES_ON
@@ -107,14 +110,24 @@ class EventScanner:
         self._longest = max(self._longest, longest)
 
     def start(
-        self, data: bytes, offset: int, *, is_last: bool, is_bare: bool, is_behind: bool
+        self,
+        data: bytes,
+        offset: int,
+        *,
+        is_last: bool,
+        is_bare: bool,
+        is_behind: bool,
+        known_end: KnownEnd | None = None,
     ) -> None:
         """Take a block: its place in the file, and whether the file ends with it.
 
         is_bare: whether the array is no value of an object. is_behind: whether the end of the
-        events came before.
+        events came before. known_end: where an event of the block ends that was read before and
+        begins at a position; -1 if none does.
         """
         self._data, self._offset = data, offset
+        self._known_end = known_end or _not_known
+        self._escaped_quote = -1
         self._is_last, self._is_bare, self._is_behind = is_last, is_bare, is_behind
         self.state = State.GOES_ON
         self.found = []
@@ -197,7 +210,7 @@ class EventScanner:
             if ended is Walk.OPEN:
                 return self._end(before) if self._is_last else self._more(before)
         event, odd = self._parse(data[at:end]) if ended is Walk.CLOSED else (None, ())
-        if event is None and data.find(b'\\"', at, at + self._limit) >= 0:
+        if event is None and self._has_escaped_quote(at):
             # A path that ends with a backslash.
             other, how = walk(data, at, at + self._limit, is_escaped=False)
             if how is Walk.CLOSED:
@@ -226,6 +239,13 @@ class EventScanner:
             self._count(kind, 1, self._offset + at)
         self.found.append((at, event))
         return end
+
+    def _has_escaped_quote(self, at: int) -> bool:
+        """Whether a quote behind a backslash is so near that it may be in an event."""
+        if self._escaped_quote < at:
+            place = self._data.find(b'\\"', at)
+            self._escaped_quote = place if place >= 0 else len(self._data)
+        return self._escaped_quote < min(at + self._limit - 1, len(self._data))
 
     def _what_follows(self, at: int, *, is_event: bool) -> bool | None:
         """Whether what follows an object is such as after an event; None if more must be read.
@@ -422,6 +442,8 @@ class EventScanner:
         return first
 
     def _is_event(self, at: int) -> bool:
+        if self._known_end(at) >= 0:
+            return True
         most = _MOST_LOOKED_AT + _TIMES_LOOKED_AT * (self._offset + at)
         if self._looked_at > most:
             return False
@@ -436,9 +458,11 @@ class EventScanner:
         """Whether many events in a row begin here, or the data ends with them."""
         data = self._data
         for _ in range(_CHAIN):
-            end, ended = walk(data, at, at + self._limit)
-            if ended is not Walk.CLOSED:
-                return ended is Walk.OPEN
+            end = self._known_end(at)
+            if end < 0:
+                end, ended = walk(data, at, at + self._limit)
+                if ended is not Walk.CLOSED:
+                    return ended is Walk.OPEN
             joint = _COMMA_LIST.match(data, self._filled(end)[0])
             if joint is None:
                 return False
@@ -462,6 +486,10 @@ class EventScanner:
             if first is None and data[:place].rstrip(b" \t\r\n").endswith(b"}"):
                 first = place
         return first
+
+
+def _not_known(at: int) -> int:
+    return -1
 
 
 def _is_of_another(event: bytes, rest: bytes, after: bytes) -> bool:

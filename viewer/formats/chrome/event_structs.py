@@ -67,8 +67,9 @@ def parsed_event(raw: bytes) -> tuple[Event | None, list[str]]:
     except UnicodeDecodeError:
         text = raw.decode("utf-8", "replace")
         odd.append(NOT_UTF8)
-    except FAULTS:
-        pass
+    except FAULTS as error:
+        if type(error) is msgspec.DecodeError and not Repair.may_help(text):
+            return None, odd
     for is_escaped in (True, False) if '\\"' in text else (True,):
         repair = Repair(text, is_escaped=is_escaped)
         try:

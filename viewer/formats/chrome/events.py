@@ -29,7 +29,7 @@ from viewer.codecs.partial_file import is_partial
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats.chrome.arguments import ArgumentColumns, text_of
 from viewer.formats.chrome.event_blocks import BlockReader, ObjectsApart
-from viewer.formats.chrome.event_scanner import BEHIND, COMMAS, EventScanner, State
+from viewer.formats.chrome.event_scanner import BEHIND, COMMAS, EventScanner, KnownEnd, State
 from viewer.formats.chrome.event_structs import (
     FAULTS,
     THREAD_TIMES,
@@ -256,13 +256,20 @@ class EventColumns:
 
     # -- damaged blocks ---------------------------------------------------------------------------
 
-    def _start(self, parts: Blocks, data: bytes, position: int) -> EventScanner:
+    def _start(
+        self,
+        parts: Blocks,
+        data: bytes,
+        position: int,
+        known_end: KnownEnd | None = None,
+    ) -> EventScanner:
         self._scanner.start(
             data,
             position,
             is_last=parts.is_last,
             is_bare=parts.is_bare,
             is_behind=parts.is_behind,
+            known_end=known_end,
         )
         return self._scanner
 
@@ -289,7 +296,7 @@ class EventColumns:
         """Read the events of a block that is damaged, or has unusual ones."""
         objects = ObjectsApart(self._block_reader, data, at)
         self._scanner.know_length(objects.longest)
-        scanner = self._start(parts, data, position)
+        scanner = self._start(parts, data, position, objects.known_end)
         begin, bad = objects.begin, objects.bad
         has_gone = np.zeros(len(begin), np.bool_)
         go_on = 0
