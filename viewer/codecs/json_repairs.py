@@ -37,6 +37,7 @@ _WRITTEN = {
     ord("\b"): rb"\b",
     ord("\f"): rb"\f",
 }
+_SUSPECTS = bytes((*range(_PRINTABLE), _BACKSLASH))
 _GROWS = np.array([len(_WRITTEN.get(byte, b" ")) - 1 for byte in range(256)])
 _LONGEST_GAP = 64  # of the space around a string that ends with a backslash
 
@@ -320,6 +321,14 @@ def require_utf8(text: bytes) -> None:
     """Raise UnicodeDecodeError if a text is not UTF-8."""
     if not text.isascii():
         text.decode()
+
+
+def may_be_repaired(text: bytes) -> bool:
+    """Whether a text has anything that can be repaired."""
+    if not text.isascii() or len(text.translate(None, _SUSPECTS)) < len(text):
+        return True
+    lower = text.lower()
+    return any(word in lower for word in (b"nan", b"inf", b"1.#"))
 
 
 class _Invalid(dict[bytes, list[tuple[int, int]]]):

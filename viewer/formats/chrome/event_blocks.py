@@ -17,7 +17,7 @@ import numpy as np
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.json_columns.objects import Objects
-from viewer.codecs.json_repairs import RepairedObjects, require_utf8
+from viewer.codecs.json_repairs import RepairedObjects, may_be_repaired, require_utf8
 from viewer.formats.chrome.event_scanner import COMMAS
 from viewer.formats.chrome.event_structs import (
     BACKSLASHES,
@@ -63,7 +63,7 @@ class BlockReader:
             try:
                 return self._read(objects)
             except FAULTS:
-                if not objects.is_plain:
+                if not objects.is_plain or not self._may_be_repaired():
                     raise
                 repaired = RepairedObjects(objects)
                 if not repaired.is_changed:
@@ -79,6 +79,14 @@ class BlockReader:
         begin = self._begins(repaired, *events)
         self.odd = [(kind, begin[which]) for kind, which in odd_events(repaired, begin)]
         return events
+
+    def _may_be_repaired(self) -> bool:
+        """Whether what could not be read has anything that can be repaired."""
+        if self.failed is None:
+            return True
+        objects, _, left = self.failed
+        text, begin, end = objects.text, objects.begin[left].tolist(), objects.end[left].tolist()
+        return may_be_repaired(b" ".join([text[a:b] for a, b in zip(begin, end, strict=True)]))
 
     def _begins(
         self,
