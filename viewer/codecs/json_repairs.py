@@ -67,7 +67,7 @@ class RepairedObjects:
     def __init__(self, before: Objects) -> None:
         """Repair some objects."""
         self._data: Bytes = before.data[: before.size]
-        self._text = before.text
+        self._text, self._begin = before.text, before.begin
         self._strings = strings = _Strings(before)
         self._marked = self._data.copy()
         self.backslashes = strings.doubled
@@ -94,13 +94,14 @@ class RepairedObjects:
 
     def outermost(self) -> Ints:
         """Where the outermost objects began, if none is damaged; none if this cannot be told."""
-        if self.has_plain:  # an object may be a part of one, or several
-            return np.empty(0, np.int64)
         brackets = np.flatnonzero(_BRACKETS[self._data])
         brackets = brackets[~self._strings.include(brackets)]
         opens = _OPENS[self._data[brackets]]
         depth = np.cumsum(np.where(opens, 1, -1))
-        return brackets[opens & (depth == 1)]
+        found: Ints = brackets[opens & (depth == 1)]
+        # Backslashes were told for each object, which may be a part of one, or several.
+        is_certain = not self.has_plain or np.array_equal(found, self._begin)
+        return found if is_certain else found[:0]
 
     def _controls(self, before: Objects) -> Ints:
         """Mark control characters in strings."""
@@ -157,9 +158,8 @@ class RepairedObjects:
                 size[i] = match.end() - at[i]
                 is_nan[i] = match["nan"] is not None
         is_number = (size > 0) & _BEFORE_SIGN[data[begin - 1]]
-        at, begin, size, is_nan, is_odd = (
-            values[is_number] for values in (at, begin, size, is_nan, is_odd)
-        )
+        at, begin, size = at[is_number], begin[is_number], size[is_number]
+        is_nan, is_odd = is_nan[is_number], is_odd[is_number]
         sign = data[begin]
         is_odd |= (sign == ord("+")) | ((sign == ord("-")) & is_nan)
         removed = np.concatenate(
@@ -277,7 +277,7 @@ class _Strings:
         """Whether each of some objects has valid strings between some quotes."""
         data = self._data
         counts = self._counts(quotes)
-        are_valid = which & (counts & 1 == 0)
+        are_valid: Bools = which & (counts & 1 == 0)
         quotes = quotes[np.repeat(are_valid, counts)]
         begin, end = quotes[::2], quotes[1::2]
         is_bad = ~_BEFORE_STRING[data[self._filled(begin - 1, -1)]]
@@ -314,7 +314,8 @@ class _Strings:
         is_doubled = has_wrong[at >> 1] & (self._data[backslashes + 1] != _QUOTE)
         if self.are_plain.any():
             is_doubled |= self.are_plain[self._object_of(backslashes)]
-        return backslashes[is_doubled & (at & 1 == 1)]
+        doubled: Ints = backslashes[is_doubled & (at & 1 == 1)]
+        return doubled
 
 
 def require_utf8(text: bytes) -> None:

@@ -272,8 +272,8 @@ def _take(argument: _Argument, rows: Codes, values: list[msgspec.Raw]) -> None:
         argument.add_raw(rows, plain)
     elif any(is_present):
         has = np.array(is_present, np.bool_)
-        some = [v for v, is_there in zip(values, is_present, strict=True) if is_there]
-        _take(argument, rows[has], some)
+        given = [v for v, is_there in zip(values, is_present, strict=True) if is_there]
+        _take(argument, rows[has], given)
 
 
 def _value(raw: bytes) -> int | float | str | None:

@@ -163,7 +163,8 @@ def odd_events(repaired: RepairedObjects, begin: Ints) -> list[tuple[str, Ints]]
 
     def of(places: Ints) -> Ints:
         events = np.searchsorted(begin, np.sort(places), "right") - 1
-        return events[np.append(True, events[1:] != events[:-1])[: len(events)]]
+        distinct: Ints = events[np.append(True, events[1:] != events[:-1])[: len(events)]]
+        return distinct
 
     backslashes, respelled = of(repaired.backslashes), of(repaired.respelled)
     controls = np.setdiff1d(of(repaired.controls), np.append(backslashes, respelled))
