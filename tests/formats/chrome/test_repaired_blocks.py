@@ -114,6 +114,16 @@ def test_a_repaired_object_is_what_the_repair_of_its_text_is(seed, layout):
         return
 
 
+def test_the_last_event_may_end_with_a_path(tmp_path):
+    event = '{"ph":"X","name":"a","pid":1,"tid":1,"ts":TIME,"dur":1,"args":{"p":"C:\\dir\\"}}'
+    path = tmp_path / "trace.json"
+    texts = [event.replace("TIME", str(2 * i)) for i in range(3)]
+    path.write_text('{"traceEvents":[' + ",\n".join(texts) + "]}")
+    trace = open_file(str(path))
+    assert len(trace.slices) == 3
+    assert problems(trace) == {"text with backslashes that are not escaped: kept as they are": 3}
+
+
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [

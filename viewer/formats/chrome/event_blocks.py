@@ -102,7 +102,7 @@ class BlockReader:
         begin = repaired.outermost()
         if len(begin) != count:
             self.failed = self.repaired = None
-            raise msgspec.DecodeError("events that cannot be told apart")
+            raise msgspec.DecodeError("events whose bounds are unclear")
         return begin
 
     def _read(self, objects: Objects) -> BlockEvents:

@@ -207,8 +207,8 @@ class EventScanner:
                 end, ended = walk(data, at, len(data) if place is None else place)
             if ended is not Walk.CLOSED and place is not None:
                 return self._leave_out(at, place)
-            if ended is Walk.OPEN:
-                return self._end(before) if self._is_last else self._more(before)
+            if ended is Walk.OPEN and not self._is_last:
+                return self._more(before)
         event, odd = self._parse(data[at:end]) if ended is Walk.CLOSED else (None, ())
         if event is None and self._has_escaped_quote(at):
             # A path that ends with a backslash.
@@ -217,6 +217,8 @@ class EventScanner:
                 event, odd = self._parse(data[at:other])
                 if event is not None:
                     end, ended = other, how
+        if ended is Walk.OPEN:
+            return self._end(before)
         if ended is Walk.BROKEN:
             return self._damaged(at, at + 1)
         if self._is_last and not self._is_bare and not self._filled(end)[1]:
