@@ -1,6 +1,6 @@
-"""Makes the page of the help about the Python API from the docstrings of what is public.
+"""Makes pages of the help: the Python API from docstrings, and the columns of all tables.
 
-api_reference.py    writes resources/help/api.md
+api_reference.py    writes resources/help/api.md, and the tables in resources/help/python.md
 
 Docstrings are in Google style: a summary, paragraphs, and the sections of `SECTIONS`. The page is
 part of the source, because the help window and the README show it without a build; a test compares
@@ -23,6 +23,9 @@ from typing import Any
 from application import ROOT
 
 PAGE = ROOT / "resources" / "help" / "api.md"
+TABLES_PAGE = PAGE.with_name("python.md")
+_SECTION = re.compile(r"^### (\w+)\n.*?(?=^##)", re.M | re.S)
+_ROWS = re.compile(r"(?<=^\|---\|---\|---\|---\|\n)(?:^\|.*\n)+", re.M)
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Source")
 _ENTRIES = ("Args", "Attributes", "Raises")
 _ENTRY = re.compile(r"(\w+): (.+)")
@@ -284,6 +287,22 @@ def _default(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
+def tables_page(text: str) -> str:
+    """Return the page about tables with the columns that these have, each under its heading."""
+    from viewer.tables.catalog import ANSWERS, TABLES
+
+    def section(match: re.Match[str]) -> str:
+        table = (TABLES | ANSWERS).get(match[1])
+        if table is None:
+            return match[0]
+        rows = (f"| `{c.name}` | {c.dtype} | {c.unit} | {c.meaning} |\n" for c in table.columns)
+        made = "".join(rows)
+        return _ROWS.sub(lambda _: made, match[0], count=1)
+
+    return _SECTION.sub(section, text)
+
+
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
     PAGE.write_text(page(), encoding="utf-8")
+    TABLES_PAGE.write_text(tables_page(TABLES_PAGE.read_text("utf-8")), encoding="utf-8")

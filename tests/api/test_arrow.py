@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders.profiles import profile
-from viewer.api.schema import TABLES
+from viewer.tables.catalog import TABLES
 
 
 def test_numbers_share_their_memory():

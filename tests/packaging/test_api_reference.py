@@ -38,6 +38,8 @@ def name_of(value: Any) -> str:
 def test_the_page_is_made_from_the_docstrings():
     """If not, run `python packaging/api_reference.py`."""
     assert api_reference.PAGE.read_text(encoding="utf-8") == api_reference.page()
+    tables = api_reference.TABLES_PAGE.read_text(encoding="utf-8")
+    assert api_reference.tables_page(tables) == tables
 
 
 @pytest.mark.parametrize(("module", "item"), FUNCTIONS, ids=name_of)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.api.opening import Option, Path, as_in_python, opened_workspace, option_texts, paths_of
-from viewer.api.schema import COMPARISON
 from viewer.formats.folders import files_in
 from viewer.reports.compare import compare_facts, compared
 from viewer.reports.compare_sentences import explanation, headline
 from viewer.reports.info import Facts
+from viewer.tables.catalog import COMPARISON
 from viewer.workspace.comparison_arms import share_programs
 from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers
 from viewer.workspace.workspace import Workspace

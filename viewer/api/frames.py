@@ -15,19 +15,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from viewer.analysis.torq.unit_counters import unit_counters
-from viewer.api.schema import (
-    BOOL,
-    CATEGORY,
-    COUNTERS,
-    FLOAT,
-    FLOWS,
-    INT,
-    NULLABLE_INT,
-    OBJECT,
-    SLICES,
-    STRING,
-    ColumnSpec,
-)
 from viewer.api.spread_arrays import (
     CodeSpread,
     RowSpread,
@@ -39,11 +26,13 @@ from viewer.api.spread_arrays import (
 )
 from viewer.arrays import Ints
 from viewer.export.perfetto.flows import flows_among
-from viewer.export.tables.columns import joined_tables
-from viewer.export.tables.slices import Per, SliceTable
 from viewer.model.times import ticks_to_ns
 from viewer.model.trace import Column
 from viewer.reports.info import Facts
+from viewer.tables.catalog import COUNTERS, FLOWS
+from viewer.tables.columns import joined_tables
+from viewer.tables.slices import SLICES, Per, SliceTable
+from viewer.tables.spec import TableSpec
 from viewer.workspace.exports import common_offsets
 from viewer.workspace.snapshot import LinkedTrace, process_name
 from viewer.workspace.workspace import Workspace
@@ -53,25 +42,23 @@ if TYPE_CHECKING:
 
 
 _STRING = pd.StringDtype("python")
+_UNKNOWN = TableSpec("", ())
 
 
-def frame_of_rows(
-    rows: Sequence[Mapping[str, Any]], specs: Sequence[ColumnSpec] = ()
-) -> pd.DataFrame:
+def frame_of_rows(rows: Sequence[Mapping[str, Any]], spec: TableSpec = _UNKNOWN) -> pd.DataFrame:
     """Return rows of plain values as a table; None, and what a row lacks, is missing.
 
-    specs: the columns that come first, with their dtypes; the types of others follow from values.
+    spec: the columns that come first, with their dtypes; the types of others follow from values.
     """
-    dtypes = {spec.name: spec.dtype for spec in specs}
-    names = [*dtypes, *dict.fromkeys(name for row in rows for name in row if name not in dtypes)]
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    return frame_of_columns(columns, dtypes)
+    names = dict.fromkeys((*spec.names, *(name for row in rows for name in row)))
+    return frame_of_columns({name: [row.get(name) for row in rows] for name in names}, spec)
 
 
 def frame_of_columns(
-    columns: Mapping[str, Sequence[Any]], dtypes: Mapping[str, str]
+    columns: Mapping[str, Sequence[Any]], spec: TableSpec = _UNKNOWN
 ) -> pd.DataFrame:
-    """Return columns of plain values as a table. dtypes: of some; those of others follow."""
+    """Return columns of plain values as a table; the dtypes of those not in `spec` follow."""
+    dtypes = {column.name: column.dtype for column in spec.columns}
     return pd.DataFrame(
         {name: _typed(values, dtypes.get(name)) for name, values in columns.items()}
     )
@@ -81,31 +68,31 @@ def _typed(values: Sequence[Any], dtype: str | None) -> Any:
     """Return values as an array of a dtype, by default of that of the values."""
     if dtype is None:
         dtype = _dtype_of(values)
-    if dtype == CATEGORY:
+    if dtype == "category":
         return pd.Categorical(pd.array(values, dtype=object))
-    if dtype == STRING:
+    if dtype == "string":
         return pd.array(values, dtype=_STRING)
-    if dtype == FLOAT:
+    if dtype == "float64":
         return np.array([np.nan if value is None else value for value in values], np.float64)
-    if dtype == OBJECT:
+    if dtype == "object":
         found = np.empty(len(values), object)
         found[:] = list(values)
         return found
-    if dtype in (INT, BOOL):
+    if dtype in ("int64", "bool"):
         return np.array(values, dtype)
     nullable = [pd.NA if value is None else value for value in values]
-    return pd.array(nullable, dtype="Int64" if dtype == NULLABLE_INT else "boolean")
+    return pd.array(nullable, dtype="Int64" if dtype == "Int64" else "boolean")
 
 
 def _dtype_of(values: Sequence[Any]) -> str:
     kinds = {type(value) for value in values if value is not None}
     if kinds == {str}:
-        return STRING
+        return "string"
     if kinds == {bool}:
         return "boolean"
     if kinds == {int}:
-        return NULLABLE_INT
-    return FLOAT if kinds and kinds <= {int, float} else OBJECT
+        return "Int64"
+    return "float64" if kinds and kinds <= {int, float} else "object"
 
 
 # -- slices ----------------------------------------------------------------------------------------
@@ -119,9 +106,7 @@ def frame_of_slices(
     names: the columns; all of the contract and of the files by default. One trace is not copied.
     """
     if not tables:
-        dtypes = {spec.name: spec.dtype for spec in SLICES}
-        chosen = tuple(dtypes) if names is None else names
-        return frame_of_columns(dict.fromkeys(chosen, ()), dtypes)
+        return frame_of_columns(dict.fromkeys(SLICES.names if names is None else names, ()), SLICES)
     if len(tables) == 1:
         (table,) = tables
         slices = table.source.table.trace.slices
@@ -189,7 +174,7 @@ def _is_plain(name: str, column: Column) -> bool:
     return column.valid is None and name in _INTS
 
 
-_INTS = {spec.name for spec in SLICES if spec.dtype == INT}
+_INTS = {column.name for column in SLICES.columns if column.dtype == "int64"}
 
 
 def _fixed(values: NDArray[Any]) -> NDArray[Any]:
@@ -252,7 +237,7 @@ def frame_of_counters(workspace: Workspace, traces: Sequence[LinkedTrace]) -> pd
     columns["start_ticks"] = np.concatenate([np.empty(0, np.int64), *ticks])
     columns["value"] = np.concatenate([np.empty(0), *values])
     columns["derived"] = np.array(derived, np.bool_)[of_row]
-    return pd.DataFrame({spec.name: columns[spec.name] for spec in COUNTERS}, copy=False)
+    return pd.DataFrame({name: columns[name] for name in COUNTERS.names}, copy=False)
 
 
 def frame_of_flows(traces: Sequence[LinkedTrace]) -> pd.DataFrame:
@@ -274,7 +259,7 @@ def frame_of_flows(traces: Sequence[LinkedTrace]) -> pd.DataFrame:
         "consumer": consumer,
         "kind": pd.Categorical(kinds, categories=["stated", "proven"]),
     }
-    return pd.DataFrame({spec.name: columns[spec.name] for spec in FLOWS}, copy=False)
+    return pd.DataFrame({name: columns[name] for name in FLOWS.names}, copy=False)
 
 
 # The answers of commands that are more than one table.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from viewer.api.profile_tables import ProfileTables
-from viewer.api.schema import CALLS, COSTS, STATISTICS, TABLES
+from viewer.tables.catalog import ANSWERS, TABLES
 from viewer.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Profile(ProfileTables):
             rows = stats(self.workspace, by, span, inference)["rows"]
         except NoSuchGroups as error:
             raise ValueError(str(error)) from error
-        return self._rows(STATISTICS, rows)
+        return self._rows(ANSWERS["stats"], rows)
 
     def calls(
         self,
@@ -153,7 +153,7 @@ class Profile(ProfileTables):
             rows = calls(self.workspace, options)["rows"]
         except NoSuchGroups as error:
             raise ValueError(str(error)) from error
-        return self._rows(CALLS, rows)
+        return self._rows(ANSWERS["calls"], rows)
 
     def cost(self, *, inference: int | None = None, warm_up: bool = True) -> pd.DataFrame:
         """Return the time of each set of operators; the wall times of all rows are the whole.
@@ -169,9 +169,9 @@ class Profile(ProfileTables):
             A row for each set; times in ns.
         """
         from viewer.analysis.cost.costs import Costs
-        from viewer.export.tables.costs import cost_rows
         from viewer.model.scope import TimeScope
         from viewer.reports.inferences import numbered_inferences
+        from viewer.tables.costs import cost_rows
 
         scopes = [(trace, TimeScope(warm_up=warm_up)) for trace in self.workspace.traces]
         if inference is not None:
@@ -181,7 +181,7 @@ class Profile(ProfileTables):
         for trace, scope in scopes:
             table, rate = self.workspace.links(trace), self.workspace.clocks.ns_per_tick(trace)
             rows += cost_rows(table, Costs(table).table(scope), rate)
-        return self._rows(COSTS, rows)
+        return self._rows(ANSWERS["cost"], rows)
 
     def delegation(self, *, warm_up: bool = False) -> Answer:
         """Return the time in delegates and what was not delegated: `opscope delegation`.

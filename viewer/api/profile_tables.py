@@ -9,30 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from viewer.analysis.cost.costs import Costs, CostTable
 from viewer.analysis.links.link_table import LinkTable
-from viewer.api.schema import (
-    FINDINGS,
-    INFERENCES,
-    LINES,
-    LINKS,
-    MODULES,
-    NODES,
-    OPERATORS,
-    PROBLEMS,
-    SLICES,
-    ColumnSpec,
-)
+from viewer.tables.catalog import TABLES
+from viewer.tables.spec import TableSpec
 from viewer.workspace.snapshot import LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from viewer.export.tables.slices import SliceTable
     from viewer.reports.info import Facts
+    from viewer.tables.slices import SliceTable
 
 
 class ProfileTables:
-    """The tables of the files of a workspace. `viewer.api.schema` has their columns.
+    """The tables of the files of a workspace. `viewer.tables` has their columns.
 
     A table has the rows of all files. Texts that repeat are categories; numbers of slices are the
     arrays that Opscope itself uses, so that tables of large files take little memory. Copy a table
@@ -68,14 +58,14 @@ class ProfileTables:
 
         known = dict.fromkeys(name for table in self._slice_tables for name in table.names)
         for name in columns:
-            if name not in (known or {spec.name for spec in SLICES}):
+            if name not in (known or set(TABLES["slices"].names)):
                 raise KeyError(f"slices have no column {name!r}; they have {', '.join(known)}")
         return frame_of_slices(self._slice_tables, columns)
 
     @cached_property
     def operators(self) -> pd.DataFrame:
         """The operators of the models with their cost, or without one if no profile is open."""
-        from viewer.export.tables.operators import costed_operator_columns, operator_columns
+        from viewer.tables.operators import costed_operator_columns, operator_columns
 
         linked = [one for one in self._snapshot.traces if one.table.program is not None]
         tables: list[dict[str, Any]] = [
@@ -86,50 +76,52 @@ class ProfileTables:
                 {"record": [program.path] * len(program.operators), **operator_columns(program)}
                 for program in self._snapshot.programs
             ]
-        return self._joined(OPERATORS, tables)
+        return self._joined(TABLES["operators"], tables)
 
     @cached_property
     def nodes(self) -> pd.DataFrame:
         """The graph nodes of the operators of the models."""
-        from viewer.export.tables.nodes import node_columns
+        from viewer.tables.nodes import node_columns
 
-        return self._joined(NODES, [node_columns(program) for program in self._snapshot.programs])
+        return self._joined(
+            TABLES["nodes"], [node_columns(program) for program in self._snapshot.programs]
+        )
 
     @cached_property
     def inferences(self) -> pd.DataFrame:
         """When each inference ran."""
-        return self._file_rows(INFERENCES, self._info, "inferences")
+        return self._file_rows(TABLES["inferences"], self._info, "inferences")
 
     @cached_property
     def lines(self) -> pd.DataFrame:
         """The source lines with a cost."""
-        from viewer.export.tables.costs import line_rows
+        from viewer.tables.costs import line_rows
 
-        return self._cost_rows(LINES, line_rows)
+        return self._cost_rows(TABLES["lines"], line_rows)
 
     @cached_property
     def modules(self) -> pd.DataFrame:
         """The modules of the models with their cost, outer ones first."""
-        from viewer.export.tables.costs import module_rows
+        from viewer.tables.costs import module_rows
 
-        return self._cost_rows(MODULES, module_rows)
+        return self._cost_rows(TABLES["modules"], module_rows)
 
     @cached_property
     def links(self) -> pd.DataFrame:
         """How profiles fit models, and how many slices are linked."""
-        return self._rows(LINKS, self._info["links"])
+        return self._rows(TABLES["links"], self._info["links"])
 
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What to improve, ranked by the most time that it could save, profile by profile."""
         from viewer.reports.findings import findings_facts
 
-        return self._file_rows(FINDINGS, findings_facts(self.workspace), "findings")
+        return self._file_rows(TABLES["findings"], findings_facts(self.workspace), "findings")
 
     @cached_property
     def problems(self) -> pd.DataFrame:
         """Unexpected data in the files that was kept or left out."""
-        return self._file_rows(PROBLEMS, self._info, "problems")
+        return self._file_rows(TABLES["problems"], self._info, "problems")
 
     @cached_property
     def counters(self) -> pd.DataFrame:
@@ -181,34 +173,31 @@ class ProfileTables:
 
     def _cost_rows(
         self,
-        specs: Sequence[ColumnSpec],
+        spec: TableSpec,
         rows_of: Callable[[LinkTable, CostTable, Fraction], list[Facts]],
     ) -> pd.DataFrame:
         parts = [rows_of(one.table, costs, one.rate.ns_per_tick) for one, costs in self._costs]
-        return self._rows(specs, [row for part in parts for row in part])
+        return self._rows(spec, [row for part in parts for row in part])
 
-    def _file_rows(self, specs: Sequence[ColumnSpec], facts: Facts, name: str) -> pd.DataFrame:
+    def _file_rows(self, spec: TableSpec, facts: Facts, name: str) -> pd.DataFrame:
         """Return the rows that all files have in the list of a name, with the file in front."""
         files = facts["files"]
         return self._rows(
-            specs, [{"file": file["path"], **row} for file in files for row in file[name]]
+            spec, [{"file": file["path"], **row} for file in files for row in file[name]]
         )
 
-    def _rows(self, specs: Sequence[ColumnSpec], rows: list[Facts]) -> pd.DataFrame:
+    def _rows(self, spec: TableSpec, rows: list[Facts]) -> pd.DataFrame:
         from viewer.api.frames import frame_of_rows
 
-        return frame_of_rows(rows, specs)
+        return frame_of_rows(rows, spec)
 
-    def _joined(
-        self, specs: Sequence[ColumnSpec], tables: Sequence[dict[str, Any]]
-    ) -> pd.DataFrame:
-        """Return several tables as one; empty texts are missing."""
+    def _joined(self, spec: TableSpec, tables: Sequence[dict[str, Any]]) -> pd.DataFrame:
+        """Return several tables as one; what a table lacks is missing."""
         from viewer.api.frames import frame_of_columns
 
-        columns: dict[str, list[Any]] = {spec.name: [] for spec in specs}
+        columns: dict[str, list[Any]] = {name: [] for name in spec.names}
         for table in tables:
             count = len(next(iter(table.values()), ()))
             for name, values in columns.items():
-                own = table.get(name, [None] * count)
-                values += [None if value is None or value == "" else value for value in own]
-        return frame_of_columns(columns, {spec.name: spec.dtype for spec in specs})
+                values += list(table.get(name, [None] * count))
+        return frame_of_columns(columns, spec)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from viewer.export.tables.columns import cells
 from viewer.export.tables.parquet import arrow_text_column, storable
 from viewer.fleet.rows import Rows, row_counts
 from viewer.fleet.schemas import KEYS, LakeTable
 from viewer.model.trace import Column
+from viewer.tables.columns import cells
 
 _FARTHEST = (1 << 63) - 1
 _KEYS = frozenset(column.name for column in KEYS)

@@ -23,15 +23,15 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Floats, Ints
-from viewer.export.tables.operators import costed_operator_columns
-from viewer.export.tables.slices import SliceTableSource, slice_columns, source_places
-from viewer.fleet.schemas import TABLES
+from viewer.fleet.schemas import KEYS, TABLES
 from viewer.model.queries import foreign
 from viewer.model.times import RateOrigin, ticks_to_ns
 from viewer.model.timing import ROUNDING_TICKS, Timing, timings
 from viewer.model.trace import Column, KeyKind, Problem
 from viewer.program.program import Program
 from viewer.reports.findings import findings_facts
+from viewer.tables.operators import costed_operator_columns
+from viewer.tables.slices import SliceTableSource, slice_columns, source_places
 from viewer.workspace.workspace import Workspace
 
 # A table of one profile: lists, arrays or `Column`s of equal length, without the key columns.
@@ -115,10 +115,7 @@ class ProfileRows:
             return {}
         columns = costed_operator_columns(self.table, self.rate.ns_per_tick, self._costs)
         names = [c.name for c in TABLES["operators"].columns if c.name in columns]
-        return {
-            name: [None if value == "" else value for value in columns[name].tolist()]
-            for name in names
-        }
+        return {name: columns[name].tolist() for name in names}
 
     def _inference_operators(self) -> Rows:
         parts = [
@@ -252,12 +249,9 @@ class ProfileRows:
 
     def _findings(self) -> Rows:
         (file,) = findings_facts(self._workspace)["files"]
-        names = ("kind", "title", "detail", "severity", "ns", "share")
-        found = file["findings"]
-        return {
-            "rank": list(range(1, len(found) + 1)),
-            **{name: [one[name] for one in found] for name in names},
-        }
+        found = [{"rank": rank, **one} for rank, one in enumerate(file["findings"], 1)]
+        names = (column.name for column in TABLES["findings"].columns[len(KEYS) :])
+        return {name: [one[name] for one in found] for name in names}
 
     # -- sets of operators -------------------------------------------------------------------------
 

@@ -15,10 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from viewer.tables import catalog
+from viewer.tables.spec import ColumnSpec, TableSpec
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 TEXT, INT, FLOAT, BOOL = "string", "int64", "double", "bool"
+_TYPES = {"int64": INT, "Int64": INT, "float64": FLOAT, "bool": BOOL}
 # Keys of the metadata of a file, and the prefix of folders.
 TABLE_KEY, SCHEMA_KEY, VERSION_KEY = b"opscope.table", b"opscope.schema", b"opscope"
 
@@ -36,6 +40,12 @@ class LakeColumn:
     unit: str = ""
     since: int = 1
     former: str = ""
+
+    @classmethod
+    def of(cls, spec: ColumnSpec) -> LakeColumn:
+        """Return a column of a profile's table as one of a lake."""
+        kind = _TYPES.get(spec.dtype, TEXT)
+        return cls(spec.name, kind, spec.meaning, spec.unit, spec.lake or 1, spec.former)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,45 +96,45 @@ KEYS = (
     LakeColumn("build", TEXT, "Build of the software; null if not known"),
     LakeColumn("model", TEXT, "Model; null if not known"),
 )
+_METHOD = LakeColumn("method", TEXT, "Method of the model, or the name of its scope")
+_CLOCK = LakeColumn("clock", TEXT, '"ns", or "cycle" if the rate of the clock is assumed')
 
-OPERATORS = LakeTable(
+
+def _table(
+    name: str, meaning: str, first: Sequence[LakeColumn | str], profiles: TableSpec | None = None
+) -> LakeTable:
+    """Return a table of a lake.
+
+    first: the columns of its first schema, those of `profiles` by name; they never change.
+    profiles: the table of one profile, whose columns with a number in `lake` follow.
+    """
+    columns = () if profiles is None else profiles.columns
+    known = {column.name: LakeColumn.of(column) for column in columns}
+    chosen = [known[one] if isinstance(one, str) else one for one in first]
+    later = [one for one in known.values() if one.since > 1]
+    return LakeTable(name, meaning, (*KEYS, *chosen, *sorted(later, key=lambda one: one.since)))
+
+
+OPERATORS = _table(
     "operators",
     "an operator of a profile's ETRecord, with its cost in all inferences that finished",
     (
-        *KEYS,
-        LakeColumn("method", TEXT, "Method of the model"),
-        LakeColumn("debug_handle", INT, "Debug handle in its method; null without one"),
-        LakeColumn("operator", TEXT, "Call in the source of the model, its type"),
-        LakeColumn("module", TEXT, "Path of its module"),
-        LakeColumn("operators", TEXT, "Edge dialect operators, as a JSON list"),
-        LakeColumn("source", TEXT, '"file:line"'),
-        LakeColumn("nodes", INT, "Number of its graph nodes"),
-        LakeColumn("outputs", TEXT, "Types and shapes of its results, as a JSON list"),
-        LakeColumn("own_ns", INT, "Former name of self_ns; not in the next version", "ns"),
-        LakeColumn(
-            "shared_ns", INT, "Time that it shares; repeated for each operator: no sum", "ns"
-        ),
-        LakeColumn("kernel_ns", INT, "Time of its kernels", "ns"),
-        LakeColumn("slices", INT, "Number of slices that are linked to it alone"),
-        LakeColumn("shared_groups", TEXT, "Groups that share slices, as a JSON list of numbers"),
-        LakeColumn("shared_group_ns", TEXT, "Time of each of these groups, as a JSON list", "ns"),
-        LakeColumn("inferences", INT, "Number of inferences that the times cover"),
-        LakeColumn("warm_up_inferences", INT, "How many of these warm up"),
-        LakeColumn("self_ns", INT, "Time of slices that are linked to it alone", "ns", 2, "own_ns"),
+        "method", "debug_handle", "operator", "module", "operators", "source", "nodes", "outputs",
+        "own_ns", "shared_ns", "kernel_ns", "slices", "shared_groups", "shared_group_ns",
+        "inferences", "warm_up_inferences",
     ),
-)
+    catalog.TABLES["operators"],
+)  # fmt: skip
 
-INFERENCE_OPERATORS = LakeTable(
+INFERENCE_OPERATORS = _table(
     "inference_operators",
     "a set of operators in one inference: their times add up, also over self and shared. A profile "
     "without linked operators has its instructions, or its names. Only "
     "inferences that finished and do not warm up, and only what took time in them",
     (
-        *KEYS,
-        LakeColumn(
-            "session", INT, "Recording in the file, from 1; the next one if its clock restarts"
-        ),
-        LakeColumn("method", TEXT, "Method of the model, or the name of its scope"),
+        LakeColumn("session", INT,
+            "Recording in the file, from 1; the next one if its clock restarts"),
+        _METHOD,
         LakeColumn("inference", INT, "Number of the inference in its method, from 1"),
         LakeColumn("level", TEXT, '"operators", "calls" or "names": what the row is'),
         LakeColumn("id", TEXT, 'Identity in its method: debug handles such as "12" or "12+13"'),
@@ -134,98 +144,69 @@ INFERENCE_OPERATORS = LakeTable(
         LakeColumn("source", TEXT, '"file:line", joined by "; "'),
         LakeColumn("backend", TEXT, 'Delegates that ran it, joined by " + "; null if none did'),
         LakeColumn("operators", INT, "Number of operators: more than 1 if they share the time"),
-        LakeColumn("own_ns", INT, "Former name of self_ns; not in the next version", "ns"),
+        LakeColumn("own_ns", INT, "Former name of self_ns", "ns"),
         LakeColumn("shared_ns", INT, "Time that several operators share, else 0", "ns"),
         LakeColumn("calls", INT, "Number of slices; kernels inside calls are not counted"),
-        LakeColumn(
-            "grain_ns",
-            FLOAT,
-            "Resolution of the clock, times the calls: smaller differences are not measured",
-            "ns",
-        ),
+        LakeColumn("grain_ns", FLOAT,
+            "Resolution of the clock, times the calls: smaller differences are not measured", "ns"),
         LakeColumn("measured", BOOL, "Whether all of the time was measured, and not estimated"),
-        LakeColumn("clock", TEXT, '"ns", or "cycle" if the rate of the clock is assumed'),
-        LakeColumn(
-            "self_ns", INT, "Time of one operator, call or name alone, else 0", "ns", 2, "own_ns"
-        ),
+        _CLOCK,
+        LakeColumn("self_ns", INT,
+            "Time of one operator, call or name alone, else 0", "ns", 2, "own_ns"),
     ),
-)
+)  # fmt: skip
 
-INFERENCES = LakeTable(
+INFERENCES = _table(
     "inferences",
     "an inference, including those that warm up or did not finish",
     (
-        *KEYS,
         LakeColumn("session", INT, "As in inference_operators; null if it is in none"),
-        LakeColumn("method", TEXT, "Method of the model, or the name of its scope"),
-        LakeColumn("inference", INT, "Number in its method, from 1"),
+        _METHOD,
+        LakeColumn("inference", INT, "Number of the inference in its method, from 1"),
         LakeColumn("start_ns", INT, "Start, on the clock of the profile", "ns"),
-        LakeColumn("dur_ns", INT, "Duration", "ns"),
-        LakeColumn("finished", BOOL, "Whether it completed"),
-        LakeColumn("warm_up", BOOL, "Whether figures per inference leave it out"),
+        "dur_ns",
+        "finished",
+        "warm_up",
         LakeColumn("count", INT, "Number of runs that it represents; more than 1 for a mean"),
     ),
+    catalog.TABLES["inferences"],
 )
 
-SLICES = LakeTable(
+SLICES = _table(
     "slices",
     "a slice: what ran, where and when",
     (
-        *KEYS,
-        LakeColumn("process", TEXT, "Process, as displayed; for an ETDump its file name"),
-        LakeColumn("thread", TEXT, "Thread, as displayed"),
-        LakeColumn("depth", INT, "Level on the thread, 0 for the outermost slices"),
-        LakeColumn("name", TEXT, "Name, as logged"),
-        LakeColumn("start_ns", INT, "Start, on the clock of the profile", "ns"),
-        LakeColumn("dur_ns", INT, "Duration: the difference of the rounded ends", "ns"),
-        LakeColumn("inference", INT, "Number of the inference in which it starts, from 1"),
-        LakeColumn("method", TEXT, "Method of the model"),
-        LakeColumn("instruction_id", INT, "Instruction of the runtime, or NSS job"),
-        LakeColumn("identifier", TEXT, "Delegate debug identifier, as logged"),
-        LakeColumn("debug_handles", TEXT, "Debug handles, as a JSON list"),
-        LakeColumn("operators", TEXT, "Edge dialect operators, as a JSON list"),
-        LakeColumn("op_type", TEXT, 'Operators of its graph nodes, joined by "; "'),
-        LakeColumn("module", TEXT, 'Module paths of these nodes, joined by "; "'),
-        LakeColumn("source", TEXT, '"file:line" of these nodes, joined by "; "'),
-        LakeColumn("link_reason", TEXT, "How the operators were found, or why there are none"),
-        LakeColumn("timing", TEXT, 'Where the time comes from: "measured", "rounded" and more'),
-        LakeColumn("derived", BOOL, "Whether Opscope computed it"),
+        "process", "thread", "depth", "name", "start_ns", "dur_ns", "inference", "method",
+        "instruction_id", "identifier", "debug_handles", "operators", "op_type", "module", "source",
+        "link_reason", "timing", "derived",
     ),
-)
+    catalog.TABLES["slices"],
+)  # fmt: skip
 
-FINDINGS = LakeTable(
+FINDINGS = _table(
     "findings",
     "a performance finding of a profile, ranked as in `opscope findings`",
     (
-        *KEYS,
         LakeColumn("rank", INT, "Rank in the profile, from 1"),
-        LakeColumn("kind", TEXT, "Rule"),
-        LakeColumn("title", TEXT, "What was found"),
-        LakeColumn("detail", TEXT, "The figures"),
-        LakeColumn("severity", TEXT, '"high", "medium", "low" or "info"'),
-        LakeColumn("ns", INT, "The most time that it could save", "ns"),
-        LakeColumn("share", FLOAT, "Share of the time of the profile, 0 to 1"),
+        "kind", "title", "detail", "severity", "ns", "share",
     ),
-)
+    catalog.TABLES["findings"],
+)  # fmt: skip
 
-PROBLEMS = LakeTable(
+PROBLEMS = _table(
     "problems",
     "unexpected data: in a profile, in its ETRecord, in its run.json, or in how they match",
     (
-        *KEYS,
         LakeColumn("about", TEXT, '"profile", "record", "labels" or "link"'),
-        LakeColumn("file", TEXT, "The file that has it"),
-        LakeColumn("kind", TEXT, "What is unexpected"),
-        LakeColumn("count", INT, "How often"),
-        LakeColumn("first", TEXT, "Where it first occurs"),
+        "file", "kind", "count", "first",
     ),
-)
+    catalog.TABLES["problems"],
+)  # fmt: skip
 
-FILES = LakeTable(
+FILES = _table(
     "files",
     "a profile: always written, one row per unit of work",
     (
-        *KEYS,
         LakeColumn("tags", TEXT, "Tags, as a JSON object of texts"),
         LakeColumn("source", TEXT, "Path or URL of the profile"),
         LakeColumn("sha256", TEXT, "SHA-256 of the profile"),
@@ -237,12 +218,12 @@ FILES = LakeTable(
         LakeColumn("slices", INT, "Number of slices"),
         LakeColumn("inferences", INT, "Number of inferences"),
         LakeColumn("sessions", INT, "Number of recordings: 1, or more if its clock restarted"),
-        LakeColumn("linkable", INT, "Number of slices that could have operators"),
-        LakeColumn("linked", INT, "How many of them have"),
-        LakeColumn("clock", TEXT, '"ns", or "cycle" if the rate of the clock is assumed'),
+        "linkable", "linked",
+        _CLOCK,
         LakeColumn("ns_per_tick", FLOAT, "Length of a tick of its clock", "ns"),
     ),
-)
+    catalog.TABLES["links"],
+)  # fmt: skip
 
 TABLES = {
     table.name: table

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from viewer import __version__
 from viewer.codecs.atomic_file import NothingToExport
-from viewer.export.tables.statistics import group_row
 from viewer.html_report.contents import Contents, Profile, contents_of
 from viewer.html_report.options import Limits, ReportOptions
 from viewer.html_report.report import NOTHING
@@ -19,6 +18,7 @@ from viewer.html_report.short_paths import short_paths
 from viewer.model.text import markdown_text
 from viewer.model.times import counted, plain_spaces
 from viewer.reports.compare_text import compare_markdown
+from viewer.tables.statistics import group_row
 from viewer.workspace.workspace import Workspace
 
 _MOST_ROWS = 10

@@ -6,7 +6,6 @@ A notebook keeps the HTML of an answer, so it is small. Everything in it is esca
 from __future__ import annotations
 
 from viewer.analysis.comparison.comparison import Comparison
-from viewer.export.tables.statistics import group_row
 from viewer.html_report.contents import Contents, Profile, contents_of
 from viewer.html_report.html import Cell, Row, paragraph, table, text
 from viewer.html_report.options import Limits, ReportOptions
@@ -16,6 +15,7 @@ from viewer.html_report.sections.overview import findings_of, key_figures
 from viewer.html_report.timeline_data import first_view_of
 from viewer.model.times import counted
 from viewer.reports.compare_sentences import explanation, headline
+from viewer.tables.statistics import group_row
 from viewer.view.static_timeline.svg import SvgTimeline, timeline_svg
 from viewer.workspace.workspace import Workspace
 

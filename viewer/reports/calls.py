@@ -24,7 +24,6 @@ from viewer.analysis.calls.paths import FRAMES
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import GroupKeys
-from viewer.export.tables.statistics import cut_facts, in_ticks_and_ns, is_below_rounding, time_text
 from viewer.model.queries import foreign
 from viewer.model.scope import STEADY, WHOLE, TimeScope, counted_in, left_out
 from viewer.model.text import one_line
@@ -35,6 +34,7 @@ from viewer.reports.columns import aligned_times, column_lines
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import Facts, clock_facts
 from viewer.reports.stats import NoSuchGroups, file_lines, ticks_within
+from viewer.tables.statistics import cut_facts, in_ticks_and_ns, is_below_rounding, time_text
 from viewer.workspace.workspace import Workspace
 
 MOST_ROWS = 40  # of each profile in a text, unless the user limits them

@@ -7,6 +7,7 @@ ticks of its own clock, and in nanoseconds (rounded down, at the workspace's rat
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer import SCHEMA, __version__
@@ -29,10 +30,11 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.scope import TimeScope
 from viewer.model.text import one_line
-from viewer.model.times import counted, plain_spaces, tick_to_ns
+from viewer.model.times import counted, plain_spaces
 from viewer.model.trace import Trace
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import Facts, clock_facts, range_text
+from viewer.tables.catalog import FINDINGS
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
@@ -76,26 +78,21 @@ def _facts(
         "run": scope.run.number if scope.run else None,
         "scope": plain_spaces(answer.scope),
         "findings": [
-            {
-                "kind": one.family.key,
-                "title": plain_spaces(one.title),
-                "detail": plain_spaces(one.detail),
-                "severity": one.severity.key,
-                "threshold": plain_spaces(one.rule),
-                "compares_all_inferences": one.across,
-                "ticks": one.ticks,
-                "ns": tick_to_ns(one.ticks, rate),
-                "gain_ns": tick_to_ns(one.gain.stated, rate),
-                "base_ns": tick_to_ns(Fraction(one.whole, one.gain.per), rate),
-                "per_inferences": one.gain.per,
-                "share": None if one.share is None else round(one.share, 6),
-                "place": _place_facts(workspace, one, table, findings, scope),
-            }
+            FINDINGS.row(
+                _FindingRow(one, rate, _place_facts(workspace, one, table, findings, scope))
+            )
             for one in answer.found
         ],
         "left_out": answer.left_out,
         "not_told": [_not_reported_facts(one) for one in answer.not_reported],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _FindingRow:
+    finding: Finding
+    rate: Fraction
+    place: Facts
 
 
 def _not_reported_facts(one: NotReported) -> Facts:

@@ -6,6 +6,7 @@ The data is a stable contract for scripts; the text is derived from it. No Qt.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -32,6 +33,7 @@ from viewer.model.untimed import counts_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.executables import executable_facts, executable_lines
+from viewer.tables.catalog import INFERENCES, PROBLEMS
 from viewer.workspace.workspace import Workspace
 
 Facts = dict[str, Any]
@@ -87,6 +89,16 @@ def trace_facts(workspace: Workspace, trace: Trace) -> Facts:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _InferenceRow:
+    run: Run
+    label: str
+    method: str | None
+    methods: list[str]
+    start_ns: int
+    end_ns: int
+
+
 def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     """Return when each inference ran, in ns of its clock's axis, as for `opscope stats --range`.
 
@@ -98,19 +110,12 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     table = workspace.links(trace)
     facts = []
     for run in trace.inferences():
-        start, end = (tick_to_ns(tick, rate) + offset for tick in (run.start, run.end))
-        facts.append(
-            {
-                "label": run_label(table, run),
-                "method": (method := table.method_of_scope(run.scope)),
-                "methods": [] if method else list(table.methods_of_scope(run.scope)),
-                "index": run.number,
-                "start_ns": start,
-                "dur_ns": end - start,
-                "finished": run.finished,
-                "warm_up": run.warms_up,
-            }
-        )
+        ends = (tick_to_ns(tick, rate) + offset for tick in (run.start, run.end))
+        method = table.method_of_scope(run.scope)
+        methods = [] if method else list(table.methods_of_scope(run.scope))
+        row = INFERENCES.row(_InferenceRow(run, run_label(table, run), method, methods, *ends))
+        # Names in the order of JSON.
+        facts.append({name: row[name] for name in ("label", "method", "methods", *row)})
     return facts
 
 
@@ -245,7 +250,7 @@ def column_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
 
 
 def _problems(problems: tuple[Problem, ...]) -> list[Facts]:
-    return [{"kind": p.kind, "count": p.count, "first": p.first} for p in problems]
+    return [PROBLEMS.row(problem) for problem in problems]
 
 
 def _considered(table: LinkTable, candidate: Candidate) -> Facts:

@@ -16,16 +16,6 @@ from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import GroupTable, clock_title
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.export.tables.statistics import (
-    DELEGATE_NS,
-    LENGTHS,
-    UNGROUPED,
-    group_row,
-    in_ticks_and_ns,
-    is_below_rounding,
-    time_text,
-    wall_times,
-)
 from viewer.model.scope import STEADY, LeftOut, left_out
 from viewer.model.text import one_line
 from viewer.model.times import (
@@ -41,6 +31,16 @@ from viewer.program.sources.files import short_names
 from viewer.reports.columns import aligned_times, column_lines
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import Facts, clock_facts, format_words
+from viewer.tables.statistics import (
+    DELEGATE_NS,
+    LENGTHS,
+    UNGROUPED,
+    group_row,
+    in_ticks_and_ns,
+    is_below_rounding,
+    time_text,
+    wall_times,
+)
 from viewer.workspace.workspace import Workspace
 
 WHOLE = "whole"

@@ -14,19 +14,14 @@ from viewer.analysis.links.untimed_links import HOW_TO_LOG
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.codecs.atomic_file import NothingToExport as NothingToExport
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
-from viewer.export.tables.columns import joined_tables
 from viewer.export.tables.delimited import write_table
-from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
-from viewer.export.tables.operators import (
-    COSTED_OPERATOR_COLUMNS,
-    OPERATOR_COLUMNS,
-    costed_operator_columns,
-    operator_columns,
-)
-from viewer.export.tables.slices import SliceTable, SliceTableSource, slice_columns
-from viewer.export.tables.statistics import STATISTICS_COLUMNS, statistics_columns
-from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
 from viewer.model.trace import Column
+from viewer.tables.columns import joined_tables
+from viewer.tables.handle_maps import handle_map_columns
+from viewer.tables.operators import costed_operator_columns, operator_columns
+from viewer.tables.slices import SliceTable, SliceTableSource, slice_columns
+from viewer.tables.statistics import statistics_columns
+from viewer.tables.untimed import untimed_columns
 from viewer.workspace.snapshot import NO_TIMES, LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 
@@ -163,8 +158,7 @@ def _prepare_operators(opened: Snapshot, target: _Target) -> ExportJob:
     def write(progress: Progress, cancelled: Cancelled) -> int:
         tables = [costed_operator_columns(table, rate) for table, rate in costed]
         tables += [operator_columns(program) for program in programs]
-        first = COSTED_OPERATOR_COLUMNS if costed else OPERATOR_COLUMNS
-        return _write_joined(target, first, tables, progress, cancelled)
+        return _write_joined(target, tables, progress, cancelled)
 
     return write
 
@@ -174,7 +168,7 @@ def _prepare_untimed(opened: Snapshot, target: _Target) -> ExportJob:
     if not linked:
         raise NothingToExport(f"No open file has events without a time. {HOW_TO_LOG}")
     return lambda progress, cancelled: _write_joined(
-        target, UNTIMED_COLUMNS, [untimed_columns(*one) for one in linked], progress, cancelled
+        target, [untimed_columns(*one) for one in linked], progress, cancelled
     )
 
 
@@ -188,13 +182,11 @@ def _prepare_handle_map(opened: Snapshot, target: _Target) -> ExportJob:
     ]
     if not tables:
         tables = [handle_map_columns(recorded_rows(p), p, p.path, None) for p in opened.programs]
-    if not any(table["file"] for table in tables):
+    if not any(len(table["file"]) for table in tables):
         raise NothingToExport(
             "No delegate logged an identifier, and no linked ETRecord has a delegate"
         )
-    return lambda progress, cancelled: _write_joined(
-        target, HANDLE_MAP_COLUMNS, tables, progress, cancelled
-    )
+    return lambda progress, cancelled: _write_joined(target, tables, progress, cancelled)
 
 
 def _prepare_statistics(opened: Snapshot, target: _Target, by: str | None) -> ExportJob:
@@ -213,9 +205,7 @@ def _prepare_statistics(opened: Snapshot, target: _Target, by: str | None) -> Ex
         for t, grouping, why in zip(opened.traces, groupings, missing, strict=True)
         if not why and (found := grouping.by(key))
     ]
-    return lambda progress, cancelled: _write_joined(
-        target, STATISTICS_COLUMNS, tables, progress, cancelled
-    )
+    return lambda progress, cancelled: _write_joined(target, tables, progress, cancelled)
 
 
 def table_job(
@@ -247,13 +237,12 @@ def _write_slices(
 
 def _write_joined(
     target: _Target,
-    first: tuple[str, ...],
     tables: list[dict[str, Any]],
     progress: Progress,
     cancelled: Cancelled,
 ) -> int:
     """Write several tables as one; a column that one of them lacks is empty there."""
-    names = list(dict.fromkeys([*first, *(name for table in tables for name in table)]))
+    names = list(dict.fromkeys(name for table in tables for name in table))
     columns = [
         np.concatenate([_column(table, name) for table in tables])
         if len(tables) > 1

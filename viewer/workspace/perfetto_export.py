@@ -32,9 +32,9 @@ from viewer.export.perfetto.source import (
     TraceExtras,
 )
 from viewer.export.perfetto.writer import FileSize, export_perfetto, size_of_perfetto
-from viewer.export.tables.slices import operator_names
 from viewer.model.provenance import is_of_one_file
 from viewer.model.trace import Trace
+from viewer.tables.slices import operator_names
 from viewer.workspace.estimates import of_snapshot
 from viewer.workspace.snapshot import NO_TIMES, Snapshot
 

@@ -37,7 +37,6 @@ from viewer.analysis.statistics.events import event_statistics
 from viewer.codecs.reading import UnreadableFile
 from viewer.export.perfetto.source import PerfettoSource, TimesTooFarApart
 from viewer.export.perfetto.writer import write_perfetto
-from viewer.export.tables.untimed import untimed_columns
 from viewer.formats import open_file
 from viewer.formats.executorch.logged_profile import expected_values, logged_profile
 from viewer.formats.executorch.pte.bundled_outputs import is_bundled, read_bundled_cases
@@ -53,6 +52,7 @@ from viewer.reports.numbers import GapReport, gap_text, reference_facts, values_
 from viewer.reports.programs.differences import difference_facts, difference_text
 from viewer.reports.programs.memory import memory_facts, memory_text
 from viewer.reports.programs.sizes import sizes_facts, sizes_text
+from viewer.tables.untimed import untimed_columns
 from viewer.view.open_trace import views_of
 from viewer.view.sessions.opened_files import with_inputs
 from viewer.view.sessions.saved_view import shown_view

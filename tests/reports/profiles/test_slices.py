@@ -9,7 +9,6 @@ from tests.builders.call_traces import trace_of
 from tests.builders.workspaces import attention, opened
 from viewer.analysis.search.query import parse
 from viewer.analysis.search.search import NO_CYCLES
-from viewer.export.tables.slices import COLUMNS, SliceTableSource, slice_columns
 from viewer.reports.profiles.slices import (
     BY_DURATION,
     NoSuchSlice,
@@ -18,6 +17,7 @@ from viewer.reports.profiles.slices import (
     slice_facts,
     slice_rows,
 )
+from viewer.tables.slices import SLICES, SliceTableSource, slice_columns
 from viewer.workspace.snapshot import Snapshot
 from viewer.workspace.workspace import Workspace
 
@@ -48,7 +48,7 @@ def test_rows_are_those_of_the_exported_table(name):
     )
     assert found == exported
     assert [row["slice"] for row in rows] == every.tolist()
-    assert set(COLUMNS) <= set(rows[0])
+    assert set(SLICES.names) <= set(rows[0])
 
 
 def test_a_slice_has_its_operators_and_its_place_in_the_tree(workspace):

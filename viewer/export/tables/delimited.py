@@ -22,9 +22,9 @@ import numpy as np
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.codecs.spreadsheet_cells import harmless
-from viewer.export.tables.columns import cells, row_count, text_array
 from viewer.export.tables.parquet import write_parquet
 from viewer.model.trace import Column
+from viewer.tables.columns import cells, row_count, text_array
 
 ROWS_AT_ONCE = 200_000
 _Quoted = Callable[[str], str]

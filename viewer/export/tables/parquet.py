@@ -17,35 +17,20 @@ import numpy as np
 from viewer import SCHEMA, __version__
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
-from viewer.export.tables.columns import row_count
 from viewer.model.trace import Column
+from viewer.tables.columns import row_count
+from viewer.tables.handle_maps import HANDLE_MAP
+from viewer.tables.operators import OPERATORS
+from viewer.tables.statistics import STATISTICS
+from viewer.tables.untimed import UNTIMED
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_AT_ONCE = 1_000_000  # per row group
-_TIMES = ("total", "self", "mean", "min", "max", "p50", "p90", "wall", "own", "shared", "kernel")
 # The types of columns that may be empty, or happen to contain only integers.
-_INTEGERS = {
-    "instruction_id",
-    "debug_handle",
-    "count",
-    "slices",
-    "dur_ticks",
-    "dur_ns",
-    "on_own_clock",
-    "nodes",
-    "bytes",
-    "run",
-    *(f"{name}_ns" for name in _TIMES),
-    "total_ticks",
-    "self_ticks",
-    "wall_ticks",
-    "own_ticks",
-    "shared_ticks",
-    "kernel_ticks",
-}
-_NUMBERS = {"share", *(f"{name}_ticks" for name in ("mean", "min", "max", "p50", "p90"))}
+_TABLES = (OPERATORS, STATISTICS, UNTIMED, HANDLE_MAP)
+_DTYPES = {column.name: column.dtype for table in _TABLES for column in table.columns}
 
 
 def write_parquet(
@@ -94,14 +79,14 @@ def _type(pa: Any, name: str, column: Any) -> pa.DataType:
     if isinstance(column, Column):
         number = {"i": pa.int64(), "f": pa.float64(), "b": pa.bool_()}
         return _texts(pa) if column.strings is not None else number[column.values.dtype.kind]
-    if name in _NUMBERS:
+    if _DTYPES.get(name) == "float64":
         return pa.float64()
     if isinstance(column, np.ndarray) and column.dtype != object:
         if column.dtype.kind in "iu":
             return pa.int64() if column.dtype != np.uint64 else pa.uint64()
         return {"f": pa.float64(), "b": pa.bool_()}.get(column.dtype.kind, _texts(pa))
     kinds = {type(value) for value in column if value is not None and value != ""}
-    if not kinds and name in _INTEGERS:
+    if not kinds and _DTYPES.get(name) in ("int64", "Int64"):
         return pa.int64()
     if kinds == {bool}:
         return pa.bool_()

@@ -6,11 +6,11 @@ from typing import Any
 
 from viewer.analysis.cost.lines import place_of
 from viewer.analysis.statistics import figure_terms
-from viewer.export.tables.statistics import DELEGATE_NS, group_row, is_below_rounding, time_text
 from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import Cell, Row, paragraph, section, table, text
 from viewer.html_report.places import Places
 from viewer.model.times import counted, format_share, group_digits, tick_to_ns
+from viewer.tables.statistics import DELEGATE_NS, group_row, is_below_rounding, time_text
 
 FIGURES = (
     (figure_terms.TOTAL.title, "total_ns"),

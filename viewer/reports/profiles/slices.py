@@ -1,7 +1,7 @@
 """Single slices as rows: what one slice is, and which slices match a query. No Qt.
 
 A slice has a number: its position among the slices of its profile, from 0. A row has the columns of
-the exported tables (`viewer.export.tables.slices`), with lists where these have JSON lists. Its
+the exported tables (`viewer.tables.slices`), with lists where these have JSON lists. Its
 `start_ns` is a time of the axis of its clock, as those of inferences in `opscope info --json`.
 """
 
@@ -19,12 +19,12 @@ from viewer.analysis.links.remedies import remedy
 from viewer.analysis.search.query import Query
 from viewer.analysis.search.search import NO_CYCLES, SearchedTrace
 from viewer.arrays import Ints
-from viewer.export.tables.slices import SliceTableSource, slice_columns
 from viewer.model.queries import children_of, foreign, parent_of, run_of_slices, self_time_of
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Operator, Tensor
 from viewer.reports.info import Facts
+from viewer.tables.slices import SliceTableSource, slice_columns
 from viewer.workspace.snapshot import LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
 

@@ -15,10 +15,10 @@ from tests.builders.etdump_writer import Event, delegate, framework, operator
 from viewer.analysis.links.delegate_clocks import NATIVE_NS
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.export.perfetto.arguments import RESERVED as PERFETTO
-from viewer.export.tables.slices import COLUMNS
 from viewer.formats import register_metadata_parser, unregister_metadata_parser
 from viewer.formats.executorch.etdump.metadata import MOST_COLUMNS, RESERVED, values_of
 from viewer.model.trace import Trace
+from viewer.tables.slices import SLICES
 
 CORE_ML = {
     "operatorName": "ios17.gelu",
@@ -115,7 +115,7 @@ def test_names_that_differ_in_case_are_kept_apart(logged):
 
 def test_all_names_of_tables_and_exports_are_reserved():
     # The column "kernel" is what the key "kernel" groups by.
-    assert {*COLUMNS, *PERFETTO, *KEYS, NATIVE_NS} - {"kernel"} <= RESERVED
+    assert {*SLICES.names, *PERFETTO, *KEYS, NATIVE_NS} - {"kernel"} <= RESERVED
 
 
 def test_a_key_beyond_the_limit_is_counted_and_stays_in_the_metadata(logged):

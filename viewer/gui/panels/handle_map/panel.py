@@ -22,7 +22,6 @@ from viewer.analysis.delegates.handle_maps import (
     recorded_rows,
 )
 from viewer.analysis.links.coverage import starts_within
-from viewer.export.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.operator_tables.view import OperatorView
@@ -46,6 +45,7 @@ from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
 from viewer.program.program import Program
+from viewer.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.exports import ExportJob, table_job
 

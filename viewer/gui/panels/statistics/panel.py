@@ -19,7 +19,6 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from viewer.analysis.statistics.group_keys import KEYS, OF_OPERATORS
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.export.tables.statistics import statistics_columns
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter
 from viewer.gui.panels.base.group_rows import clocks_text, group_contents, show_whole
@@ -46,6 +45,7 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits, tick_to_ns
+from viewer.tables.statistics import statistics_columns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.workspace.exports import ExportJob, table_job
 

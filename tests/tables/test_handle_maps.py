@@ -3,6 +3,7 @@
 import csv
 
 import pytest
+from pyarrow import parquet
 
 from tests.paths import DATA
 from viewer.workspace.exports import NothingToExport, export
@@ -48,3 +49,21 @@ def test_where_there_is_no_map_and_no_identifier_nothing_is_written(tmp_path):
     with pytest.raises(NothingToExport, match="No delegate logged an identifier"):
         table(tmp_path, "etdump/cnn_portable_x1.etdp")
     assert not (tmp_path / "maps.csv").exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_numbers_of_several_files_stay_whole(tmp_path, suffix):
+    """One file has no instruction of some rows, and one has no rows."""
+    workspace = Workspace()
+    for name in ("attn_portable_x5.etdp", "attn_xnnpack_x5.etdp"):
+        workspace.open(str(DATA / "etdump" / name))
+    out = tmp_path / f"map.{suffix}"
+    count = export(workspace, str(out), table="handle_map")
+    if suffix == "csv":
+        with out.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        assert all(row["instruction_id"].isdecimal() for row in rows)
+    else:
+        rows = parquet.read_table(out).to_pylist()
+        assert all(isinstance(row["instruction_id"], int) for row in rows)
+    assert len(rows) == count > 0

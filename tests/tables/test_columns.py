@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from viewer.export.tables.columns import (
+from viewer.model.trace import Column
+from viewer.tables.columns import (
     as_stored,
     cells,
     either,
@@ -10,7 +11,6 @@ from viewer.export.tables.columns import (
     numbers_of,
     texts_of,
 )
-from viewer.model.trace import Column
 
 ALL = slice(None)
 

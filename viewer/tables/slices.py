@@ -1,30 +1,13 @@
 """Slices as rows of a table: the columns that `opscope export -o OUT.csv` writes.
 
-The columns in `COLUMNS` are a stable contract for scripts: every file has all of them, in this
+The columns of `SLICES` are a stable contract for scripts: every file has all of them, in this
 order, with the same types; what is not known is null. The file's own columns follow. One with a
 name of the contract is written as "column <name>". A table opens again as a plain profile CSV.
 
-    process, thread         as displayed
-    depth                   level on the thread, 0 outermost
-    name                    as logged
-    start_ns, dur_ns        rounded down; where `timing` has "placed", a position for drawing.
-                            start_ns is as in the file; if files of several clocks are in one table,
-                            it counts from the first slice of each clock and compares only within it
-    start_ticks, dur_ticks  as in the file; null if an event has a clock of its own
-    inference               number of the inference in which it starts, from 1; null in a load
-    method, instruction_id  of the runtime; for an NSS job or action its number
-    identifier              the delegate debug identifier, as logged
-    debug_handles           JSON list
-    operators               JSON list: edge dialect operators of what it is linked to
-    node, op_type, module   of the graph nodes that it ran; several are joined by "; "
-    source                  "file:line", several joined by "; "
-    link_reason             how the operators were found, or why there are none
-    timing                  where the time comes from: "measured", "placed, rounded" ...
-    derived                 whether Opscope computed the slice
-    native_start ...        native_dur, native_unit: of an event with a clock of its own
-    metadata                of a delegate, as logged
+`start_ns` is a position for drawing where `timing` has "placed". If files of several clocks are in
+one table, it counts from the first slice of each clock and compares only within it.
 
-Files whose ticks are no whole ns also have the columns of `fractions`.
+Files whose ticks are no whole ns also have `start_ns_fraction` and `dur_ns_fraction`.
 """
 
 from __future__ import annotations
@@ -43,15 +26,6 @@ from viewer.analysis.links.labels import track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.node_texts import NodeTexts, node_texts, places
 from viewer.arrays import Bools, Codes, Ints
-from viewer.export.tables.columns import (
-    Columns,
-    as_stored,
-    as_text,
-    either,
-    nulls,
-    numbers_of,
-    texts_of,
-)
 from viewer.model.queries import (
     NATIVE_DURATION,
     NATIVE_START,
@@ -64,15 +38,25 @@ from viewer.model.times import ticks_to_ns
 from viewer.model.timing import MEASURED, TIMING_TEXTS, kinds_of_time, timings
 from viewer.model.trace import Column, Slices
 from viewer.program.program import Operator
+from viewer.tables.columns import (
+    Columns,
+    as_stored,
+    as_text,
+    either,
+    nulls,
+    numbers_of,
+    texts_of,
+)
+from viewer.tables.spec import (
+    CALLED_FROM,
+    DEBUG_HANDLES,
+    DERIVED,
+    METHOD,
+    OPERATOR_NAMES,
+    ColumnSpec,
+    TableSpec,
+)
 
-COLUMNS = (
-    "process", "thread", "depth", "name", "start_ns", "dur_ns", "start_ticks", "dur_ticks",
-    "inference", "method", "instruction_id", "identifier", "debug_handles", "operators", "node",
-    "op_type", "module", "source", "link_reason", "timing", "derived", "native_start", "native_dur",
-    "native_unit", "metadata", "called_from",
-)  # fmt: skip
-# Columns of the contract that are columns of a file, and whether they are text.
-_OF_FILE = {NATIVE_START: False, NATIVE_DURATION: False, NATIVE_UNIT: True, "metadata": True}
 # What an exported trace states about slices that nothing open is linked to, by its own names.
 _STATED = {
     "debug_handles": "debug_handles", "operators": "operator", "module": "module",
@@ -118,41 +102,22 @@ class SliceTable:
         self.source = source
         trace, slices = source.table.trace, source.table.trace.slices
         self._made: dict[str, Callable[[], tuple[Per, Column]]] = {
-            "process": self._process,
-            "thread": self._thread,
-            "depth": self._depth,
-            "name": self._name,
-            "start_ns": self._start_ns,
-            "dur_ns": self._dur_ns,
-            "start_ticks": self._start_ticks,
-            "dur_ticks": self._dur_ticks,
-            "inference": self._inference,
-            "method": self._method,
-            "instruction_id": self._instruction_id,
-            "identifier": self._identifier,
-            "debug_handles": self._debug_handles,
-            "operators": self._operators,
-            "node": self._node,
-            "op_type": self._op_type,
-            "module": self._module,
-            "source": self._source,
-            "called_from": self._called_from,
-            "link_reason": self._link_reason,
-            "timing": self._timing,
-            "derived": self._derived,
+            spec.name: partial(spec.value, self) for spec in SLICES.columns if spec.value
         }
         stated = dict(slices.columns)
         if trace.provenance:
             self._take_stated(stated)
-        for name, is_text in _OF_FILE.items():
-            column = stated.get(name)
-            if column is not None and (is_text or column.values.dtype.kind in "iu"):
-                self._made[name] = partial(_of_file, as_text(column) if is_text else column)
-                del stated[name]
-            else:
-                like = Column(np.empty(0, np.int64), None, () if is_text else None)
-                self._made[name] = partial(_nulls, like, len(slices.row_ptr) - 1)
-        self._made = {name: self._made[name] for name in COLUMNS}
+        for spec in SLICES.columns:
+            column = None if spec.value else stated.get(spec.name)
+            if column is not None and (spec.is_text or column.values.dtype.kind in "iu"):
+                self._made[spec.name] = partial(
+                    _of_file, as_text(column) if spec.is_text else column
+                )
+                del stated[spec.name]
+            elif not spec.value:
+                like = Column(np.empty(0, np.int64), None, () if spec.is_text else None)
+                self._made[spec.name] = partial(_nulls, like, len(slices.row_ptr) - 1)
+        self._made = {name: self._made[name] for name in SLICES.names}
         for name, column in stated.items():
             if name != "instruction_id" or not self._is_part(as_stored(column)):
                 self._made[_free(name, self._made)] = partial(_of_file, column)
@@ -202,16 +167,10 @@ class SliceTable:
 
     # -- columns of the contract -------------------------------------------------------------------
 
-    def _process(self) -> tuple[Per, Column]:
-        return Per.ROW, texts_of(self.source.processes, self._slices.row_track)
-
     def _thread(self) -> tuple[Per, Column]:
         table = self.source.table
         threads = [track_name(table, t) for t in range(len(table.trace.tracks))]
         return Per.ROW, texts_of(threads, self._slices.row_track)
-
-    def _depth(self) -> tuple[Per, Column]:
-        return Per.ROW, numbers_of(self._slices.row_depth)
 
     def _name(self) -> tuple[Per, Column]:
         strings, name = self.source.table.trace.strings, self._slices.name
@@ -231,12 +190,6 @@ class SliceTable:
     def _ns(self, ticks: Ints) -> Ints:
         rate = self.source.ns_per_tick
         return ticks if rate == 1 else ticks_to_ns(ticks, rate)
-
-    def _start_ticks(self) -> tuple[Per, Column]:
-        return Per.SLICE, numbers_of(self._slices.start, self._has_ticks)
-
-    def _dur_ticks(self) -> tuple[Per, Column]:
-        return Per.SLICE, Column(self._durations, self._has_ticks)
 
     def _start_fraction(self) -> tuple[Per, Column]:
         rate = self.source.ns_per_tick
@@ -267,49 +220,15 @@ class SliceTable:
         number = np.array([*(run.number for run in trace.runs), 0])
         return Per.RUN, numbers_of(number, number > 0)
 
-    def _method(self) -> tuple[Per, Column]:
+    @cached_property
+    def _methods(self) -> list[str]:
+        """The method of each scope, "" if it is not known."""
         table = self.source.table
-        methods = [table.method_of_scope(s) or "" for s in range(len(table.trace.scopes))]
-        return self._of_keys(lambda k: methods[int(table.trace.keys.scope[k])])
-
-    def _instruction_id(self) -> tuple[Per, Column]:
-        instruction = self.source.table.trace.keys.instruction
-        return Per.KEY, numbers_of(instruction, instruction >= 0)
-
-    def _identifier(self) -> tuple[Per, Column]:
-        keys = self.source.table.trace.keys
-        return self._of_keys(lambda k: _blank(keys.identifier[k]))
-
-    def _debug_handles(self) -> tuple[Per, Column]:
-        links = self.source.table.links
-        return self._of_keys(lambda k: json.dumps(list(links[k].handles)))
-
-    def _operators(self) -> tuple[Per, Column]:
-        table = self.source.table
-        return self._of_keys(lambda k: json.dumps(operator_names(table.operators(k))))
-
-    def _node(self) -> tuple[Per, Column]:
-        return self._of_keys(lambda k: "; ".join(self._nodes[k].names))
-
-    def _op_type(self) -> tuple[Per, Column]:
-        return self._of_keys(lambda k: "; ".join(self._nodes[k].op_types))
-
-    def _module(self) -> tuple[Per, Column]:
-        return self._of_keys(lambda k: "; ".join(self._nodes[k].modules))
-
-    def _source(self) -> tuple[Per, Column]:
-        return self._of_keys(lambda k: "; ".join(self._nodes[k].sources))
-
-    def _called_from(self) -> tuple[Per, Column]:
-        return self._of_keys(lambda k: "; ".join(self._nodes[k].callers))
+        return [table.method_of_scope(s) or "" for s in range(len(table.trace.scopes))]
 
     @cached_property
     def _nodes(self) -> Sequence[NodeTexts]:
         return node_texts(self.source.table)
-
-    def _link_reason(self) -> tuple[Per, Column]:
-        links = self.source.table.links
-        return self._of_keys(lambda k: links[k].reason.text)
 
     def _timing(self) -> tuple[Per, Column]:
         slices = self._slices
@@ -321,10 +240,6 @@ class SliceTable:
         if self._slices.derived is None:
             return Per.ROW, Column(np.zeros(len(self._slices.row_ptr) - 1, np.bool_))
         return Per.SLICE, Column(self._slices.derived)
-
-    def _of_keys(self, text: Callable[[int], str]) -> tuple[Per, Column]:
-        count = len(self.source.table.trace.keys)
-        return Per.KEY, texts_of([text(k) for k in range(count)], np.arange(count))
 
     # -- columns of the file -----------------------------------------------------------------------
 
@@ -357,6 +272,71 @@ class SliceTable:
         told = np.ones(len(one.values), np.bool_) if one.valid is None else one.valid
         known = np.ones(len(one.values), np.bool_) if other.valid is None else other.valid
         return bool((known[told] & (one.values == other.values)[told]).all())
+
+
+def _of_keys(text: Callable[[SliceTable, int], str]) -> Callable[[SliceTable], tuple[Per, Column]]:
+    """Return the value of a column with a text of each identity."""
+
+    def column(table: SliceTable) -> tuple[Per, Column]:
+        count = len(table.source.table.trace.keys)
+        return Per.KEY, texts_of([text(table, k) for k in range(count)], np.arange(count))
+
+    return column
+
+
+def _instruction_id(table: SliceTable) -> tuple[Per, Column]:
+    instruction = table.source.table.trace.keys.instruction
+    return Per.KEY, numbers_of(instruction, instruction >= 0)
+
+
+# A value is what the column is a property of, and its values. Columns without one are of the file.
+SLICES = TableSpec("slices", (
+    ColumnSpec("process", "category", "Process, as displayed; for an ETDump its file name",
+        lambda t: (Per.ROW, texts_of(t.source.processes, t._slices.row_track))),
+    ColumnSpec("thread", "category", "Thread, as displayed", SliceTable._thread),
+    ColumnSpec("depth", "Int64", "Level on the thread, 0 for the outermost slices",
+        lambda t: (Per.ROW, numbers_of(t._slices.row_depth))),
+    ColumnSpec("name", "category", "Name, as logged", SliceTable._name),
+    ColumnSpec("start_ns", "int64",
+        "Start, as the file counts; with several clocks, from the start of each clock",
+        SliceTable._start_ns, "ns"),
+    ColumnSpec("dur_ns", "int64", "Duration: the difference of the rounded ends",
+        SliceTable._dur_ns, "ns"),
+    ColumnSpec("start_ticks", "Int64",
+        "Start, as in the file; 2^32 more for each wrap of a counter before it",
+        lambda t: (Per.SLICE, numbers_of(t._slices.start, t._has_ticks)), "ticks"),
+    ColumnSpec("dur_ticks", "Int64", "Duration, as in the file",
+        lambda t: (Per.SLICE, Column(t._durations, t._has_ticks)), "ticks"),
+    ColumnSpec("inference", "Int64", "Number of the inference in which it starts, from 1",
+        SliceTable._inference),
+    METHOD.filled(_of_keys(lambda t, k: t._methods[int(t.source.table.trace.keys.scope[k])])),
+    ColumnSpec("instruction_id", "Int64", "Instruction of the runtime, or NSS job",
+        _instruction_id),
+    ColumnSpec("identifier", "category", "Delegate debug identifier, as logged",
+        _of_keys(lambda t, k: _blank(t.source.table.trace.keys.identifier[k]))),
+    DEBUG_HANDLES.filled(_of_keys(lambda t, k: json.dumps(list(t.source.table.links[k].handles)))),
+    OPERATOR_NAMES.filled(
+        _of_keys(lambda t, k: json.dumps(operator_names(t.source.table.operators(k))))),
+    ColumnSpec("node", "category", 'Graph nodes that it ran, joined by "; "',
+        _of_keys(lambda t, k: "; ".join(t._nodes[k].names))),
+    ColumnSpec("op_type", "category", 'Operators of its graph nodes, joined by "; "',
+        _of_keys(lambda t, k: "; ".join(t._nodes[k].op_types))),
+    ColumnSpec("module", "category", 'Module paths of these nodes, joined by "; "',
+        _of_keys(lambda t, k: "; ".join(t._nodes[k].modules))),
+    ColumnSpec("source", "category", '"file:line" of these nodes, joined by "; "',
+        _of_keys(lambda t, k: "; ".join(t._nodes[k].sources))),
+    ColumnSpec("link_reason", "category", "How the operators were found, or why there are none",
+        _of_keys(lambda t, k: t.source.table.links[k].reason.text)),
+    ColumnSpec("timing", "category", 'Where the time comes from: "measured", "rounded" and more',
+        SliceTable._timing),
+    DERIVED.filled(SliceTable._derived),
+    ColumnSpec(NATIVE_START, "Int64", "Start on a clock of its own", unit="native_unit"),
+    ColumnSpec(NATIVE_DURATION, "Int64", "Duration on a clock of its own, or a value",
+        unit="native_unit"),
+    ColumnSpec(NATIVE_UNIT, "category", "Unit of that clock"),
+    ColumnSpec("metadata", "category", "Metadata of a delegate, as logged"),
+    CALLED_FROM.filled(_of_keys(lambda t, k: "; ".join(t._nodes[k].callers))),
+))  # fmt: skip
 
 
 def slice_columns(source: SliceTableSource, only: Ints | None = None) -> tuple[Columns, int]:

@@ -9,10 +9,9 @@ A group with events on a delegate's own clock, of which the user stated the rate
 of its slices in ns alone, and the sum of those events as `delegate_ns`, which no total includes.
 Other profiles have no such column.
 
-By `kernel`, a row on another clock has the columns of `CLOCK`: the name of the clock, the unit, the
-sum in that unit, and its share of what that clock timed. If the unit is ns, `total_ns` is that sum
-too. Otherwise the row has no time, and the columns of `CLOCK_LENGTHS` are in that unit. Self times,
-shares and the whole never include such a row.
+By `kernel`, a row on another clock has the columns of `OTHER_CLOCKS`. If its unit is ns, `total_ns`
+is its sum too. Otherwise the row has no time, and lengths in that unit. Self times, shares and the
+whole never include such a row.
 """
 
 from __future__ import annotations
@@ -23,29 +22,69 @@ from itertools import accumulate
 from operator import sub
 from typing import Any
 
+from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_table import Group, Groups, GroupTable
 from viewer.model.times import format_bounded, format_in, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
+from viewer.tables.spec import OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
 
 LENGTHS = ("mean", "min", "max", "p50", "p90")
-STATISTICS_COLUMNS = (
-    "file",
-    "by",
-    "key",
-    "label",
-    "share",
-    *(f"{name}_{unit}" for name in ("total", "self") for unit in ("ticks", "ns")),
-    "count",
-    *(f"{name}_{unit}" for name in LENGTHS for unit in ("ticks", "ns")),
-    "wall_ticks",
-    "wall_ns",
-)
 DELEGATE_NS = "delegate_ns"
 UNGROUPED = "ungrouped"
-CLOCK = ("clock", "clock_unit", "clock_total", "clock_share")
-CLOCK_LENGTHS = tuple(f"clock_{name}" for name in LENGTHS)
 # Only in rows with such slices: how many the file cuts to 0, and what each is shorter than.
 ROUNDED_ZEROS, ROUNDED_TO_NS = "rounded_zeros", "rounded_to_ns"
+
+
+def _length(name: str, meaning: str, title: str) -> tuple[ColumnSpec, ColumnSpec]:
+    """Return the columns of a duration of the slices of a group."""
+    return (
+        ColumnSpec(f"{name}_ticks", "float64", meaning, unit="ticks"),
+        ColumnSpec(f"{name}_ns", "Int64", f"{meaning}, rounded down", unit="ns", title=title),
+    )
+
+
+# A value is that of a `Group`; other columns are filled by `group_row`.
+STATISTICS = TableSpec("stats", (
+    OF_FILE,
+    ColumnSpec("key", "string", "The group, for scripts", lambda group: group.key or group.label),
+    ColumnSpec("label", "string", "The group, as displayed", "label"),
+    ColumnSpec("share", "float64", "Share of wall time, 0 to 1",
+        lambda group: round(group.share, 6), title="Share"),
+    *ticks_and_ns("total", "Time of its outermost slices", title=figure_terms.TOTAL.title),
+    *ticks_and_ns("self", "Time without slices of other groups inside", None, "Int64",
+        title=figure_terms.SELF.title),
+    ColumnSpec("count", "Int64", "Number of its slices",
+        lambda group: group.spread and group.spread.count, title=figure_terms.COUNT.title),
+    *_length("mean", "Mean duration of its slices", figure_terms.MEAN.title),
+    *_length("min", "Shortest duration", figure_terms.MIN.title),
+    *_length("max", "Longest duration", figure_terms.MAX.title),
+    *_length("p50", "Median duration", figure_terms.MEDIAN.title),
+    *_length("p90", "90th percentile of the durations", figure_terms.P90.title),
+    ColumnSpec("share_of", "category", "What the share is of"),
+    *ticks_and_ns("wall", "Each instant of a thread once; groups add up", None, "Int64",
+        title=figure_terms.WALL.title),
+))  # fmt: skip
+# Of groups that other clocks timed. Only tables that have such a group have them.
+OTHER_CLOCKS = TableSpec("other_clocks", (
+    ColumnSpec(DELEGATE_NS, "Int64", "Time on a delegate's own clock, whose rate the user stated",
+        "delegate_ns", "ns", "Own clock"),
+    ColumnSpec("clock", "category", "Clock that timed it",
+        lambda group: group.clock and group.clock.clock),
+    ColumnSpec("clock_unit", "category", "Unit of that clock",
+        lambda group: group.clock and group.clock.unit),
+    ColumnSpec("clock_total", "Int64", "Sum on that clock, in its unit",
+        lambda group: group.clock and group.clock.total),
+    ColumnSpec("clock_share", "float64", "Share of what that clock timed, 0 to 1",
+        lambda group: group.clock and round(group.clock.share, 6), title="% of clock"),
+    *(ColumnSpec(f"clock_{name}", "float64", f"{name}, in that unit") for name in LENGTHS),
+))  # fmt: skip
+_EVERY = (*STATISTICS.columns, *OTHER_CLOCKS.columns)
+# Names in the order of JSON, where what belongs to the durations comes before wall time.
+_JSON_ORDER = (
+    *(name for name in STATISTICS.names if not name.startswith("wall")),
+    *(f"clock_{name}" for name in LENGTHS), ROUNDED_ZEROS, ROUNDED_TO_NS, "wall_ticks", "wall_ns",
+    *OTHER_CLOCKS.names[:5],
+)  # fmt: skip
 
 
 def wall_times(table: GroupTable, rate: Fraction) -> dict[str | int, int]:
@@ -72,17 +111,10 @@ def group_row(
 
     wall: `wall_times` of its table; None for a row without wall time.
     """
-    row = {
-        "file": file,
-        "key": group.key or group.label,
-        "label": group.label,
-        "share": round(group.share, 6),
-        **in_ticks_and_ns("total", group.total, rate),
-    }
+    row = {"file": file, **in_ticks_and_ns("total", group.total, rate)}
     if group.self_ticks is not None:
         row |= in_ticks_and_ns("self", group.self_ticks, rate)
     if group.spread is not None:
-        row["count"] = group.spread.count
         for name in LENGTHS:
             length = getattr(group.spread, name)
             if group.spread.unit:
@@ -94,15 +126,14 @@ def group_row(
         row |= cut_facts(group.spread.zeros, rate)
     if group.wall is not None and wall is not None:
         row |= {"wall_ticks": group.wall, "wall_ns": wall[group.key or group.number]}
-    if group.delegate_ns is not None:
-        row[DELEGATE_NS] = group.delegate_ns
-    if (clock := group.clock) is not None:
-        times = clock.clock, clock.unit, clock.total, round(clock.share, 6)
-        row |= dict(zip(CLOCK, times, strict=True))
-        if group.is_apart:
-            row["total_ticks"] = None
-            row["total_ns"] = clock.total if clock.unit == "ns" else None
-    return row
+    if group.clock is not None and group.is_apart:
+        row["total_ticks"] = None
+        row["total_ns"] = group.clock.total if group.clock.unit == "ns" else None
+    for column in _EVERY:
+        if column.value is not None and (value := column.value(group)) is not None:
+            row[column.name] = value
+    names = dict.fromkeys((*_JSON_ORDER, *row))
+    return {name: row[name] for name in names if name in row}
 
 
 def cut_facts(zeros: int, rate: Fraction) -> dict[str, int]:
@@ -162,8 +193,10 @@ def statistics_columns(
         # What is in no group has no outermost slice.
         for unit in ("ticks", "ns"):
             del rows[-1][f"total_{unit}"]
-    for row in rows:
-        row["by"] = table.key
-    also = (DELEGATE_NS, *CLOCK, *CLOCK_LENGTHS)
-    own = [name for name in also if any(name in row for row in rows)]
-    return {name: [row.get(name) for row in rows] for name in (*STATISTICS_COLUMNS, *own)}
+    first, *names = (name for name in STATISTICS.names if name != "share_of")
+    names += [name for name in OTHER_CLOCKS.names if any(name in row for row in rows)]
+    return {
+        first: [file] * len(rows),
+        "by": [table.key] * len(rows),
+        **{name: [row.get(name) for row in rows] for name in names},
+    }

@@ -3,8 +3,8 @@
 import numpy as np
 
 from tests.paths import DATA
-from viewer.export.tables.untimed import UNTIMED_COLUMNS, untimed_columns
 from viewer.model.untimed import value_text
+from viewer.tables.untimed import UNTIMED, untimed_columns
 from viewer.workspace.workspace import Workspace
 
 
@@ -13,7 +13,7 @@ def rows(*names: str) -> list[dict[str, object]]:
     for name in names:
         workspace.open(str(DATA / name))
     columns = untimed_columns(workspace.links(workspace.traces[0]), "a.etdp")
-    assert tuple(columns) == UNTIMED_COLUMNS
+    assert tuple(columns) == UNTIMED.names
     lists = [np.asarray(column).tolist() for column in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 

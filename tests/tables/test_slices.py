@@ -16,9 +16,10 @@ from pyarrow import parquet
 
 from tests.paths import DATA, ROOT
 from viewer import SCHEMA, __version__
-from viewer.export.tables.columns import cells
-from viewer.export.tables.slices import (
-    COLUMNS,
+from viewer.model.times import ticks_to_ns
+from viewer.tables.columns import cells
+from viewer.tables.slices import (
+    SLICES,
     SliceTableSource,
     dur_fractions,
     fraction_text,
@@ -26,7 +27,6 @@ from viewer.export.tables.slices import (
     slice_columns,
     start_fractions,
 )
-from viewer.model.times import ticks_to_ns
 from viewer.workspace.exports import export
 from viewer.workspace.workspace import Workspace
 
@@ -73,12 +73,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_and_format_starts_with_the_same_columns(folder, name):
     schema = parquet.read_schema(folder / f"{name}.parquet")
-    assert tuple(schema.names[: len(COLUMNS)]) == COLUMNS
+    assert tuple(schema.names[: len(SLICES.names)]) == SLICES.names
     for suffix, delimiter in (("csv", ","), ("tsv", "\t")):
         assert list(rows(folder / f"{name}.{suffix}", delimiter)[0]) == schema.names
-    meant = {name: pa.int64() if name in INTEGERS else pa.string() for name in COLUMNS}
+    meant = {name: pa.int64() if name in INTEGERS else pa.string() for name in SLICES.names}
     meant["derived"] = pa.bool_()
-    assert {field.name: field.type for field in schema if field.name in COLUMNS} == meant
+    assert {field.name: field.type for field in schema if field.name in SLICES.names} == meant
     assert schema.metadata == {
         b"opscope": __version__.encode(), b"schema": str(SCHEMA).encode()
     }  # fmt: skip
@@ -86,7 +86,7 @@ def test_every_file_and_format_starts_with_the_same_columns(folder, name):
 
 def test_a_folder_is_one_table_for_pyarrow(folder):
     paths = sorted(str(path) for path in folder.glob("*.parquet"))
-    found = pyarrow.dataset.dataset(paths).to_table(columns=list(COLUMNS))
+    found = pyarrow.dataset.dataset(paths).to_table(columns=list(SLICES.names))
     assert len(found) == sum(ROWS.values())
     assert found["native_unit"].to_pylist().count(None) == len(found) - 3
 
@@ -173,7 +173,7 @@ def test_a_range_has_the_same_columns_and_its_slices_alone():
         workspace.links(trace), trace.clock.ns_per_tick, 0, ("p",), (0, trace.start)
     )
     columns, count = slice_columns(source)
-    assert (tuple(columns), count) == (COLUMNS, 0)
+    assert (tuple(columns), count) == (SLICES.names, 0)
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""The tables of profiles: what each column is, and how its values are made."""
