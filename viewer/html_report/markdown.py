@@ -12,7 +12,7 @@ from viewer.codecs.atomic_file import NothingToExport
 from viewer.html_report.contents import Contents, Profile, contents_of
 from viewer.html_report.options import Limits, ReportOptions
 from viewer.html_report.report import NOTHING
-from viewer.html_report.sections.costs import FIGURES, figure_cells
+from viewer.html_report.sections.costs import figure_cells, figures
 from viewer.html_report.sections.overview import findings_of, key_figures
 from viewer.html_report.short_paths import short_paths
 from viewer.model.text import markdown_text
@@ -58,16 +58,16 @@ def _table(profile: Profile) -> list[str]:
     groups = profile.groups(profile.key)
     if groups is None or not len(groups.groups):
         return []
-    rate = profile.shown.axis.ns_per_tick
+    rate, columns = profile.shown.axis.ns_per_tick, figures()
     rows = [
         [
-            *(cell.text for cell in figure_cells(group_row("", rate, group))),
+            *(cell.text for cell in figure_cells(group_row("", rate, group), columns)),
             markdown_text(group.label),
         ]
         for group in groups.groups[:_MOST_ROWS]
     ]
-    titles = [*(title for title, _ in FIGURES), profile.key.capitalize()]
-    lines = ["| " + " | ".join(titles) + " |", "|" + " ---: |" * len(FIGURES) + " --- |"]
+    titles = [*(column.title for column in columns), profile.key.capitalize()]
+    lines = ["| " + " | ".join(titles) + " |", "|" + " ---: |" * (len(titles) - 1) + " --- |"]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     rest = len(groups.groups) - len(rows)
     return [*lines, "", *([f"{counted(rest, 'more row')}.", ""] if rest > 0 else [])]

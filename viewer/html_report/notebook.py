@@ -10,7 +10,7 @@ from viewer.html_report.contents import Contents, Profile, contents_of
 from viewer.html_report.html import Cell, Row, paragraph, table, text
 from viewer.html_report.options import Limits, ReportOptions
 from viewer.html_report.sections.comparison import rows_table
-from viewer.html_report.sections.costs import FIGURES, figure_cells
+from viewer.html_report.sections.costs import figure_cells, figures
 from viewer.html_report.sections.overview import findings_of, key_figures
 from viewer.html_report.timeline_data import first_view_of
 from viewer.model.times import counted
@@ -88,13 +88,13 @@ def _operators(profile: Profile) -> str:
     if groups is None or not groups.groups:
         return ""
     rate, most = profile.shown.axis.ns_per_tick, _LIMITS.rows
-    columns = [i for i, (_, name) in enumerate(FIGURES) if name in _SHOWN]
+    columns = [column for column in figures() if column.name in _SHOWN]
     rows = []
     for group in groups.groups[:most]:
-        cells = figure_cells(group_row(profile.shown.file.path, rate, group))
-        rows.append(Row([*(cells[i] for i in columns), Cell(group.label)]))
+        row = group_row(profile.shown.file.path, rate, group)
+        rows.append(Row([*figure_cells(row, columns), Cell(group.label)]))
     more = len(groups.groups) - len(rows)
     title = "Operator" if profile.key == "operator" else "Name"
     caption = f"{title}s with the most own time" + (f", {more} more" if more else "")
-    titles = [*(FIGURES[i][0] for i in columns), title]
+    titles = [*(column.title for column in columns), title]
     return table(caption, titles, rows, left=1, sortable=False)

@@ -33,27 +33,22 @@ from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import Facts, clock_facts, format_words
 from viewer.tables.statistics import (
     DELEGATE_NS,
-    LENGTHS,
     UNGROUPED,
     group_row,
     in_ticks_and_ns,
     is_below_rounding,
     time_text,
+    titled_columns,
     wall_times,
 )
 from viewer.workspace.workspace import Workspace
 
 WHOLE = "whole"
 # Units for the text, as options have them: the name on screen, and its ns.
-_LENGTH_TITLES = {
-    "mean": figure_terms.MEAN.title,
-    "p50": figure_terms.MEDIAN.title,
-    "p90": figure_terms.P90.title,
-    "min": figure_terms.MIN.title,
-    "max": figure_terms.MAX.title,
-}
 UNITS = {"ns": ("ns", 1), "us": ("µs", 1_000), "ms": ("ms", 1_000_000), "s": ("s", 1_000_000_000)}
 AUTO = "auto"
+# The first columns of the text.
+_FIRST = ("total_ns", "self_ns", "wall_ns", "share", DELEGATE_NS, "clock_share")
 _CHARGED = ("total_ns", "self_ns", "wall_ns", "share")
 
 
@@ -325,16 +320,18 @@ def _number_columns(rows: list[Facts], chosen: str) -> list[tuple[str, list[str]
     has_overlap = any(row["self_ticks"] != row["wall_ticks"] for row in rows if "self_ticks" in row)
     if not has_overlap:  # the whole is in the column of the figure that adds up
         rows = [{**row, "self_ns": row["wall_ns"]} if _is_sum(row) else row for row in rows]
-    columns = [
-        times(figure_terms.TOTAL.title, "total_ns"),
-        times(figure_terms.SELF.title, "self_ns"),
-        *([times(figure_terms.WALL.title, "wall_ns")] if has_overlap else []),
-        (_share_title(rows), [_share_text(row) for row in rows]),
-        times("Own clock", DELEGATE_NS, "clock_total"),
-        ("% of clock", cells("clock_share", lambda share: f"{100 * share:.1f}")),
-        (figure_terms.COUNT.title, cells("count", group_digits)),
-    ]
-    columns += [times(_LENGTH_TITLES[name], f"{name}_ns", f"clock_{name}") for name in LENGTHS]
+    columns = []
+    for column in titled_columns(_FIRST, () if has_overlap else ("wall_ns",)):
+        name = column.name
+        if name == "share":
+            columns.append((_share_title(rows), [_share_text(row) for row in rows]))
+        elif column.unit == "ns":
+            native = "clock_total" if name == DELEGATE_NS else f"clock_{name.removesuffix('_ns')}"
+            columns.append(times(column.title, name, native))
+        elif column.dtype == "float64":
+            columns.append((column.title, cells(name, lambda share: f"{100 * share:.1f}")))
+        else:
+            columns.append((column.title, cells(name, group_digits)))
     return [(title, texts) for title, texts in columns if any(texts)]
 
 

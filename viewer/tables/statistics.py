@@ -53,8 +53,7 @@ STATISTICS = TableSpec("stats", (
     *ticks_and_ns("total", "Time of its outermost slices", title=figure_terms.TOTAL.title),
     *ticks_and_ns("self", "Time without slices of other groups inside", None, "Int64",
         title=figure_terms.SELF.title),
-    ColumnSpec("count", "Int64", "Number of its slices",
-        lambda group: group.spread and group.spread.count, title=figure_terms.COUNT.title),
+    ColumnSpec("count", "Int64", "Number of its slices", title=figure_terms.COUNT.title),
     *_length("mean", "Mean duration of its slices", figure_terms.MEAN.title),
     *_length("min", "Shortest duration", figure_terms.MIN.title),
     *_length("max", "Longest duration", figure_terms.MAX.title),
@@ -78,13 +77,12 @@ OTHER_CLOCKS = TableSpec("other_clocks", (
         lambda group: group.clock and round(group.clock.share, 6), title="% of clock"),
     *(ColumnSpec(f"clock_{name}", "float64", f"{name}, in that unit") for name in LENGTHS),
 ))  # fmt: skip
-_EVERY = (*STATISTICS.columns, *OTHER_CLOCKS.columns)
-# Names in the order of JSON, where what belongs to the durations comes before wall time.
-_JSON_ORDER = (
-    *(name for name in STATISTICS.names if not name.startswith("wall")),
-    *(f"clock_{name}" for name in LENGTHS), ROUNDED_ZEROS, ROUNDED_TO_NS, "wall_ticks", "wall_ns",
-    *OTHER_CLOCKS.names[:5],
-)  # fmt: skip
+
+
+def titled_columns(first: Sequence[str], without: Sequence[str] = ()) -> list[ColumnSpec]:
+    """Return the columns that a text shows: some first, then all others but those in `without`."""
+    every = {c.name: c for c in (*STATISTICS.columns, *OTHER_CLOCKS.columns) if c.title}
+    return [every[name] for name in dict.fromkeys((*first, *every)) if name not in without]
 
 
 def wall_times(table: GroupTable, rate: Fraction) -> dict[str | int, int]:
@@ -111,10 +109,11 @@ def group_row(
 
     wall: `wall_times` of its table; None for a row without wall time.
     """
-    row = {"file": file, **in_ticks_and_ns("total", group.total, rate)}
+    row = {"file": file, **STATISTICS.row(group), **in_ticks_and_ns("total", group.total, rate)}
     if group.self_ticks is not None:
         row |= in_ticks_and_ns("self", group.self_ticks, rate)
     if group.spread is not None:
+        row["count"] = group.spread.count
         for name in LENGTHS:
             length = getattr(group.spread, name)
             if group.spread.unit:
@@ -129,11 +128,10 @@ def group_row(
     if group.clock is not None and group.is_apart:
         row["total_ticks"] = None
         row["total_ns"] = group.clock.total if group.clock.unit == "ns" else None
-    for column in _EVERY:
-        if column.value is not None and (value := column.value(group)) is not None:
-            row[column.name] = value
-    names = dict.fromkeys((*_JSON_ORDER, *row))
-    return {name: row[name] for name in names if name in row}
+    if group.clock is not None or group.delegate_ns is not None:
+        clocks = OTHER_CLOCKS.row(group)
+        row |= {name: value for name, value in clocks.items() if value is not None}
+    return row
 
 
 def cut_facts(zeros: int, rate: Fraction) -> dict[str, int]:
@@ -165,9 +163,10 @@ def is_below_rounding(row: Mapping[str, Any]) -> bool:
 
 def in_ticks_and_ns(name: str, ticks: int | float, rate: Fraction) -> dict[str, Any]:
     """Return a time in ticks (means to three digits) and in ns, rounded down."""
-    whole = isinstance(ticks, int)
-    ns = tick_to_ns(ticks, rate) if isinstance(ticks, int) else int(Fraction(ticks) * rate // 1)
-    return {f"{name}_ticks": ticks if whole else round(ticks, 3), f"{name}_ns": ns}
+    if isinstance(ticks, int):
+        return {f"{name}_ticks": ticks, f"{name}_ns": tick_to_ns(ticks, rate)}
+    ns = ticks // 1 if rate == 1 else Fraction(ticks) * rate // 1
+    return {f"{name}_ticks": round(ticks, 3), f"{name}_ns": int(ns)}
 
 
 def statistics_columns(
@@ -193,10 +192,7 @@ def statistics_columns(
         # What is in no group has no outermost slice.
         for unit in ("ticks", "ns"):
             del rows[-1][f"total_{unit}"]
+    clocks = [name for name in OTHER_CLOCKS.names if any(name in row for row in rows)]
     first, *names = (name for name in STATISTICS.names if name != "share_of")
-    names += [name for name in OTHER_CLOCKS.names if any(name in row for row in rows)]
-    return {
-        first: [file] * len(rows),
-        "by": [table.key] * len(rows),
-        **{name: [row.get(name) for row in rows] for name in names},
-    }
+    every = (first, "by", *names, *clocks)
+    return {name: [table.key if name == "by" else row.get(name) for row in rows] for name in every}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from viewer.analysis.cost.lines import place_of
@@ -10,18 +11,22 @@ from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import Cell, Row, paragraph, section, table, text
 from viewer.html_report.places import Places
 from viewer.model.times import counted, format_share, group_digits, tick_to_ns
-from viewer.tables.statistics import DELEGATE_NS, group_row, is_below_rounding, time_text
-
-FIGURES = (
-    (figure_terms.TOTAL.title, "total_ns"),
-    (figure_terms.SELF.title, "self_ns"),
-    ("Share", "share"),
-    (figure_terms.COUNT.title, "count"),
-    (figure_terms.MEAN.title, "mean_ns"),
-    (figure_terms.MEDIAN.title, "p50_ns"),
-    (figure_terms.P90.title, "p90_ns"),
-    (figure_terms.MAX.title, "max_ns"),
+from viewer.tables.spec import ColumnSpec
+from viewer.tables.statistics import (
+    DELEGATE_NS,
+    group_row,
+    is_below_rounding,
+    time_text,
+    titled_columns,
 )
+
+_FIRST = ("total_ns", "self_ns", "share", "count", "mean_ns", "p50_ns", "p90_ns", "max_ns")
+_WITHOUT = ("wall_ns", "min_ns", DELEGATE_NS, "clock_share")
+
+
+def figures() -> list[ColumnSpec]:
+    """Return the columns of figures."""
+    return titled_columns(_FIRST, _WITHOUT)
 
 
 def operators(contents: Contents, places: Places) -> str:
@@ -46,20 +51,20 @@ _LEGEND = (
 )
 
 
-def figure_cells(row: dict[str, Any]) -> list[Cell]:
+def figure_cells(row: dict[str, Any], columns: Sequence[ColumnSpec]) -> list[Cell]:
     """Return the figures of a row of statistics; empty where it has none."""
     cells = []
-    for _, name in FIGURES:
-        value = row.get(name)
+    for column in columns:
+        name, value = column.name, row.get(column.name)
         is_unknown = DELEGATE_NS in row or is_below_rounding(row)
         if value is None or (is_unknown and name == "share"):
             cells.append(Cell(""))
-        elif name == "count":
-            cells.append(Cell(group_digits(value), value))
-        elif name == "share":
+        elif column.unit == "ns":
+            cells.append(Cell(time_text(row, name), value))
+        elif column.dtype == "float64":
             cells.append(Cell(format_share(value, 1), value))
         else:
-            cells.append(Cell(time_text(row, name), value))
+            cells.append(Cell(group_digits(value), value))
     return cells
 
 
@@ -68,24 +73,25 @@ def _groups(contents: Contents, profile: Profile, key: str, kind: str, places: P
     if found is None or not len(found.groups):
         return ""
     rate, most = profile.shown.axis.ns_per_tick, contents.limits.rows
+    columns = figures()
     rows = []
     for group in found.groups[:most]:
         row = group_row(profile.shown.file.path, rate, group)
         data: dict[str, object] = {"p": profile.number, "k": kind, "n": group.number}
         if key == "operator":
             data["l"] = _lines(profile, group.number, places)
-        rows.append(Row([*figure_cells(row), Cell(group.label)], data))
+        rows.append(Row([*figure_cells(row, columns), Cell(group.label)], data))
     if found.ungrouped:
         ns = tick_to_ns(found.ungrouped, rate)
         rest = {"self_ns": ns, "share": found.ungrouped / found.whole}
-        rows.append(Row([*figure_cells(rest), Cell(found.ungrouped_label)]))
+        rows.append(Row([*figure_cells(rest, columns), Cell(found.ungrouped_label)]))
     share = figure_terms.share(found.share_of)
     notes = [f"{share.title}: {share.definition.rstrip('.')}"]
     if len(found.groups) > most:
         notes.append(f"{counted(len(found.groups) - most, 'more row')} with less wall time")
     if found.foreign:
         notes.append(f"{counted(found.foreign, 'slice')} with separate clocks left out")
-    titles = [share.title if name == "share" else title for title, name in FIGURES]
+    titles = [share.title if one.name == "share" else one.title for one in columns]
     titles.append(kind.capitalize() if key == kind else "Name")
     caption = f"{titles[-1]}s of {profile.title}"
     name = f"<h3>{text(profile.title)}</h3>" if len(contents.profiles) > 1 else ""
