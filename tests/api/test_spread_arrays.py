@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from viewer.api.spread_arrays import CodeSpread, RowSpread, SpreadCategorical, SpreadInts
+from viewer.api.spread_arrays import SpreadCategorical, SpreadInts, by_code, by_row
 
 COUNT = 1000
 KEY = np.random.default_rng(0).integers(0, 50, COUNT).astype(np.uint32)
@@ -18,13 +18,13 @@ VALID = np.arange(50) % 5 != 0
 
 
 def lazy() -> pd.DataFrame:
-    keys = CodeSpread(KEY)
+    keys = by_code(KEY)
     return pd.DataFrame(
         {
             "dur": np.arange(COUNT),
             "name": SpreadCategorical.of(OF_KEY, keys, NAMES),
             "thread": SpreadCategorical.of(
-                np.array([0, 1, 0], np.int8), RowSpread(ROWS), pd.Index(["a", "b"])
+                np.array([0, 1, 0], np.int8), by_row(ROWS), pd.Index(["a", "b"])
             ),
             "id": SpreadInts.of(np.arange(50), VALID, keys),
         },

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,15 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from viewer.analysis.torq.unit_counters import unit_counters
-from viewer.api.spread_arrays import (
-    CodeSpread,
-    RowSpread,
-    RunSpread,
-    SliceSpread,
-    Spread,
-    SpreadCategorical,
-    SpreadInts,
-)
+from viewer.api.spread_arrays import Spread, SpreadCategorical, SpreadInts, by_code, by_row
 from viewer.arrays import Ints
 from viewer.export.perfetto.flows import flows_among
 from viewer.model.times import ticks_to_ns
@@ -110,11 +103,13 @@ def frame_of_slices(
     if len(tables) == 1:
         (table,) = tables
         slices = table.source.table.trace.slices
+        runs = cache(lambda: table.runs.astype(np.int32))
         spreads = {
-            Per.KEY: CodeSpread(slices.key),
-            Per.ROW: RowSpread(slices.row_ptr),
-            Per.RUN: RunSpread(len(slices), lambda: table.runs),
-            Per.SLICE: SliceSpread(len(slices)),
+            Per.KEY: by_code(slices.key),
+            Per.ROW: by_row(slices.row_ptr),
+            # Which inference a slice belongs to is found when it is first needed.
+            Per.RUN: Spread(len(slices), lambda index: runs()[index]),
+            Per.SLICE: Spread(len(slices), lambda index: index),
         }
         columns = {
             name: _view(name, *table.column(name), spreads)
@@ -137,13 +132,11 @@ def _view(name: str, per: Per, column: Column, spreads: Mapping[Per, Spread]) ->
         codes, texts = _distinct(column.strings)
         if per is not Per.SLICE:
             return SpreadCategorical.of(_small_codes(column, codes, len(texts)), spread, texts)
-        return SpreadCategorical.of(
-            _small(codes, len(texts)), CodeSpread(values, column.valid), texts
-        )
+        return SpreadCategorical.of(_small(codes, len(texts)), by_code(values, column.valid), texts)
     if values.dtype.kind == "b" and per is not Per.SLICE:
         is_one = len(values) > 0 and bool((values == values[0]).all())
         return _fixed(
-            np.broadcast_to(values[0], spread.length) if is_one else spread.every(values, False)
+            np.broadcast_to(values[0], spread.length) if is_one else spread.of(values, False)
         )
     if values.dtype.kind in "fb" or _is_plain(name, column):
         return _whole(name, column)
