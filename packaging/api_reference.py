@@ -1,6 +1,6 @@
 """Makes pages of the help: the Python API from docstrings, and the columns of all tables.
 
-api_reference.py    writes resources/help/api.md, and the tables in resources/help/python.md
+api_reference.py    writes resources/help/api.md, and the tables in python.md and fleets.md there
 
 Docstrings are in Google style: a summary, paragraphs, and the sections of `SECTIONS`. The page is
 part of the source, because the help window and the README show it without a build; a test compares
@@ -15,16 +15,16 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from application import ROOT
 
 PAGE = ROOT / "resources" / "help" / "api.md"
-TABLES_PAGE = PAGE.with_name("python.md")
-_SECTION = re.compile(r"^### (\w+)\n.*?(?=^##)", re.M | re.S)
+_SECTION = re.compile(r"^### (\w+)\n.*?(?=^##|\Z)", re.M | re.S)
 _ROWS = re.compile(r"(?<=^\|---\|---\|---\|---\|\n)(?:^\|.*\n)+", re.M)
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Source")
 _ENTRIES = ("Args", "Attributes", "Raises")
@@ -287,22 +287,34 @@ def _default(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def tables_page(text: str) -> str:
-    """Return the page about tables with the columns that these have, each under its heading."""
-    from viewer.tables.catalog import ANSWERS, TABLES
+def tables_page(text: str, tables: Mapping[str, Any]) -> str:
+    """Return a page with the columns that tables have, each table under a heading with its name."""
 
     def section(match: re.Match[str]) -> str:
-        table = (TABLES | ANSWERS).get(match[1])
-        if table is None:
-            return match[0]
-        rows = (f"| `{c.name}` | {c.dtype} | {c.unit} | {c.meaning} |\n" for c in table.columns)
-        made = "".join(rows)
-        return _ROWS.sub(lambda _: made, match[0], count=1)
+        rows = "".join(map(_row, tables[match[1]].columns)) if match[1] in tables else ""
+        return _ROWS.sub(lambda _: rows, match[0], count=1) if rows else match[0]
 
     return _SECTION.sub(section, text)
 
 
+def _row(column: Any) -> str:
+    kind = getattr(column, "dtype", "") or column.type
+    return f"| `{column.name}` | {kind} | {column.unit} | {column.meaning} |\n"
+
+
+def pages() -> dict[Path, str]:
+    """Return all pages: path -> text."""
+    from viewer.fleet.schemas import TABLES as LAKE
+    from viewer.tables.catalog import ANSWERS, TABLES
+
+    of_tables = {PAGE.with_name("python.md"): TABLES | ANSWERS, PAGE.with_name("fleets.md"): LAKE}
+    texts = {path: path.read_text(encoding="utf-8") for path in of_tables}
+    return {PAGE: page()} | {
+        path: tables_page(texts[path], tables) for path, tables in of_tables.items()
+    }
+
+
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    PAGE.write_text(page(), encoding="utf-8")
-    TABLES_PAGE.write_text(tables_page(TABLES_PAGE.read_text("utf-8")), encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

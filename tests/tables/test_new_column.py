@@ -85,7 +85,7 @@ def test_a_dataframe_and_arrow_have_it(table):
 
 
 def test_the_help_has_it(table):
-    made = api_reference.tables_page(api_reference.TABLES_PAGE.read_text(encoding="utf-8"))
+    made = api_reference.pages()[ROOT / "resources" / "help" / "python.md"]
     section = made.partition(f"### {table}\n")[2].partition("\n### ")[0]
     assert f"| `{NAME}` | Int64 |  | {MEANING} |" in section
 
@@ -135,6 +135,8 @@ def test_a_lake_has_it_in_the_next_schema(monkeypatch, table):
     lake = started_again(schemas).TABLES[table]
     assert (lake.columns[-1].name, lake.columns[-1].type) == (NAME, schemas.INT)
     assert lake.schema == NEW[table].lake
+    page = (ROOT / "resources" / "help" / "fleets.md").read_text(encoding="utf-8")
+    assert f"| `{NAME}` | int64 |  | {MEANING} |" in api_reference.tables_page(page, {table: lake})
     monkeypatch.setitem(schemas.TABLES, table, lake)
     workspace = Workspace()
     for path in ATTENTION:

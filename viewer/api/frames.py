@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,10 +29,6 @@ from viewer.tables.spec import TableSpec
 from viewer.workspace.exports import common_offsets
 from viewer.workspace.snapshot import LinkedTrace, process_name
 from viewer.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _STRING = pd.StringDtype("python")
 _UNKNOWN = TableSpec("", ())

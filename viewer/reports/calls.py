@@ -16,7 +16,6 @@ from functools import cache
 
 import numpy as np
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.calls.bottom_up import bottom_up
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.call_tree import KEYS, CallTree, check_key
@@ -32,7 +31,7 @@ from viewer.model.trace import Trace
 from viewer.program.sources.files import short_names
 from viewer.reports.columns import aligned_times, column_lines
 from viewer.reports.inferences import numbered_inferences
-from viewer.reports.info import Facts, clock_facts
+from viewer.reports.info import HEAD, Facts, clock_facts
 from viewer.reports.stats import NoSuchGroups, file_lines, ticks_within
 from viewer.tables.statistics import cut_facts, in_ticks_and_ns, is_below_rounding, time_text
 from viewer.workspace.workspace import Workspace
@@ -92,8 +91,7 @@ def calls(workspace: Workspace, options: CallOptions) -> Facts:
         files.append(facts | {"row_count": len(own)})
         rows += own
     return {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         "by": options.key,
         "bottom_up": options.inverted,
         "range_ns": list(options.span) if options.span else None,

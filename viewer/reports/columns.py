@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from viewer.model.times import split_time
 
@@ -16,22 +16,18 @@ def aligned_times(texts: Sequence[str]) -> list[str]:
 
 def column_lines(columns: Sequence[tuple[str, list[str]]], right: int) -> list[str]:
     """Return the rows below their titles; the first `right` columns are numbers."""
-    padded = []
-    for number, (title, texts) in enumerate(columns):
-        width = max(map(len, (title, *texts)))
-        pad = str.rjust if number < right else str.ljust
-        padded.append([pad(text, width) for text in (title, *texts)])
-    return ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
+    return _lines([(title, *texts) for title, texts in columns], lambda i: i >= right)
 
 
 def row_lines(table: Sequence[tuple[str, ...]], left: int) -> list[str]:
     """Return rows, the titles among them, indented; the first `left` columns are texts."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  "
-        + "  ".join(
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
+    lines = _lines(list(zip(*table, strict=True)), lambda i: i < left)
+    return [f"  {line}".rstrip() for line in lines]
+
+
+def _lines(columns: Sequence[tuple[str, ...]], is_text: Callable[[int], bool]) -> list[str]:
+    padded = []
+    for number, texts in enumerate(columns):
+        pad, width = str.ljust if is_text(number) else str.rjust, max(map(len, texts))
+        padded.append([pad(text, width) for text in texts])
+    return ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]

@@ -245,18 +245,22 @@ def _shown(comparison: Comparison, everything: bool) -> tuple[list[ListedRow], l
     return shown + others[:_MOST], others[_MOST:]
 
 
-def _cells(row: Row, one: Compared, drift: float | None) -> list[str]:
+def verdict_cell(one: Compared, drift: float | None) -> str:
+    """Return the verdict on a row, with why it has none, and a warning about the drift."""
     verdict = WORDS[one.verdict]
     if one.doubt is not None:
         verdict += f": {reason_text(one.doubt)}"
-    verdict += f"; {drifting}" if (drifting := drift_text(drift, one)) else ""
+    return f"{verdict}; {drifting}" if (drifting := drift_text(drift, one)) else verdict
+
+
+def _cells(row: Row, one: Compared, drift: float | None) -> list[str]:
     return [
         change_ns_text(one),
         change_text(one),
         interval_text(one),
         median_text(one.a_ns),
         median_text(one.b_ns),
-        verdict,
+        verdict_cell(one, drift),
         "" if row.grade is Grade.SAME else row.grade.value.replace("_", " "),
         one_line(_what(row)),
     ]

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.delegates.delegation import (
     Delegation,
     DelegationReport,
@@ -36,7 +35,7 @@ from viewer.model.times import counted, format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 from viewer.reports.columns import row_lines
-from viewer.reports.info import Facts, clock_facts
+from viewer.reports.info import HEAD, Facts, clock_facts
 from viewer.workspace.workspace import Workspace
 
 UPPER_BOUND = "upper bound on savings: delegates take time, too"
@@ -52,7 +51,7 @@ def delegation_facts(workspace: Workspace, *, warm_up: bool = False) -> Facts:
     files = [_trace_facts(workspace, trace, scope) for trace in workspace.traces]
     if not workspace.traces:
         files = [_program_facts(p) for p in workspace.programs if p.methods and not p.is_mlir]
-    return {"opscope": __version__, "schema": SCHEMA, "files": files}
+    return {**HEAD, "files": files}
 
 
 def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope) -> Facts:

@@ -9,12 +9,11 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.model.text import one_line
 from viewer.model.times import format_rate, format_time, group_digits, plain_spaces
 from viewer.reports.columns import row_lines
-from viewer.reports.info import Facts, clock_text
+from viewer.reports.info import HEAD, Facts, clock_text
 
 _COLUMNS = ("estimate", "measured", "p50", "min", "max", "runs", "ratio")
 NOTHING = (
@@ -26,8 +25,7 @@ NOTHING = (
 def estimate_facts(made: Estimates) -> Facts:
     """Return all rows, as `opscope estimates --json` prints them; times in ns, null if unknown."""
     return {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         "ns_per_cycle": float(made.cycles.ns_per_tick),
         "rate": plain_spaces(format_rate(made.cycles.ns_per_tick)),
         "rate_origin": str(made.cycles.origin),

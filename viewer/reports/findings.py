@@ -10,7 +10,6 @@ import os
 from dataclasses import dataclass
 from fractions import Fraction
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.findings.finding import (
     Family,
     Finding,
@@ -33,7 +32,7 @@ from viewer.model.text import one_line
 from viewer.model.times import counted, plain_spaces
 from viewer.model.trace import Trace
 from viewer.reports.inferences import numbered_inferences
-from viewer.reports.info import Facts, clock_facts, range_text
+from viewer.reports.info import HEAD, Facts, clock_facts, range_text
 from viewer.tables.catalog import FINDINGS
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
@@ -58,7 +57,7 @@ def findings_facts(
     answers = [
         _facts(workspace, trace, findings[trace], scope, of_all_files) for trace, scope in scopes
     ]
-    return {"opscope": __version__, "schema": SCHEMA, "files": answers}
+    return {**HEAD, "files": answers}
 
 
 def _facts(

@@ -37,6 +37,8 @@ from viewer.tables.catalog import INFERENCES, PROBLEMS
 from viewer.workspace.workspace import Workspace
 
 Facts = dict[str, Any]
+# What every answer starts with.
+HEAD: Facts = {"opscope": __version__, "schema": SCHEMA}
 
 MOST_TOLD = 10  # inferences that the text lists
 
@@ -51,8 +53,7 @@ _ETDUMPS = {
 def info(workspace: Workspace) -> Facts:
     """Return all files and all links, as `opscope info --json` prints them."""
     return {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         "files": [
             *(trace_facts(workspace, t) for t in workspace.traces),
             *(program_facts(workspace, p) for p in workspace.programs),

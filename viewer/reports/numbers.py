@@ -11,7 +11,6 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.numeric.compared import ComparedValue, grows_most
 from viewer.analysis.numeric.logged_calls import METHOD, LoggedInference
 from viewer.analysis.numeric.logged_values import Value
@@ -21,7 +20,7 @@ from viewer.formats.executorch.logged_profile import LoggedProfile
 from viewer.model.text import one_line
 from viewer.model.times import counted, group_digits, plain_spaces
 from viewer.reports.columns import row_lines
-from viewer.reports.info import Facts
+from viewer.reports.info import HEAD, Facts
 
 _VALUE_TITLES = ("value", "what", "min", "max", "mean", "sd", "NaN", "Inf", "zeros")
 _GAP_TITLES = ("operator", "what", "SNR dB", "MSE", "max error", "at", "cosine", "error", "grows")
@@ -43,8 +42,7 @@ def values_facts(profiles: Sequence[LoggedProfile], inference: int | None = None
         for one in profile.chosen(inference):
             rows += _value_rows(profile, one, problems)
     return {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         "files": [_file(profile) for profile in profiles],
         "rows": rows,
         "problems": _counted(problems),
@@ -191,8 +189,7 @@ class GapReport:
         largest = None if self._largest is None else self._largest[1]
         keys = ("method", "inference", "label", "handles", "error", "error_before", "growth")
         return {
-            "opscope": __version__,
-            "schema": SCHEMA,
+            **HEAD,
             "file": _file(self._profile),
             "with": self._reference,
             "compared": sum(row["mse"] is not None for row in self._rows),

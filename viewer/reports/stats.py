@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS
@@ -30,7 +29,7 @@ from viewer.model.trace import Run, Trace
 from viewer.program.sources.files import short_names
 from viewer.reports.columns import aligned_times, column_lines
 from viewer.reports.inferences import numbered_inferences
-from viewer.reports.info import Facts, clock_facts, format_words
+from viewer.reports.info import HEAD, Facts, clock_facts, format_words
 from viewer.tables.statistics import (
     DELEGATE_NS,
     UNGROUPED,
@@ -108,8 +107,7 @@ def stats(
             also = {**also, "share_of": found.share_of}
             rows += [group_row(trace.path, rate, group, wall) | also for group in found.groups]
     return {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         "by": key,
         "range_ns": list(span) if span else None,
         "files": files,

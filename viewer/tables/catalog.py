@@ -13,14 +13,7 @@ from viewer.tables.costs import COSTS, LINES, MODULES
 from viewer.tables.nodes import NODES
 from viewer.tables.operators import OPERATORS
 from viewer.tables.slices import SLICES
-from viewer.tables.spec import (
-    DERIVED,
-    METHOD,
-    OF_FILE,
-    ColumnSpec,
-    TableSpec,
-    ticks_and_ns,
-)
+from viewer.tables.spec import DERIVED, METHOD, OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
 from viewer.tables.statistics import STATISTICS
 
 # A row has a run, its label, its start and end on the axis of its clock, and its methods.

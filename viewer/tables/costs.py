@@ -17,14 +17,7 @@ from viewer.analysis.cost.modules import ModuleCosts, module_costs
 from viewer.analysis.links.link_table import LinkTable
 from viewer.program.module_tree import Module, ModuleKind, module_tree
 from viewer.program.program import GraphNode, Operator, Program
-from viewer.tables.spec import (
-    FILE,
-    METHOD,
-    ColumnSpec,
-    TableSpec,
-    former,
-    ticks_and_ns,
-)
+from viewer.tables.spec import FILE, METHOD, ColumnSpec, TableSpec, former, ticks_and_ns
 
 Rows = list[dict[str, Any]]
 
@@ -161,20 +154,13 @@ def cost_rows(table: LinkTable, costs: CostTable, ns_per_tick: Fraction) -> Rows
     program = table.program
     if program is None:
         return []
-    rest = costs.without_operator
+    path, every, rest = table.trace.path, program.operators, costs.without_operator
     parts = [*costs.rows, *([CostRow((), rest, rest, 0, 0)] if rest else [])]
-    return [
-        COSTS.row(
-            _CostRow(
-                table.trace.path,
-                ns_per_tick,
-                costs.whole,
-                [program.operators[i] for i in part.operators],
-                part,
-            )
-        )
+    rows = (
+        _CostRow(path, ns_per_tick, costs.whole, [every[i] for i in part.operators], part)
         for part in parts
-    ]
+    )
+    return [COSTS.row(row) for row in rows]
 
 
 def _paths(program: Program) -> list[str]:

@@ -9,13 +9,7 @@ from typing import Any
 
 from viewer.program.frames import Frame
 from viewer.program.program import GraphNode, Operator, Program, Tensor
-from viewer.tables.spec import (
-    CALLED_FROM,
-    METHOD,
-    RECORD,
-    ColumnSpec,
-    TableSpec,
-)
+from viewer.tables.spec import CALLED_FROM, METHOD, RECORD, ColumnSpec, TableSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,14 +76,8 @@ RECORDED = TableSpec("operators", (
         lambda row: tensors_text(row.operator.nodes[-1].outputs)),
     CALLED_FROM.filled(lambda row: "; ".join(caller_places([row.operator]))),
 ))  # fmt: skip
-_SELF = ticks_and_ns(
-    "self",
-    "Time of slices that are linked to it alone",
-    "self_ticks",
-    "Int64",
-    lake=2,
-    former="own_ns",
-)
+_SELF = ticks_and_ns("self", "Time of slices that are linked to it alone", "self_ticks", "Int64",
+    lake=2, former="own_ns")  # fmt: skip
 OPERATORS = TableSpec("operators", (
     FILE,
     RECORD,

@@ -38,15 +38,7 @@ from viewer.model.times import ticks_to_ns
 from viewer.model.timing import MEASURED, TIMING_TEXTS, kinds_of_time, timings
 from viewer.model.trace import Column, Slices
 from viewer.program.program import Operator
-from viewer.tables.columns import (
-    Columns,
-    as_stored,
-    as_text,
-    either,
-    nulls,
-    numbers_of,
-    texts_of,
-)
+from viewer.tables.columns import Columns, as_stored, as_text, either, nulls, numbers_of, texts_of
 from viewer.tables.spec import (
     CALLED_FROM,
     DEBUG_HANDLES,

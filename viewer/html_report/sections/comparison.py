@@ -13,13 +13,11 @@ from viewer.reports.compare import compare_facts
 from viewer.reports.compare_sentences import explanation, headline, whole_inference, whole_name
 from viewer.reports.compare_text import (
     RELATIVE,
-    WORDS,
     change_text,
     difference_text,
-    drift_text,
     interval_text,
     median_text,
-    reason_text,
+    verdict_cell,
 )
 
 _WIDTH, _BAR, _STEP, _LABELS = 640, 16, 24, 150
@@ -111,10 +109,6 @@ _PROVEN = (Verdict.SLOWER, Verdict.FASTER)
 
 
 def _row(row: ComparedRow, one: Compared, drift: float | None) -> Row:
-    verdict = WORDS[one.verdict]
-    if one.doubt is not None:
-        verdict += f": {reason_text(one.doubt)}"
-    verdict += f"; {drifting}" if (drifting := drift_text(drift, one)) else ""
     return Row(
         [
             Cell(difference_text(one.change_ns) if one.change_ns else "", one.change_ns),
@@ -122,7 +116,7 @@ def _row(row: ComparedRow, one: Compared, drift: float | None) -> Row:
             Cell(interval_text(one)),
             Cell(median_text(one.a_ns), one.a_ns),
             Cell(median_text(one.b_ns), one.b_ns),
-            Cell(verdict),
+            Cell(verdict_cell(one, drift)),
             Cell(row.grade.value.replace("_", " ")),
             Cell(row.label),
         ],

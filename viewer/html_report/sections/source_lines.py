@@ -6,12 +6,7 @@ quoted only if the file is the recorded version.
 
 from __future__ import annotations
 
-from viewer.analysis.cost.lines import (
-    LineCosts,
-    line_costs,
-    lines_text,
-    most_expensive_lines,
-)
+from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text, most_expensive_lines
 from viewer.analysis.statistics import figure_terms
 from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import Cell, Row, paragraph, rest_note, section, table, text

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.links.labels import describe_near, run_label, slice_labels
 from viewer.analysis.links.link_table import LinkState, LinkTable
 from viewer.analysis.links.remedies import remedy
@@ -23,7 +22,7 @@ from viewer.model.queries import children_of, foreign, parent_of, run_of_slices,
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Operator, Tensor
-from viewer.reports.info import Facts
+from viewer.reports.info import HEAD, Facts
 from viewer.tables.slices import SliceTableSource, slice_columns
 from viewer.workspace.snapshot import LinkedTrace, Snapshot
 from viewer.workspace.workspace import Workspace
@@ -76,8 +75,7 @@ def slice_facts(workspace: Workspace, trace: Trace, number: int) -> Facts:
     is_foreign = bool(np.isin(number, foreign(slices)))
     (row,) = slice_rows(one, np.array([number], np.int64))
     return {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         **row,
         "label": plain_spaces(labels[int(codes[number])]),
         "run": plain_spaces(run_label(table, trace.runs[run])) if run >= 0 else None,
@@ -177,8 +175,7 @@ def search_facts(
             for row in slice_rows(one, first)
         ]
     return {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         "query": query.text,
         "order": order,
         "note": query.advice or None if not total else None,

@@ -11,14 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain, islice
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.cost.costs import Costs, CostTable
-from viewer.analysis.cost.lines import (
-    LineCosts,
-    first_lines,
-    line_costs,
-    most_expensive_lines,
-)
+from viewer.analysis.cost.lines import LineCosts, first_lines, line_costs, most_expensive_lines
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.links.text_positions import positions_of
 from viewer.model.scope import TimeScope
@@ -29,7 +23,7 @@ from viewer.program.sources.files import SourceFile, file_name
 from viewer.program.sources.recorded_lines import GAP, recorded_lines
 from viewer.program.sources.versions import version_fit
 from viewer.reports.inferences import numbered_inferences
-from viewer.reports.info import Facts
+from viewer.reports.info import HEAD, Facts
 from viewer.workspace.workspace import Workspace
 
 _MOST_LOCATIONS = 20_000  # of a trace, whose files are listed
@@ -110,8 +104,7 @@ def source_facts(
         return tick_to_ns(ticks, rate)
 
     return {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         "file": path,
         "shown_from": None if file is None else file.shown,
         "profile": None if trace is None else trace.path,

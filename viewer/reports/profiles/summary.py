@@ -8,22 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
-from viewer.analysis.summary.summary import (
-    Expensive,
-    MedianInference,
-    Summary,
-    summary_of,
-)
+from viewer.analysis.summary.summary import Expensive, MedianInference, Summary, summary_of
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.scope import TimeScope
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.reports.inferences import numbered_inferences
-from viewer.reports.info import Facts, clock_facts
+from viewer.reports.info import HEAD, Facts, clock_facts
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
 
@@ -43,8 +37,7 @@ def summary_facts(
         scopes = [(trace, TimeScope(run)) for trace, run in runs]
     made = of_workspace(workspace)
     return {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         "files": [_trace_facts(workspace, trace, scope, made) for trace, scope in scopes],
         "models": [
             *(

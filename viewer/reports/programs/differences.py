@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.programs.differences import ProgramDifferences, Row, program_differences
 from viewer.analysis.programs.user_pairs import PairedBy
 from viewer.analysis.sizes.file_parts import FileParts, file_parts
 from viewer.model.text import one_line
 from viewer.model.times import counted, group_digits, plain_spaces
 from viewer.reports.columns import row_lines
-from viewer.reports.info import Facts
+from viewer.reports.info import HEAD, Facts
 from viewer.reports.programs.sizes import exact_bytes
 from viewer.workspace.recorded_programs import recorded_program
 from viewer.workspace.workspace import Workspace
@@ -49,8 +48,7 @@ def difference_facts(a: Workspace, b: Workspace) -> Facts:
     """
     found = program_differences(_parts(a), _parts(b))
     facts: Facts = {
-        "opscope": __version__,
-        "schema": SCHEMA,
+        **HEAD,
         "a": _side(found.a),
         "b": _side(found.b),
         "paired_by": found.paired_by.value,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.memory.instruction_operators import instruction_operators
 from viewer.analysis.memory.plan import MemoryPlan, memory_plan
 from viewer.analysis.memory.storages import BEFORE
@@ -18,7 +17,7 @@ from viewer.model.times import counted, group_digits, plain_spaces
 from viewer.program.executable.executable import Executable, ExecutableMethod, InstructionKind
 from viewer.program.program import Program
 from viewer.reports.columns import row_lines
-from viewer.reports.info import Facts
+from viewer.reports.info import HEAD, Facts
 from viewer.workspace.recorded_programs import recorded_program
 from viewer.workspace.workspace import Workspace
 
@@ -34,7 +33,7 @@ def memory_facts(workspace: Workspace) -> Facts:
     for executable in workspace.executables:
         program = recorded_program(workspace, executable)
         methods += [_method_facts(executable, method, program) for method in executable.methods]
-    return {"opscope": __version__, "schema": SCHEMA, "methods": methods}
+    return {**HEAD, "methods": methods}
 
 
 def _method_facts(

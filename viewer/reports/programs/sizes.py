@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from viewer import SCHEMA, __version__
 from viewer.analysis.sizes.duplicates import Duplicates, duplicates
 from viewer.analysis.sizes.file_parts import FilePart, FileParts, file_parts
 from viewer.analysis.sizes.groups import (
@@ -25,7 +24,7 @@ from viewer.codecs.reading import Cancelled, never_cancelled
 from viewer.model.text import bytes_text, one_line
 from viewer.model.times import counted, group_digits, plain_spaces
 from viewer.reports.columns import row_lines
-from viewer.reports.info import Facts
+from viewer.reports.info import HEAD, Facts
 from viewer.workspace.recorded_programs import recorded_program
 from viewer.workspace.workspace import Workspace
 
@@ -49,7 +48,7 @@ def sizes_facts(
         place = {number: len(parts) + row for row, number in enumerate(found.by_size)}
         files.append(_file_facts(found, by, place, cancelled))
         parts += [_part_facts(found, found.parts[i], place) for i in found.by_size]
-    return {"opscope": __version__, "schema": SCHEMA, "files": files, "parts": parts}
+    return {**HEAD, "files": files, "parts": parts}
 
 
 def _file_facts(
