@@ -1,6 +1,6 @@
 """Tables that Opscope exported: which columns they have, and their inferences.
 
-A table of slices has every column of `viewer.tables.slices.COLUMNS`. Some of them may be an
+A table of slices has every column of `viewer.tables.slices.SLICES`. Some of them may be an
 argument in a CSV of another tool, such as `module`; they are only skipped in a table of ours. Texts
 that the writer changed for spreadsheets are changed back, only in tables that it marked.
 """
