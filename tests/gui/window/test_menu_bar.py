@@ -9,11 +9,11 @@ from tests.gui.events import canvas, open_files, open_sample, place_of, settle
 from viewer.analysis.findings.finding import PanelRef
 from viewer.gui.session import navigation
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.window.frame.panel_table import PANELS
+from viewer.gui.window.frame.panel_table import PAGES
 from viewer.gui.window.menu_bar import CANVAS_MENU, SLICE_MENU
 from viewer.view.state import SliceRef
 
-ROWS = {spec.id: spec.row_commands for spec in PANELS if spec.row_commands}
+ROWS = {page.id: page.row_commands for page in PAGES.values() if page.row_commands}
 OPENED: list[tuple[QMenu, QPoint]] = []
 
 

@@ -34,7 +34,7 @@ from viewer.gui.window.commands.menus import (
 from viewer.gui.window.files.recent_menus import RecentMenus
 from viewer.gui.window.frame.clock_button import ClockButton
 from viewer.gui.window.frame.docks import Docks
-from viewer.gui.window.frame.panel_table import PANELS
+from viewer.gui.window.frame.panel_table import PAGES
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.help.help import Help
 from viewer.gui.window.help.pages import TIMELINE
@@ -164,13 +164,13 @@ class ContextMenus(QObject):
         super().__init__(docks)
         self._session, self._timeline, self._table, self._help = session, timeline, table, help
         timeline.menu_requested.connect(self._on_timeline)
-        for spec in PANELS:
-            if not spec.row_commands:
+        for page in PAGES.values():
+            if not page.row_commands:
                 continue
-            for rows in docks.by_name[spec.id].findChildren(QAbstractScrollArea):
+            for rows in docks.by_name[page.id].findChildren(QAbstractScrollArea):
                 offered: SignalInstance | None = getattr(rows, "menu_offered", None)
                 if offered is not None:  # skips those without rows, such as lists of combo boxes
-                    offered.connect(partial(self._add, spec.row_commands, spec.help_page))
+                    offered.connect(partial(self._add, page.row_commands, page.help_page))
 
     def _on_timeline(self, at: QPoint) -> None:
         """Open the context menu of the selection at a screen position."""

@@ -110,13 +110,14 @@ def test_in_a_narrow_window_no_button_of_the_toolbar_is_squeezed(attention, qtbo
 def test_a_panel_without_content_has_no_tab_and_the_menu_opens_it(attention, qtbot):
     docks = attention.docks
     assert not docks.is_open("program")
+    assert not docks.is_open("sizes")
     menu = QMenu()
     docks.fill(menu)
     action = next(a for a in menu.actions() if a.text() == "Program")
     assert not action.isChecked()
     action.trigger()
     settle(qtbot, attention)
-    assert attention.program.isVisible()
+    assert attention.sizes.isVisible()
     assert action.isChecked()
     assert docks.choices.opened == ["program"]
     action.trigger()

@@ -5,21 +5,42 @@ from PySide6.QtWidgets import QAbstractScrollArea
 
 from viewer.gui.qt.commands.command_table import SEPARATOR
 from viewer.gui.window.frame.panel_registry import panel_class
+from viewer.gui.window.frame.panel_table import PAGES as PANEL_PAGES
 from viewer.gui.window.frame.panel_table import PANEL, PANELS, PanelArea, tabs_of
 from viewer.gui.window.help.pages import PAGES, title_of
 
 
-@pytest.mark.parametrize("spec", PANELS, ids=lambda spec: spec.id)
-def test_a_panel_has_a_page_of_the_help_with_its_title(spec):
-    assert spec.help_page in PAGES
-    assert title_of(spec.help_page) == spec.title
+@pytest.mark.parametrize("page", PANEL_PAGES.values(), ids=lambda page: page.id)
+def test_a_page_of_a_panel_has_a_page_of_the_help_with_its_title(page):
+    assert page.help_page in PAGES
+    assert title_of(page.help_page) == page.title
 
 
 def test_every_panel_has_a_widget_in_the_order_of_the_table(controller):
-    assert list(controller.docks.by_name) == [spec.id for spec in PANELS]
+    docks = controller.docks
+    assert list(docks.panels) == [spec.id for spec in PANELS]
+    assert list(docks.by_name) == list(PANEL_PAGES)
+    for page in PANEL_PAGES.values():
+        assert docks.by_name[page.id] is controller.panels.of(panel_class(page))
     for spec in PANELS:
-        assert controller.docks.by_name[spec.id] is controller.panels.of(panel_class(spec))
-        assert controller.docks.title(spec.id) == spec.title
+        assert docks.title(spec.id) == spec.title
+        if len(spec.pages) == 1:
+            assert docks.panels[spec.id] is docks.by_name[spec.id]
+        else:
+            assert docks.panels[spec.id].pages == {
+                page.id: docks.by_name[page.id] for page in spec.pages
+            }
+
+
+def test_a_page_keeps_its_command_and_the_switch_names_all_pages(controller, qtbot):
+    docks = controller.docks
+    for spec in PANELS:
+        for page in spec.pages:
+            docks.show_panel(page.id)
+            assert docks.page_of(spec.id) == page.id
+            assert docks.is_open(page.id)
+            assert docks.is_open(spec.id)
+        assert sum(docks.is_open(page.id) for page in spec.pages) == 1
 
 
 def test_every_panel_is_in_both_menus_of_panels_and_has_a_command(controller):
@@ -32,16 +53,17 @@ def test_every_panel_is_in_both_menus_of_panels_and_has_a_command(controller):
     by_group = sorted(PANELS, key=lambda spec: spec.group.value)
     assert [action.text() for action in listed] == [spec.title for spec in by_group]
     assert all(action.isCheckable() for action in listed)
-    assert entries("Go", "Panels") == [controller.commands.actions[spec.command] for spec in PANELS]
-    for spec in PANELS:
-        assert controller.commands.commands[spec.command].plain_title == f"Show {spec.title}"
+    pages = PANEL_PAGES.values()
+    assert entries("Go", "Panels") == [controller.commands.actions[page.command] for page in pages]
+    for page in pages:
+        assert controller.commands.commands[page.command].plain_title == f"Show {page.title}"
 
 
 def test_commands_on_rows_exist_and_are_of_panels_with_menus(controller):
-    for spec in PANELS:
-        assert set(spec.row_commands) - {SEPARATOR} <= controller.commands.commands.keys()
-        if spec.row_commands:
-            areas = controller.docks.by_name[spec.id].findChildren(QAbstractScrollArea)
+    for page in PANEL_PAGES.values():
+        assert set(page.row_commands) - {SEPARATOR} <= controller.commands.commands.keys()
+        if page.row_commands:
+            areas = controller.docks.by_name[page.id].findChildren(QAbstractScrollArea)
             assert any(hasattr(area, "menu_offered") for area in areas)
 
 

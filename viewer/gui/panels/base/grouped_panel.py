@@ -53,10 +53,9 @@ class GroupedFrame(AnswerPanel[Answer]):
         self.head.addWidget(self.subtitle, 2)
         page = QWidget()
         column = plain_column(page)
-        column.addLayout(self.head)
         column.addLayout(NoRows(table, self.filter, theme).over_table(), 1)
         column.addWidget(below)
-        self.set_page(page)
+        self.set_page(page, head=self.head)
 
     def offer_key(self, at: int, missing: str, tooltip: str | None) -> None:
         """Enable an entry of the key selector, or disable it and set its tooltip.

@@ -56,19 +56,31 @@ class PagePanel(QWidget):
         self._fading: tuple[FadingWidget, ...] = ()
 
     def set_page(
-        self, page: QWidget, *, above: QWidget | None = None, fading: tuple[FadingWidget, ...] = ()
+        self,
+        page: QWidget,
+        *,
+        head: QHBoxLayout | None = None,
+        above: QWidget | None = None,
+        fading: tuple[FadingWidget, ...] = (),
     ) -> None:
         """Set the page; call this once.
 
-        above: a widget that stays visible above the sentence too. fading: the widgets whose figures
-        can be stale.
+        head: the line above the page, which is hidden with it. above: a widget that stays visible
+        above the sentence too. fading: the widgets whose figures can be stale.
         """
         self._stack = PageOrSentence(page, self._theme, self)
         self._fading = fading
+        self._line = HeadLine(head, self._theme, self)
+        self._stack.currentChanged.connect(self._line.show_tools)
         outer = plain_column(self)
         if above is not None:
             outer.addWidget(above)
+        outer.addWidget(self._line)
         outer.addWidget(self._stack, 1)
+
+    def take_switch(self, switch: QWidget) -> None:
+        """Put what switches between the pages of a panel at the start of the line above this."""
+        self._line.take_switch(switch)
 
     @property
     def session(self) -> Session:
@@ -138,6 +150,40 @@ def plain_column(parent: QWidget) -> QVBoxLayout:
     column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(0)
     return column
+
+
+class HeadLine(QWidget):
+    """The line above a page: what switches to another page, and the tools of this one."""
+
+    def __init__(self, head: QHBoxLayout | None, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme, self._head = theme, head
+        self._switch: QWidget | None = None
+        self._tools = QWidget(self)
+        if head is not None:
+            self._tools.setLayout(head)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(0)
+        self._row.addWidget(self._tools, 1)
+        self._row.addStretch()
+        self.show_tools(0)
+
+    def take_switch(self, switch: QWidget) -> None:
+        """Put a switch before the tools; it stays when they are hidden."""
+        inset, air = self._theme.px(12), self._theme.px(6)
+        self._switch = switch
+        self._row.setContentsMargins(inset, 0, 0, 0)
+        self._row.insertWidget(0, switch)
+        if self._head is None:
+            self._row.setContentsMargins(inset, air, 0, air)
+        self.show()
+
+    @Slot(int)
+    def show_tools(self, page: int) -> None:
+        """Show the tools with the page, which is the first of its stack."""
+        self._tools.setVisible(self._head is not None and page == 0)
+        self.setVisible(self._switch is not None or not self._tools.isHidden())
 
 
 def head_row(theme: Theme, gap: int = 12) -> QHBoxLayout:

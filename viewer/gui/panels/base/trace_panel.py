@@ -93,9 +93,8 @@ class TraceTablePanel(TracePanel[Answer]):
         self.head.addWidget(self.subtitle, 1)
         page = QWidget()
         self.column = plain_column(page)
-        self.column.addLayout(self.head)
         self.column.addLayout(NoRows(table, self.filter, theme).over_table(), 1)
-        self.set_page(page, fading=fading)
+        self.set_page(page, head=self.head, fading=fading)
         self.refresh_on(session.workspace_changed)
         session.coloring_changed.connect(self._color)
 

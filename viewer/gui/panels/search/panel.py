@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
-from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column
+from viewer.gui.panels.base.page_panel import Sentence, head_row
 from viewer.gui.panels.search.table import (
     COLUMNS,
     MOST_ROWS,
@@ -59,11 +59,7 @@ class HitsPanel(AnswerPanel[Ints]):
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         head = head_row(theme)
         head.addWidget(self.subtitle, 1)
-        page = QWidget()
-        column = plain_column(page)
-        column.addLayout(head)
-        column.addWidget(self.table, 1)
-        self.set_page(page)
+        self.set_page(self.table, head=head)
         self.table.chosen.connect(self._choose)
         self.table.horizontalHeader().sectionClicked.connect(self._sort)
         session.selection_changed.connect(self._mark)

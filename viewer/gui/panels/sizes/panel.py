@@ -236,7 +236,8 @@ class SizesPanel(AnswerPanel[_Page]):
         self.model = PartsModel(theme)
         self.table = PartsView(self.model, theme)
         self.treemap = TreemapView(theme)
-        self.set_page(self._make_page(), fading=(self.table, self.treemap))
+        page = self._make_page()
+        self.set_page(page, head=self._head(), fading=(self.table, self.treemap))
         self.model.setParent(self)
         self.chooser.activated.connect(self._choose_files)
         self.groupings.picked.connect(self._pick_grouping)
@@ -268,11 +269,6 @@ class SizesPanel(AnswerPanel[_Page]):
         self.by_change.setSizePolicy(fixed, fixed)
         self.by_change.setToolTip(_CHANGE_TIP)
         self.groupings = SegmentBar("Groups of the treemap", _GROUPING_TIPS)
-        above = head_row(theme, 12)
-        above.addWidget(self.chooser)
-        above.addWidget(self.figures, 1)
-        above.addWidget(self.by_change)
-        above.addWidget(self.groupings)
         self.path = PathBar(theme)
         picture = QWidget()
         around = plain_column(picture)
@@ -296,11 +292,18 @@ class SizesPanel(AnswerPanel[_Page]):
         self.footer.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(6))
         page = QWidget()
         column = plain_column(page)
-        column.addLayout(above)
         column.addWidget(self.splitter, 1)
         column.addWidget(self.summary)
         column.addWidget(self.footer)
         return page
+
+    def _head(self) -> QHBoxLayout:
+        head = head_row(self._theme, 12)
+        head.addWidget(self.chooser)
+        head.addWidget(self.figures, 1)
+        head.addWidget(self.by_change)
+        head.addWidget(self.groupings)
+        return head
 
     # -- question --------------------------------------------------------------------------------
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from enum import Enum
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QToolButton
 
-Choice = TypeVar("Choice", bound=Enum)
+Choice = TypeVar("Choice", bound=Hashable)
 
 
 class SegmentBar(QFrame, Generic[Choice]):
     """The buttons; `picked(choice)` when the user presses one.
 
-    tips: the choices in their order, with the tooltip of each. titles: of the choices; their values
-    by default.
+    tips: the choices in their order, with the tooltip of each. titles: of the choices; the values
+    of an enum by default.
     """
 
     picked = Signal(object)
@@ -37,7 +37,7 @@ class SegmentBar(QFrame, Generic[Choice]):
         row.setSpacing(0)
         for number, (choice, tip) in enumerate(tips.items()):
             button = QToolButton()
-            title = choice.value if titles is None else titles[choice]
+            title = titles[choice] if titles is not None else _value(choice)
             button.setText(title)
             button.setAccessibleName(title)
             button.setToolTip(tip)
@@ -54,3 +54,7 @@ class SegmentBar(QFrame, Generic[Choice]):
     @Slot(int)
     def _pick(self, number: int) -> None:
         self.picked.emit(self._choices[number])
+
+
+def _value(choice: Hashable) -> str:
+    return str(choice.value if isinstance(choice, Enum) else choice)

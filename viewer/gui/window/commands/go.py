@@ -18,7 +18,7 @@ from viewer.gui.session.feeds.flows import FlowSteps
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.inferences import include_warm_up
 from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
-from viewer.gui.window.frame.panel_table import PANELS
+from viewer.gui.window.frame.panel_table import PAGES
 from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
 
@@ -207,14 +207,14 @@ def panel_commands(context: CommandContext) -> list[Command]:
 
     return [
         Command(
-            spec.command,
-            f"Show {spec.title}",
+            page.command,
+            f"Show {page.title}",
             "Go",
-            lambda name=spec.id: show(name),  # type: ignore[misc]
+            lambda name=page.id: show(name),  # type: ignore[misc]
             enabled=something,
             group="Panels",
         )
-        for spec in PANELS
+        for page in PAGES.values()
     ]
 
 

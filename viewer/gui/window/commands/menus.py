@@ -7,7 +7,7 @@ from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.session.clocks import CYCLE_RATES
 from viewer.gui.timeline.headers.menu import SORTED
-from viewer.gui.window.frame.panel_table import PANELS
+from viewer.gui.window.frame.panel_table import PAGES
 from viewer.render.color_schemes import SCHEMES
 from viewer.render.stacking import Density
 from viewer.resources import SAMPLES
@@ -218,7 +218,7 @@ MOVE_MENU = (
     "view.scroll_down",
 )
 RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in RulerUnit)
-PANELS_MENU = tuple(spec.command for spec in PANELS)
+PANELS_MENU = tuple(page.command for page in PAGES.values())
 
 # Commands whose keys are shown on the start page.
 START_KEYS = (

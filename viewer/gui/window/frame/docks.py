@@ -15,9 +15,17 @@ from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
+from viewer.gui.panels.base.mode_panel import ModePanel
 from viewer.gui.qt.settings import WINDOW_STATE_VERSION
 from viewer.gui.window.frame.panel_presence import Presence
-from viewer.gui.window.frame.panel_table import PANEL, PANELS, PanelArea, PanelGroup, tabs_of
+from viewer.gui.window.frame.panel_table import (
+    PANEL,
+    PANEL_OF,
+    PANELS,
+    PanelArea,
+    PanelGroup,
+    tabs_of,
+)
 from viewer.gui.window.frame.tab_area import TabArea
 from viewer.model.times import group_digits
 
@@ -37,7 +45,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class PanelChoices:
-    """What the user chose, by panel id.
+    """What the user chose, by id of panels or their pages.
 
     opened: opened by hand although they had nothing to show, or do not open by themselves. closed:
     closed by hand although they open by themselves. recent: brought to the front, the latest last.
@@ -49,7 +57,11 @@ class PanelChoices:
 
 
 class Docks(QObject):
-    """The panels of one window by name, and the areas that they are in."""
+    """The panels of one window by name, and the areas that they are in.
+
+    `by_name` has the pages of all panels, most of which are the panel itself. Where a panel is
+    named, so can be one of its pages.
+    """
 
     def __init__(self, window: QMainWindow, panels: Mapping[str, QWidget]) -> None:
         super().__init__(window)
@@ -57,7 +69,6 @@ class Docks(QObject):
         self._shown = False  # no panels on the start page
         self._has_bottom = True  # unless the user hides it
         self._narrowness_level = 0  # narrowness that the current layout is for
-        self._presence = dict.fromkeys(panels, Presence.NOTHING)
         self._counts: dict[str, str] = {}
         self._opened: set[str] = set()
         self._closed: set[str] = set()
@@ -65,7 +76,11 @@ class Docks(QObject):
         self._called_up: set[str] = set()  # at the front until `dismiss`
         self._recent: list[str] = []
         self.is_restored = False  # whether the sizes are those of an earlier window
-        self.by_name = dict(panels)
+        self.panels = dict(panels)
+        self.by_name: dict[str, QWidget] = {}
+        for name, panel in panels.items():
+            self.by_name |= panel.pages if isinstance(panel, ModePanel) else {name: panel}
+        self._presence = dict.fromkeys(self.by_name, Presence.NOTHING)
         # The parent of panels until they are first shown. A change of theme styles every widget in
         # the window, so they come into it only then. They are destroyed after it: moving them
         # into it when it closes would style them all, which takes 80 ms.
@@ -73,6 +88,11 @@ class Docks(QObject):
         window.destroyed.connect(self.unshown.deleteLater)
         for panel in panels.values():
             panel.setParent(self.unshown)
+            if isinstance(panel, ModePanel):
+                panel.mode_changed.connect(self._arrange)
+        for page in self.by_name.values():
+            if page.parent() is None:
+                page.setParent(self.unshown)
         self._actions: dict[str, QAction] = {}
         window.setDockOptions(QMainWindow.DockOption.AllowNestedDocks)
         window.setCorner(Qt.Corner.BottomRightCorner, RIGHT)
@@ -99,25 +119,69 @@ class Docks(QObject):
         """Open and close panels for what they have to show; others keep their presence."""
         known = {name: own for name, own in presence.items() if name in self.by_name}
         if any(self._presence[name] is not own for name, own in known.items()):
+            before = dict(self._presence)
             self._presence |= known
+            for name, panel in self.panels.items():
+                if isinstance(panel, ModePanel):
+                    self._turn(name, panel, before)
             self._arrange()
 
+    def _turn(self, name: str, panel: ModePanel, before: Mapping[str, Presence]) -> None:
+        """Turn a panel to the page that its presence asks for."""
+        offered = [page for page in panel.pages if self._presence[page] is Presence.OPEN]
+        fresh = [page for page in offered if before[page] is not Presence.OPEN]
+        if fresh and (PANEL[name].follows or fresh == offered):
+            panel.show_mode(fresh[0])
+        elif self._presence[panel.mode] is Presence.NOTHING and not self._was_asked_for(name):
+            self._go_home(panel)
+
+    def _was_asked_for(self, panel: str) -> bool:
+        return panel in self._opened or panel in self._requested
+
+    def _go_home(self, panel: ModePanel) -> None:
+        """Turn a panel to the first page that has the most to show."""
+        panel.show_mode(max(panel.pages, key=lambda page: self._presence[page].value))
+
+    def _presence_of(self, panel: str) -> Presence:
+        """What the fullest page of a panel has to show."""
+        widget = self.panels[panel]
+        pages = widget.pages if isinstance(widget, ModePanel) else (panel,)
+        return max((self._presence[page] for page in pages), key=lambda own: own.value)
+
+    def page_of(self, panel: str) -> str:
+        """The page that a panel shows."""
+        widget = self.panels[panel]
+        return widget.mode if isinstance(widget, ModePanel) else panel
+
     def is_open(self, name: str) -> bool:
-        """Whether a panel has a tab, or would have one if the panels were shown."""
-        by_itself = self._presence[name] is Presence.OPEN and name not in self._closed
-        return by_itself or name in self._opened or name in self._requested
+        """Whether a panel has a tab, or would have one if the panels were shown.
+
+        A page is open if its panel shows it.
+        """
+        panel = PANEL_OF[name]
+        if name != panel and self.page_of(panel) != name:
+            return False
+        by_itself = self._presence_of(panel) is Presence.OPEN and panel not in self._closed
+        return by_itself or self._was_asked_for(panel)
 
     def is_shown(self, name: str) -> bool:
         """Whether a panel has a tab on screen now."""
-        return self.is_open(name) and not self._docks[self._area_of(name)].isHidden()
+        return self.is_open(name) and not self._docks[self._area_of(PANEL_OF[name])].isHidden()
 
     def show_panel(self, name: str, *, by_hand: bool = False) -> None:
         """Open a panel and bring it to the front.
 
         by_hand: the user asked for this panel, so that it stays open for other files too.
         """
+        page, name = name, PANEL_OF[name]
+        widget = self.panels[name]
+        if isinstance(widget, ModePanel) and page in widget.pages:
+            widget.show_mode(page)
+        self._open(name, by_hand=by_hand)
+
+    def _open(self, name: str, *, by_hand: bool) -> None:
         if not self.is_open(name):
-            if by_hand and self._presence[name] is not Presence.OPEN:
+            if by_hand and self._presence_of(name) is not Presence.OPEN:
                 self._opened.add(name)
             elif not by_hand:
                 self._requested.add(name)
@@ -129,27 +193,32 @@ class Docks(QObject):
 
     def close_panel(self, name: str) -> None:
         """Close a panel, as the user asked."""
+        name = PANEL_OF[name]
         self._opened.discard(name)
         self._requested.discard(name)
-        if self._presence[name] is Presence.OPEN:
+        if self._presence_of(name) is Presence.OPEN:
             self._closed.add(name)
         self._forget(name)
         self._arrange()
 
     def call_up(self, name: str) -> None:
         """Bring a panel to the front for a selection, unless the user works in its area."""
-        area = self.areas[self._area_of(name)]
+        page, name = name, PANEL_OF[name]
+        area, widget = self.areas[self._area_of(name)], self.panels[name]
         focus = self._window.focusWidget()
-        if not self.is_open(name) or area.front == name:
+        if not self.is_open(name) or (area.front == name and self.page_of(name) == page):
             return
         if focus is None or not area.isAncestorOf(focus):
-            self._choose(name)
-            self._called_up.add(name)
+            if isinstance(widget, ModePanel):
+                widget.show_mode(page)
+            if area.front != name:
+                self._choose(name)
+                self._called_up.add(name)
 
     def dismiss(self, name: str) -> None:
         """Bring back what was at the front before `call_up`."""
-        if name in self._called_up:
-            self._forget(name)
+        if PANEL_OF[name] in self._called_up:
+            self._forget(PANEL_OF[name])
             self._arrange()
 
     def _choose(self, name: str) -> None:
@@ -170,7 +239,7 @@ class Docks(QObject):
             if menu.actions():
                 menu.addSeparator()
             for spec in PANELS:
-                if spec.group is group and spec.id in self.by_name:
+                if spec.group is group and spec.id in self.panels:
                     menu.addAction(self._action(spec.id))
 
     def _action(self, name: str) -> QAction:
@@ -185,7 +254,7 @@ class Docks(QObject):
 
     def _toggle(self, name: str, shown: bool) -> None:
         if shown:
-            self.show_panel(name, by_hand=True)
+            self._open(name, by_hand=True)
         else:
             self.close_panel(name)
 
@@ -196,14 +265,12 @@ class Docks(QObject):
             closed = [
                 name
                 for name in self._names_in(area)
-                if not self.is_open(name) and self._presence[name] is not Presence.NOTHING
+                if not self.is_open(name) and self._presence_of(name) is not Presence.NOTHING
             ]
             for names in (hidden, closed):
                 for name in names:
                     action = menu.addAction(self.title(name))
-                    action.triggered.connect(
-                        lambda _, name=name: self.show_panel(name, by_hand=True)
-                    )
+                    action.triggered.connect(lambda _, name=name: self._open(name, by_hand=True))
                 if names:
                     menu.addSeparator()
             self.fill(menu.addMenu("All pa&nels"))
@@ -221,7 +288,7 @@ class Docks(QObject):
     def _names_in(self, area: PanelArea) -> list[str]:
         """The panels of an area at the current width, in the order of the panel table."""
         order = (PanelArea.LEFT, PanelArea.SIDE, PanelArea.RIGHT)
-        listed = [name for own in order for name in tabs_of(own) if name in self.by_name]
+        listed = [name for own in order for name in tabs_of(own) if name in self.panels]
         return [name for name in listed if self._area_of(name) is area]
 
     def _tabs_in(self, area: PanelArea) -> list[str]:
@@ -239,7 +306,7 @@ class Docks(QObject):
             recent = (name for name in reversed(self._recent) if name in names)
             front = next(recent, names[0] if names else "")
             tabs.show_tabs(names, [self.title(name) for name in names], front)
-            tabs.show_page(self.by_name.get(front))
+            tabs.show_page(self.panels.get(front))
             is_below = area in _BELOW
             shown = self._shown and bool(names) and (self._has_bottom or not is_below)
             if self._docks[area].isHidden() is shown:
@@ -249,15 +316,15 @@ class Docks(QObject):
 
     @property
     def front_tabs(self) -> tuple[str, ...]:
-        """The names of the panels at the front of their areas."""
+        """The names of the pages at the front of their areas."""
         shown = [tabs.front for area, tabs in self.areas.items() if self._docks[area].isVisible()]
-        return tuple(spec.id for spec in PANELS if spec.id in shown)
+        return tuple(self.page_of(spec.id) for spec in PANELS if spec.id in shown)
 
     def bring_to_front(self, names: Iterable[str]) -> None:
-        """Bring the named panels to the front, except what is empty or was closed by hand."""
+        """Bring the named pages to the front, except what is empty or was closed by hand."""
         for name in reversed([name for name in names if name in self.by_name]):
             is_empty = self._presence[name] is Presence.NOTHING and not self.is_open(name)
-            if not is_empty and name not in self._closed:
+            if not is_empty and PANEL_OF[name] not in self._closed:
                 self.show_panel(name)
 
     # -- all of them -----------------------------------------------------------------------------
@@ -270,11 +337,17 @@ class Docks(QObject):
 
     def restore(self, state: QByteArray, choices: PanelChoices) -> None:
         """Restore stored sizes and choices; what does not fit is ignored."""
-        self._opened, self._closed = (
-            {name for name in names if name in self.by_name}
-            for names in (choices.opened, choices.closed)
+        self._opened = {PANEL_OF[name] for name in choices.opened if name in PANEL_OF}
+        closed = frozenset(choices.closed)
+        # Earlier versions had a panel for each page.
+        self._closed = {
+            spec.id
+            for spec in PANELS
+            if spec.id in closed or closed.issuperset(page.id for page in spec.pages)
+        }
+        self._recent = list(
+            dict.fromkeys(PANEL_OF[name] for name in choices.recent if name in PANEL_OF)
         )
-        self._recent = [name for name in choices.recent if name in self.by_name]
         self._requested.clear()
         self._called_up.clear()
         self._has_bottom = True
@@ -283,6 +356,9 @@ class Docks(QObject):
         )
         for dock in self._docks.values():
             dock.hide()  # until `show_all`
+        for panel in self.panels.values():
+            if isinstance(panel, ModePanel):
+                self._go_home(panel)
         self._arrange()
 
     def show_all(self, shown: bool) -> None:
@@ -369,6 +445,7 @@ class Docks(QObject):
             self._arrange()
 
     def title(self, name: str) -> str:
-        """The title of a panel's tab, with its count."""
-        count = self._counts.get(name, "")
-        return f"{PANEL[name].title} ({count})" if count else PANEL[name].title
+        """The title of a panel's tab, with the count of the page that it shows."""
+        panel = PANEL_OF[name]
+        title, count = PANEL[panel].title, self._counts.get(self.page_of(panel), "")
+        return f"{title} ({count})" if count else title

@@ -13,7 +13,7 @@ import enum
 from viewer.analysis.torq.compiled import is_compiled
 from viewer.gui.session.numbers.references import has_values
 from viewer.gui.session.session import Session
-from viewer.gui.window.frame.panel_table import PANELS
+from viewer.gui.window.frame.panel_table import PAGES
 from viewer.model.trace import KeyKind
 from viewer.program.program import Program
 
@@ -29,7 +29,7 @@ class Presence(enum.Enum):
 def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
     """The presence of every panel for the open files; problems: how many there are."""
     if session.is_empty:
-        return {spec.id: Presence.NOTHING for spec in PANELS}
+        return dict.fromkeys(PAGES, Presence.NOTHING)
     space = session.workspace
     traces = [shown.trace for shown in session.traces]
     programs = [program for program in space.programs if program.methods]
@@ -45,7 +45,7 @@ def presence_in_files(session: Session, problems: int) -> dict[str, Presence]:
     has_places = any(any(trace.keys.location) for trace in traces)
     has_identifiers = any((trace.keys.kind == KeyKind.DELEGATE_EVENT).any() for trace in traces)
     links = _if_available(bool(traces and space.programs))
-    return {spec.id: Presence.OPEN for spec in PANELS} | {
+    return dict.fromkeys(PAGES, Presence.OPEN) | {
         "operators": _open_if(bool(programs) or has_slices),
         "calls": _open_if(has_slices),
         "model": _open_if(

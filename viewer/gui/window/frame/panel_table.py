@@ -39,111 +39,157 @@ TIME, MODEL, SELECTION, FILES = PanelGroup
 
 
 @dataclass(frozen=True, slots=True)
-class PanelSpec:
-    """A panel, which is shown as a tab of its area.
+class PageSpec:
+    """A page of a panel, with its own widget, command, row menu and help page.
 
     Attributes:
-        id: its name, which stored layouts and sessions refer to.
-        title: title of the tab, also used in menus.
+        id: its name, which stored sessions refer to.
+        title: its title in menus and in the help.
         factory: "module:class" below `viewer.gui.panels`; the class takes a session and a theme.
         row_commands: ids of commands added to the menu of its rows or lines, with separators.
+        choice: its title in the switch of the panel, "" for the same.
     """
 
     id: str
     title: str
     factory: str
-    area: PanelArea
-    group: PanelGroup
     row_commands: tuple[str, ...] = ()
+    choice: str = ""
 
     @property
     def command(self) -> str:
-        """The id of the command that shows the panel."""
+        """The id of the command that shows the page."""
         return f"panel.{self.id}"
 
     @property
     def help_page(self) -> str:
-        """The panel's help page."""
+        """The help page about it."""
         return self.id
 
 
+@dataclass(frozen=True, slots=True)
+class PanelSpec:
+    """A panel, which is shown as a tab of its area.
+
+    Attributes:
+        id: its name, which stored layouts refer to.
+        title: title of the tab, also used in menus.
+        pages: what it shows; a panel of several has a switch. The first is shown first.
+        switch: the accessible name of the switch.
+        factory: "module:class" of the panel around several pages.
+        follows: whether it shows a page as soon as that has something to show.
+    """
+
+    id: str
+    title: str
+    area: PanelArea
+    group: PanelGroup
+    pages: tuple[PageSpec, ...]
+    switch: str = ""
+    factory: str = "base.mode_panel:ModePanel"
+    follows: bool = False
+
+
+def _of_one(
+    id: str,
+    title: str,
+    factory: str,
+    area: PanelArea,
+    group: PanelGroup,
+    row_commands: tuple[str, ...] = (),
+) -> PanelSpec:
+    """Return a panel that has one page."""
+    return PanelSpec(id, title, area, group, (PageSpec(id, title, factory, row_commands),))
+
+
 PANELS = (
-    PanelSpec("summary", "Summary", "summary.panel:SummaryPanel", SIDE, TIME),
-    PanelSpec("compare", "Compare", "compare.panel:ComparePanel", SIDE, TIME),
-    PanelSpec("details", "Details", "details.panel:DetailsPanel", SIDE, SELECTION),
-    PanelSpec(
+    _of_one("summary", "Summary", "summary.panel:SummaryPanel", SIDE, TIME),
+    _of_one("compare", "Compare", "compare.panel:ComparePanel", SIDE, TIME),
+    _of_one("details", "Details", "details.panel:DetailsPanel", SIDE, SELECTION),
+    _of_one(
         "operators", "Operators", "operators.panel:OperatorsPanel", LEFT, TIME,
         (*_CHOSEN, "panel.source", "panel.graph", "panel.model"),
     ),
-    PanelSpec(
+    _of_one(
         "calls", "Calls", "calls.panel:CallsPanel", LEFT, TIME,
         ("view.fit", "selection.area", _LINE, "panel.selection", "panel.details", "panel.source"),
     ),
-    PanelSpec(
+    _of_one(
         "model", "Model", "model.panel:ModelPanel", LEFT, MODEL,
         (*_CHOSEN, "panel.source", "panel.graph", "panel.operators"),
     ),
-    PanelSpec("graph", "Graph", "graph.panel:GraphPanel", LEFT, MODEL),
-    PanelSpec(
+    _of_one("graph", "Graph", "graph.panel:GraphPanel", LEFT, MODEL),
+    _of_one(
         "delegation", "Delegation", "delegation.panel:DelegationPanel", LEFT, MODEL,
         (*_CHOSEN, "panel.source", "panel.links"),
     ),
-    PanelSpec(
+    _of_one(
         "estimates", "Estimates", "estimates.panel:EstimatesPanel", LEFT, TIME, _CHOSEN
     ),
-    PanelSpec(
+    _of_one(
         "handle_map", "Handle map", "handle_map.panel:HandleMapPanel", LEFT, MODEL,
         (*_CHOSEN, "panel.source"),
     ),
-    PanelSpec(
+    _of_one(
         "memory", "Memory", "memory.panel:MemoryPanel", LEFT, MODEL,
         (*_CHOSEN, "panel.source", "panel.graph", "panel.program"),
     ),
-    PanelSpec(
-        "sizes", "Sizes", "sizes.panel:SizesPanel", LEFT, MODEL,
-        (*_CHOSEN, "panel.source", "panel.graph", "panel.program"),
-    ),
-    PanelSpec(
+    _of_one(
         "numbers", "Numbers", "numbers.panel:NumbersPanel", LEFT, MODEL,
         (*_CHOSEN, "panel.source", "panel.graph", "panel.untimed"),
     ),
-    PanelSpec("program", "Program", "program.panel:ProgramPanel", LEFT, MODEL),
     PanelSpec(
+        "program", "Program", LEFT, MODEL,
+        (
+            PageSpec(
+                "sizes", "Sizes", "sizes.panel:SizesPanel",
+                (*_CHOSEN, "panel.source", "panel.graph", "panel.program"), "Treemap",
+            ),
+            PageSpec("program", "Program", "program.panel:ProgramPanel", choice="Tree"),
+        ),
+        "Program as",
+    ),
+    _of_one(
         "events", "Events", "events.panel:EventsPanel", LEFT, TIME,
         (*_CHOSEN, "panel.source", "panel.graph"),
     ),
-    PanelSpec(
+    _of_one(
         "untimed", "Untimed events", "untimed.panel:UntimedPanel", LEFT, TIME,
         ("panel.details",),
     ),
-    PanelSpec(
+    _of_one(
         "selection", "Selection", "selection.panel:SelectionPanel", LEFT, SELECTION,
         ("view.fit", "selection.area", "selection.export", _LINE, "mark.keep"),
     ),
-    PanelSpec("source", "Source", "source.panel:SourcePanel", RIGHT, MODEL, ("edit.source",)),
-    PanelSpec(
+    _of_one("source", "Source", "source.panel:SourcePanel", RIGHT, MODEL, ("edit.source",)),
+    _of_one(
         "findings", "Findings", "findings.panel:FindingsPanel", RIGHT, TIME,
         (*_CHOSEN, "panel.operators", "panel.source", _LINE, "mark.keep"),
     ),
-    PanelSpec(
+    _of_one(
         "statistics", "Statistics", "statistics.panel:StatisticsPanel", RIGHT, TIME,
         ("view.fit", "selection.area", _LINE, "panel.selection", "panel.details"),
     ),
-    PanelSpec("links", "Links", "links.panel:LinksPanel", RIGHT, FILES),
-    PanelSpec(
+    _of_one("links", "Links", "links.panel:LinksPanel", RIGHT, FILES),
+    _of_one(
         "problems", "Problems", "problems.panel:ProblemsPanel", RIGHT, FILES,
         ("panel.links", "file.reload"),
     ),
-    PanelSpec(
+    _of_one(
         "search", "Search", "search.panel:HitsPanel", RIGHT, SELECTION,
         (*_CHOSEN, "panel.source", "panel.graph", _LINE, "mark.keep", "view.only_hits"),
     ),
-    PanelSpec(
+    _of_one(
         "marks", "Bookmarks", "bookmarks.panel:BookmarksPanel", RIGHT, SELECTION,
         ("mark.fit", "mark.rename", "mark.remove"),
     ),
 )  # fmt: skip
 PANEL = {spec.id: spec for spec in PANELS}
+PAGES = {page.id: page for spec in PANELS for page in spec.pages}
+# The panels of pages and, for other names, of themselves.
+PANEL_OF = {spec.id: spec.id for spec in PANELS} | {
+    page.id: spec.id for spec in PANELS for page in spec.pages
+}
 
 
 def tabs_of(area: PanelArea) -> tuple[str, ...]:

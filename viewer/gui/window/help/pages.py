@@ -25,8 +25,9 @@ _PANELS = sorted(PANELS, key=lambda spec: spec.area.value)
 # about the whole program.
 PAGES = (
     INDEX, RECORDING, "formats", "pytorch", "onnxruntime", KEYS, TIMELINE, "clocks",
-    *(spec.help_page for spec in _PANELS), "export", "report", "command_line", "fleets",
-    "python", "api", "assistants", "delegates", "migrating", "trust", "accessibility", GLOSSARY,
+    *(page.help_page for spec in _PANELS for page in spec.pages), "export", "report",
+    "command_line", "fleets", "python", "api", "assistants", "delegates", "migrating", "trust",
+    "accessibility", GLOSSARY,
 )  # fmt: skip
 _COMMAND = re.compile(r"\[\[([a-z_]+\.\w+)\]\]")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
