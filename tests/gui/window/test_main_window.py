@@ -17,7 +17,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
 from viewer.gui.session import navigation
 from viewer.gui.timeline.timeline import Timeline
-from viewer.gui.window.frame.panel_table import PANELS
+from viewer.gui.window.frame.panel_table import PAGES
 from viewer.gui.window.main_window import MainWindow
 from viewer.gui.window.start_page import page as start_page
 
@@ -116,7 +116,7 @@ def test_its_parts_are_made_one_a_turn_and_are_those_of_the_desk(bare):
     turns = 0
     while parts.prepare():
         turns += 1
-    assert turns == len(PANELS) + 1  # the timeline
+    assert turns == len(PAGES) + 1  # the timeline
     timeline, operators = parts.of(Timeline), parts.of(OperatorsPanel)
     assert (bare.controller.timeline, bare.controller.operators) == (timeline, operators)
 

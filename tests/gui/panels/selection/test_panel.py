@@ -266,6 +266,7 @@ def test_several_slices_by_the_session_are_a_subject_too(panel):
 
 def test_the_dock_and_the_status_bar_count_what_is_selected(rows, qtbot):
     select(rows, 105, 420, 0)
-    assert rows.docks.title("selection") == "Selection (4)"
+    assert rows.docks.title("selection") == "List (4)"
+    assert rows.docks.panels["list"].bar.buttons["selection"].text() == "Selection (4)"
     click(qtbot, rows.selection, 1)
     assert rows.window.status.said.text().startswith("2 slices selected · 50")

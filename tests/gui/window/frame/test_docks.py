@@ -154,8 +154,8 @@ def test_a_tab_that_opens_by_itself_comes_last_and_moves_no_other(attention, qtb
         }
 
     for name, opens in (
-        ("selection", lambda: session.select_area(Area(0, 10**6, frozenset({(0, 0)})))),
-        ("search", lambda: Search.of(session).set_query("linear")),
+        ("list", lambda: session.select_area(Area(0, 10**6, frozenset({(0, 0)})))),
+        ("memory", lambda: docks.show_panel("memory")),
         ("events", lambda: docks.show_panel("events")),
         ("links", lambda: docks.show_panel("links")),
     ):
@@ -180,9 +180,29 @@ def test_a_search_and_bookmarks_open_their_panels_and_close_them(attention, qtbo
     assert docks.title("search") != "Search"
     Search.of(session).set_query("")
     qtbot.waitUntil(lambda: not docks.is_open("search"))
+    assert not docks.is_open("list")
     session.select_slice(SliceRef(0, 20))
     attention.commands.run("mark.keep")
     assert docks.is_open("marks")
+
+
+def test_the_list_follows_what_was_last_searched_selected_or_bookmarked(attention, qtbot):
+    session, docks = attention.session, attention.docks
+    panel = docks.panels["list"]
+    Search.of(session).set_query("linear")
+    qtbot.waitUntil(lambda: docks.is_open("search"))
+    session.select_area(Area(0, 10**6, frozenset({(0, 0)})))
+    assert panel.mode == "selection"
+    session.select_slice(SliceRef(0, 20))
+    attention.commands.run("mark.keep")
+    assert panel.mode == "marks"
+    Search.of(session).set_query("")
+    qtbot.waitUntil(lambda: not session.state.query)
+    assert panel.mode == "marks", "what it shows stays"
+    settle(qtbot, attention)
+    docks.show_panel("search")
+    attention.hits.setFocus()
+    assert panel.mode == "search"
 
 
 def test_an_area_brings_up_selection_until_it_is_cleared(attention, qtbot):
@@ -191,10 +211,11 @@ def test_an_area_brings_up_selection_until_it_is_cleared(attention, qtbot):
     t0, t1 = session.state.t0, session.state.t1
     session.select_area(Area(t0, t1, frozenset({(0, 0)})))
     settle(qtbot, attention)
-    assert docks.areas[LEFT].front == "selection"
+    assert docks.areas[RIGHT].front == "list"
+    assert attention.selection.isVisible()
     session.clear_selection()
     settle(qtbot, attention)
-    assert docks.areas[LEFT].front == "operators"
+    assert docks.areas[RIGHT].front == "source"
     assert not docks.is_open("selection")
 
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QTabBar
 from tests.gui.events import canvas, open_sample, place_of, press, release, settle
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.selection import slices_of
-from viewer.gui.window.frame.panel_table import PANEL
+from viewer.gui.window.frame.panel_table import PAGES
 from viewer.model.inferences.inference_views import Inferences
 
 
@@ -37,7 +37,7 @@ def test_the_start_page_has_the_first_steps(controller):
 
 
 def test_help_is_on_the_dock_that_has_the_keyboard(attention, qtbot):
-    for name in PANEL:
+    for name in PAGES:
         attention.commands.run(f"panel.{name}")
         settle(qtbot, attention)
         focus = attention.window.focusWidget()

@@ -45,6 +45,11 @@ class ModePanel(QWidget):
         """Show in the switch which page is shown."""
         self.bar.press(mode)
 
+    def show_count(self, mode: str, count: str) -> None:
+        """Show the number of rows of a page in the switch; "" for none."""
+        title = self._titles[mode]
+        self.bar.buttons[mode].setText(f"{title} ({count})" if count else title)
+
     @Slot(object)
     def show_mode(self, mode: str) -> None:
         """Show a page."""

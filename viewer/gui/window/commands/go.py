@@ -18,7 +18,7 @@ from viewer.gui.session.feeds.flows import FlowSteps
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.inferences import include_warm_up
 from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
-from viewer.gui.window.frame.panel_table import PAGES
+from viewer.gui.window.frame.panel_table import PAGES, PANEL_OF, PANELS
 from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
 
@@ -202,19 +202,21 @@ def panel_commands(context: CommandContext) -> list[Command]:
     something = Precondition("an open file", lambda: not context.session.is_empty)
 
     def show(name: str) -> None:
-        context.docks.show_panel(name, by_hand=True)
-        _take_keys(context.docks.by_name[name])
+        docks = context.docks
+        docks.show_panel(name, by_hand=True)
+        _take_keys(docks.by_name[docks.page_of(PANEL_OF[name])])
 
+    titles = {page.id: page.title for page in PAGES.values()}
     return [
         Command(
-            page.command,
-            f"Show {page.title}",
+            f"panel.{name}",
+            f"Show {title}",
             "Go",
-            lambda name=page.id: show(name),  # type: ignore[misc]
+            lambda name=name: show(name),  # type: ignore[misc]
             enabled=something,
             group="Panels",
         )
-        for page in PAGES.values()
+        for name, title in (titles | {spec.id: spec.title for spec in PANELS}).items()
     ]
 
 

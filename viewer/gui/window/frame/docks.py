@@ -130,7 +130,8 @@ class Docks(QObject):
         """Turn a panel to the page that its presence asks for."""
         offered = [page for page in panel.pages if self._presence[page] is Presence.OPEN]
         fresh = [page for page in offered if before[page] is not Presence.OPEN]
-        if fresh and (PANEL[name].follows or fresh == offered):
+        is_in_use = panel.isAncestorOf(self._window.focusWidget() or self._window)
+        if fresh and (fresh == offered or (PANEL[name].follows and not is_in_use)):
             panel.show_mode(fresh[0])
         elif self._presence[panel.mode] is Presence.NOTHING and not self._was_asked_for(name):
             self._go_home(panel)
@@ -442,6 +443,9 @@ class Docks(QObject):
     def _count(self, name: str, count: str) -> None:
         if self._counts.get(name, "") != count:
             self._counts[name] = count
+            panel = self.panels[PANEL_OF[name]]
+            if isinstance(panel, ModePanel):
+                panel.show_count(name, count)
             self._arrange()
 
     def title(self, name: str) -> str:

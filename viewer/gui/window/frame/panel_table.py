@@ -157,10 +157,6 @@ PANELS = (
         "untimed", "Untimed events", "untimed.panel:UntimedPanel", LEFT, TIME,
         ("panel.details",),
     ),
-    _of_one(
-        "selection", "Selection", "selection.panel:SelectionPanel", LEFT, SELECTION,
-        ("view.fit", "selection.area", "selection.export", _LINE, "mark.keep"),
-    ),
     _of_one("source", "Source", "source.panel:SourcePanel", RIGHT, MODEL, ("edit.source",)),
     _of_one(
         "findings", "Findings", "findings.panel:FindingsPanel", RIGHT, TIME,
@@ -175,13 +171,23 @@ PANELS = (
         "problems", "Problems", "problems.panel:ProblemsPanel", RIGHT, FILES,
         ("panel.links", "file.reload"),
     ),
-    _of_one(
-        "search", "Search", "search.panel:HitsPanel", RIGHT, SELECTION,
-        (*_CHOSEN, "panel.source", "panel.graph", _LINE, "mark.keep", "view.only_hits"),
-    ),
-    _of_one(
-        "marks", "Bookmarks", "bookmarks.panel:BookmarksPanel", RIGHT, SELECTION,
-        ("mark.fit", "mark.rename", "mark.remove"),
+    PanelSpec(
+        "list", "List", RIGHT, SELECTION,
+        (
+            PageSpec(
+                "search", "Search", "search.panel:HitsPanel",
+                (*_CHOSEN, "panel.source", "panel.graph", _LINE, "mark.keep", "view.only_hits"),
+            ),
+            PageSpec(
+                "selection", "Selection", "selection.panel:SelectionPanel",
+                ("view.fit", "selection.area", "selection.export", _LINE, "mark.keep"),
+            ),
+            PageSpec(
+                "marks", "Bookmarks", "bookmarks.panel:BookmarksPanel",
+                ("mark.fit", "mark.rename", "mark.remove"),
+            ),
+        ),
+        "List of", follows=True,
     ),
 )  # fmt: skip
 PANEL = {spec.id: spec for spec in PANELS}
