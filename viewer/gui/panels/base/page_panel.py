@@ -171,19 +171,21 @@ class HeadLine(QWidget):
 
     def take_switch(self, switch: QWidget) -> None:
         """Put a switch before the tools; it stays when they are hidden."""
-        inset, air = self._theme.px(12), self._theme.px(6)
         self._switch = switch
-        self._row.setContentsMargins(inset, 0, 0, 0)
         self._row.insertWidget(0, switch)
-        if self._head is None:
-            self._row.setContentsMargins(inset, air, 0, air)
-        self.show()
+        self._fit()
 
     @Slot(int)
     def show_tools(self, page: int) -> None:
         """Show the tools with the page, which is the first of its stack."""
         self._tools.setVisible(self._head is not None and page == 0)
-        self.setVisible(self._switch is not None or not self._tools.isHidden())
+        self._fit()
+
+    def _fit(self) -> None:
+        has_tools, has_switch = not self._tools.isHidden(), self._switch is not None
+        air = 0 if has_tools else self._theme.px(6)  # the tools have their own
+        self._row.setContentsMargins(self._theme.px(12) if has_switch else 0, air, 0, air)
+        self.setVisible(has_tools or has_switch)
 
 
 def head_row(theme: Theme, gap: int = 12) -> QHBoxLayout:

@@ -119,16 +119,22 @@ PANELS = (
         (*_CHOSEN, "panel.source", "panel.graph", "panel.operators"),
     ),
     _of_one("graph", "Graph", "graph.panel:GraphPanel", LEFT, MODEL),
-    _of_one(
-        "delegation", "Delegation", "delegation.panel:DelegationPanel", LEFT, MODEL,
-        (*_CHOSEN, "panel.source", "panel.links"),
+    PanelSpec(
+        "delegation", "Delegation", LEFT, MODEL,
+        (
+            PageSpec(
+                "delegation", "Delegation", "delegation.panel:DelegationPanel",
+                (*_CHOSEN, "panel.source", "panel.links"), "Report",
+            ),
+            PageSpec(
+                "handle_map", "Handle map", "handle_map.panel:HandleMapPanel",
+                (*_CHOSEN, "panel.source"),
+            ),
+        ),
+        "Delegation as",
     ),
     _of_one(
         "estimates", "Estimates", "estimates.panel:EstimatesPanel", LEFT, TIME, _CHOSEN
-    ),
-    _of_one(
-        "handle_map", "Handle map", "handle_map.panel:HandleMapPanel", LEFT, MODEL,
-        (*_CHOSEN, "panel.source"),
     ),
     _of_one(
         "memory", "Memory", "memory.panel:MemoryPanel", LEFT, MODEL,
