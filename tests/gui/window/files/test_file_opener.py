@@ -251,7 +251,7 @@ def test_bad_files_among_good_ones_do_not_hold_those_up(controller, qtbot, tmp_p
     assert sorted(Path(line.partition(":")[0]).name for line in lines) == [
         "empty.etdp", "photo.etdp"
     ]  # fmt: skip
-    assert controller.docks.title("problems") == "Problems (2)"
+    assert controller.docks.title("problems") == "Checks (2)"
 
 
 def test_a_file_that_opens_at_last_is_no_problem_any_more(controller, qtbot, tmp_path):

@@ -65,7 +65,7 @@ def test_the_bottom_comes_back_as_it_was(attention, qtbot):
         settle(qtbot, attention)
     assert attention.events.isVisible()
     assert attention.links.isVisible()
-    assert not attention.problems.isVisible()
+    assert not attention.source.isVisible()
     after = [docks.by_name[name].width() for name in ("events", "links")]
     assert after == pytest.approx(before, abs=4)
 
@@ -157,7 +157,7 @@ def test_a_tab_that_opens_by_itself_comes_last_and_moves_no_other(attention, qtb
         ("list", lambda: session.select_area(Area(0, 10**6, frozenset({(0, 0)})))),
         ("memory", lambda: docks.show_panel("memory")),
         ("events", lambda: docks.show_panel("events")),
-        ("links", lambda: docks.show_panel("links")),
+        ("checks", lambda: docks.show_panel("links")),
     ):
         before = places()
         opens()
@@ -294,7 +294,7 @@ def test_a_profile_without_a_record_has_no_tab_that_needs_one(controller, qtbot)
     assert tabs(controller) == {
         SIDE: ("summary", "details"),
         LEFT: ("operators", "calls"),
-        RIGHT: ("findings", "statistics"),
+        RIGHT: ("statistics", "checks"),
     }
 
 

@@ -30,10 +30,14 @@ class ModePanel(QWidget):
         self.pages = dict(pages)
         self.mode = next(iter(pages))
         self._titles, self._theme = titles, theme
+        self._arrange(name)
+        self._show(self.mode)
+
+    def _arrange(self, name: str) -> None:
+        """Lay out the pages and the switch."""
         self._stack = PageStack()
         plain_column(self).addWidget(self._stack)
         self.switch = self.make_switch(name)
-        self._show(self.mode)
 
     def make_switch(self, name: str) -> QWidget:
         """Return the widget that switches between the pages."""
@@ -49,6 +53,14 @@ class ModePanel(QWidget):
         """Show the number of rows of a page in the switch; "" for none."""
         title = self._titles[mode]
         self.bar.buttons[mode].setText(f"{title} ({count})" if count else title)
+
+    def counted(self) -> tuple[str, ...]:
+        """Return the pages whose number of rows the tab has."""
+        return (self.mode,)
+
+    def has_in_sight(self, mode: str) -> bool:
+        """Whether a page is shown."""
+        return mode == self.mode
 
     @Slot(object)
     def show_mode(self, mode: str) -> None:

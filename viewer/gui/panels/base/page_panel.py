@@ -240,3 +240,4 @@ class ScrollPanel(QScrollArea):
         if old is not None:
             old.deleteLater()  # the old widget may be the sender of the click that led here
         self.setWidget(widget)
+        self.updateGeometry()

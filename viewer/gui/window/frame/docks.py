@@ -160,7 +160,8 @@ class Docks(QObject):
         A page is open if its panel shows it.
         """
         panel = PANEL_OF[name]
-        if name != panel and self.page_of(panel) != name:
+        widget = self.panels[panel]
+        if name != panel and isinstance(widget, ModePanel) and not widget.has_in_sight(name):
             return False
         by_itself = self._presence_of(panel) is Presence.OPEN and panel not in self._closed
         return by_itself or self._was_asked_for(panel)
@@ -451,5 +452,7 @@ class Docks(QObject):
     def title(self, name: str) -> str:
         """The title of a panel's tab, with the count of the page that it shows."""
         panel = PANEL_OF[name]
-        title, count = PANEL[panel].title, self._counts.get(self.page_of(panel), "")
+        widget = self.panels[panel]
+        pages = widget.counted() if isinstance(widget, ModePanel) else (panel,)
+        title, count = PANEL[panel].title, "".join(self._counts.get(page, "") for page in pages)
         return f"{title} ({count})" if count else title

@@ -165,17 +165,23 @@ PANELS = (
     ),
     _of_one("source", "Source", "source.panel:SourcePanel", RIGHT, MODEL, ("edit.source",)),
     _of_one(
-        "findings", "Findings", "findings.panel:FindingsPanel", RIGHT, TIME,
-        (*_CHOSEN, "panel.operators", "panel.source", _LINE, "mark.keep"),
-    ),
-    _of_one(
         "statistics", "Statistics", "statistics.panel:StatisticsPanel", RIGHT, TIME,
         ("view.fit", "selection.area", _LINE, "panel.selection", "panel.details"),
     ),
-    _of_one("links", "Links", "links.panel:LinksPanel", RIGHT, FILES),
-    _of_one(
-        "problems", "Problems", "problems.panel:ProblemsPanel", RIGHT, FILES,
-        ("panel.links", "file.reload"),
+    PanelSpec(
+        "checks", "Checks", RIGHT, FILES,
+        (
+            PageSpec(
+                "findings", "Findings", "findings.panel:FindingsPanel",
+                (*_CHOSEN, "panel.operators", "panel.source", _LINE, "mark.keep"),
+            ),
+            PageSpec(
+                "problems", "Problems", "problems.panel:ProblemsPanel",
+                ("panel.links", "file.reload"),
+            ),
+            PageSpec("links", "Links", "links.panel:LinksPanel"),
+        ),
+        "Checks", "base.sections_panel:SectionsPanel",
     ),
     PanelSpec(
         "list", "List", RIGHT, SELECTION,

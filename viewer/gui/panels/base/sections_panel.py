@@ -1,0 +1,160 @@
+"""A panel whose pages are sections of one column: each as tall as what it has to show."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QTimer, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QListView,
+    QScrollArea,
+    QTableView,
+    QWidget,
+)
+
+from viewer.gui.panels.base.mode_panel import ModePanel
+from viewer.gui.panels.base.page_panel import PagePanel, ScrollPanel, plain_column
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import Hairline, label
+
+_LEAST = 24  # px, of a page
+
+
+class SectionsPanel(ModePanel):
+    """The pages, each below its title. To show a page is to scroll to it."""
+
+    def _arrange(self, name: str) -> None:
+        self.setAccessibleName(name)
+        self.area = QScrollArea()
+        self.area.setAccessibleName(name)
+        self.area.setWidgetResizable(True)
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.inside = QWidget()
+        column = plain_column(self.inside)
+        self.sections = {
+            mode: Section(self._titles[mode], page, self, self._theme, is_first=not number)
+            for number, (mode, page) in enumerate(self.pages.items())
+        }
+        for section in self.sections.values():
+            column.addWidget(section)
+        column.addStretch(1)
+        self.area.setWidget(self.inside)
+        plain_column(self).addWidget(self.area)
+
+    def show_count(self, mode: str, count: str) -> None:
+        title = self._titles[mode]
+        self.sections[mode].title.setText(f"{title} ({count})" if count else title)
+
+    def counted(self) -> tuple[str, ...]:
+        return tuple(self.pages)
+
+    def has_in_sight(self, mode: str) -> bool:
+        return True
+
+    @Slot(object)
+    def show_mode(self, mode: str) -> None:
+        """Scroll to a page, once it is laid out."""
+        self.mode = mode
+        QTimer.singleShot(0, self, self._scroll)
+
+    def _show(self, mode: str) -> None:
+        """All are shown."""
+
+    @Slot()
+    def _scroll(self) -> None:
+        for section in self.sections.values():
+            section.fit()
+        self.inside.adjustSize()
+        self.area.verticalScrollBar().setValue(self.sections[self.mode].y())
+
+
+class Section(QWidget):
+    """A title and a page, which is as tall as its rows."""
+
+    def __init__(
+        self,
+        title: str,
+        page: PagePanel | ScrollPanel,
+        panel: SectionsPanel,
+        theme: Theme,
+        *,
+        is_first: bool,
+    ) -> None:
+        super().__init__()
+        self._page, self._panel, self._theme = page, panel, theme
+        self.title = label(title, theme, "section", "text2")
+        head = QHBoxLayout()
+        head.setContentsMargins(theme.px(12), theme.px(10), theme.px(12), theme.px(2))
+        head.addWidget(self.title, 1)
+        column = plain_column(self)
+        if not is_first:
+            column.addWidget(Hairline(theme))
+        column.addLayout(head)
+        column.addWidget(page)
+        self._views: list[QAbstractItemView] = []
+        if isinstance(page, PagePanel):
+            self._views = [*page.findChildren(QTableView), *page.findChildren(QListView)]
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self.fit)
+        for view in self._views:
+            model = view.model()
+            for signal in (model.modelReset, model.layoutChanged, model.rowsInserted):
+                signal.connect(self._soon.start)
+            view.selectionModel().currentChanged.connect(self._follow)
+        page.installEventFilter(self)
+
+    @Slot()
+    def fit(self) -> None:
+        """Make the page as tall as what it shows."""
+        height = max(self._height(), self._theme.px(_LEAST))
+        if height != self._page.height():
+            self._page.setFixedHeight(height)
+
+    def _height(self) -> int:
+        page, width = self._page, self._page.width()
+        shown = page.widget() if isinstance(page, ScrollPanel) else None
+        if isinstance(page, PagePanel):
+            if not page.is_empty and self._views:
+                return page.height() + sum(_missing(view) for view in self._views)
+            shown = page.empty
+        if shown is None:
+            return 0
+        if shown.parent() is not page:
+            shown.installEventFilter(self)  # the widget of a `ScrollPanel`, which comes and goes
+        wrapped = shown.heightForWidth(width)  # -1 if nothing in it breaks lines
+        hint = shown.sizeHint().height() if wrapped < 0 else wrapped
+        return max(hint, shown.minimumSizeHint().height())
+
+    @Slot(QModelIndex)
+    def _follow(self, current: QModelIndex) -> None:
+        """Keep the row of the keyboard in sight: its view is as tall as all rows."""
+        view = next((view for view in self._views if view.model() is current.model()), None)
+        if view is not None and view.hasFocus():
+            row = view.visualRect(current)
+            at = view.viewport().mapTo(self._panel.inside, row.center())
+            self._panel.area.ensureVisible(at.x(), at.y(), 0, row.height())
+
+    @guard(False)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Fit again when the page is laid out, since its heights depend on its width."""
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize, QEvent.Type.Show):
+            self._soon.start()
+        return False
+
+    @guard
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._soon.start()
+
+
+def _missing(view: QAbstractItemView) -> int:
+    """Return how much taller a view must be to show all its rows, in px."""
+    rows = view.model().rowCount()
+    if isinstance(view, QTableView):
+        return view.verticalHeader().length() - view.viewport().height()
+    view.doItemsLayout()
+    last = view.visualRect(view.model().index(rows - 1, 0))
+    return last.bottom() + 1 + view.verticalOffset() - view.viewport().height() if rows else 0
