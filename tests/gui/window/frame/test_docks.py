@@ -156,7 +156,7 @@ def test_a_tab_that_opens_by_itself_comes_last_and_moves_no_other(attention, qtb
     for name, opens in (
         ("list", lambda: session.select_area(Area(0, 10**6, frozenset({(0, 0)})))),
         ("memory", lambda: docks.show_panel("memory")),
-        ("events", lambda: docks.show_panel("events")),
+        ("program", lambda: docks.show_panel("program")),
         ("checks", lambda: docks.show_panel("links")),
     ):
         before = places()
@@ -294,7 +294,7 @@ def test_a_profile_without_a_record_has_no_tab_that_needs_one(controller, qtbot)
     assert tabs(controller) == {
         SIDE: ("summary", "details"),
         LEFT: ("operators", "calls"),
-        RIGHT: ("statistics", "checks"),
+        RIGHT: ("checks",),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
@@ -47,8 +47,13 @@ class GroupedFrame(AnswerPanel[Answer]):
         self.filter = FilterLine(hint, f"Filter {name.lower()}", table, theme)
         self.subtitle = subtitle_label(theme)
         self.head = head_row(theme, 8)
-        self.head.addWidget(label("By", theme, tone="text2"))
-        self.head.addWidget(self.by)
+        self.by_line = QWidget()  # a panel around this page may take it as its switch
+        line = QHBoxLayout(self.by_line)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(theme.px(8))
+        line.addWidget(label("By", theme, tone="text2"))
+        line.addWidget(self.by)
+        self.head.addWidget(self.by_line)
         self.head.addWidget(self.filter, 1)
         self.head.addWidget(self.subtitle, 2)
         page = QWidget()
@@ -57,11 +62,12 @@ class GroupedFrame(AnswerPanel[Answer]):
         column.addWidget(below)
         self.set_page(page, head=self.head)
 
-    def offer_key(self, at: int, missing: str, tooltip: str | None) -> None:
+    def offer_key(self, key: str, missing: str, tooltip: str | None) -> None:
         """Enable an entry of the key selector, or disable it and set its tooltip.
 
         missing: why the key is not available, "" if it is.
         """
+        at = self.by.findData(key)
         self.by.setItemData(at, 0 if missing else None, _FLAGS_ROLE)
         self.by.setItemData(at, tooltip, Qt.ItemDataRole.ToolTipRole)
 

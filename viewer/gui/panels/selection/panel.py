@@ -101,9 +101,9 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
     @Slot()
     def _offer(self) -> None:
         """Enable the keys that an open trace has; disable the others and show why."""
-        for i, key in enumerate(KEYS):
+        for key in KEYS:
             why = self._feed.missing(key)
-            self.offer_key(i, why, why or None)
+            self.offer_key(key, why, why or None)
         if self._feed.missing(self._feed.key):
             self._feed.group_by(KEYS[0])
         self.by.setCurrentIndex(KEYS.index(self._feed.key))

@@ -76,6 +76,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         super().__init__(session, theme, "Statistics", "Filter", self.footer, parent)
         self._offered: OpenTrace | None = None  # whose keys are offered
         self._chosen: str | None = None
+        self.key = KEYS[0]  # the current grouping key
         self._of: TraceScope | None = None
         for key in KEYS:
             self.by.addItem(TITLES[key], key)
@@ -91,12 +92,6 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             signal.connect(self._follow)
         session.coloring_changed.connect(self._color)
         self.refresh()
-
-    @property
-    def key(self) -> str:
-        """The current grouping key."""
-        key: str = self.by.currentData()
-        return key
 
     @Slot()
     def _follow(self) -> None:
@@ -146,17 +141,24 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
     def _offer(self, grouping: Grouping) -> None:
         """Enable the keys that a trace has; disable the others and show why."""
         missing = {key: grouping.missing(key) for key in KEYS}
-        for i, key in enumerate(KEYS):
-            self.offer_key(i, missing[key], tip(missing[key]))
+        for key in KEYS:
+            self.offer_key(key, missing[key], tip(missing[key]))
         key_now = self._chosen if self._chosen and not missing[self._chosen] else None
-        key_now = key_now or next(key for key in _FIRST if not missing[key])
-        self.by.setCurrentIndex(KEYS.index(key_now))
+        self.key = key_now or next(key for key in _FIRST if not missing[key])
+        if self.by.currentData() in KEYS:  # not one of the panel around this page
+            self.mark_key()
+
+    def mark_key(self) -> None:
+        """Show the current key in the box."""
+        self.by.setCurrentIndex(self.by.findData(self.key))
 
     @Slot(int)
     def _pick(self, index: int) -> None:
-        self._chosen = KEYS[index]
-        self.filter.clear()
-        self.refresh()
+        key: str = self.by.itemData(index)
+        if key in KEYS:
+            self._chosen = self.key = key
+            self.filter.clear()
+            self.refresh()
 
     @property
     def groups(self) -> StatisticsAnswer | None:

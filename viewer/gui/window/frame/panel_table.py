@@ -106,9 +106,26 @@ PANELS = (
     _of_one("summary", "Summary", "summary.panel:SummaryPanel", SIDE, TIME),
     _of_one("compare", "Compare", "compare.panel:ComparePanel", SIDE, TIME),
     _of_one("details", "Details", "details.panel:DetailsPanel", SIDE, SELECTION),
-    _of_one(
-        "operators", "Operators", "operators.panel:OperatorsPanel", LEFT, TIME,
-        (*_CHOSEN, "panel.source", "panel.graph", "panel.model"),
+    PanelSpec(
+        "operators", "Operators", LEFT, TIME,
+        (
+            PageSpec(
+                "operators", "Operators", "operators.panel:OperatorsPanel",
+                (*_CHOSEN, "panel.source", "panel.graph", "panel.model"),
+            ),
+            PageSpec(
+                "statistics", "Statistics", "statistics.panel:StatisticsPanel",
+                ("view.fit", "selection.area", _LINE, "panel.selection", "panel.details"),
+            ),
+            PageSpec(
+                "events", "Events", "events.panel:EventsPanel",
+                (*_CHOSEN, "panel.source", "panel.graph"),
+            ),
+            PageSpec(
+                "untimed", "Untimed events", "untimed.panel:UntimedPanel", ("panel.details",)
+            ),
+        ),
+        "Operators by", "operators.by_panel:OperatorsByPanel",
     ),
     _of_one(
         "calls", "Calls", "calls.panel:CallsPanel", LEFT, TIME,
@@ -155,19 +172,7 @@ PANELS = (
         ),
         "Program as",
     ),
-    _of_one(
-        "events", "Events", "events.panel:EventsPanel", LEFT, TIME,
-        (*_CHOSEN, "panel.source", "panel.graph"),
-    ),
-    _of_one(
-        "untimed", "Untimed events", "untimed.panel:UntimedPanel", LEFT, TIME,
-        ("panel.details",),
-    ),
     _of_one("source", "Source", "source.panel:SourcePanel", RIGHT, MODEL, ("edit.source",)),
-    _of_one(
-        "statistics", "Statistics", "statistics.panel:StatisticsPanel", RIGHT, TIME,
-        ("view.fit", "selection.area", _LINE, "panel.selection", "panel.details"),
-    ),
     PanelSpec(
         "checks", "Checks", RIGHT, FILES,
         (
