@@ -1,4 +1,4 @@
-"""The menu bar, and what the window adds to the context menus of slices and of table rows.
+"""The menu bar and the ruler's menu, and what the window adds to menus of slices and table rows.
 
 A panel selects the row, and opens a menu with its own actions such as copying. The window adds
 commands, which act on the selection. So every entry it adds is also available elsewhere, and shows
@@ -20,16 +20,12 @@ from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.commands.menus import (
     CLOCK_MENU,
     CLOCKS_MENU,
-    COLOR_MENU,
     COMPARE_MENU,
     COPY_MENU,
-    DENSITY_MENU,
     MENUS,
     MOVE_MENU,
-    PANELS_MENU,
     RULER_MENU,
     SAMPLE_MENU,
-    THEME_MENU,
 )
 from viewer.gui.window.files.recent_menus import RecentMenus
 from viewer.gui.window.frame.clock_button import ClockButton
@@ -59,7 +55,7 @@ _COPY_TITLES = {"edit.copy_markdown": "Copy as &Markdown", "edit.copy_json": "Co
 
 
 class MenuBar(QObject):
-    """Fills the menus of the shell; its `ruler` menu is also the context menu of the ruler."""
+    """Fills the menus of the shell, and `ruler`: unit, clocks and moving along the time axis."""
 
     def __init__(
         self,
@@ -77,16 +73,14 @@ class MenuBar(QObject):
         for title, ids in MENUS:
             table.add_to(menus[title], ids)
         docks.fill(menus["View"].addMenu("Pa&nels"))
-        self.ruler = menus["View"].addMenu("R&uler")
-        table.add_to(self.ruler, RULER_MENU)
-        table.add_to(menus["View"].addMenu("&Move"), MOVE_MENU)
-        table.add_to(menus["View"].addMenu("Row &density"), DENSITY_MENU)
-        self._clocks = menus["View"].addMenu("Cloc&ks")
+        self.ruler = QMenu(shell)
+        table.add_to(self.ruler, (*RULER_MENU, SEPARATOR))
+        table.add_to(self.ruler.addMenu("&Move"), MOVE_MENU)
+        self._clocks = self.ruler.addMenu("Cloc&ks")
         self._clocks.setToolTipsVisible(True)
         self._clocks.aboutToShow.connect(self._explain_clocks)
         table.add_to(self._clocks, CLOCKS_MENU)
-        menus["View"].addMenu(clock.rates)
-        table.add_to(menus["Go"].addMenu("Pane&ls"), PANELS_MENU)
+        self.ruler.addMenu(clock.rates)
         table.add_to(clock.rates, CLOCK_MENU)
         copy_as = QMenu("Cop&y as", menus["Edit"])
         table.add_to(copy_as, COPY_MENU)
@@ -97,12 +91,8 @@ class MenuBar(QObject):
         samples = QMenu("Open a &sample", menus["Help"])
         table.add_to(samples, SAMPLE_MENU)
         menus["Help"].insertMenu(table.actions["help.recording"], samples)
-        table.add_to(menus["View"].addMenu("&Theme"), THEME_MENU)
         menus["File"].insertMenu(table.actions["file.last_session"], recent.files)
         menus["File"].insertMenu(table.actions["file.reload"], recent.sessions)
-        colors = menus["View"].addMenu("Color b&y")
-        colors.setToolTipsVisible(True)
-        table.add_to(colors, COLOR_MENU)
         session.workspace_changed.connect(self._explain_colors)
         session.workspace_changed.connect(self._offer_clocks)
         self._explain_colors()

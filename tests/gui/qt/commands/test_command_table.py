@@ -9,17 +9,19 @@ from viewer.gui.qt.commands.command_table import SEPARATOR, Command, CommandTabl
 from viewer.gui.window.commands.menus import (
     CLOCK_MENU,
     CLOCKS_MENU,
-    COLOR_MENU,
+    COLORS,
     COMPARE_MENU,
     COPY_MENU,
-    DENSITY_MENU,
+    DENSITIES,
+    ELSEWHERE,
     MENUS,
     MOVE_MENU,
-    PANELS_MENU,
     RULER_MENU,
     SAMPLE_MENU,
-    THEME_MENU,
+    THEMES,
 )
+
+SHOWN = next(iter(ELSEWHERE.values()))
 
 
 def command(id, *keys, **more):
@@ -95,36 +97,27 @@ def test_menus_hold_their_commands_in_order(owner):
     assert line.isSeparator()
 
 
-def test_every_command_is_in_the_menu_that_it_names(controller):
+def test_every_command_is_in_the_menu_that_it_names_or_elsewhere(controller):
     listed = {title: set(ids) - {SEPARATOR} for title, ids in MENUS}
     assert list(listed) == list(controller.window.menus)
-    # Menus in them.
-    own = {
-        *CLOCK_MENU,
-        *CLOCKS_MENU,
-        *COLOR_MENU,
-        *DENSITY_MENU,
-        *RULER_MENU,
-        *MOVE_MENU,
-        *THEME_MENU,
-    }
-    listed["View"] |= own - {SEPARATOR}
+    # Menus in them, and the menu of the ruler.
+    listed["View"] |= {*CLOCK_MENU, *CLOCKS_MENU, *RULER_MENU, *MOVE_MENU} - {SEPARATOR}
     listed["Edit"] |= {*COPY_MENU} - {SEPARATOR}
     listed["File"] |= {*COMPARE_MENU} - {SEPARATOR}
-    listed["Go"] |= {*PANELS_MENU}
     listed["Help"] |= {*SAMPLE_MENU}
-    placed = [id for ids in listed.values() for id in ids]
+    elsewhere = [id for ids in ELSEWHERE.values() for id in ids]
+    placed = [id for ids in listed.values() for id in ids] + elsewhere
     assert sorted(placed) == sorted(controller.commands.commands)
     for id, one in controller.commands.commands.items():
-        assert id in listed[one.menu], id
+        assert id in listed[one.menu] or id in elsewhere, id
 
 
 @pytest.mark.parametrize(
     ("title", "ids"),
     [
-        ("Clock rate", CLOCK_MENU), ("Clocks", CLOCKS_MENU), ("Color by", COLOR_MENU),
-        ("Ruler", RULER_MENU), ("Move", MOVE_MENU), ("Panels", PANELS_MENU), ("Copy as", COPY_MENU),
-        ("Comparison", COMPARE_MENU), ("Row density", DENSITY_MENU), ("Theme", THEME_MENU),
+        ("Clock rate", CLOCK_MENU), ("Clocks", CLOCKS_MENU), ("Color by", COLORS),
+        ("Ruler", RULER_MENU), ("Move", MOVE_MENU), ("Panels", SHOWN), ("Copy as", COPY_MENU),
+        ("Comparison", COMPARE_MENU), ("Row density", DENSITIES), ("Theme", THEMES),
         ("Open a sample", SAMPLE_MENU),
     ],
 )  # fmt: skip
@@ -160,13 +153,10 @@ def test_no_two_entries_of_a_menu_have_the_same_mnemonic(controller):
         *MENUS,
         ("Clock rate", CLOCK_MENU),
         ("Clocks", CLOCKS_MENU),
-        ("Color by", COLOR_MENU),
         ("Ruler", RULER_MENU),
         ("Move", MOVE_MENU),
         ("Copy as", COPY_MENU),
         ("Comparison", COMPARE_MENU),
-        ("Row density", DENSITY_MENU),
-        ("Theme", THEME_MENU),
     ):
         letters = [
             command.title[command.title.index("&") + 1].lower()
@@ -186,7 +176,7 @@ NEEDS_A_TRACE = {"view.fit", "view.fit_all", "view.zoom_in", "view.zoom_out",
                  "clock.file", "clock.800", "clock.100",
                  "clock.other", "ruler.from_start", "ruler.absolute",
                  "ruler.from_selection", "view.pan_left", "view.pan_right", "view.scroll_up",
-                 "view.scroll_down", *COLOR_MENU} - {SEPARATOR, "view.legend"}  # fmt: skip
+                 "view.scroll_down", *COLORS}  # fmt: skip
 NEEDS_A_TRACE |= {"search.find", "search.list", "file.export", "file.save_picture"}
 NEEDS_A_TRACE |= {"file.perfetto_ui", "file.export_table"}
 NEEDS_A_TRACE |= {"compare.with"}
@@ -209,7 +199,7 @@ NEEDS_RUNS = {
 }
 NEEDS_A_FILE = {
     "file.close_all", "view.panels", "file.save_session", "file.export_operators",
-    "file.export_report", "file.save_session_as", "file.reload", *PANELS_MENU,
+    "file.export_report", "file.save_session_as", "file.reload", *SHOWN,
     "edit.copy", "edit.copy_text", "edit.copy_markdown", "edit.copy_json", "edit.source",
 }  # fmt: skip
 NEEDS_A_LAST_SESSION = {"file.last_session"}
@@ -259,3 +249,29 @@ PROMISED = [
 def test_the_promised_keys_are_there(controller):
     for keys, id in PROMISED:
         assert QKeySequence(keys) in controller.commands.actions[id].shortcuts(), keys
+
+
+def entries_of(menu):
+    """The visible entries of a menu and of the menus in it, which are entries too."""
+    for action in menu.actions():
+        if action.isVisible() and not action.isSeparator():
+            yield action
+            if action.menu():
+                yield from entries_of(action.menu())
+
+
+@pytest.mark.slow
+def test_the_menus_of_a_profile_and_its_record_are_not_long(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    counts = {title: len(list(entries_of(menu))) for title, menu in controller.window.menus.items()}
+    assert sum(counts.values()) <= 120, counts
+
+
+def test_the_menu_of_the_ruler_has_units_moves_and_clock_rates(controller, qtbot):
+    open_sample(qtbot, controller, "attention_xnnpack")
+    ruler = controller.menu_bar.ruler
+    texts = [a.text().replace("&", "") for a in ruler.actions() if a.isVisible() and a.text()]
+    assert texts[4:] == ["Move", "Clock rate"]
+    listed = set(entries_of(ruler))
+    actions = controller.commands.actions
+    assert {actions[id] for id in (*RULER_MENU, *MOVE_MENU)} <= listed

@@ -126,7 +126,7 @@ def test_the_next_clock_is_activated_and_collapsed(clocks):
 
 def test_the_menu_is_there_with_two_clocks(controller):
     (menu,) = (
-        action for action in controller.window.menus["View"].actions()
+        action for action in controller.menu_bar.ruler.actions()
         if action.text().replace("&", "") == "Clocks"
     )  # fmt: skip
     assert not menu.isVisible()
@@ -140,7 +140,7 @@ def test_the_menu_is_there_with_two_clocks(controller):
 
 def test_the_menu_says_what_an_unavailable_entry_needs(controller):
     controller.session.add([A, profile("/c.csv", 1, 1000)])
-    menu = controller.window.menus["View"]
+    menu = controller.menu_bar.ruler
     (clocks,) = (a.menu() for a in menu.actions() if a.text().replace("&", "") == "Clocks")
     clocks.aboutToShow.emit()
     assert clocks.toolTipsVisible()

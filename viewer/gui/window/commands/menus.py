@@ -7,7 +7,7 @@ from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.session.clocks import CYCLE_RATES
 from viewer.gui.timeline.headers.menu import SORTED
-from viewer.gui.window.frame.panel_table import PAGES
+from viewer.gui.window.frame.panel_table import PAGES, PANELS
 from viewer.render.color_schemes import SCHEMES
 from viewer.render.stacking import Density
 from viewer.resources import SAMPLES
@@ -69,9 +69,10 @@ MENUS = (
             "view.panels",
             "view.menu",
             SEPARATOR,
+            "view.legend",
+            "view.flows",
             "view.drag_pans",
             "view.motion",
-            "view.flows",
         ),
     ),
     (
@@ -113,14 +114,11 @@ MENUS = (
             SEPARATOR,
             "tracks.up",
             "tracks.down",
-            *(f"tracks.sort_{order.name.lower()}" for _, order in SORTED),
             SEPARATOR,
             "tracks.fold",
             "tracks.collapse_all",
             "tracks.expand_all",
             SEPARATOR,
-            "tracks.taller",
-            "tracks.lower",
             "tracks.reset_heights",
         ),
     ),
@@ -156,8 +154,8 @@ MENUS = (
         ),
     ),
 )
-# Submenus of View, except COMPARE_MENU in File, COPY_MENU in Edit, PANELS_MENU in Go and
-# SAMPLE_MENU in Help.
+# Submenus: COMPARE_MENU of File, COPY_MENU of Edit and SAMPLE_MENU of Help. The others are the menu
+# of the ruler and its submenus; a strip has CLOCKS_MENU too.
 CLOCK_MENU = (
     "clock.file",
     *(f"clock.{text.partition(' ')[0]}" for text in CYCLE_RATES),
@@ -181,14 +179,6 @@ CLOCKS_MENU = (
     "clocks.previous",
     "clocks.collapse",
 )
-COLOR_MENU = (
-    *(f"view.colour_{scheme.id}" for scheme in SCHEMES),
-    SEPARATOR,
-    "view.colour_next",
-    "view.colour_previous",
-    SEPARATOR,
-    "view.legend",
-)
 SAMPLE_MENU = tuple(f"sample.{sample.key}" for sample in SAMPLES)
 COMPARE_MENU = (
     "compare.others",
@@ -207,8 +197,6 @@ COPY_MENU = (
     SEPARATOR,
     "edit.copy_ns",
 )
-THEME_MENU = ("view.theme_system", "view.theme_light", "view.theme_dark")
-DENSITY_MENU = tuple(f"view.density_{density.value}" for density in Density)
 MOVE_MENU = (
     "view.zoom_in",
     "view.zoom_out",
@@ -218,7 +206,26 @@ MOVE_MENU = (
     "view.scroll_down",
 )
 RULER_MENU = tuple(f"ruler.{unit.name.lower()}" for unit in RulerUnit)
-PANELS_MENU = tuple(page.command for page in PAGES.values())
+# The choices of two preferences, and the commands about colors.
+THEMES = ("view.theme_system", "view.theme_light", "view.theme_dark")
+DENSITIES = tuple(f"view.density_{density.value}" for density in Density)
+COLORS = (
+    *(f"view.colour_{scheme.id}" for scheme in SCHEMES), "view.colour_next", "view.colour_previous",
+)  # fmt: skip
+# Commands without a menu entry, with their keys and in the command palette, by where else
+# they are.
+ELSEWHERE = {
+    "View > Panels, which opens and closes panels": (
+        *(page.command for page in PAGES.values()),
+        *(f"panel.{spec.id}" for spec in PANELS if spec.id not in PAGES),
+    ),
+    "the toolbar": COLORS,
+    "the preferences": (*THEMES, *DENSITIES),
+    "the menu of a track's name": (
+        *(f"tracks.sort_{order.name.lower()}" for _, order in SORTED), "tracks.taller",
+        "tracks.lower",
+    ),
+}  # fmt: skip
 
 # Commands whose keys are shown on the start page.
 START_KEYS = (

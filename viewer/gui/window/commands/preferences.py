@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 
 from viewer.gui.qt.commands.command_table import Command, CommandTable
 from viewer.gui.window.commands.context import CommandContext
-from viewer.gui.window.commands.menus import DENSITY_MENU, THEME_MENU
+from viewer.gui.window.commands.menus import DENSITIES, THEMES
 from viewer.gui.window.dialogs.preferences import (
     Choice,
     PreferencesDialog,
@@ -63,7 +63,7 @@ def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Secti
             (
                 Choice(
                     "&Theme",
-                    options_of(THEME_MENU),
+                    options_of(THEMES),
                     lambda: view_settings.theme,
                     view_settings.pick_theme,
                 ),
@@ -76,7 +76,7 @@ def preferences(view_settings: ViewSettings, table: CommandTable) -> tuple[Secti
                 ),
                 Choice(
                     "Row &density",
-                    options_of(DENSITY_MENU),
+                    options_of(DENSITIES),
                     lambda: view_settings.density.value,
                     lambda value: view_settings.set_density(Density(value)),
                 ),

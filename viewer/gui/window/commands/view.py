@@ -249,7 +249,7 @@ def color_commands(context: CommandContext) -> list[Command]:
         ),
         Command(
             "view.legend",
-            "Le&gend of colors",
+            "&Legend of colors",
             "View",
             view_settings.toggle_legend,
             ("L",),
