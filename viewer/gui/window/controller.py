@@ -7,6 +7,7 @@ is shown earlier (`viewer.gui.window.main_window`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Slot
@@ -299,47 +300,33 @@ class WindowController(QObject):
         self.clock.refused.connect(self.window.message.show_error)
 
     def _connect_panels(self) -> None:
-        """Connect requests of panels to the parts that fulfill them."""
+        """Connect what panels request, by the names of their signals, to what fulfills it."""
         docks, exports, open_dialog = self.docks, self.exports, self.opener.open_dialog
         show_links = partial(docks.show_panel, "links")
-        for panel in (
-            self.summary,
-            self.details,
-            self.operators,
-            self.model,
-            self.delegation,
-            self.handle_map,
-        ):
-            panel.source_requested.connect(self._show_source)
-        self.summary.panel_requested.connect(docks.show_panel)
-        self.summary.open_dialog_requested.connect(open_dialog)
-        self.summary.list_requested.connect(self.toolbar.run.show_list)
-        self.compare.choose_requested.connect(self.comparing.choose)
+        requests: dict[str, Callable[..., object]] = {
+            "source_requested": self._show_source,
+            "panel_requested": docks.show_panel,
+            "open_dialog_requested": open_dialog,
+            "links_requested": show_links,
+            "list_requested": self.toolbar.run.show_list,
+            "choose_requested": self.comparing.choose,
+            "reference_requested": self.references.choose,
+            "buffer_requested": self.references.choose_buffer,
+        }
+        for name, page in docks.by_name.items():
+            own = {"export_requested": partial(exports.export_table, name=name)}
+            for request, fulfill in (requests | own).items():
+                if hasattr(page, request):
+                    getattr(page, request).connect(fulfill)
+        self.graph.save_requested.connect(exports.save_picture)
+        self.calls.save_requested.connect(exports.save_flame_graph)
         self.comparing.compared.connect(partial(docks.show_panel, "compare"))
         self.summary.show_problems(self.problems.count)
         self.problems.count_changed.connect(self.summary.show_problems)
-        for asking in (self.operators, self.model, self.graph):
-            asking.open_dialog_requested.connect(open_dialog)
-            asking.links_requested.connect(show_links)
-        self.links.open_dialog_requested.connect(open_dialog)
-        for of_program in (self.program, self.memory, self.sizes, self.numbers):
-            of_program.open_dialog_requested.connect(open_dialog)
+        self.problems.count_changed.connect(self.layout.count_problems)
         self.opener.values_requested.connect(self.references.take)
-        self.numbers.reference_requested.connect(self.references.choose)
-        self.numbers.buffer_requested.connect(self.references.choose_buffer)
         for note in (self.layout.note, self.layout.program_note):
             note.open_requested.connect(open_dialog)
-        self.model.operators_requested.connect(partial(docks.show_panel, "operators"))
-        self.findings.report_requested.connect(docks.show_panel)
-        self.problems.count_changed.connect(self.layout.count_problems)
-        for name, tables in (
-            ("selection", self.selection),
-            ("handle_map", self.handle_map),
-            ("statistics", self.statistics),
-        ):
-            tables.export_requested.connect(partial(exports.export_table, name=name))
-        self.graph.save_requested.connect(exports.save_picture)
-        self.calls.save_requested.connect(exports.save_flame_graph)
         self.toolbar.links_requested.connect(show_links)
         self.search.left.connect(self.timeline.focus_view)
         self.search.list_requested.connect(partial(self.commands.run, "search.list"))

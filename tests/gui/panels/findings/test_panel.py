@@ -154,7 +154,7 @@ def test_enter_on_the_warm_up_picks_its_inference_and_stays_current(panel, qtbot
 
 
 def test_a_click_on_links_requests_the_report(panel, qtbot):
-    with qtbot.waitSignal(panel.report_requested) as requested:
+    with qtbot.waitSignal(panel.panel_requested) as requested:
         click(qtbot, panel, Family.LINKS)
     assert requested.args == ["delegation"]
 

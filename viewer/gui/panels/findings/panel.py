@@ -46,14 +46,14 @@ class FindingsAnswer:
 
 
 class FindingsPanel(TracePanel[FindingsAnswer]):
-    """The list of findings. `report_requested(name)`: open the panel that details a finding."""
+    """The list of findings. `panel_requested(name)`: open the panel that details a finding."""
 
     # With up to this many slices in all open files, each with its own identifier, the answer takes
     # less than 40 ms even on a busy machine: no thread.
     SYNC_LIMIT = 2000
     BY_INFERENCE = True
 
-    report_requested = Signal(str)
+    panel_requested = Signal(str)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -127,7 +127,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         if answer is None or finding is None:
             return
         if isinstance(finding.place, PanelRef):
-            self.report_requested.emit(finding.place.name)
+            self.panel_requested.emit(finding.place.name)
             return
         slices = answer.shown.findings.slices_of(finding, answer.scope)
         show_place(self._session, answer.shown, finding.place, slices)
@@ -141,7 +141,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         row = self.model.rows[at]
         if row.finding is not None and isinstance(row.finding.place, PanelRef):
             name = row.finding.place.name
-            menu.addAction("Show full report", partial(self.report_requested.emit, name))
+            menu.addAction("Show full report", partial(self.panel_requested.emit, name))
         if row.rule:
             menu.addAction("Show rule", partial(self.list.show_rule, at))
 

@@ -9,6 +9,7 @@ its total counts; the tree highlights what is selected on the timeline.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -56,10 +57,10 @@ class ModelAnswer:
 
 
 class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
-    """Modules by cost. `operators_requested()`: show the Operators panel."""
+    """Modules by cost. `panel_requested(id)`: show another panel."""
 
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
-    operators_requested = Signal()
+    panel_requested = Signal(str)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         # First, as making it may change what the signals that the base connects report.
@@ -191,7 +192,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
                 if is_text
                 else f"{name} does not record the modules of its operators.",
                 "Show operators",
-                self.operators_requested,
+                partial(self.panel_requested.emit, "operators"),
             )
             return False
         is_other = tree is not self._tree
