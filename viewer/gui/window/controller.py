@@ -314,8 +314,8 @@ class WindowController(QObject):
             "buffer_requested": self.references.choose_buffer,
         }
         for name, page in docks.by_name.items():
-            own = {"export_requested": partial(exports.export_table, name=name)}
-            for request, fulfill in (requests | own).items():
+            of_page = {"export_requested": partial(exports.export_table, name=name)}
+            for request, fulfill in (requests | of_page).items():
                 if hasattr(page, request):
                     getattr(page, request).connect(fulfill)
         self.graph.save_requested.connect(exports.save_picture)

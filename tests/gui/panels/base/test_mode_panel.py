@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from tests.gui.dark_theme import dark_theme
 from viewer.gui.panels.base.mode_panel import ModePanel
@@ -17,7 +17,7 @@ class Page(PagePanel):
 
     def __init__(self, session, theme, *, has_head):
         super().__init__(session, theme)
-        self.tool = QLabel("tool")
+        self.tool = QPushButton("tool")
         head = head_row(theme) if has_head else None
         if head is not None:
             head.addWidget(self.tool)
@@ -90,3 +90,12 @@ def test_a_page_without_a_switch_has_no_line_above_its_sentence(qtbot):
     assert page.tool.isVisible()
     page.show_sentence("Nothing here.")
     assert not page._line.isVisible()
+
+
+def test_tab_reaches_the_switch_before_the_page(panel, qtbot):
+    first, second = panel.bar.buttons.values()
+    assert first.nextInFocusChain() is second
+    after = second.nextInFocusChain()
+    while not after.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        after = after.nextInFocusChain()
+    assert after is panel.pages["first"].tool

@@ -53,7 +53,7 @@ def test_a_page_is_as_tall_as_its_rows(panel, qtbot):
     second.show_rows(3)
     qtbot.waitUntil(lambda: is_whole(first) and is_whole(second))
     assert first.height() > panel.height() > second.height()
-    assert panel.area.verticalScrollBar().maximum() > 0
+    qtbot.waitUntil(lambda: panel.area.verticalScrollBar().maximum() > 0)
     first.show_rows(2)
     qtbot.waitUntil(lambda: first.height() < 100 and is_whole(first))
 
@@ -80,7 +80,7 @@ def test_to_show_a_page_is_to_scroll_to_it(panel, qtbot):
 def test_the_row_of_the_keyboard_stays_in_sight(panel, qtbot):
     first = panel.pages["first"]
     first.show_rows(40)
-    qtbot.waitUntil(lambda: is_whole(first))
+    qtbot.waitUntil(lambda: is_whole(first) and panel.area.verticalScrollBar().maximum() > 0)
     panel.activateWindow()
     first.list.setFocus()
     qtbot.waitUntil(first.list.hasFocus)

@@ -1,7 +1,7 @@
 """The By box of Operators: operators, keys of groups, and events with or without times."""
 
 import pytest
-from PySide6.QtCore import QByteArray
+from PySide6.QtCore import QByteArray, Qt
 
 from tests.gui.window.conftest import shared_window as shared_window
 from tests.gui.window.shown import ATTENTION, pick
@@ -101,3 +101,12 @@ def test_a_profile_without_operators_is_listed_by_name(shared_window):
     assert "Name, all slices" in [
         window.statistics.by.itemText(i) for i in range(window.statistics.by.count())
     ]
+
+
+@pytest.mark.parametrize("data", ["operators", "module"])
+def test_tab_leads_from_the_box_into_the_page(window, data):
+    panel, box = by(window, data), window.statistics.by
+    reached = box.nextInFocusChain()
+    while not (reached.isVisible() and reached.focusPolicy() & Qt.FocusPolicy.TabFocus):
+        reached = reached.nextInFocusChain()
+    assert panel.pages[panel.mode].isAncestorOf(reached)

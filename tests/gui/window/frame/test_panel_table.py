@@ -41,7 +41,7 @@ def test_a_panel_shows_the_page_that_is_asked_for(controller):
             assert docks.page_of(spec.id) == page.id
             assert docks.is_open(page.id)
             assert docks.is_open(spec.id)
-            others = {own.id for own in spec.pages} - {page.id, spec.id}
+            others = {other.id for other in spec.pages} - {page.id, spec.id}
             has_sections = isinstance(docks.panels[spec.id], SectionsPanel)
             assert all(docks.is_open(other) is has_sections for other in others)
 

@@ -67,9 +67,9 @@ class GroupedFrame(AnswerPanel[Answer]):
 
         missing: why the key is not available, "" if it is.
         """
-        at = self.by.findData(key)
-        self.by.setItemData(at, 0 if missing else None, _FLAGS_ROLE)
-        self.by.setItemData(at, tooltip, Qt.ItemDataRole.ToolTipRole)
+        index = self.by.findData(key)
+        self.by.setItemData(index, 0 if missing else None, _FLAGS_ROLE)
+        self.by.setItemData(index, tooltip, Qt.ItemDataRole.ToolTipRole)
 
 
 class GroupedPanel(GroupedFrame[Answer]):

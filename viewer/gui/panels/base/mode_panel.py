@@ -7,11 +7,14 @@ line above the page, and stays there when the page is empty.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QComboBox, QToolButton, QWidget
 
 from viewer.gui.panels.base.page_panel import PagePanel, plain_column
+from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import PageStack
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
@@ -78,6 +81,20 @@ class ModePanel(QWidget):
         page.take_switch(self.switch)
         self._stack.setCurrentWidget(page)
         self.mode = mode
+        self._order_tabs()
         self.mark_mode(mode)
         if focus is not None and self.switch.isAncestorOf(focus):
             focus.setFocus()  # moving it took it away
+
+    def _order_tabs(self) -> None:
+        """Let Tab reach the switch before the tools and the table of the page."""
+        page = self.pages[self.mode]
+        controls = (*self.switch.findChildren(QComboBox), *self.switch.findChildren(QToolButton))
+        reached = [*controls, *page.tools, *filter(None, [page.findChild(QAbstractItemView)])]
+        for before, after in pairwise(reached):
+            QWidget.setTabOrder(before, after)
+
+    @guard
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._order_tabs()  # coming into the window changes the order

@@ -78,6 +78,11 @@ class PagePanel(QWidget):
         outer.addWidget(self._line)
         outer.addWidget(self._stack, 1)
 
+    @property
+    def tools(self) -> list[QWidget]:
+        """What the keyboard reaches in the line above the page."""
+        return self._line.tools()
+
     def take_switch(self, switch: QWidget) -> None:
         """Put what switches between the pages of a panel at the start of the line above this."""
         self._line.take_switch(switch)
@@ -174,6 +179,13 @@ class HeadLine(QWidget):
         self._switch = switch
         self._row.insertWidget(0, switch)
         self._fit()
+
+    def tools(self) -> list[QWidget]:
+        """Return the tools that Tab reaches."""
+        head = self._head
+        items = [] if head is None else [head.itemAt(i) for i in range(head.count())]
+        widgets = [item.widget() for item in items if item is not None]
+        return [w for w in widgets if w and w.focusPolicy() & Qt.FocusPolicy.TabFocus]
 
     @Slot(int)
     def show_tools(self, page: int) -> None:

@@ -63,6 +63,9 @@ class SectionsPanel(ModePanel):
     def _show(self, mode: str) -> None:
         """All are shown."""
 
+    def _order_tabs(self) -> None:
+        """There is no switch."""
+
     @Slot()
     def _scroll(self) -> None:
         for section in self.sections.values():
@@ -101,7 +104,12 @@ class Section(QWidget):
         self._soon.timeout.connect(self.fit)
         for view in self._views:
             model = view.model()
-            for signal in (model.modelReset, model.layoutChanged, model.rowsInserted):
+            for signal in (
+                model.modelReset,
+                model.layoutChanged,
+                model.rowsInserted,
+                model.rowsRemoved,
+            ):
                 signal.connect(self._soon.start)
             view.selectionModel().currentChanged.connect(self._follow)
         page.installEventFilter(self)
@@ -115,18 +123,18 @@ class Section(QWidget):
 
     def _height(self) -> int:
         page, width = self._page, self._page.width()
-        shown = page.widget() if isinstance(page, ScrollPanel) else None
+        content: QWidget | None = page.widget() if isinstance(page, ScrollPanel) else None
         if isinstance(page, PagePanel):
             if not page.is_empty and self._views:
                 return page.height() + sum(_missing(view) for view in self._views)
-            shown = page.empty
-        if shown is None:
+            content = page.empty
+        if content is None:
             return 0
-        if shown.parent() is not page:
-            shown.installEventFilter(self)  # the widget of a `ScrollPanel`, which comes and goes
-        wrapped = shown.heightForWidth(width)  # -1 if nothing in it breaks lines
-        hint = shown.sizeHint().height() if wrapped < 0 else wrapped
-        return max(hint, shown.minimumSizeHint().height())
+        if content.parent() is not page:
+            content.installEventFilter(self)  # the widget of a `ScrollPanel`, which comes and goes
+        wrapped = content.heightForWidth(width)  # -1 if nothing in it breaks lines
+        hint = content.sizeHint().height() if wrapped < 0 else wrapped
+        return max(hint, content.minimumSizeHint().height())
 
     @Slot(QModelIndex)
     def _follow(self, current: QModelIndex) -> None:
@@ -134,8 +142,8 @@ class Section(QWidget):
         view = next((view for view in self._views if view.model() is current.model()), None)
         if view is not None and view.hasFocus():
             row = view.visualRect(current)
-            at = view.viewport().mapTo(self._panel.inside, row.center())
-            self._panel.area.ensureVisible(at.x(), at.y(), 0, row.height())
+            place = view.viewport().mapTo(self._panel.inside, row.center())
+            self._panel.area.ensureVisible(place.x(), place.y(), 0, row.height())
 
     @guard(False)
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

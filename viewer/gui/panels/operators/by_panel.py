@@ -42,8 +42,8 @@ class OperatorsByPanel(ModePanel):
         box = self._box = self._groups.by
         box.setAccessibleName(name)
         for key in _ALSO_FIRST:
-            at = box.findData(key)
-            box.setItemText(at, f"{box.itemText(at)}, all slices")
+            index = box.findData(key)
+            box.setItemText(index, f"{box.itemText(index)}, all slices")
         box.insertItem(0, "Operator", OPERATORS)
         box.addItem("Event", EVENTS)
         box.activated.connect(self._pick)

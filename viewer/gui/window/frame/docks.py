@@ -147,7 +147,7 @@ class Docks(QObject):
         """What the fullest page of a panel has to show."""
         widget = self.panels[panel]
         pages = widget.pages if isinstance(widget, ModePanel) else (panel,)
-        return max((self._presence[page] for page in pages), key=lambda own: own.value)
+        return max((self._presence[page] for page in pages), key=lambda presence: presence.value)
 
     def page_of(self, panel: str) -> str:
         """The page that a panel shows."""
