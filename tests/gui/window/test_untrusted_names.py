@@ -110,7 +110,8 @@ def test_the_window_paints_an_override_of_direction_as_an_escape(named):
 def test_cells_of_all_panels_show_escapes(named):
     cells = [
         index.data() or ""
-        for view in named.window.findChildren(QAbstractItemView)
+        for page in (named.window, *named.docks.by_name.values())
+        for view in page.findChildren(QAbstractItemView)
         if view.model() is not None
         for index in rows_below(view.model())
     ]

@@ -99,7 +99,7 @@ def test_all_that_was_seen_comes_back(controller, qtbot, qapp, folder, tmp_path,
 def test_the_tabs_in_front_come_back(controller, qtbot, folder, monkeypatch):
     open_files(qtbot, controller, *files_in(folder))
     assert controller.docks.front_tabs == ("summary", "operators", "source")
-    for name in ("model", "statistics"):
+    for name in ("model", "links"):
         controller.docks.show_panel(name)
     settle(qtbot, controller)
     save(qtbot, controller, monkeypatch, folder / "mine.opscope")
@@ -108,11 +108,23 @@ def test_the_tabs_in_front_come_back(controller, qtbot, folder, monkeypatch):
     with qtbot.waitSignal(controller.session.files_added, timeout=20_000):
         controller.commands.actions["go.undo"].trigger()
     settle(qtbot, controller)
-    assert controller.docks.front_tabs == ("summary", "model", "statistics")
+    assert controller.docks.front_tabs == ("summary", "model", "links")
     controller.docks.show_panel("source")
-    controller.docks.show_panel("graph")
+    controller.docks.show_panel("events")
     take_up(qtbot, controller, folder / "mine.opscope")
-    assert controller.docks.front_tabs == ("summary", "model", "statistics")
+    assert controller.docks.front_tabs == ("summary", "model", "links")
+
+
+def test_the_page_of_a_panel_comes_back(controller, qtbot, folder, monkeypatch):
+    open_files(qtbot, controller, *files_in(folder))
+    controller.docks.show_panel("statistics")
+    settle(qtbot, controller)
+    save(qtbot, controller, monkeypatch, folder / "mine.opscope")
+    controller.docks.show_panel("operators")
+    assert controller.docks.front_tabs == ("summary", "operators", "source")
+    take_up(qtbot, controller, folder / "mine.opscope")
+    assert controller.docks.front_tabs == ("summary", "statistics", "source")
+    assert controller.statistics.isVisible()
 
 
 def test_the_reference_of_logged_values_comes_back(controller, qtbot, tmp_path, monkeypatch):
