@@ -50,7 +50,7 @@ HOMES = {
 }
 
 # READMEs with more than a few lines, and how many they may have.
-LONG_READMES = {"viewer": 98, "viewer/fleet": 40, "viewer/formats": 90}
+LONG_READMES = {"viewer": 99, "viewer/fleet": 40, "viewer/formats": 90}
 
 # Tests of no single module: folders, and files with what they are about.
 TESTS_OF_MANY = {

@@ -28,6 +28,9 @@ class SectionsPanel(ModePanel):
 
     def _arrange(self, name: str) -> None:
         self.setAccessibleName(name)
+        # A timer of the panel, since a single shot holds a closed window until it has run.
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self._scroll)
         self.area = QScrollArea()
         self.area.setAccessibleName(name)
         self.area.setWidgetResizable(True)
@@ -58,7 +61,7 @@ class SectionsPanel(ModePanel):
     def show_mode(self, mode: str) -> None:
         """Scroll to a page, once it is laid out."""
         self.mode = mode
-        QTimer.singleShot(0, self, self._scroll)
+        self._soon.start()
 
     def _show(self, mode: str) -> None:
         """All are shown."""
