@@ -15,8 +15,8 @@ from viewer.analysis.links.link_table import LinkState, LinkTable, Reason
 from viewer.analysis.links.linker import link
 from viewer.analysis.links.match import MATCH_EXPLANATION, Match
 from viewer.analysis.links.remedies import remedy
+from viewer.cli import main
 from viewer.cli.commands import COMMANDS
-from viewer.cli.main import main
 from viewer.formats import open_file
 from viewer.program.executable.executable import XNNPACK
 from viewer.resources import resource

@@ -68,3 +68,17 @@ def workbook(
             f"{doctype}<worksheet {_NS}><sheetData>{''.join(lines)}</sheetData></worksheet>",
         )
     return out.getvalue()
+
+
+def annotated_workbook(count: int) -> bytes:
+    """A workbook that annotate_profiling.py could have written, with `count` slices."""
+    titles = (
+        "Action ID", "Job ID", "Action in program", "Invocation Name (if applicable)",
+        "Original Operator", "Total Time [us]", "Timestamp Start [us]", "Timestamp End [us]",
+        "Location",
+    )  # fmt: skip
+    rows = (
+        (i, i % 7, f"op{i % 9}", f"call{i}", "conv", 1.5, 2 * i, 2 * i + 1.5, f"a.mlir:{i}:1")
+        for i in range(count)
+    )
+    return workbook([titles, *rows])

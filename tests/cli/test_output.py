@@ -256,7 +256,7 @@ def test_an_error_of_opscope_is_one_line(monkeypatch, capsys):
     def failing(command, arguments):
         raise KeyError("a\x1bb")
 
-    monkeypatch.setattr(sys.modules["viewer.cli.main"], "run", failing)
+    monkeypatch.setattr(sys.modules["viewer.cli.command_line"], "run", failing)
     code, out, err = run(capsys, "info", "x.csv")
     assert (code, out) == (1, "")
     assert err.startswith("opscope: opscope info failed because of an error in Opscope")

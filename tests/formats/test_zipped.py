@@ -1,6 +1,7 @@
 """A ZIP archive opens as the one profile in it; any other says what it is."""
 
 import json
+import tempfile
 import zipfile
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from tests.builders.runtime_files import FILES
 from tests.paths import DATA
 from viewer.codecs.reading import ReadCancelled, UnreadableFile
-from viewer.formats import no_progress, open_file, zipped
+from viewer.formats import no_progress, open_file
 from viewer.formats.folders import look_through
 from viewer.formats.table.stated_columns import ColumnsNeeded
 from viewer.formats.zipped import table_layout
@@ -97,7 +98,7 @@ def test_a_damaged_archive_says_so(tmp_path):
 
 
 def test_it_can_be_cancelled_and_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(zipped.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = archive(tmp_path, **{"run.etdp": DUMP})
     with pytest.raises(ReadCancelled):
         open_file(str(path), no_progress, lambda: True)

@@ -3,8 +3,9 @@
 The bytes go to a temporary file in the target's folder. It replaces the target only after the last
 byte is on the disk, and so is the new name when `replacing` ends. Every exporter writes through it.
 
-A process that is killed leaves its temporary file. The next one that writes to this folder removes
-it: such a file has a name of its own, and its owner is dead if nobody holds the lock on it.
+A process that is killed leaves its temporary file; one that a signal ends does not (`ending`). The
+next one that writes to this folder removes it: such a file has a name of its own, and its owner is
+dead if nobody holds the lock on it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from viewer.codecs.ending import at_end, wait_if_ending
 from viewer.codecs.file_lock import try_lock
 
 _PREFIX, _PART = ".opscope-", ".part"
@@ -39,6 +41,7 @@ class NothingToExport(Exception):
 
 _mark = ""  # of the temporary files of this process
 _cleaned: set[str] = set()  # folders where this process has removed what dead ones left
+_parts: set[str] = set()  # temporary files of this process
 
 
 def mark_parts(mark: str) -> None:
@@ -148,7 +151,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+    finally:
+        _parts.discard(temporary)
     sync_folder(folder)
+
+
+def _remove_parts() -> None:
+    """Remove the temporary files of this process, which ends."""
+    for path in tuple(_parts):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+at_end(_remove_parts)
 
 
 def _new_part(folder: str) -> tuple[BinaryIO, str]:
@@ -156,7 +171,13 @@ def _new_part(folder: str) -> tuple[BinaryIO, str]:
     while True:
         # Not named after the target, whose name may already have the maximum length.
         path = os.path.join(folder, f"{_PREFIX}{_mark}{os.urandom(8).hex()}{_PART}")
-        file = open(path, "xb")  # noqa: SIM115
+        wait_if_ending()
+        _parts.add(path)  # before it exists: a signal may come right after
+        try:
+            file = open(path, "xb")  # noqa: SIM115
+        except OSError:
+            _parts.discard(path)
+            raise
         try:
             # Another process may take it for a left one, and lock and delete it just now.
             if sys.platform == "win32" or (try_lock(file.fileno()) and os.path.exists(path)):
@@ -164,6 +185,7 @@ def _new_part(folder: str) -> tuple[BinaryIO, str]:
         except OSError:  # a file system without locks
             return file, path
         file.close()
+        _parts.discard(path)
 
 
 def sync_folder(folder: str) -> None:

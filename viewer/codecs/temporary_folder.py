@@ -1,5 +1,6 @@
-"""Temporary folders that a later process removes if theirs was killed.
+"""Temporary folders that go with their process, also at a signal; a later start removes the others.
 
+Nothing else of Opscope makes temporary files: a process that is killed would leave them for ever.
 Each contains a lock file, which shows whether its owner is alive. They are in the system's folder
 for temporary files, which other users may write to, so folders of others and links are left alone.
 """
@@ -11,14 +12,19 @@ import os
 import re
 import shutil
 import stat
-import tempfile
+import tempfile  # noqa: TID251
+import time
 import weakref
 from types import TracebackType
 
+from viewer.codecs.ending import at_end, wait_if_ending
 from viewer.codecs.file_lock import OwnedLock
 
 _PREFIX, _LOCK = "opscope-folder-", ".lock"
 _NAME = re.compile(rf"{_PREFIX}[0-9a-zA-Z_]{{8}}")
+# A thread may write to a folder while it is removed.
+_TRIES, _PAUSE_S = 50, 0.002
+_alive: dict[str, OwnedLock | None] = {}
 
 
 class TemporaryFolder:
@@ -47,7 +53,16 @@ class TemporaryFolder:
 def _new_folder() -> tuple[str, OwnedLock | None]:
     """Create a folder, locked where that is possible; returns its path and lock."""
     while True:
-        path = tempfile.mkdtemp(prefix=_PREFIX)
+        wait_if_ending()
+        path = os.path.join(tempfile.gettempdir(), f"{_PREFIX}{os.urandom(4).hex()}")
+        _alive[path] = None  # before it exists: a signal may come right after
+        try:
+            os.mkdir(path, 0o700)
+        except OSError as error:
+            del _alive[path]
+            if isinstance(error, FileExistsError):
+                continue
+            raise
         # Another process may take it for a left one, and lock and delete it just now.
         try:
             lock = OwnedLock.take(os.path.join(path, _LOCK))
@@ -56,7 +71,22 @@ def _new_folder() -> tuple[str, OwnedLock | None]:
                 return path, None
         else:
             if lock is not None:
+                _alive[path] = lock
                 return path, lock
+        _alive.pop(path, None)
+
+
+def _remove_alive() -> None:
+    """Remove all folders of this process, which ends."""
+    for path, lock in tuple(_alive.items()):
+        for _ in range(_TRIES):
+            _remove(path, lock)
+            if not os.path.lexists(path):
+                break
+            time.sleep(_PAUSE_S)
+
+
+at_end(_remove_alive)
 
 
 def remove_left_folders() -> None:
@@ -86,3 +116,4 @@ def _remove(path: str, lock: OwnedLock | None) -> None:
     if lock is not None:
         lock.remove()  # first: Windows cannot delete an open file
     shutil.rmtree(path, ignore_errors=True)
+    _alive.pop(path, None)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from typing import Any
+
+from viewer.codecs.temporary_folder import TemporaryFolder
 
 HOW_TO_INSTALL = 'URLs need fsspec: pip install "opscope[fleet]"'
 # What differs after a change, by the names that file systems use.
@@ -62,7 +63,7 @@ def read_small(url: str, most: int) -> bytes:
 def local_copy(url: str) -> Iterator[str]:
     """Download a file, under its own name, for the length of the block. Raises OSError."""
     system, path = _file_system(url)
-    with tempfile.TemporaryDirectory(prefix="opscope-fleet-") as folder:
+    with TemporaryFolder() as folder:
         target = os.path.join(folder, path.rpartition("/")[2] or "file")
         system.get_file(path, target)
         yield target

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -24,6 +23,7 @@ from viewer.codecs.reading import (
     UnreadableFile,
     never_cancelled,
 )
+from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.formats import (
     ARRAY_MEMBER,
     HEAD_SIZE,
@@ -85,7 +85,7 @@ def _unpacked(path: str, cancelled: Cancelled) -> Iterator[tuple[str, Format]]:
     try:
         with (
             closing(zipfile.ZipFile(path)) as archive,
-            tempfile.TemporaryDirectory(prefix="opscope-") as folder,
+            TemporaryFolder() as folder,
         ):
             member, chosen = _only_profile(path, archive, cancelled)
             name = _ODD.sub("_", os.path.basename(member.filename))[-_LONGEST_NAME:].lstrip(".")

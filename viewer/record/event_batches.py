@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
-import tempfile
+import tempfile  # noqa: TID251
 import threading
 import weakref
 from enum import IntEnum

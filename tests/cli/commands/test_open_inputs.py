@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders.command_line import run
 from tests.paths import DATA
-from viewer.cli.main import main
+from viewer.cli import main
 from viewer.codecs.memory_budget import BUDGET
 from viewer.view.sessions import opened_files
 

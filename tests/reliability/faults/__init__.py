@@ -1,7 +1,7 @@
-"""Faults: full disks, killed processes, odd environments, a lost display."""
+"""Faults: full disks, killed processes, signals, odd environments, a lost display."""
 
 from tests.reliability.campaign import Job, Options
-from tests.reliability.faults import environments, full_disk, kills, lost_display
+from tests.reliability.faults import environments, full_disk, kills, lost_display, signals
 
 
 def jobs(options: Options) -> list[Job]:
@@ -11,4 +11,5 @@ def jobs(options: Options) -> list[Job]:
         *kills.jobs(options),
         *full_disk.jobs(options),
         *lost_display.jobs(options),
+        *signals.jobs(options),
     ]

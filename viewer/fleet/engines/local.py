@@ -15,14 +15,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import islice
+from multiprocessing.util import _exit_function  # type: ignore[attr-defined]
 
 from viewer.codecs.atomic_file import mark_parts
+from viewer.codecs.ending import at_end, clean, end_at_signals
 from viewer.codecs.memory_budget import BUDGET
 from viewer.fleet.engines.engine import Result, Task
 
 # Tasks in a pool per process: enough that no process waits for the next.
 _AHEAD = 2
+# For a process to clean up, at a signal.
+_PATIENCE_S = 2.0
 
 
 class LocalProcesses:
@@ -50,7 +55,8 @@ class LocalProcesses:
         while True:
             for task in islice(rest, _AHEAD * self.jobs - len(running)):
                 try:
-                    running[self._pool_of_all().submit(work, task)] = task
+                    with _signals_are_for_this_process():
+                        running[self._pool_of_all().submit(work, task)] = task
                 except BrokenProcessPool:
                     suspects.append(task)
                     break
@@ -87,10 +93,11 @@ class LocalProcesses:
     ) -> Iterator[tuple[Task, Result | None]]:
         while suspects:
             task = suspects.popleft()
-            if self._alone is None:
-                self._alone = self._new(1)
             try:
-                result = self._alone.submit(work, task).result()
+                with _signals_are_for_this_process():
+                    self._alone = self._alone or self._new(1)
+                    future = self._alone.submit(work, task)
+                result = future.result()
             except BrokenProcessPool:
                 _end(self._alone)
                 self._alone = None
@@ -120,14 +127,43 @@ class LocalProcesses:
         self._pool = self._alone = None
 
 
+@contextmanager
+def _signals_are_for_this_process() -> Iterator[None]:
+    """Start processes that a terminal does not end: Ctrl+C and SIGHUP are for this one alone."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _end(pool: ProcessPoolExecutor | None) -> None:
     if pool is not None:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+def _end_all() -> None:
+    """End all processes, which clean up themselves."""
+    children = multiprocessing.active_children()
+    for child in children:
+        child.terminate()
+    for child in children:
+        child.join(_PATIENCE_S)
+        child.kill()
+    if children:
+        _exit_function()  # else their semaphores are reported as leaked
+
+
+at_end(_end_all)
+
+
 def _begin(mark: str, most: int | None) -> None:
     """Prepare a worker process, which may use `most` bytes of memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the process that started this one
+    end_at_signals(says=False)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     mark_parts(mark)
     if most is not None:
@@ -138,4 +174,5 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        clean()
         os._exit(1)

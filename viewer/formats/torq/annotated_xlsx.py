@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import csv
 import os
-import tempfile
 import zipfile
 from contextlib import closing
 from dataclasses import replace
 
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.formats import format_of
 from viewer.formats.executorch.etrecord.archive import DAMAGED
 from viewer.formats.torq import annotated_csv
@@ -60,7 +60,7 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """The slices of the sheet. Raises UnreadableFile, ReadCancelled."""
-    with tempfile.TemporaryDirectory(prefix="opscope-") as folder:
+    with TemporaryFolder() as folder:
         table = os.path.join(folder, os.path.basename(path) or "profile")
         try:
             with closing(zipfile.ZipFile(path)) as archive:

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import signal
 import socket
-import sys
 
 from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier, Signal, Slot
 
-# SIGBREAK is Windows's signal for a closed console. SIGHUP does not exist there.
-NAMES = ("SIGINT", "SIGTERM", "SIGBREAK" if sys.platform == "win32" else "SIGHUP")
+from viewer.codecs.ending import signal_numbers
 
 
 class ExitSignals(QObject):
@@ -31,12 +29,7 @@ class ExitSignals(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.exit_code = 0
-        self._numbers = [
-            number
-            for name in NAMES
-            if (number := getattr(signal, name, None)) is not None
-            and signal.getsignal(number) is not signal.SIG_IGN
-        ]
+        self._numbers = signal_numbers()
         self._reader, self._writer = socket.socketpair()
         for end in (self._reader, self._writer):
             end.setblocking(False)

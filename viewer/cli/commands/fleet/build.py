@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from viewer.cli.arguments import complain
 from viewer.cli.output import overwrite_line
+from viewer.codecs.ending import raised_at_signals
 from viewer.codecs.memory_budget import parse_limit
 from viewer.fleet.dimensions import PathPattern, WrongDimensions, read_labels
 from viewer.fleet.engines.engine import Engine, EngineLost, InProcess
@@ -78,7 +79,8 @@ def run(arguments: list[str]) -> int:
     shown = _Shown(chosen.json_progress)
     try:
         check_paths(chosen.sources)  # first, or an empty lake would be left
-        progress = build(Lake.create(chosen.output), options, engine, shown.told)
+        with raised_at_signals():
+            progress = build(Lake.create(chosen.output), options, engine, shown.told)
     except (NoSource, UnusableLake, EngineLost, NoDask) as error:
         complain(str(error))
         return 2

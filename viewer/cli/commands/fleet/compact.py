@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from viewer.cli.arguments import complain
+from viewer.codecs.ending import raised_at_signals
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.model.times import counted
 
@@ -21,16 +22,20 @@ def run(arguments: list[str]) -> int:
     from viewer.fleet.compact import compact  # needs pyarrow, which --help does not
 
     try:
-        gone = compact(
-            Lake(chosen.lake),
-            lambda table, count: print(f"{table}: 1 file in place of {count}"),
-        )
+        with raised_at_signals():
+            gone = compact(
+                Lake(chosen.lake),
+                lambda table, count: print(f"{table}: 1 file in place of {count}"),
+            )
     except UnusableLake as error:
         complain(str(error))
         return 2
     except OSError as error:
         complain(f"{chosen.lake}: it cannot be compacted ({error.strerror or error})")
         return 2
+    except KeyboardInterrupt:
+        complain(f"interrupted; {chosen.lake} is whole, and some of its files are not joined yet")
+        return 1
     if not gone:
         print(f"{chosen.lake}: {counted(0, 'file')} to join")
     return 0

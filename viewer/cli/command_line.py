@@ -21,16 +21,8 @@ from viewer.cli.commands import COMMANDS, run
 from viewer.cli.output import with_output
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line `opscope`.
-
-    Args:
-        arguments: Those after the name of the program; by default those of the process.
-
-    Returns:
-        The exit code: 0, 1 if an input could not be read or nothing could be written, or 2 for
-        wrong usage; commands may have more.
-    """
+def main_of(arguments: Sequence[str] | None) -> int:
+    """Run the window or a command; see `viewer.cli.main`."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given[:1] or given[0] not in COMMANDS:
         return with_output(lambda: _window(given))
@@ -40,8 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _answer(command: str, arguments: list[str]) -> int:
+    from viewer.codecs.temporary_folder import remove_left_folders
     from viewer.formats.memory import retain_freed
 
+    remove_left_folders()
     retain_freed()
     try:
         return run(command, arguments)
