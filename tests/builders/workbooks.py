@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from xml.sax.saxutils import escape
 
 _NS = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -82,3 +82,26 @@ def annotated_workbook(count: int) -> bytes:
         for i in range(count)
     )
     return workbook([titles, *rows])
+
+
+def sheet_of(rows: Callable[[int], Iterable[str]], text: str = "") -> bytes:
+    """An annotated workbook with more rows, as XML, which may use one more shared text.
+
+    rows: gets the number of the text.
+    """
+    with zipfile.ZipFile(io.BytesIO(annotated_workbook(2))) as old:
+        members = {name: old.read(name).decode() for name in old.namelist()}
+    body, texts = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+    number = members[texts].count("<si>")
+    members[texts] = members[texts].replace("</sst>", f"<si><t>{text}</t></si></sst>")
+    begin, end = members.pop(body).split("</sheetData>")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        with archive.open(body, "w") as member:
+            member.write(begin.encode())
+            for row in rows(number):
+                member.write(row.encode())
+            member.write(f"</sheetData>{end}".encode())
+    return out.getvalue()

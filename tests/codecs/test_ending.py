@@ -17,11 +17,11 @@ def signaled(*_):
     os.kill(os.getpid(), signal.{name})
 """
 TEMPORARY = """
-import threading
+import contextlib, threading
 from viewer.codecs.atomic_file import replacing
 from viewer.codecs.temporary_folder import TemporaryFolder
 def write_on():
-    with TemporaryFolder() as inner:
+    with TemporaryFolder() as inner, contextlib.suppress(OSError):
         number = 0
         while True:
             number += 1

@@ -6,9 +6,11 @@ line passes as well as one that is read.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.builders.workbooks import sheet_of
 from tests.paths import DATA, ROOT
 from tests.reliability.campaign import Finding, Job, Options, Outcome
 
@@ -26,6 +29,8 @@ _MB = 1 << 20
 # Memory may be 4 x the size of the file, and this.
 _BESIDE = 300 * _MB
 _REGRESS = DATA / "regress"
+# Bytes in the temporary folder may be 4 x the size of the file, and this.
+_TEMPORARY = 64 * _MB
 # Above every limit: a reader that ignores them must not stop the machine.
 _STOP_AT = 3 << 30
 
@@ -201,6 +206,33 @@ def _record_members(size: int) -> bytes:
     return out.getvalue()
 
 
+def _zip_bomb(size: int) -> bytes:
+    """A table of equal rows; every MB is 1 GB."""
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
+        archive.open("a.csv", "w", force_zip64=True) as member,
+    ):
+        member.write(b"process,thread,name,start_ns,dur_ns\n")
+        for _ in range(600 * size):
+            member.write(b"p,t,n,1,2\n" * (_MB // 10))
+    return out.getvalue()
+
+
+def _workbook_texts(size: int) -> bytes:
+    """Cells that refer to one text: every MB would be a TB on the disk."""
+
+    def rows(text: int) -> Iterator[str]:
+        cell = f'<c t="s"><v>{text}</v></c>'
+        return (f"<row>{cell * 9}</row>" for _ in range(100_000 * size))
+
+    return sheet_of(rows, "x" * 64_000)
+
+
+def _workbook_rows(size: int) -> bytes:
+    return sheet_of(lambda _: ("<row/>" * 1000 for _ in range(10_000 * size)))
+
+
 def _handle_map(size: int) -> bytes:
     entries = [[f"identifier {i}", [i, i + 1]] for i in range(30_000 * size)]
     return json.dumps({"opscope_debug_handle_map": 1, "methods": {
@@ -264,6 +296,9 @@ SHAPES = {
     "etdump_events": Shape(".etdp", _dump),
     "etrecord_bomb": Shape(".etrecord", _record_bomb),
     "etrecord_members": Shape(".etrecord", _record_members),
+    "zip_bomb": Shape(".zip", _zip_bomb),
+    "workbook_texts": Shape(".xlsx", _workbook_texts),
+    "workbook_rows": Shape(".xlsx", _workbook_rows),
     "handle_map_entries": Shape(".json", _handle_map),
     "torq_host_rows": Shape(".csv", _torq_host),
     "torq_compile_rows": Shape(".csv", _torq_compile),
@@ -272,7 +307,10 @@ SHAPES = {
     "session_rows": Shape(".opscope", _session),
 }
 # Those of a short run: the ones that need little time and once went wrong.
-_SHORT = ("table_tracks", "table_deep", "chrome_nested", "chrome_bomb", "etrecord_bomb")
+_SHORT = (
+    "table_tracks", "table_deep", "chrome_nested", "chrome_bomb", "etrecord_bomb", "zip_bomb",
+    "workbook_texts", "workbook_rows",
+)  # fmt: skip
 
 
 def jobs(options: Options) -> list[Job]:
@@ -287,14 +325,18 @@ def jobs(options: Options) -> list[Job]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading a file took: seconds, the most memory in bytes, and what was printed."""
+    """What reading a file took: seconds, the most memory in bytes, and what was printed.
+
+    temporary: the most bytes in the temporary folder.
+    """
 
     seconds: float
     memory: int
     code: int
     text: str
+    temporary: int = 0
 
-    def complaint(self, seconds: float, memory: int) -> str:
+    def complaint(self, seconds: float, memory: int, temporary: int = _TEMPORARY) -> str:
         """Return what exceeds a limit or went wrong, "" for nothing."""
         if self.seconds > seconds:
             return f"more than {seconds:.0f} s"
@@ -302,20 +344,23 @@ class Reading:
             return f"exit code {self.code}: {self.text[-600:]}"
         if self.memory > memory:
             return f"{self.memory / 1e6:.0f} MB of memory, at most {memory / 1e6:.0f} MB"
+        if self.temporary > temporary:
+            return f"{self.temporary / 1e6:.0f} MB in the temporary folder"
         return ""
 
 
 def info_of(path: Path, seconds: float) -> Reading:
     """Run `opscope info` on a file; a process that takes too long is ended."""
-    began, memory = time.monotonic(), 0
-    with tempfile.TemporaryFile() as out:
+    began, memory, temporary = time.monotonic(), 0, 0
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryDirectory() as folder:
         child = subprocess.Popen(
             [sys.executable, "-m", "viewer", "info", str(path)],
-            cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
+            cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": folder},
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_STOP_AT, _STOP_AT)),
         )  # fmt: skip
         while True:
             memory = max(memory, _peak_of(child.pid))
+            temporary = max(temporary, _bytes_in(Path(folder)))
             took = time.monotonic() - began
             if child.poll() is not None:
                 break
@@ -326,7 +371,15 @@ def info_of(path: Path, seconds: float) -> Reading:
             time.sleep(0.01)
         out.seek(0)
         text = out.read(100_000).decode(errors="replace")
-    return Reading(took, memory, child.returncode, text)
+    return Reading(took, memory, child.returncode, text, temporary)
+
+
+def _bytes_in(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += path.stat().st_size
+    return total
 
 
 def _peak_of(pid: int) -> int:
@@ -354,7 +407,9 @@ def _read_shape(options: Options, name: str, sizes: tuple[int, ...]) -> Outcome:
                 f"{length / 1e6:.1f} MB: {found.seconds:.1f} s, {found.memory / 1e6:.0f} MB of "
                 f"memory{', refused' if found.code else ''}"
             )
-            if complaint := found.complaint(shape.seconds, 4 * length + _BESIDE):
+            if complaint := found.complaint(
+                shape.seconds, 4 * length + _BESIDE, 4 * length + _TEMPORARY
+            ):
                 repeat = f"packaging/reliability --only limits/{name}"
                 findings.append(Finding(f"{length / 1e6:.1f} MB: {complaint}", repeat))
                 break

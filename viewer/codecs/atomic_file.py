@@ -171,8 +171,8 @@ def _new_part(folder: str) -> tuple[BinaryIO, str]:
     while True:
         # Not named after the target, whose name may already have the maximum length.
         path = os.path.join(folder, f"{_PREFIX}{_mark}{os.urandom(8).hex()}{_PART}")
-        wait_if_ending()
         _parts.add(path)  # before it exists: a signal may come right after
+        wait_if_ending()
         try:
             file = open(path, "xb")  # noqa: SIM115
         except OSError:

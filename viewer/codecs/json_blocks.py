@@ -10,15 +10,12 @@ or a string never is.
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import islice
-from types import TracebackType
 
-from viewer.codecs.gzip_head import MAGIC, inflated_before_damage
+from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.json_damage import is_event_at, starts
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.partial_file import is_partial, open_part
 
 BLOCK = 1 << 21
 _FIRST_BLOCK = 1 << 17  # what a file repeats is learned from a little of it
@@ -28,7 +25,6 @@ _HELD_MEMORY = 5
 # No event is that long: a damaged file, or one that only looks like a list of events, would be held
 # in memory as a whole, and searched for the end of its first event for minutes.
 LONGEST_EVENT = 16 << 20
-_GZIP = 16 + zlib.MAX_WBITS
 _SPACE = b" \t\r\n"
 _JOINT = re.compile(rb"\}\s*,\s*\{")
 _LIST = re.compile(rb'"traceEvents"[ \t\r\n]*:[ \t\r\n]*\[')
@@ -57,108 +53,15 @@ class EventTooLong(ValueError):
         super().__init__(f"an event does not end within {size} MB, at byte {position}")
 
 
-class PackedFile:
-    """A file read sequentially, decompressed if it is gzip (one or several members)."""
-
-    def __init__(self, path: str) -> None:
-        """Open the file. Raises OSError."""
-        self.path = path
-        self._file, self.size = open_part(path)
-        self._packed = self._file.read(2) == MAGIC
-        self._file.seek(0)
-        self._unpack = zlib.decompressobj(_GZIP)
-        self._left = b""
-        self.done = 0  # bytes read from disk
-        self.unpacked = 0  # bytes returned
-        self.fault = ""  # why the gzip could not be read to its end
-
-    @property
-    def share(self) -> float:
-        """How much of the file has been unpacked, 0 to 1."""
-        return (self.done - len(self._left)) / max(self.size, 1)
-
-    @property
-    def ratio(self) -> float:
-        """Unpacked bytes per byte of the file, so far."""
-        return self.unpacked / max(self.done - len(self._left), 1)
-
-    def read(self, most: int) -> bytes:
-        """Up to `most` more bytes; b"" at the end, or where a gzip is damaged."""
-        got = self._inflated(most) if self._packed else self._file.read(most)
-        if not self._packed:
-            self.done += len(got)
-        self.unpacked += len(got)
-        return got
-
-    def _inflated(self, most: int) -> bytes:
-        while not self.fault:
-            if not self._left:
-                self._left = self._file.read(BLOCK)
-                self.done += len(self._left)
-            if self._unpack.eof:
-                # Zero padding (from tapes), which gzip accepts too.
-                self._left = self._left.lstrip(b"\0")
-                if not self._left:
-                    return b""
-                self._unpack = zlib.decompressobj(_GZIP)
-            ended = not self._left
-            before = self._unpack.copy()
-            try:
-                got = self._unpack.decompress(self._left, most)
-            except zlib.error as error:
-                self.fault = f"the gzip is damaged ({error})"
-                return inflated_before_damage(before, self._left, most)
-            self._left = self._unpack.unconsumed_tail or self._unpack.unused_data
-            if got:
-                return got
-            if ended and not self._unpack.eof:
-                if not is_partial():
-                    self.fault = "the gzip is truncated"
-                return b""
-        return b""
-
-    def lines_at(self, positions: Collection[int]) -> dict[int, int]:
-        """The lines of some unpacked bytes, from 1. Reads the file once more."""
-        lines: dict[int, int] = {}
-        todo = sorted(positions, reverse=True)
-        begin, line = 0, 1
-        with PackedFile(self.path) as source:
-            while todo:
-                data = source.read(BLOCK)
-                at = 0
-                while todo and (todo[-1] < begin + len(data) or not data):
-                    position = todo.pop()
-                    line += data.count(b"\n", at, position - begin)
-                    at = position - begin
-                    lines[position] = line
-                line += data.count(b"\n", at)
-                begin += len(data)
-        return lines
-
-    def has_list(self) -> bool:
-        """Whether a list of events begins anywhere. Reads the file once more."""
-        before = b""
-        with PackedFile(self.path) as source:
-            while data := source.read(BLOCK):
-                if _LIST.search(before + data):
-                    return True
-                before = data[-_LONGEST_KEY:]
-        return False
-
-    def __enter__(self) -> PackedFile:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+def has_list(path: str) -> bool:
+    """Whether a list of events begins anywhere in a file. Reads it once more."""
+    before = b""
+    with PackedFile(path) as source:
+        while data := source.read(BLOCK):
+            if _LIST.search(before + data):
+                return True
+            before = data[-_LONGEST_KEY:]
+    return False
 
 
 def cut(data: bytes, size: int) -> int:
@@ -313,7 +216,7 @@ class Blocks:
         else:
             places = islice(starts(data, at, end, is_inner=True), _MOST_KEYS)
             event = next((place for place in places if is_event_at(data, place)), None)
-            if event is not None and not self._source.has_list():
+            if event is not None and not has_list(self._source.path):
                 return self._enter_damaged(next(starts(data, at, event), event))
         return self._find_key()
 

@@ -52,6 +52,9 @@ UNUSUAL = 256 << 20
 UNUSUAL_RATIO = 200
 # The rest of a file takes at least half as much per byte as the part that was read.
 _REST = 0.5
+# Estimates are rather too low, so that no file is refused that fits; a limit that the user sets is
+# for other programs, and must hold.
+_SURE = 1.35
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -91,6 +94,16 @@ class Allowance:
     def take(self, needed: int) -> None:
         """Reserve memory for the whole file, in bytes at the peak. Raises NotEnoughMemory."""
         self._reserve(needed, needed, in_proportion=False)
+
+    def take_unpacked(self, size: int) -> None:
+        """Refuse a file whose texts, written out, would be beyond all measure.
+
+        They are held once and referred to. Raises NotEnoughMemory.
+        """
+        usual = max(UNUSUAL, UNUSUAL_RATIO * (self.size or 0))
+        if self._budget is not None and size > usual:
+            times = size // max(self.size or 0, 1)
+            raise NotEnoughMemory(size, usual, in_proportion=False, times=times)
 
     def expect(
         self, taken: int, share: float, read: int, *, fixed: int = 0, ratio: float = 1.0
@@ -186,6 +199,10 @@ class MemoryBudget:
         if least <= ALWAYS:
             own.reserved = least
             return
+        if self._limit is not None:
+            # What it uses already counts: a limit that the user sets must hold.
+            least = max(int(least * _SURE), self._used() - own.before)
+            shown = max(shown, least)
         with self._lock:
             others = sum(each.reserved for each in self._reading if each is not own)
             free = max(self._free() - others, ALWAYS)

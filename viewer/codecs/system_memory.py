@@ -61,6 +61,20 @@ def system_memory() -> SystemMemory | None:
     return None
 
 
+def is_in_memory(path: str) -> bool:
+    """Whether files at a path take memory instead of a disk (tmpfs)."""
+    try:
+        device = os.stat(path).st_dev
+        with open(f"{_ROOT}/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                major, _, minor = line.split()[2].partition(":")
+                if os.makedev(int(major), int(minor)) == device:
+                    return line.partition(" - ")[2].split()[:1] in (["tmpfs"], ["ramfs"])
+    except (OSError, ValueError, IndexError, AttributeError):
+        pass
+    return False
+
+
 # -- Linux -----------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,8 @@ import stat
 import tempfile  # noqa: TID251
 import time
 import weakref
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 
 from viewer.codecs.ending import at_end, wait_if_ending
@@ -22,8 +24,7 @@ from viewer.codecs.file_lock import OwnedLock
 
 _PREFIX, _LOCK = "opscope-folder-", ".lock"
 _NAME = re.compile(rf"{_PREFIX}[0-9a-zA-Z_]{{8}}")
-# A thread may write to a folder while it is removed.
-_TRIES, _PAUSE_S = 50, 0.002
+_TRIES, _PAUSE_S = 200, 0.001
 _alive: dict[str, OwnedLock | None] = {}
 
 
@@ -53,9 +54,9 @@ class TemporaryFolder:
 def _new_folder() -> tuple[str, OwnedLock | None]:
     """Create a folder, locked where that is possible; returns its path and lock."""
     while True:
-        wait_if_ending()
-        path = os.path.join(tempfile.gettempdir(), f"{_PREFIX}{os.urandom(4).hex()}")
+        path = _new_path()
         _alive[path] = None  # before it exists: a signal may come right after
+        wait_if_ending()
         try:
             os.mkdir(path, 0o700)
         except OSError as error:
@@ -76,14 +77,35 @@ def _new_folder() -> tuple[str, OwnedLock | None]:
         _alive.pop(path, None)
 
 
+def _new_path() -> str:
+    return os.path.join(tempfile.gettempdir(), f"{_PREFIX}{os.urandom(4).hex()}")
+
+
 def _remove_alive() -> None:
-    """Remove all folders of this process, which ends."""
+    """Remove all folders of this process, which ends.
+
+    Other threads may still write there. They open files by path, so each gets another name first.
+    """
     for path, lock in tuple(_alive.items()):
-        for _ in range(_TRIES):
-            _remove(path, lock)
-            if not os.path.lexists(path):
-                break
-            time.sleep(_PAUSE_S)
+        _waited(partial(os.path.isdir, path))  # another thread makes it just now
+        ended = _new_path()
+        with contextlib.suppress(OSError):
+            os.rename(path, ended)
+        _remove(path, lock)
+        _waited(partial(_is_removed, ended))
+
+
+def _is_removed(path: str) -> bool:
+    shutil.rmtree(path, ignore_errors=True)
+    return not os.path.lexists(path)
+
+
+def _waited(is_done: Callable[[], bool]) -> None:
+    """Wait a moment until something is done."""
+    for _ in range(_TRIES):
+        if is_done():
+            break
+        time.sleep(_PAUSE_S)
 
 
 at_end(_remove_alive)

@@ -10,7 +10,10 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory
 from viewer.codecs.temporary_folder import TemporaryFolder
+from viewer.codecs.unpacking import write_temporary
+from viewer.formats import too_large
 
 HOW_TO_INSTALL = 'URLs need fsspec: pip install "opscope[fleet]"'
 # What differs after a change, by the names that file systems use.
@@ -61,9 +64,16 @@ def read_small(url: str, most: int) -> bytes:
 
 @contextlib.contextmanager
 def local_copy(url: str) -> Iterator[str]:
-    """Download a file, under its own name, for the length of the block. Raises OSError."""
+    """Download a file, under its own name, for the length of the block.
+
+    Raises OSError, UnreadableFile.
+    """
     system, path = _file_system(url)
-    with TemporaryFolder() as folder:
+    with TemporaryFolder() as folder, BUDGET.reading():
         target = os.path.join(folder, path.rpartition("/")[2] or "file")
-        system.get_file(path, target)
+        try:
+            with system.open(path, "rb") as source:
+                write_temporary(source, target, url)
+        except NotEnoughMemory as error:
+            raise too_large(url, error) from error
         yield target

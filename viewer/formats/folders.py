@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from viewer.codecs.gzip_head import inflated_head
+from viewer.codecs.gzip_file import inflated_head
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import PLAIN_CSV, choose, head_of
 

@@ -24,6 +24,7 @@ from viewer.codecs.reading import (
     never_cancelled,
 )
 from viewer.codecs.temporary_folder import TemporaryFolder
+from viewer.codecs.unpacking import UnpackedMember, write_temporary
 from viewer.formats import (
     ARRAY_MEMBER,
     HEAD_SIZE,
@@ -45,8 +46,6 @@ _MOST_MEMBERS = 10_000
 _MOST_LOOKED_AT = 200
 _MOST_NAMED = 4
 _LONGEST_NAME = 60
-_MOST_RATIO, _ALWAYS = 300, 16 << 20
-_CHUNK = 1 << 20
 _ODD = re.compile(r"[^\w.+ -]")
 # Folders, and what the macOS Finder adds for its own use.
 _ADDED = re.compile(r"/$|^__MACOSX/|(^|/)\.DS_Store$")
@@ -90,7 +89,8 @@ def _unpacked(path: str, cancelled: Cancelled) -> Iterator[tuple[str, Format]]:
             member, chosen = _only_profile(path, archive, cancelled)
             name = _ODD.sub("_", os.path.basename(member.filename))[-_LONGEST_NAME:].lstrip(".")
             inner = os.path.join(folder, name or "member")
-            _unpack(archive, member, inner, cancelled)
+            with UnpackedMember(archive, member, f"{_short(member.filename)} in it") as source:
+                write_temporary(source, inner, path, cancelled)
             try:
                 yield inner, chosen
             except ColumnsNeeded as error:
@@ -135,13 +135,6 @@ def _only_profile(
             remedy="Unpack it, and open the folder",
         )
     member, chosen = found[0]
-    if member.file_size > member.compress_size * _MOST_RATIO + _ALWAYS:
-        raise UnreadableFile(
-            path,
-            f"{_short(member.filename)} in it grows {_MOST_RATIO} times or more when unpacked, "
-            "which no usual profile does",
-            remedy="Unpack it, and open the file, if you trust it",
-        )
     return member, chosen
 
 
@@ -165,17 +158,6 @@ def _profiles(
         if chosen.kind == "trace" and (alone or is_meant(chosen.name, head)):
             found.append((info, chosen))
     return found
-
-
-def _unpack(
-    archive: zipfile.ZipFile, member: zipfile.ZipInfo, to: str, cancelled: Cancelled
-) -> None:
-    """Write a member to a file; never more than it states."""
-    with archive.open(member) as source, open(to, "wb") as target:
-        while chunk := source.read(_CHUNK):
-            if cancelled():
-                raise ReadCancelled
-            target.write(chunk)
 
 
 def _named(members: list[zipfile.ZipInfo]) -> str:

@@ -20,7 +20,7 @@ from itertools import islice
 from multiprocessing.util import _exit_function  # type: ignore[attr-defined]
 
 from viewer.codecs.atomic_file import mark_parts
-from viewer.codecs.ending import at_end, clean, end_at_signals
+from viewer.codecs.ending import at_end, clean, end_at_signals, signal_numbers
 from viewer.codecs.memory_budget import BUDGET
 from viewer.fleet.engines.engine import Result, Task
 
@@ -55,8 +55,9 @@ class LocalProcesses:
         while True:
             for task in islice(rest, _AHEAD * self.jobs - len(running)):
                 try:
-                    with _signals_are_for_this_process():
-                        running[self._pool_of_all().submit(work, task)] = task
+                    pool = self._pool_of_all()
+                    with _without_signals():
+                        running[pool.submit(work, task)] = task
                 except BrokenProcessPool:
                     suspects.append(task)
                     break
@@ -94,8 +95,8 @@ class LocalProcesses:
         while suspects:
             task = suspects.popleft()
             try:
-                with _signals_are_for_this_process():
-                    self._alone = self._alone or self._new(1)
+                self._alone = self._alone or self._new(1)
+                with _without_signals():
                     future = self._alone.submit(work, task)
                 result = future.result()
             except BrokenProcessPool:
@@ -118,7 +119,8 @@ class LocalProcesses:
 
     def _new(self, count: int) -> ProcessPoolExecutor:
         spawn = multiprocessing.get_context("spawn")  # forking with Qt or threads is unsafe
-        return ProcessPoolExecutor(count, spawn, initializer=_begin, initargs=self._start)
+        with _without_signals():  # its first one starts a process of multiprocessing
+            return ProcessPoolExecutor(count, spawn, initializer=_begin, initargs=self._start)
 
     def close(self) -> None:
         """End the processes; what they run is finished and dropped."""
@@ -128,12 +130,15 @@ class LocalProcesses:
 
 
 @contextmanager
-def _signals_are_for_this_process() -> Iterator[None]:
-    """Start processes that a terminal does not end: Ctrl+C and SIGHUP are for this one alone."""
+def _without_signals() -> Iterator[None]:
+    """Start a process that a terminal does not end: Ctrl+C and SIGHUP are for this one alone.
+
+    A process that is half started cannot be ended: signals for this one wait meanwhile.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal_numbers())
     try:
         yield
     finally:
@@ -153,8 +158,7 @@ def _end_all() -> None:
     for child in children:
         child.join(_PATIENCE_S)
         child.kill()
-    if children:
-        _exit_function()  # else their semaphores are reported as leaked
+    _exit_function()  # else their semaphores are reported as leaked
 
 
 at_end(_end_all)
@@ -162,8 +166,11 @@ at_end(_end_all)
 
 def _begin(mark: str, most: int | None) -> None:
     """Prepare a worker process, which may use `most` bytes of memory."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the process that started this one
     end_at_signals(says=False)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    else:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the process that started it
     threading.Thread(target=_end_with_parent, daemon=True).start()
     mark_parts(mark)
     if most is not None:

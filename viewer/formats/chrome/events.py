@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import times_of
-from viewer.codecs.json_blocks import DAMAGED_START, Blocks, PackedFile, cut
+from viewer.codecs.gzip_file import PackedFile
+from viewer.codecs.json_blocks import DAMAGED_START, Blocks, cut
 from viewer.codecs.json_columns.objects import PADDING
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial

@@ -46,8 +46,7 @@ from numpy.typing import NDArray
 from viewer.analysis.recorded.call_sites import with_call_sites
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import TIME_LIMIT
-from viewer.codecs.gzip_head import inflated_head
-from viewer.codecs.json_blocks import PackedFile
+from viewer.codecs.gzip_file import PackedFile, inflated_head
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.chrome.begin_end import paired

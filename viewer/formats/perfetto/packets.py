@@ -7,21 +7,20 @@ both take as long, and numpy releases the GIL.
 from __future__ import annotations
 
 import contextvars
-import gzip
 import os
 import threading
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from queue import SimpleQueue
-from typing import BinaryIO, cast
+from typing import cast
 
 import numpy as np
 
 from viewer.arrays import Ints
-from viewer.codecs.gzip_head import MAGIC
+from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.partial_file import is_partial, open_part
+from viewer.codecs.partial_file import is_partial
 from viewer.codecs.protobuf.fields import Fields
 from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
 from viewer.codecs.protobuf.reader import PaddedBytes, padded
@@ -141,35 +140,29 @@ def _packets(
 ) -> Iterator[Packets]:
     """As `packets_of`, on this thread."""
     try:
-        file, size = open_part(path)
-        with file:
-            stream: BinaryIO = file
-            if file.read(2) == MAGIC:
-                stream = cast(BinaryIO, gzip.GzipFile(fileobj=file, mode="rb"))
-            file.seek(0)
+        with PackedFile(path) as source:
             rest, place, layouts = b"", 0, MessageLayouts(_WANTED)
             checks = Checks()
             finder = PacketFinder(problem, checks, is_partial=is_partial())
             while True:
                 if cancelled():
                     raise ReadCancelled
-                more, damage = _more(stream, max(BLOCK, len(rest)))
-                progress(min(file.tell(), size), size)
+                more = source.read(max(BLOCK, len(rest)))
+                progress(min(source.done, source.size), source.size)
                 block = _block(rest, more)
-                is_last = bool(damage) or not more
+                is_last = not more
                 spans, stop = finder.packets(block, place, is_last=is_last)
-                consumed = min(file.tell(), size)
                 unpacking = _Unpacking(finder, checks, problem, layouts)
                 for packets in unpacking.packets(block, spans, place):
-                    packets.share = consumed / size
+                    packets.share = source.share
                     packets.read = place + stop
-                    packets.ratio = packets.read / max(consumed, 1)
+                    packets.ratio = source.ratio
                     yield packets
                 rest = block.data[stop : block.size].tobytes()
                 place += stop
-                if damage and not is_partial():
-                    problem("damaged or truncated gzip: the rest of the file is lost", 1, damage)
                 if is_last:
+                    if source.fault:
+                        problem(f"{source.fault}: the content before it was read", 1, "")
                     break
     except OSError as error:
         raise UnreadableFile(path, error.strerror or str(error)) from error
@@ -181,13 +174,6 @@ def _block(rest: bytes, more: bytes) -> PaddedBytes:
     if size > 5 * BLOCK:
         allowance().take(size * _FIELDS_MEMORY)
     return PaddedBytes(padded(rest + more))
-
-
-def _more(stream: BinaryIO, size: int) -> tuple[bytes, str]:
-    try:
-        return stream.read(size), ""
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        return b"", str(error)
 
 
 class _Unpacking:

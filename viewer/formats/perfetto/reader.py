@@ -38,7 +38,7 @@ anything that is shown is refused.
 
 from __future__ import annotations
 
-from viewer.codecs.gzip_head import inflated_head
+from viewer.codecs.gzip_file import inflated_head
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.formats import format_of
 from viewer.formats.perfetto.damage import packet_at

@@ -12,8 +12,7 @@ import re
 from dataclasses import dataclass
 from types import TracebackType
 
-from viewer.codecs.gzip_head import MAGIC, inflated_head
-from viewer.codecs.json_blocks import PackedFile
+from viewer.codecs.gzip_file import MAGIC, PackedFile, inflated_head
 from viewer.codecs.partial_file import is_partial
 from viewer.formats.text_rows import LONGEST_LINE
 

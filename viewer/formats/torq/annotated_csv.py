@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -36,7 +36,8 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
+from viewer.codecs.memory_budget import allowance
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.row_reader import TableRows
 from viewer.formats.text_rows import (
@@ -91,6 +92,35 @@ _TASK = "torq_hw."
 _NO_TIME = "row without a time: not drawn"
 _NS_IN_US = 1000
 _AT_ONCE = 256  # rows
+_ROWS_AT_ONCE = 1000  # of a sheet
+
+
+class SheetRows:
+    """The rows of a sheet, as those of the table; a line is a row.
+
+    rows: with their cells, () for an empty one.
+    """
+
+    def __init__(self, rows: Iterable[Sequence[str]], cancelled: Cancelled) -> None:
+        self.header: Sequence[str] = ()
+        self.count = 0
+        self._rows, self._cancelled = rows, cancelled
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        """Raises ReadCancelled and NotEnoughMemory."""
+        for line, row in enumerate(self._rows, 1):
+            if line % _ROWS_AT_ONCE == 0 and self._cancelled():
+                raise ReadCancelled
+            if any(row):
+                self.count += 1
+                if self.count % _ROWS_AT_ONCE == 0:
+                    allowance().take(self.count * ROW_MEMORY)
+                width = len(self.header) or len(row)
+                yield line, [*row[:width], *[""] * (width - len(row))]
+
+    def fits(self, line: int, row: Sequence[str], kind: str) -> bool:
+        """A row of a sheet has as many cells as the header, since empty ones are left out."""
+        return True
 
 
 def sniff(head: bytes) -> bool:
@@ -111,6 +141,11 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         keeps_spaces=True,
         row_memory=ROW_MEMORY,
     )
+    return trace_of(path, builder, table)
+
+
+def trace_of(path: str, builder: TraceBuilder, table: TableRows | SheetRows) -> Trace:
+    """The trace of the rows of a table."""
     rows: _Rows | None = None
     for line, cells in table:
         if rows is not None:
@@ -155,7 +190,11 @@ class _Rows:
     """The rows read so far, as text codes; `trace` converts them to slices."""
 
     def __init__(
-        self, path: str, builder: TraceBuilder, table: TableRows, header: Sequence[str]
+        self,
+        path: str,
+        builder: TraceBuilder,
+        table: TableRows | SheetRows,
+        header: Sequence[str],
     ) -> None:
         self._id = header[0]
         missing = [n for n in (*_TIMES[self._id], "operation") if n not in header]

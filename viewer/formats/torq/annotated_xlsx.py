@@ -2,24 +2,22 @@
 
 torq.performance and annotate_profiling.py write it if the name of their output ends in .xlsx: the
 rows of the CSV (`annotated_csv`) in a sheet "Detailed Performance Data", under titles for people
-(`python/torq/performance.py`, `_HUMAN_FRIENDLY_COLUMNS`). The rows become those of the CSV, which
-is then read.
+(`python/torq/performance.py`, `_HUMAN_FRIENDLY_COLUMNS`).
 """
 
 from __future__ import annotations
 
-import csv
-import os
 import zipfile
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
-from viewer.codecs.temporary_folder import TemporaryFolder
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.executorch.etrecord.archive import DAMAGED
 from viewer.formats.torq import annotated_csv
+from viewer.formats.torq.host_csv import CLOCK as HOST_CLOCK
 from viewer.formats.torq.workbook_cells import NoSheet, rows_of_sheet
+from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Trace
 
 SHEET = "Detailed Performance Data"
@@ -50,7 +48,6 @@ _COLUMNS = {
     "NSS Program End Timestamp [us]": "nss_program_timestamp_end",
     "NSS Program Total Time [us]": "nss_program_timestamp_total",
 }
-_ROWS_AT_ONCE = 1000
 
 
 def sniff(head: bytes) -> bool:
@@ -60,44 +57,32 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """The slices of the sheet. Raises UnreadableFile, ReadCancelled."""
-    with TemporaryFolder() as folder:
-        table = os.path.join(folder, os.path.basename(path) or "profile")
-        try:
-            with closing(zipfile.ZipFile(path)) as archive:
-                _write(archive, table, cancelled)
-        except NoSheet as error:
-            raise UnreadableFile(
-                path,
-                f"this is an Office document, and no annotated profile of Torq: {error}",
-                remedy="Save a table as CSV",
-            ) from error
-        except DAMAGED as error:
-            raise UnreadableFile(
-                path, f"this Office document is damaged ({error})", remedy="Save it again"
-            ) from error
-        try:
-            trace = annotated_csv.read(table, progress, cancelled)
-        except UnreadableFile as error:
-            raise UnreadableFile(
-                path, f"the sheet {SHEET}: {error.reason}", where=error.where, remedy=error.remedy
-            ) from error
-    return replace(trace, path=path)
+    builder = TraceBuilder(path, annotated_csv.FORMAT.name, "", HOST_CLOCK)
+    try:
+        with closing(zipfile.ZipFile(path)) as archive:
+            rows = annotated_csv.SheetRows(_rows(archive), cancelled)
+            return annotated_csv.trace_of(path, builder, rows)
+    except NoSheet as error:
+        raise UnreadableFile(
+            path,
+            f"this is an Office document, and no annotated profile of Torq: {error}",
+            remedy="Save a table as CSV",
+        ) from error
+    except DAMAGED as error:
+        raise UnreadableFile(
+            path, f"this Office document is damaged ({error})", remedy="Save it again"
+        ) from error
+    except UnreadableFile as error:
+        raise UnreadableFile(
+            path, f"the sheet {SHEET}: {error.reason}", where=error.where, remedy=error.remedy
+        ) from error
 
 
-def _write(archive: zipfile.ZipFile, to: str, cancelled: Cancelled) -> None:
-    """Write the rows of the sheet as the CSV has them."""
-    with open(to, "w", encoding="utf-8", errors="replace", newline="") as file:
-        writer = csv.writer(file, delimiter=";", lineterminator="\n")
-        width = 0
-        for number, row in enumerate(rows_of_sheet(archive, SHEET)):
-            if number % _ROWS_AT_ONCE == 0 and cancelled():
-                raise ReadCancelled
-            if not number:
-                row = [_COLUMNS.get(title.strip(), title) for title in row]
-                width = len(row)
-            # A line end in a cell would be one of the CSV.
-            cells = [cell.replace("\r", " ").replace("\n", " ") for cell in row[:width]]
-            writer.writerow([*cells, *[""] * (width - len(cells))])
+def _rows(archive: zipfile.ZipFile) -> Iterator[list[str]]:
+    """The rows of the sheet, with the header as the CSV has it."""
+    rows = rows_of_sheet(archive, SHEET)
+    yield [_COLUMNS.get(title.strip(), title) for title in next(rows, [])]
+    yield from rows
 
 
 FORMAT = format_of("torq.annotated_xlsx")

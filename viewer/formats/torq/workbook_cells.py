@@ -2,7 +2,8 @@
 
 Only what a table needs: texts, numbers and truth values by their places. Formulas have their stored
 results. The parser is expat, which reads piece by piece; a document type, without which there are
-no entities, is refused. Memory is reserved for texts before they are kept.
+no entities, is refused. Memory is reserved for texts before they are kept. Cells refer to shared
+texts and copy none.
 """
 
 from __future__ import annotations
@@ -11,18 +12,21 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
-from typing import IO
 from xml.parsers import expat
 
 from viewer.codecs.memory_budget import allowance
+from viewer.codecs.unpacking import UnpackedMember
 
 _PIECE = 1 << 16
 _COLUMN = re.compile(r"([A-Z]{1,3})[0-9]{1,7}")
 MOST_COLUMNS = 256
+# Rows of a sheet, as spreadsheet programs have.
+_MOST_ROWS = 1 << 20
 # A text of a cell, longer than any that a spreadsheet program accepts.
 _LONGEST = 1 << 16
-# Sheets of equal rows compress 1:60.
-_MOST_RATIO, _ALWAYS = 300, 16 << 20
+# Sheets of equal rows compress 1:60. Parsing takes a hundred times as long as unpacking: so more is
+# refused earlier than elsewhere. Bytes of XML that may come of any packed size.
+_MOST_RATIO, _ALWAYS = 150, 1 << 20
 _TEXT_MEMORY = 120  # bytes of a text besides its letters
 
 
@@ -33,14 +37,16 @@ class NoSheet(ValueError):
 def rows_of_sheet(archive: zipfile.ZipFile, title: str) -> Iterator[list[str]]:
     """The rows of the sheet with a title, each with its cells as text, "" for an empty one.
 
-    Raises NoSheet, and what `zipfile` raises for a damaged archive.
+    Line ends in cells are spaces. Raises NoSheet, UnreadableFile, and what `zipfile` raises for a
+    damaged archive.
     """
     names = set(archive.namelist())
     place = _place(archive, names, title)
-    texts = _shared(archive, names)
-    sheet = _Sheet(texts)
+    sheet = _Sheet(_shared(archive, names))
     with _opened(archive, place) as file:
         for _ in _parsed(file, sheet.start, sheet.end, sheet.text):
+            # As if the cells were written out, since the operators of a slice are joined.
+            allowance().take_unpacked(sheet.size)
             yield from sheet.rows
             sheet.rows.clear()
     yield from sheet.rows
@@ -74,12 +80,8 @@ def _place(archive: zipfile.ZipFile, names: set[str], title: str) -> str:
     return f"xl/{target}"
 
 
-def _opened(archive: zipfile.ZipFile, member: str) -> IO[bytes]:
-    """A member, unless it is a bomb."""
-    info = archive.getinfo(member)
-    if info.file_size > info.compress_size * _MOST_RATIO + _ALWAYS:
-        raise NoSheet(f"{member} in it grows {_MOST_RATIO} times or more when unpacked")
-    return archive.open(info)
+def _opened(archive: zipfile.ZipFile, member: str) -> UnpackedMember:
+    return UnpackedMember(archive, archive.getinfo(member), f"{member} in it", _MOST_RATIO, _ALWAYS)
 
 
 def _read(archive: zipfile.ZipFile, member: str, start: Callable[..., None]) -> None:
@@ -107,7 +109,7 @@ def _shared(archive: zipfile.ZipFile, names: set[str]) -> list[str]:
         nonlocal is_text, size
         is_text = False
         if name == "si":
-            found.append("".join(parts)[:_LONGEST])
+            found.append(_in_a_line("".join(parts)))
             size += len(found[-1]) + _TEXT_MEMORY
 
     def text(piece: str) -> None:
@@ -125,6 +127,8 @@ class _Sheet:
 
     def __init__(self, texts: list[str]) -> None:
         self.rows: list[list[str]] = []
+        self.size = 0  # of the texts of all cells
+        self._count = 0
         self._texts = texts
         self._row: dict[int, str] = {}
         self._column = -1
@@ -150,11 +154,16 @@ class _Sheet:
             self._is_value = False
         elif name == "c" and self._parts:
             if self._column < MOST_COLUMNS:
-                self._row[self._column] = self._cell("".join(self._parts)[:_LONGEST])
+                cell = self._cell("".join(self._parts))
+                self._row[self._column] = cell
+                self.size += len(cell)
             self._parts.clear()
         elif name == "row":
-            last = max(self._row, default=-1)
-            self.rows.append([self._row.get(at, "") for at in range(last + 1)])
+            row = self._row
+            self.rows.append([row.get(at, "") for at in range(max(row) + 1)] if row else [])
+            self._count += 1
+            if self._count > _MOST_ROWS:
+                raise NoSheet(f"it has more than {_MOST_ROWS:,} rows")
 
     def text(self, piece: str) -> None:
         """Text of an element."""
@@ -167,7 +176,12 @@ class _Sheet:
             return self._texts[int(value)] if known else ""
         if self._kind == "b":
             return "True" if value.strip() == "1" else "False"
-        return number_text(value) if self._kind == "n" else value
+        return number_text(value) if self._kind == "n" else _in_a_line(value)
+
+
+def _in_a_line(text: str) -> str:
+    """A text of a cell without line ends, cut where no spreadsheet program writes on."""
+    return text[:_LONGEST].replace("\r", " ").replace("\n", " ")
 
 
 def number_text(value: str) -> str:
@@ -191,7 +205,7 @@ def _number(letters: str) -> int:
 
 
 def _parsed(
-    file: IO[bytes],
+    file: UnpackedMember,
     start: Callable[[str, dict[str, str]], None],
     end: Callable[[str], None],
     text: Callable[[str], None],
@@ -204,8 +218,10 @@ def _parsed(
 
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
-    parser.StartElementHandler = lambda name, values: start(name.rpartition(":")[2], values)
-    parser.EndElementHandler = lambda name: end(name.rpartition(":")[2])
+    parser.StartElementHandler = lambda name, values: start(
+        name.rpartition(":")[2] if ":" in name else name, values
+    )
+    parser.EndElementHandler = lambda name: end(name.rpartition(":")[2] if ":" in name else name)
     parser.CharacterDataHandler = text
     try:
         while piece := file.read(_PIECE):
