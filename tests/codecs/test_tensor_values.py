@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from viewer.codecs.file_bytes import FileBytes
 from viewer.codecs.tensor_values import StoredTensor, TensorLayout, same_shape, scalar
 
 
@@ -66,12 +67,17 @@ def test_values_may_start_at_any_byte():
     assert StoredTensor(TensorLayout("f64", (2,)), data, 3).array.tolist() == [1.5, -2.0]
 
 
-def test_what_was_read_is_let_go():
-    gone = []
-    data = np.zeros(40, np.uint8)
-    tensor = StoredTensor(TensorLayout("f32", (8,)), data, 8, lambda *span: gone.append(span))
-    assert [block.tolist() for block in tensor.blocks(5)] == [[0.0] * 5, [0.0] * 3]
-    assert gone == [(8, 28), (28, 40)]
+def test_values_of_a_file_are_those_of_memory(tmp_path):
+    raw = np.random.default_rng(1).integers(0, 256, 3 + 4 * 5000, np.uint8)
+    (tmp_path / "a.bin").write_bytes(raw.tobytes())
+    file = FileBytes(str(tmp_path / "a.bin"))
+    for layout in (TensorLayout("i32", (5, 1000)), TensorLayout("i32", (5, 1000), (1, 5))):
+        for start, stop in ((0, None), (17, 18), (4000, 4999)):
+            own, other = (
+                list(StoredTensor(layout, data, 3).blocks(300, start=start, stop=stop))
+                for data in (raw, file)
+            )
+            assert [a.tolist() for a in own] == [b.tolist() for b in other]
 
 
 def test_an_empty_tensor_needs_no_bytes():

@@ -18,7 +18,7 @@ from viewer.formats.npz import NpzFile, is_npz
 
 def read(file, key):
     data, start = file.stored(key)
-    return StoredTensor(file.layouts[key], data, start, file.let_go).array
+    return StoredTensor(file.layouts[key], data, start).array
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
+from viewer.codecs.file_bytes import LazyBytes
 
 Number = TypeVar(
     "Number", np.uint8, np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64
@@ -49,8 +50,12 @@ class Malformed(Exception):
 class Buffer:
     """The bytes of one file; all multi-byte values are little-endian."""
 
-    def __init__(self, data: NDArray[np.uint8]) -> None:
-        """Wrap a file given as uint8, for example a mapped one; copies nothing."""
+    def __init__(self, data: NDArray[np.uint8] | LazyBytes) -> None:
+        """Wrap a file given as uint8; copies nothing. Of lazy bytes, methods load what they use."""
+        self._load = None
+        if isinstance(data, LazyBytes):
+            self._load = None if data.is_whole else data.load
+            data = data.memory
         self.size = len(data)
         self.bytes = data
         self.view = data.data
@@ -69,8 +74,19 @@ class Buffer:
             bad = (at < 0) | (at + width > self.size)
             raise Malformed(int(at[np.argmax(bad)]), f"{what} is outside the file")
 
+    def load(self, at: Ints, width: int | Ints) -> None:
+        """Make sure that checked ranges of `bytes` and `view` are there."""
+        if self._load is not None:
+            self._load(at, width)
+
+    def u1(self, at: Ints) -> NDArray[np.uint8]:
+        """Bytes at checked positions."""
+        self.load(at, 1)
+        return self.bytes[at]
+
     def u2(self, at: Ints) -> Ints:
         """Unsigned 16-bit values at checked positions, as int64."""
+        self.load(at, 2)
         if np.bitwise_or.reduce(at) & 1:
             return self.bytes[at].astype(np.int64) | (self.bytes[at + 1].astype(np.int64) << 8)
         values: Ints = self._u2[at >> 1].astype(np.int64)
@@ -78,6 +94,7 @@ class Buffer:
 
     def u4(self, at: Ints) -> NDArray[np.uint32]:
         """Unsigned 32-bit values at checked positions."""
+        self.load(at, 4)
         if np.bitwise_or.reduce(at) & 3:
             return (self.u2(at) | (self.u2(at + 2) << 16)).astype(np.uint32)
         values: NDArray[np.uint32] = self._u4[at >> 2]
@@ -85,6 +102,7 @@ class Buffer:
 
     def u8(self, at: Ints) -> NDArray[np.uint64]:
         """Unsigned 64-bit values at checked positions."""
+        self.load(at, 8)
         if np.bitwise_or.reduce(at) & 7:
             high = self.u4(at + 4).astype(np.uint64)
             return self.u4(at).astype(np.uint64) | (high << np.uint64(32))
@@ -113,7 +131,10 @@ class Buffer:
 
     def text(self, at: int) -> bytes:
         """The bytes of one string or byte vector whose extent was checked."""
+        place = np.array([at])
+        self.load(place, 4)
         length = int.from_bytes(self.view[at : at + 4], "little")
+        self.load(place, 4 + length)
         return bytes(self.view[at + 4 : at + 4 + length])
 
 
@@ -145,6 +166,7 @@ class Tables:
         if len(distinct) <= _FEW_VTABLES:
             sizes = self._vtable_size.tolist()
             if max(sizes, default=0) <= _SHORT_VTABLE:
+                buffer.load(distinct, self._vtable_size)
                 self._offsets = [
                     struct.unpack_from(f"<{max(size - 4, 0) // 2}H", buffer.view, place + 4)
                     for place, size in zip(distinct.tolist(), sizes, strict=True)
@@ -187,7 +209,7 @@ class Tables:
             return np.full(len(self._at), default, dtype)
         width = np.dtype(dtype).itemsize
         at, buffer = self._within(slot, offsets, width), self._buffer
-        raw = buffer.u8(at) if width == 8 else buffer.u4(at) if width == 4 else buffer.bytes[at]
+        raw = buffer.u8(at) if width == 8 else buffer.u4(at) if width == 4 else buffer.u1(at)
         values = raw.view(dtype)
         return values if all(offsets) else np.where(at > 0, values, np.array(default, dtype))
 
@@ -258,6 +280,7 @@ def distinct_texts(buffer: Buffer, at: Ints, what: str) -> tuple[NDArray[np.int3
     _, length = buffer.vectors(at, 1, what)
     if len(at) <= _FEW and int(np.add.reduce(length)) <= buffer.size:
         seen: dict[bytes, int] = {}
+        buffer.load(at, 4 + length)
         first, ends = (at + 4).tolist(), (at + (4 + length)).tolist()
         # A slice of bytes takes a third of the time of one of a view.
         content = bytes(buffer.view) if buffer.size <= _SMALL_FILE else buffer.view

@@ -11,7 +11,7 @@ specification (f8e4m3fn, f8e5m2) and their variants without a negative zero (fnu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Floats, Ints
+from viewer.codecs.file_bytes import FileBytes
 
 BLOCK = 1 << 16  # values
 # dtype -> how it is stored; names as in texts of tensors.
@@ -94,17 +95,10 @@ class TensorLayout:
 
 
 class StoredTensor:
-    """A tensor in some bytes, at an offset.
-
-    let_go: called with the positions of bytes that are no longer needed.
-    """
+    """A tensor in some bytes, in memory or in a file, at an offset."""
 
     def __init__(
-        self,
-        layout: TensorLayout,
-        data: NDArray[np.uint8],
-        offset: int = 0,
-        let_go: Callable[[int, int], None] | None = None,
+        self, layout: TensorLayout, data: NDArray[np.uint8] | FileBytes, offset: int = 0
     ) -> None:
         """Raises ValueError, with the reason, if its values cannot be read."""
         fault = layout.fault
@@ -114,8 +108,7 @@ class StoredTensor:
             raise ValueError(fault)
         self.layout = layout
         self._offset = offset if layout.count else 0
-        self._data = data[self._offset : self._offset + layout.extent]
-        self._let_go = let_go
+        self._data = data
 
     @property
     def count(self) -> int:
@@ -127,21 +120,34 @@ class StoredTensor:
     ) -> Iterator[Floats]:
         """Yield its values in the order of its indexes, `size` at a time.
 
-        start, stop: only the values with these numbers, by default all.
+        start, stop: only the values with these numbers, by default all. Raises UnreadableFile if
+        their file has changed since it was opened.
         """
-        values = self._data.view(_STORED[self.layout.dtype])
         stop = self.count if stop is None else stop
+        stored, begin = np.empty(0, np.uint8), 0
         for first in range(start, stop, size):
             end = min(first + size, stop)
             if not self.layout.strides:
-                yield _decoded(self.layout.dtype, values[first:end])
-                if self._let_go is not None:
-                    width = self.layout.width
-                    self._let_go(self._offset + first * width, self._offset + end * width)
-            else:
-                yield _decoded(self.layout.dtype, values[self._places(first, end)])
-        if self.layout.strides and self._let_go is not None:
-            self._let_go(self._offset, self._offset + len(self._data))
+                yield _decoded(self.layout.dtype, self._stored(first, end))
+                continue
+            places = self._places(first, end)
+            if not len(stored):
+                # Each of many blocks may have values of all places.
+                is_one = end == stop
+                begin, last = (int(places.min()), int(places.max()) + 1) if is_one else (0, None)
+                stored = self._stored(begin, last)
+            yield _decoded(self.layout.dtype, stored[places - begin])
+
+    def _stored(self, first: int, end: int | None) -> NDArray[Any]:
+        """Elements by their place, as they are stored."""
+        width = self.layout.width
+        stop = self._offset + (self.layout.extent if end is None else end * width)
+        start = self._offset + first * width
+        if isinstance(self._data, FileBytes):
+            raw = self._data.read(start, stop)
+        else:
+            raw = self._data[start:stop]
+        return raw.view(_STORED[self.layout.dtype])
 
     def _places(self, first: int, end: int) -> Ints:
         """The positions of values by their number, in elements."""

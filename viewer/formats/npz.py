@@ -1,7 +1,7 @@
 """Reads arrays from an `.npz` file, as numpy.savez writes it; nothing in it is ever run.
 
-It is a ZIP archive of `.npy` members. Stored members (numpy.savez) are mapped, so their values are
-read when they are needed; packed ones (numpy.savez_compressed) are unpacked one by one, within the
+It is a ZIP archive of `.npy` members. Values of stored members (numpy.savez) are read when they are
+needed; packed ones (numpy.savez_compressed) are unpacked one by one, within the
 memory budget. Arrays of Python objects are pickles and are refused, as with allow_pickle=False.
 """
 
@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.codecs.file_bytes import FileBytes
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, allowance, size_of
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats import head_of, too_large
-from viewer.formats.mapped_file import MappedFile
 
 SUFFIX = ".npz"
 _MEMBER = ".npy"
@@ -66,7 +66,7 @@ class NpzFile:
             self._members = {
                 info.filename.removesuffix(_MEMBER): info for info in self._archive.infolist()
             }
-            self._file = MappedFile(path)
+            self._file = FileBytes(path)
         except _DAMAGED as error:
             raise UnreadableFile(path, f"this is not an .npz file ({error})") from error
         if len(self._members) > _MOST_ARRAYS:
@@ -105,7 +105,7 @@ class NpzFile:
         self.layouts[key] = layout
         self._starts[key] = start
 
-    def stored(self, key: str) -> tuple[NDArray[np.uint8], int]:
+    def stored(self, key: str) -> tuple[NDArray[np.uint8] | FileBytes, int]:
         """Return bytes with the values of an array, and where in them these start.
 
         Raises UnreadableFile, also if unpacking would need more memory than is available.
@@ -113,7 +113,7 @@ class NpzFile:
         member, start = self._members[key], self._starts[key]
         try:
             if member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1:
-                return self._file.bytes, self._start_of(member) + start
+                return self._file, self._start_of(member) + start
             with BUDGET.reading(size=size_of(self.path)):
                 allowance().take(2 * member.file_size)
                 with self._archive.open(member) as file:
@@ -126,14 +126,10 @@ class NpzFile:
             raise UnreadableFile(self.path, "an array ends early", where=key)
         return np.frombuffer(raw, np.uint8), start
 
-    def let_go(self, start: int, end: int) -> None:
-        """Free the memory of bytes of mapped arrays."""
-        self._file.let_go(start, end)
-
     def _start_of(self, member: zipfile.ZipInfo) -> int:
         """The position of a stored member in the file."""
         at = member.header_offset
-        head = self._file.bytes[at : at + _LOCAL_HEADER].tobytes()
+        head = self._file.read(at, min(at + _LOCAL_HEADER, len(self._file))).tobytes()
         if len(head) < _LOCAL_HEADER or head[:4] != _LOCAL_MAGIC:
             raise ValueError("the entry of an array is damaged")
         names: tuple[Any, ...] = struct.unpack("<HH", head[26:30])

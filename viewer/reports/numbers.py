@@ -16,6 +16,7 @@ from viewer.analysis.numeric.logged_calls import METHOD, LoggedInference
 from viewer.analysis.numeric.logged_values import Value
 from viewer.analysis.numeric.pairing import ONLY_A, ONLY_B
 from viewer.analysis.numeric.summary import Summary, summary_of
+from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.logged_profile import LoggedProfile
 from viewer.model.text import one_line
 from viewer.model.times import counted, group_digits, plain_spaces
@@ -56,11 +57,14 @@ def _value_rows(
     for call, values in profile.side(inference).logged:
         first_result = len(values) - (len(values) if call.results is None else call.results)
         for i, value in enumerate(values):
-            summary = None
-            if value.fault:
-                problems[value.fault] += 1
-            else:
-                summary = summary_of(value.open())
+            summary, fault = None, value.fault
+            if not fault:
+                try:
+                    summary = summary_of(value.open())
+                except UnreadableFile as error:
+                    fault = str(error)
+            if fault:
+                problems[fault] += 1
             rows.append(
                 {
                     "file": profile.table.trace.path,
@@ -74,7 +78,7 @@ def _value_rows(
                     "is_result": i >= first_result,
                     **_layout(value),
                     **_figures(summary),
-                    "fault": value.fault or None,
+                    "fault": fault or None,
                 }
             )
     return rows

@@ -36,9 +36,10 @@ def test_files_of_other_formats_are_none(tmp_path):
     assert not is_debug_buffer(str(tmp_path))
 
 
-def test_the_bytes_are_mapped(tmp_path):
+def test_the_bytes_are_those_of_the_file(tmp_path):
     written(tmp_path, "run.bin")
-    assert open_debug_buffer(str(tmp_path / "run.bin")).bytes.tolist() == [0, 1] * 20
+    buffer = open_debug_buffer(str(tmp_path / "run.bin"))
+    assert buffer.read(0, len(buffer)).tolist() == [0, 1] * 20
     with pytest.raises(UnreadableFile, match="there is no such file"):
         open_debug_buffer(str(tmp_path / "gone.bin"))
     with pytest.raises(UnreadableFile, match="this is a folder"):

@@ -1,7 +1,14 @@
-"""Faults: full disks, killed processes, signals, odd environments, a lost display."""
+"""Faults: full disks, killed processes, signals, changing files, odd places, a lost display."""
 
 from tests.reliability.campaign import Job, Options
-from tests.reliability.faults import environments, full_disk, kills, lost_display, signals
+from tests.reliability.faults import (
+    changed_files,
+    environments,
+    full_disk,
+    kills,
+    lost_display,
+    signals,
+)
 
 
 def jobs(options: Options) -> list[Job]:
@@ -12,4 +19,5 @@ def jobs(options: Options) -> list[Job]:
         *full_disk.jobs(options),
         *lost_display.jobs(options),
         *signals.jobs(options),
+        *changed_files.jobs(options),
     ]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.numeric.logged_calls import LoggedCall, LoggedCalls, LoggedInference
 from viewer.analysis.numeric.logged_tensors import LoggedTensors
+from viewer.codecs.file_bytes import FileBytes
 from viewer.codecs.tensor_values import StoredTensor, TensorLayout, scalar
 from viewer.model.trace import UntimedEvents, ValueType
 
@@ -42,15 +43,10 @@ def unreadable(layout: TensorLayout, fault: str, offset: int | None = None) -> V
     return Value(layout, refuse, offset, fault)
 
 
-def value_of(
-    layout: TensorLayout,
-    data: NDArray[np.uint8],
-    offset: int = 0,
-    let_go: Callable[[int, int], None] | None = None,
-) -> Value:
+def value_of(layout: TensorLayout, data: NDArray[np.uint8] | FileBytes, offset: int = 0) -> Value:
     """Return a value in some bytes."""
     try:
-        tensor = StoredTensor(layout, data, offset, let_go)
+        tensor = StoredTensor(layout, data, offset)
     except ValueError as error:
         return unreadable(layout, str(error), offset)
     return Value(layout, lambda: tensor, offset)
@@ -66,13 +62,12 @@ def number(dtype: str, value: float) -> Value:
 class LoggedValues:
     """The values of one profile.
 
-    data: the debug buffer, empty without one. let_go: frees what was read of it.
+    data: the debug buffer, empty without one.
     """
 
     calls: LoggedCalls
     tensors: LoggedTensors
-    data: NDArray[np.uint8]
-    let_go: Callable[[int, int], None] | None = None
+    data: NDArray[np.uint8] | FileBytes
 
     def of(self, inference: LoggedInference) -> list[tuple[LoggedCall, list[Value]]]:
         """Return the calls of an inference, each with its values."""
@@ -100,7 +95,7 @@ class LoggedValues:
         if type in (ValueType.DOUBLE, ValueType.FLOAT):
             return [number("f64", float(np.int64(value).view(np.float64)))]
         stored = self.tensors.of_event(int(events.source_row[event]))
-        return [value_of(layout, self.data, offset, self.let_go) for layout, offset in stored]
+        return [value_of(layout, self.data, offset) for layout, offset in stored]
 
 
 def results_of(call: LoggedCall, values: Sequence[Value]) -> list[Value]:

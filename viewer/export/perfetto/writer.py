@@ -64,7 +64,7 @@ counters by `counters.py`.
 
 from __future__ import annotations
 
-import gzip
+import gzip  # noqa: TID251 - writes
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 
+from viewer.codecs.file_bytes import FileBytes
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, head_of
-from viewer.formats.mapped_file import MappedFile
 
 SUFFIX = ".bin"
 # What is added to the name of an ETDump, or replaces its suffix.
@@ -33,11 +33,11 @@ def is_debug_buffer(path: str) -> bool:
     return False
 
 
-def open_debug_buffer(path: str) -> MappedFile:
-    """Map a debug buffer. Raises UnreadableFile."""
+def open_debug_buffer(path: str) -> FileBytes:
+    """Open a debug buffer. Raises UnreadableFile."""
     head_of(path)
     try:
-        return MappedFile(path)
+        return FileBytes(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableFile(path, f"it cannot be read ({reason})") from error

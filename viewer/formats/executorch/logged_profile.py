@@ -91,7 +91,7 @@ def logged_profile(table: LinkTable, buffers: Sequence[str] = ()) -> LoggedProfi
         return LoggedProfile(table, values, None, inferences)
     path = _buffer_of(trace.path, tensors.end, buffers)
     buffer = open_debug_buffer(path)
-    values = LoggedValues(calls, tensors, buffer.bytes, buffer.let_go)
+    values = LoggedValues(calls, tensors, buffer)
     return LoggedProfile(table, values, path, inferences)
 
 
@@ -155,7 +155,7 @@ def array_values(file: NpzFile) -> dict[ArrayKey, Value]:
     def opened(name: str, layout: TensorLayout) -> Value:
         def tensor() -> StoredTensor:
             data, start = file.stored(name)
-            return StoredTensor(layout, data, start, file.let_go)
+            return StoredTensor(layout, data, start)
 
         return Value(layout, tensor, fault=layout.fault)
 
@@ -178,7 +178,7 @@ def expected_values(bundle: BundledCases, case: BundledCase) -> list[Value]:
         if one.fault
         else number(one.layout.dtype, one.number)
         if one.number is not None
-        else value_of(one.layout, bundle.file.bytes, one.offset, bundle.file.let_go)
+        else value_of(one.layout, bundle.file, one.offset)
         for one in case.outputs
     ]
 

@@ -19,7 +19,7 @@ def test_every_case_of_a_method_has_its_outputs():
     layouts = [[one.layout for one in case.outputs] for case in bundle.cases]
     assert layouts == [[TensorLayout("f32", (1, 16, 3))] * 2] * 2
     first, second = (
-        [StoredTensor(one.layout, bundle.file.bytes, one.offset).array for one in case.outputs]
+        [StoredTensor(one.layout, bundle.file, one.offset).array for one in case.outputs]
         for case in bundle.cases
     )
     assert not np.allclose(first[0], second[0])
@@ -51,4 +51,4 @@ def test_damaged_bundles_give_one_error(tmp_path):
             continue
         for one in (one for case in bundle.cases for one in case.outputs):
             if not one.fault and one.number is None:
-                list(StoredTensor(one.layout, bundle.file.bytes, one.offset).blocks())
+                list(StoredTensor(one.layout, bundle.file, one.offset).blocks())

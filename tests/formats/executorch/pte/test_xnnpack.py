@@ -1,8 +1,8 @@
 """Graphs of XNNPACK with and without a header, of both schemas, and what cannot be read of them."""
 
-import numpy as np
 import pytest
 
+from tests.builders.held_bytes import lazy
 from tests.builders.pte_writer import Method, write_program, xnnpack_graph
 from viewer.formats import open_file
 from viewer.formats.executorch.pte.xnnpack import Unread, read_graph
@@ -16,7 +16,7 @@ VALUES = [(F32, 0, [1, 8, 8, 3], 0), (F32, 1, [4, 3, 3, 3], 0), (F32, 2, [4], 0)
 
 
 def read(data: bytes) -> list[tuple[str, int]]:
-    return [(n.type, n.debug_handle) for n in read_graph(np.frombuffer(data, np.uint8)).nodes]
+    return [(n.type, n.debug_handle) for n in read_graph(lazy(data)).nodes]
 
 
 @pytest.mark.parametrize("identifier", [b"XN00", b"XN01"])
@@ -27,8 +27,7 @@ def test_nodes_of_both_schemas_with_and_without_a_header(identifier, header):
 
 
 def test_a_graph_states_how_many_results_its_calls_have():
-    data = np.frombuffer(xnnpack_graph(NODES, outputs=2), np.uint8)
-    assert read_graph(data).outputs == 2
+    assert read_graph(lazy(xnnpack_graph(NODES, outputs=2))).outputs == 2
 
 
 def test_a_type_of_a_later_release_keeps_its_number():
@@ -85,12 +84,12 @@ def test_delegates_that_share_bytes_are_read_once_and_cannot_claim_more_than_the
 
 
 def constants_of(*args, at=0, **given):
-    return read_graph(np.frombuffer(xnnpack_graph(*args, **given), np.uint8), at).constants
+    return read_graph(lazy(xnnpack_graph(*args, **given)), at).constants
 
 
 def test_constants_after_the_graph_have_their_range_in_the_file():
     data = xnnpack_graph([(CONVOLUTION, 3, CONVOLVE)], constants=[(0, 48), (48, 16)], values=VALUES)
-    weight, bias = read_graph(np.frombuffer(data, np.uint8), 1000).constants
+    weight, bias = read_graph(lazy(data), 1000).constants
     assert weight == XnnpackConstant(
         "", 1000 + len(data) - 64, 48, "f32", (4, 3, 3, 3), "weight", (0,)
     )
@@ -108,7 +107,7 @@ def test_the_oldest_exports_have_them_inside_the_graph():
         [(CONVOLUTION, 3, CONVOLVE)], b"XN00", header=False, constants=[b"w" * 48, b"b" * 16],
         values=VALUES,
     )  # fmt: skip
-    weight, bias = read_graph(np.frombuffer(data, np.uint8), 0).constants
+    weight, bias = read_graph(lazy(data), 0).constants
     assert data[weight.start : weight.start + weight.size] == b"w" * 48
     assert data[bias.start : bias.start + bias.size] == b"b" * 16
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.builders.held_bytes import lazy
 from tests.builders.pte_writer import xnnpack_graph
 from viewer.formats import open_file
 from viewer.formats.executorch.pte.xnnpack import Unread, read_graph
@@ -13,7 +14,7 @@ ADD, CLAMP, CONVOLUTION, ARGMAX = 1, 6, 7, 21
 
 
 def flow_of(*args, **given):
-    return read_graph(np.frombuffer(xnnpack_graph(*args, **given), np.uint8)).dataflow
+    return read_graph(lazy(xnnpack_graph(*args, **given))).dataflow
 
 
 def uses(flow, node):
@@ -94,7 +95,7 @@ def test_damaged_graphs_give_a_result_or_the_reason(data):
         damaged = whole.copy()
         damaged[random.integers(32, len(whole) - 64, 3)] = random.integers(0, 256, 3)
         try:
-            graph = read_graph(damaged)
+            graph = read_graph(lazy(damaged.tobytes()))
         except Unread:
             refused += 1
         else:

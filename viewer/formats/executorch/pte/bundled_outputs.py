@@ -1,7 +1,7 @@
 """Reads the test cases of a bundled program (.bpte): the outputs that each input should give.
 
 Specified by devtools/bundled_program/schema/bundled_program_schema.fbs of ExecuTorch. The values
-are in the flatbuffer: they are mapped, and read when they are needed. Inputs are not read.
+are in the flatbuffer: they are read when they are needed. Inputs are not read.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.arrays import Ints
+from viewer.codecs.file_bytes import FileBytes, LazyBytes
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, numbers_in
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import TensorLayout
@@ -18,7 +19,6 @@ from viewer.formats import head_of
 from viewer.formats.executorch.pte.container import BUNDLED, DAMAGED
 from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, scalar_type
 from viewer.formats.executorch.texts import decoded
-from viewer.formats.mapped_file import MappedFile
 
 SUFFIX = ".bpte"
 _SUITES, _NAME, _CASES, _OUTPUTS = 1, 0, 1, 1  # slots
@@ -56,7 +56,7 @@ class BundledCases:
     """The test cases of a bundled program, and the file that has their bytes."""
 
     path: str
-    file: MappedFile
+    file: FileBytes
     cases: tuple[BundledCase, ...]
 
 
@@ -73,8 +73,8 @@ def read_bundled_cases(path: str) -> BundledCases:
     if not is_bundled(path):
         raise UnreadableFile(path, "this is not a bundled program (.bpte)")
     try:
-        file = MappedFile(path)
-        return BundledCases(path, file, tuple(_cases(Buffer(file.bytes))))
+        file = FileBytes(path)
+        return BundledCases(path, file, tuple(_cases(LazyBytes(file))))
     except Malformed as error:
         raise UnreadableFile(
             path, error.reason, where=f"byte {error.byte}", remedy=DAMAGED
@@ -83,8 +83,9 @@ def read_bundled_cases(path: str) -> BundledCases:
         raise UnreadableFile(path, f"it cannot be read ({error})") from error
 
 
-def _cases(buffer: Buffer) -> list[BundledCase]:
-    start = int.from_bytes(buffer.bytes[:4].tobytes(), "little")
+def _cases(content: LazyBytes) -> list[BundledCase]:
+    buffer = Buffer(content)
+    start = int.from_bytes(content.raw(0, 4), "little")
     root = Tables(buffer, np.array([start]), "bundled program")
     suites, _ = _children(buffer, root, _SUITES, "test suites")
     codes, raw = distinct_texts(buffer, suites.targets(_NAME), "names of methods")
@@ -148,7 +149,7 @@ def _tensors(buffer: Buffer, at: Ints) -> list[ExpectedValue]:
     found = []
     for i, (dtype, n) in enumerate(zip(dtypes, rank.tolist(), strict=True)):
         own = tuple(sizes[starts[i] : starts[i] + n].tolist())
-        dimensions = buffer.bytes[order[i] : order[i] + count[i]].tolist()
+        dimensions = buffer.u1(order[i] + np.arange(count[i])).tolist()
         if n > MOST_DIMENSIONS:
             layout = TensorLayout(f"tensor of {n} dimensions", ())
         else:

@@ -1,4 +1,4 @@
-"""The file around a program: bundled program, extended header and segments, mapped into memory.
+"""The file around a program: bundled program, extended header and segments.
 
 A `.pte` starts with a flatbuffer. At byte 8, the extended header "eh00" may follow, with its own
 length (24 bytes, or 32 since 1.0), the size of the flatbuffer, and where the segments start. A
@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from viewer.codecs.file_bytes import FileBytes, LazyBytes
 from viewer.codecs.flatbuffer import Buffer, Tables
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats.mapped_file import MappedFile
 
 PROGRAM, BUNDLED = b"ET12", b"BP08"
 DAMAGED = "The file is damaged or truncated: copy it again, or export it again"
@@ -28,14 +27,14 @@ _PROGRAM_SLOT = 2
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A mapped program file.
+    """A program file.
 
     content: the `.pte`, which may be inside another file. base: where it starts in the file.
     program_size: bytes of its flatbuffer. header: length of the extended header, 0 without one.
     segment_base: where the segments start in `content`. size: of the whole file.
     """
 
-    content: NDArray[np.uint8]
+    content: LazyBytes
     base: int
     program_size: int
     header: int
@@ -49,7 +48,7 @@ class Container:
 
     def program(self) -> Buffer:
         """The flatbuffer of the program."""
-        return Buffer(self.content[: self.program_size])
+        return Buffer(self.content.part(0, self.program_size))
 
 
 def sniff(head: bytes) -> bool:
@@ -58,30 +57,31 @@ def sniff(head: bytes) -> bool:
 
 
 def open_container(path: str) -> Container:
-    """Map a file and find the program in it. Raises UnreadableFile, OSError, `Malformed`.
+    """Open a file and find the program in it. Raises UnreadableFile, OSError, `Malformed`.
 
-    Only pages that are touched are read: weights never are.
+    Only blocks with tables are read: weights never are.
     """
-    file = MappedFile(path)
-    if file.size < _LEAST:
+    content = LazyBytes(FileBytes(path))
+    size = len(content)
+    if size < _LEAST:
         raise UnreadableFile(
             path, "the file ends before its program starts", where="byte 0", remedy=DAMAGED
         )
-    base, content = 0, file.bytes
-    if content[4:8].tobytes() == BUNDLED:
+    base = 0
+    if content.raw(4, 8) == BUNDLED:
         base, length = _bundled_program(content)
-        content = content[base : base + length]
-    if len(content) < _LEAST or content[4:8].tobytes() != PROGRAM:
+        content = content.part(base, base + length)
+    if len(content) < _LEAST or content.raw(4, 8) != PROGRAM:
         raise UnreadableFile(
             path,
             "this is not an ExecuTorch program (no ET12)",
             where=f"byte {base + 4}",
             remedy="Choose the .pte file that the export wrote",
         )
-    return _with_header(path, content, base, file.size)
+    return _with_header(path, content, base, size)
 
 
-def _bundled_program(content: NDArray[np.uint8]) -> tuple[int, int]:
+def _bundled_program(content: LazyBytes) -> tuple[int, int]:
     """Position and size of the program in a bundled program."""
     buffer = Buffer(content)
     root = Tables(buffer, np.array([_u4(content, 0)]), "bundled program")
@@ -89,10 +89,10 @@ def _bundled_program(content: NDArray[np.uint8]) -> tuple[int, int]:
     return int(first[0]), int(length[0])
 
 
-def _with_header(path: str, content: NDArray[np.uint8], base: int, size: int) -> Container:
+def _with_header(path: str, content: LazyBytes, base: int, size: int) -> Container:
     """Read the extended header, if there is one."""
     at = _HEADER_AT
-    if content[at : at + 4].tobytes() != _HEADER:
+    if content.raw(at, at + 4) != _HEADER:
         return Container(content, base, len(content), 0, 0, size)
     length = _u4(content, at + 4) if len(content) >= at + _LEAST_HEADER else 0
     if length < _LEAST_HEADER:
@@ -113,9 +113,9 @@ def _with_header(path: str, content: NDArray[np.uint8], base: int, size: int) ->
     return Container(content, base, program, length, segments, size)
 
 
-def _u4(content: NDArray[np.uint8], at: int) -> int:
-    return int.from_bytes(content[at : at + 4].tobytes(), "little")
+def _u4(content: LazyBytes, at: int) -> int:
+    return int.from_bytes(content.raw(at, at + 4), "little")
 
 
-def _u8(content: NDArray[np.uint8], at: int) -> int:
-    return int.from_bytes(content[at : at + 8].tobytes(), "little")
+def _u8(content: LazyBytes, at: int) -> int:
+    return int.from_bytes(content.raw(at, at + 8), "little")

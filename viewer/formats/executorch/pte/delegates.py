@@ -176,7 +176,8 @@ class _Graphs:
             return _UNKNOWN, "the file has no data for this delegate"
         try:
             found = read_graph(
-                self._container.content[start : start + present], self._container.base + start
+                self._container.content.part(start, start + present),
+                self._container.base + start,
             )
             return self._limited(found), ""
         except Unread as error:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from viewer.codecs.file_bytes import LazyBytes
 from viewer.codecs.flatbuffer import Buffer, Malformed
 from viewer.formats.executorch.pte.program_tables import Problems, ProgramTables
 from viewer.formats.executorch.pte.xnnpack_constants import Place, read_constants
@@ -57,10 +57,10 @@ class XnnpackGraph:
     dataflow: XnnpackDataflow
 
 
-def read_graph(prepared: NDArray[np.uint8], at: int = 0) -> XnnpackGraph:
+def read_graph(prepared: LazyBytes, at: int = 0) -> XnnpackGraph:
     """Read the graph of a delegate. at: where `prepared` is in the file. Raises `Unread`."""
     start, graph, after = _flatbuffer(prepared)
-    if len(graph) < _LEAST or graph[4:8].tobytes() not in _IDENTIFIERS:
+    if len(graph) < _LEAST or graph.raw(4, 8) not in _IDENTIFIERS:
         raise Unread("its data is not an XNNPACK graph (neither XN00 nor XN01)")
     try:
         tables = ProgramTables(Buffer(graph), Problems())
@@ -87,18 +87,18 @@ def _name(kind: int) -> str:
     return _TYPES[kind] if 0 < kind < len(_TYPES) else f"XNN type {kind}"
 
 
-def _flatbuffer(prepared: NDArray[np.uint8]) -> tuple[int, NDArray[np.uint8], int]:
+def _flatbuffer(prepared: LazyBytes) -> tuple[int, LazyBytes, int]:
     """Where the flatbuffer of what was prepared starts, its bytes, and where constants start."""
-    if prepared[4:8].tobytes() != _HEADER:
+    if prepared.raw(4, 8) != _HEADER:
         return 0, prepared, len(prepared)
     if len(prepared) < _LEAST_HEADER:
         raise Unread(f"its XNNPACK header has {len(prepared)} of {_LEAST_HEADER} bytes")
     start, size, constants = (
-        int.from_bytes(prepared[at : at + 4].tobytes(), "little") for at in (10, 14, 18)
+        int.from_bytes(prepared.raw(at, at + 4), "little") for at in (10, 14, 18)
     )
     if start + size > len(prepared):
         raise Unread(
             f"its XNNPACK graph should end at byte {start + size}, but there are only "
             f"{len(prepared)} bytes"
         )
-    return start, prepared[start : start + size], constants
+    return start, prepared.part(start, start + size), constants

@@ -72,7 +72,14 @@ class Detail:
 
 
 def detail_of(question: DetailQuestion) -> Detail:
-    """Answer a question; a pure function."""
+    """Answer a question; a pure function of the files."""
+    try:
+        return _detail_of(question)
+    except UnreadableFile as error:  # that has changed since its values were listed
+        return Detail(question, fault=str(error))
+
+
+def _detail_of(question: DetailQuestion) -> Detail:
     row = question.row
     own, fault = _opened(row)
     reference, note = _reference(row)
