@@ -13,6 +13,7 @@ import pytest
 from tests.builders.command_line import run
 from tests.builders.open_files import DUMP, RECORD, open_files
 from tests.paths import ROOT
+from viewer.cli.commands import mcp
 from viewer.mcp_server import server
 from viewer.mcp_server.server import HOW_TO_INSTALL, answer
 from viewer.mcp_server.tools import TOOLS, Tool
@@ -109,6 +110,19 @@ def test_without_the_package_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(server.importlib.util, "find_spec", lambda name: None)
     code, out, err = run(capsys, "mcp", DUMP)
     assert (code, out, err) == (2, "", f"opscope: {HOW_TO_INSTALL}\n")
+
+
+def test_what_a_session_opens_is_told_first(tmp_path, monkeypatch, capsys):
+    (tmp_path / "run.etdp").write_bytes(Path(DUMP).read_bytes())
+    inputs = [{"path": "run.etdp"}, {"path": "gone.csv"}]
+    session = tmp_path / "a.opscope"
+    session.write_text(json.dumps({"opscope_session": 1, "inputs": inputs}))
+    served = []
+    monkeypatch.setattr(mcp, "serve", served.append)
+    code, out, err = run(capsys, "mcp", str(session))
+    assert (code, out, len(served)) == (0, "", 1)
+    first = err.splitlines()[0]
+    assert first == f"opscope: the session {session} opens: {tmp_path / 'run.etdp'}"
 
 
 def test_it_needs_files(capsys):

@@ -31,6 +31,9 @@ _SETTLED_S = 60.0
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EACCES, errno.EPERM}
 
 
+_PRIVATE = 0o600
+
+
 class WriteCancelled(Exception):
     """Raised by a writer when `cancelled()` returns true. The target is unchanged."""
 
@@ -104,15 +107,17 @@ def is_same_file(one: str, other: str) -> bool:
         return False
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+def write_whole(path: str | os.PathLike[str], data: bytes, *, is_private: bool = False) -> None:
     """Write a file with these bytes, atomically. Raises OSError as `replacing` does."""
-    with replacing(path) as file:
+    with replacing(path, is_private=is_private) as file:
         file.write(data)
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], *, is_private: bool = False) -> Iterator[BinaryIO]:
     """Open a binary file that replaces `path` when the block ends without an exception.
+
+    is_private: only its owner may read it, whoever could read an existing one.
 
     If the block raises, the temporary file is removed and an existing target is unchanged. A
     symbolic link stays a link: the file it points to is replaced. Pipes and devices cannot be
@@ -138,7 +143,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     file, temporary = _new_part(folder)
     try:
         with file:
-            if old is not None:
+            if is_private:
+                os.chmod(temporary, _PRIVATE)
+            elif old is not None:
                 os.chmod(temporary, stat.S_IMODE(old.st_mode))
             yield file
             file.flush()

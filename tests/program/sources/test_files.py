@@ -1,7 +1,9 @@
 """Source files for recorded paths: where they are looked for, and what is never opened."""
 
 import os
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +72,16 @@ def test_pipes_links_to_devices_binaries_and_huge_files_are_refused(tmp_path):
     (tmp_path / "folder.py").mkdir()
     for name in ("pipe.py", "link.py", "binary.py", "huge.py", "folder.py"):
         assert find_source(str(tmp_path / name), []) is None
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="a folder of Linux")
+def test_a_folder_in_memory_has_files_like_any_other():
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = write(Path(folder) / "net.py")
+        assert read_source(path) == ("import torch", "x = 1")
+        assert find_source(path, []).shown == path
+    for path in ("/dev/shm/../zero", "/dev/shmem/a.py", "/run/user/a.py"):
+        assert read_source(path) is None
 
 
 @pytest.mark.parametrize("recorded", ["/net/host/a.py", "net/host/a.py", "C:\\net\\host\\a.py"])

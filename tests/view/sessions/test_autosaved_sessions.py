@@ -135,7 +135,7 @@ def test_one_without_its_lock_file_is_taken_too(folder):
 def test_on_a_full_disk_it_is_taken_at_the_next_start_too(folder, monkeypatch):
     crash(folder, "a")
 
-    def full(path, data):
+    def full(path, data, **_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("viewer.view.sessions.recent_sessions.write_whole", full)

@@ -87,7 +87,7 @@ def test_a_damaged_one_and_a_gap_are_no_obstacle(kept):
 def test_a_folder_that_takes_nothing_keeps_what_it_has(kept, monkeypatch):
     kept.keep(session("a", 1))
 
-    def full(path, data):
+    def full(path, data, **_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("viewer.view.sessions.recent_sessions.write_whole", full)

@@ -10,6 +10,8 @@ from viewer.cli.arguments import add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.mcp_server.server import NoProtocol, require, serve
+from viewer.view.sessions.opened_files import with_inputs
+from viewer.view.sessions.session_head import is_session
 
 _INTERRUPTED = 130  # as a shell reports Ctrl+C
 
@@ -46,6 +48,10 @@ def _opened(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Open
         complain(message)
         messages.append(message)
 
+    for path in filter(is_session, chosen.files):
+        # It may be a stranger's: the assistant can read whatever it names.
+        named = ", ".join(with_inputs([path])[0])
+        complain(f"the session {path} opens: {named or 'no files'}")
     with contextlib.redirect_stdout(sys.stderr):  # standard output carries the protocol alone
         workspace, _ = open_all(parser, chosen, report=report)
         warn(workspace)

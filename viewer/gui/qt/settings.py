@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -104,6 +105,8 @@ class Settings:
             QSettings.Format.IniFormat, QSettings.Scope.UserScope, organization, application
         )
         _disarm(self._store)
+        if store is None:
+            _make_private(self.folder)
 
     def get(self, setting: Setting[T]) -> T:
         """The stored value, or the default if nothing valid is stored."""
@@ -253,13 +256,20 @@ class Settings:
         self._store.sync()
 
 
+def _make_private(folder: str) -> None:
+    """Let nobody else read the settings folder: its files have paths, notes and bookmarks."""
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.chmod(folder, 0o700)
+
+
 def _disarm(store: QSettings) -> None:
     """Remove the mark of variants from a settings file, so that they are read as plain texts."""
     path = Path(store.fileName())
     with contextlib.suppress(OSError):
         data = path.read_bytes()
         if _VARIANT.search(data):
-            write_whole(path, _VARIANT.sub(b"-", data))
+            write_whole(path, _VARIANT.sub(b"-", data), is_private=True)
             store.sync()
 
 

@@ -23,6 +23,8 @@ _DEEPEST = 64  # trailing components of a recorded path that are searched for
 # Paths that look like regular files but are not: reading some of them blocks or has side effects.
 # For /net and other automounts, even a stat contacts another machine.
 _KERNEL_FOLDERS = ("/dev/", "/proc/", "/sys/", "/run/", "/net/")
+# Folders in them that have files like any other: in memory, and on disks that are plugged in.
+_PLAIN_FOLDERS = ("/dev/shm/", "/run/media/")
 _SEPARATORS = re.compile(r"[\\/]+")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
@@ -121,7 +123,7 @@ def candidates(recorded: str, beside: Sequence[str]) -> list[str]:
 
 
 def _is_plain_absolute(path: str) -> bool:
-    if path.startswith(("\\\\", "//")) or path.startswith(_KERNEL_FOLDERS):
+    if path.startswith(("\\\\", "//")) or is_kernel_path(path):
         return False
     return os.path.isabs(path) and ".." not in _SEPARATORS.split(path)
 
@@ -160,19 +162,19 @@ def _root(path: str) -> str:
 
 def is_kernel_path(path: str) -> bool:
     """Whether a path names something that looks like a file but is none, or another machine."""
-    return path.startswith(_KERNEL_FOLDERS)
+    return path.startswith(_KERNEL_FOLDERS) and not path.startswith(_PLAIN_FOLDERS)
 
 
 def is_plain_file(path: str, most: int) -> bool:
     """Whether a path is a regular local file of at most `most` bytes."""
-    if path.startswith(_KERNEL_FOLDERS):
+    if is_kernel_path(path):
         return False
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             return False
         # Only for existing files, because it stats each of the folders.
-        return not os.path.realpath(path).startswith(_KERNEL_FOLDERS)
+        return not is_kernel_path(os.path.realpath(path))
     except (OSError, ValueError):
         return False
 

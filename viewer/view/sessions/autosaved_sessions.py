@@ -59,7 +59,7 @@ class AutosavedSession:
                 return False
             if self._owned is None:
                 self._claim()
-            write_whole(self._path, data)
+            write_whole(self._path, data, is_private=True)
             self._written = data
             return True
 

@@ -125,7 +125,7 @@ class RecentSessions:
             new = self._path(0)
             if os.path.isfile(new):
                 self._add_new()  # a program was killed before it did
-            write_whole(new, encoded(saved))
+            write_whole(new, encoded(saved), is_private=True)
             if when is not None:
                 os.utime(new, (when, when))
             self._add_new()

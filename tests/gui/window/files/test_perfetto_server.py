@@ -1,6 +1,7 @@
 """One file for the Perfetto UI: its page gets it once, nobody else gets anything."""
 
 import http.client
+import os
 import socket
 import threading
 
@@ -18,10 +19,10 @@ CONTENT = bytes(range(256)) * 9000  # more than a socket holds
 
 
 class Served:
-    def __init__(self, path, **more):
+    def __init__(self, path, port=0, **more):
         self.over = threading.Event()
         self.fetched = None
-        self.server = PerfettoServer(str(path), self.ended, port=0, **more)
+        self.server = PerfettoServer(str(path), self.ended, port=port, **more)
 
     def ended(self, fetched):
         self.fetched = fetched
@@ -113,6 +114,18 @@ def test_no_two_files_have_one_address(tmp_path):
 def test_a_port_that_is_taken_is_said(tmp_path, served):
     with pytest.raises(PortTaken, match="is in use by another program"):
         PerfettoServer(str(tmp_path), lambda fetched: None, port=served.server.port)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SO_REUSEADDR")
+def test_the_port_is_free_again_at_once(tmp_path):
+    (tmp_path / "x.pftrace").write_bytes(CONTENT)
+    port = 0
+    for _ in range(3):
+        one = Served(tmp_path / "x.pftrace", port=port)
+        port = one.server.port
+        assert one.ask()[1] == CONTENT
+        assert one.over.wait(5)
+        one.server.close()
 
 
 def test_it_ends_by_itself(tmp_path):

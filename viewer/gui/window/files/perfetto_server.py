@@ -10,6 +10,7 @@ use Qt.
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 import socket
@@ -102,8 +103,9 @@ class PerfettoServer:
 
 
 class _Server(ThreadingHTTPServer):
-    # Reusing the address would take requests from another program that listens there.
-    allow_reuse_address = False
+    # On Windows, this would take requests from another program that listens there. Elsewhere, it
+    # only ends the wait of a minute after the last server of Opscope itself.
+    allow_reuse_address = os.name == "posix"
     daemon_threads = True
     block_on_close = False
 
