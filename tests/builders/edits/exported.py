@@ -235,7 +235,7 @@ class _Export:
         attribute = name.removeprefix("self.")
         path = f"{place.path}.{attribute}" if place.path else attribute
         shape = (place.sizes["c"],)
-        self._keep(path, (path,), "weight", shape)
+        self._keep(path, ("/".join(place.chain),), "weight", shape)
         return _Value(Tensor("b_" + path.replace(".", "_"), self._dtype, shape, path))
 
     def _layer(self, layer: Layer, line: Line, place: _Place, inputs: list[_Value]) -> list[_Value]:

@@ -11,6 +11,7 @@ from tests.builders.edits.models import linear, named
 from tests.builders.edits.operators import MODULES
 from tests.builders.edits.source import (
     RETURN,
+    TWIN,
     Block,
     Code,
     Each,
@@ -113,7 +114,10 @@ def _inserted_lines(model: Model, dice: random.Random, where: str) -> bool:
     before = code.lines[index]
     assert isinstance(before, Line)
     variable = before.result
-    new = [line(f"{variable} = {dice.choice(_NEW)}({variable})", _new_uid(dice))]
+    unused = [op for op in _NEW if op not in {item.call for item in code.flat()}]
+    if not unused:
+        return False
+    new = [line(f"{variable} = {dice.choice(unused)}({variable})", _new_uid(dice))]
     tops = {entry.root.type: entry.root for entry in model.entries.values()}
     root = next((root for name, root in tops.items() if model.types[name] is code), None)
     if root is not None and dice.random() < 0.6 and not _is_image(model) and "c" in model.sizes:
@@ -198,7 +202,8 @@ def _duplicated(where: str) -> Edit:
         if layer.settings.get("stride"):
             layer.settings["stride"] = 1
         root.parts[name] = layer
-        code.lines.insert(index + 1, replace(item, uid=_new_uid(dice), call=f"self.{name}"))
+        uid = f"{item.uid}{TWIN}{dice.getrandbits(60)}"
+        code.lines.insert(index + 1, replace(item, uid=uid, call=f"self.{name}"))
         return True
 
     return edit

@@ -92,25 +92,27 @@ def score(edit: Edit, pairs: Iterable[OperatorPair]) -> Score:
     for x, y in grades:
         partners[0][x].add(y)
         partners[1][y].add(x)
-    alone = [{index for index, _ in enumerate(one.identities)} for one in (edit.a, edit.b)]
-    for pair in truth.pairs:
-        for side in (0, 1):
-            alone[side].discard(pair[side])
+    alone = [set(range(len(one.identities))) for one in (edit.a, edit.b)]
+    for side in (0, 1):
+        alone[side] -= {pair[side] for pair in truth.pairs} | set(group_of[side])
 
     def is_right(side: int, index: int) -> bool:
         chosen = partners[side].get(index, set())
-        if index in group_of[side]:
-            other = truth.groups[group_of[side][index]][1 - side]
-            return bool(chosen) and chosen <= other
         if not chosen:
             return index in alone[side] or index in truth.free[side]
         own = [(index, y) if side == 0 else (y, index) for y in chosen]
         is_group = all(grades[pair] == GROUP for pair in own)
-        return all(is_true(pair) for pair in own) and (len(own) == 1 or is_group)
+        may_have = len(own) == 1 or is_group or index in truth.several[side]
+        return may_have and all(map(is_true, own))
 
     missed = [pair for pair in truth.pairs
               if not is_right(0, pair[0]) and not partners[0].get(pair[0])]  # fmt: skip
-    missed_groups = [group for group in truth.groups if not _is_joined(group, partners)]
+    missed_groups = [
+        group
+        for group in truth.groups
+        if not _is_joined(group, partners)
+        and not all(is_right(side, index) for side in (0, 1) for index in group[side])
+    ]
     graded = [
         pair for pair, grade in grades.items()
         if pair in truth.pairs and grade not in truth.pairs[pair] and grade != "by_name"

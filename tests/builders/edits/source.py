@@ -17,6 +17,7 @@ _SIZE = re.compile(r"(\d*)([a-z]\w*)")
 
 Size = int | str  # a number, or a size of the model with a factor: "2c"
 RETURN = "return"
+TWIN = "~"  # between the identity of a line and the number of its copy
 
 
 @dataclass(frozen=True)
