@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
@@ -18,8 +17,8 @@ from tests.builders.edits.truth import Truth, truth_of
 from viewer.program.program import Method, Program
 
 EACH = 8  # edits of one kind alone, and as many in which it is combined with others
-# Kinds that undo or repeat one another.
-_FAMILIES = ("linear", "attention", "norm", "nest", "line")
+# Kinds with such a word undo or repeat one another.
+_FAMILIES = ("linear", "attention", "norm", "nest", "line", "reorder")
 
 
 @dataclass(frozen=True)
@@ -77,49 +76,50 @@ def _with_constants(one: Exported) -> Program:
     return replace(one.program, methods=tuple(methods))
 
 
-def edits() -> Iterator[Edit]:
-    """Yield all edits: of each kind alone, then combined, each with and without constants."""
+def edits(seed: str = "edit", every: int = 1) -> Iterator[Edit]:
+    """Yield all edits: of each kind alone, then combined, each with and without constants.
+
+    seed: another one makes others of the same kinds. every: only each n-th of them.
+    """
     number = 0
-    counts: Counter[str] = Counter()
     for is_combined in (False, True):
         for turn in range(EACH):
             for kind in KINDS:
-                dice = random.Random(f"edit {number}")
-                kinds = [kind]
-                if is_combined:
-                    more = sorted(KINDS, key=lambda other: (counts[other], dice.random()))
-                    kinds = _with_more(kind, more, dice.randint(2, 3))
-                edit = _edit(number, kinds, dice, constants=turn % 2 == 0 or "retrain" in kinds)
-                counts.update(edit.kinds)
+                if number % every == 0:
+                    dice = random.Random(f"{seed} {number}")
+                    yield _edit(number, kind, dice, constants=turn % 2 == 0, alone=not is_combined)
                 number += 1
-                yield edit
 
 
-def _with_more(kind: str, more: list[str], count: int) -> list[str]:
-    """Up to `count` kinds that have nothing to do with one another."""
-    kinds = [kind]
-    for other in more:
-        if len(kinds) < count and _family(other) not in map(_family, kinds):
-            kinds.append(other)
-    return kinds
-
-
-def _family(kind: str) -> str:
-    return next((name for name in _FAMILIES if kind.endswith(name)), kind)
-
-
-def _edit(number: int, kinds: list[str], dice: random.Random, *, constants: bool) -> Edit:
-    """An edit of these kinds; of fewer if no model has what they change."""
-    for count in range(len(kinds), 0, -1):
+def _edit(number: int, kind: str, dice: random.Random, *, constants: bool, alone: bool) -> Edit:
+    """An edit of a kind, of a model that has what it changes; combined unless alone."""
+    while True:
+        kinds = (kind,) if alone else _combined(kind, dice)
         for model in dice.sample(MODELS, len(MODELS)):
-            for _ in range(3):
-                base = model(dice)
-                base.fresh = dice.random() < 0.5
-                base.partition = dice.choice(("portable", "portable", "xnnpack"))
-                pair = base, deepcopy(base)
-                if all(_applied(kind, pair, dice) for kind in kinds[:count]):
-                    return Edit(number, tuple(kinds[:count]), pair, constants)
-    raise AssertionError(kinds)
+            base = model(dice)
+            base.fresh = dice.random() < 0.5
+            base.partition = dice.choice(("portable", "portable", "xnnpack"))
+            pair = base, deepcopy(base)
+            if all(_applied(one, pair, dice) for one in kinds):
+                return Edit(number, kinds, pair, constants or "retrain" in kinds)
+
+
+def _combined(kind: str, dice: random.Random) -> tuple[str, ...]:
+    """Two or three kinds that have nothing to do with one another."""
+    kinds, count = [kind], dice.randint(2, 3)
+    for other in dice.sample(list(KINDS), len(KINDS)):
+        if len(kinds) < count and not any(_are_related(other, one) for one in kinds):
+            kinds.append(other)
+    return tuple(kinds)
+
+
+def _are_related(one: str, other: str) -> bool:
+    """Whether two kinds undo or repeat one another.
+
+    A batch norm that moves away from its convolution is not folded into it.
+    """
+    families = {next((name for name in _FAMILIES if name in kind), kind) for kind in (one, other)}
+    return len(families) == 1 or families == {"norm", "reorder"}
 
 
 def _applied(kind: str, pair: tuple[Model, Model], dice: random.Random) -> bool:

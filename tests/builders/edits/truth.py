@@ -5,6 +5,7 @@ can be known from the programs, so other answers are as right where no evidence 
 
 * equal elements of a list: any of the longest pairings in order
 * a layer and its copy, if the layer has another name than before
+* what selects by the number of an element, when the numbers change: by number or by element
 * a batch norm that was removed may have been folded into the convolution before it
 """
 
@@ -61,6 +62,7 @@ def truth_of(a: Exported, b: Exported, *, constants: bool) -> Truth:
     doubt.stages()
     doubt.copies(pairs)
     doubt.norms(pairs)
+    doubt.numbers()
     for group in groups:
         for side in (0, 1):
             doubt.several[side].update(group[side])
@@ -240,6 +242,19 @@ class _Doubt:
                         self.free[side].add(index)
                         self.several[side].update((index, producer))
                         self.several[1 - side].add(other)
+
+    def numbers(self) -> None:
+        """What selects the weight of an element by its number."""
+        of_number: tuple[dict[Hashable, int], dict[Hashable, int]] = {}, {}
+        for side, one in enumerate((self.a, self.b)):
+            for stage in one.stages:
+                for index in stage.operators:
+                    operator = one.program.operators[index]
+                    if operator.op == "select":
+                        of_number[side][stage.of, operator.nodes[-1].settings] = index
+                        self.free[side].add(index)
+        both = of_number[0].keys() & of_number[1].keys()
+        self.others.update((of_number[0][key], of_number[1][key]) for key in both)
 
 
 def _without(identity: str, uid: str) -> str:
