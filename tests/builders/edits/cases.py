@@ -81,27 +81,30 @@ def edits(seed: str = "edit", every: int = 1) -> Iterator[Edit]:
 
     seed: another one makes others of the same kinds. every: only each n-th of them.
     """
-    number = 0
-    for is_combined in (False, True):
-        for turn in range(EACH):
-            for kind in KINDS:
-                if number % every == 0:
-                    dice = random.Random(f"{seed} {number}")
-                    yield _edit(number, kind, dice, constants=turn % 2 == 0, alone=not is_combined)
-                number += 1
+    for number in range(0, 2 * EACH * len(KINDS), every):
+        yield edit_of(number, seed)
 
 
-def _edit(number: int, kind: str, dice: random.Random, *, constants: bool, alone: bool) -> Edit:
-    """An edit of a kind, of a model that has what it changes; combined unless alone."""
+def edits_of(kind: str, seed: str = "edit") -> Iterator[Edit]:
+    """Yield the edits of one kind alone."""
+    first = list(KINDS).index(kind)
+    for number in range(first, EACH * len(KINDS), len(KINDS)):
+        yield edit_of(number, seed)
+
+
+def edit_of(number: int, seed: str = "edit") -> Edit:
+    """Return an edit by its number, of a model that has what it changes."""
+    turn, kind = divmod(number, len(KINDS))
+    name, dice = list(KINDS)[kind], random.Random(f"{seed} {number}")
     while True:
-        kinds = (kind,) if alone else _combined(kind, dice)
+        kinds = (name,) if turn < EACH else _combined(name, dice)
         for model in dice.sample(MODELS, len(MODELS)):
             base = model(dice)
             base.fresh = dice.random() < 0.5
             base.partition = dice.choice(("portable", "portable", "xnnpack"))
             pair = base, deepcopy(base)
             if all(_applied(one, pair, dice) for one in kinds):
-                return Edit(number, kinds, pair, constants or "retrain" in kinds)
+                return Edit(number, kinds, pair, turn % 2 == 0 or "retrain" in kinds)
 
 
 def _combined(kind: str, dice: random.Random) -> tuple[str, ...]:
