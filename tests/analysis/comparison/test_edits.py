@@ -108,9 +108,9 @@ def test_rows_have_every_call_once():
     for edit in edits(every=4 * SOME):
         arms = arm(edit.a, "a.etdp"), arm(edit.b, "b.etdp")
         comparison = Comparison(*arms)
-        for side, own in enumerate(arms):
+        for side, side_arm in enumerate(arms):
             calls = [part for row in comparison.rows for part in (row.a, row.b)[side]]
-            assert sorted(calls) == list(range(len(own.parts)))
+            assert sorted(calls) == list(range(len(side_arm.parts)))
             measured = comparison.sum_ns(side)
             total = sum((edit.a, edit.b)[side].times.values())
             assert measured == pytest.approx(total, rel=0.05)

@@ -9,7 +9,8 @@ from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
-from tests.builders.edits.exported import Exported, exported, is_trivial
+from tests.builders.edits.constants import is_trivial
+from tests.builders.edits.exported import Exported, exported
 from tests.builders.edits.kinds import KINDS
 from tests.builders.edits.models import MODELS
 from tests.builders.edits.source import Model
@@ -62,18 +63,18 @@ class Edit:
         return truth_of(self.a, self.b, constants=self.constants)
 
 
-def _with_constants(one: Exported) -> Program:
+def _with_constants(model: Exported) -> Program:
     """The program with hashes of its parameters; "" of one with only zeros or ones."""
     if "constants" not in {field.name for field in fields(Method)}:
-        return one.program
+        return model.program
     hashes = {path: "" if is_trivial(data) else hashlib.sha256(data).hexdigest()
-              for path, data in one.constants.items()}  # fmt: skip
+              for path, data in model.constants.items()}  # fmt: skip
     methods = []
-    for method in one.program.methods:
+    for method in model.program.methods:
         used = {t.parameter for op in method.operators for n in op.nodes for t in n.inputs}
         contents = {path: data for path, data in hashes.items() if path in used}
         methods.append(replace(method, **{"constants": contents}))
-    return replace(one.program, methods=tuple(methods))
+    return replace(model.program, methods=tuple(methods))
 
 
 def edits(seed: str = "edit", every: int = 1) -> Iterator[Edit]:
@@ -103,7 +104,7 @@ def edit_of(number: int, seed: str = "edit") -> Edit:
             base.fresh = dice.random() < 0.5
             base.partition = dice.choice(("portable", "portable", "xnnpack"))
             pair = base, deepcopy(base)
-            if all(_applied(one, pair, dice) for one in kinds):
+            if all(_applied(change, pair, dice) for change in kinds):
                 return Edit(number, kinds, pair, turn % 2 == 0 or "retrain" in kinds)
 
 
@@ -111,17 +112,19 @@ def _combined(kind: str, dice: random.Random) -> tuple[str, ...]:
     """Two or three kinds that have nothing to do with one another."""
     kinds, count = [kind], dice.randint(2, 3)
     for other in dice.sample(list(KINDS), len(KINDS)):
-        if len(kinds) < count and not any(_are_related(other, one) for one in kinds):
+        if len(kinds) < count and not any(_are_related(other, chosen) for chosen in kinds):
             kinds.append(other)
     return tuple(kinds)
 
 
-def _are_related(one: str, other: str) -> bool:
+def _are_related(first: str, second: str) -> bool:
     """Whether two kinds undo or repeat one another.
 
     A batch norm that moves away from its convolution is not folded into it.
     """
-    families = {next((name for name in _FAMILIES if name in kind), kind) for kind in (one, other)}
+    families = {
+        next((name for name in _FAMILIES if name in kind), kind) for kind in (first, second)
+    }
     return len(families) == 1 or families == {"norm", "reorder"}
 
 

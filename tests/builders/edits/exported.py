@@ -7,12 +7,12 @@ same, or parts of the same.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from tests.builders.edits.constants import contents
 from tests.builders.edits.operators import (
     DELEGATED,
     KINDS,
@@ -23,24 +23,20 @@ from tests.builders.edits.operators import (
     parameters,
 )
 from tests.builders.edits.source import (
-    RETURN,
     Block,
-    Code,
-    Each,
     Layer,
     Line,
     Model,
     size_of,
 )
+from tests.builders.edits.texts import line_numbers, text_of
 from viewer.program.dataflow import ExternalInput, MethodFlow
 from viewer.program.debug_handles import DelegateMap
 from viewer.program.frames import Frame
 from viewer.program.program import GraphNode, Method, Operator, Program, Tensor, base_name
 
-_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
 # The time of a call without work, and of an element of a result, in ns.
 _CALL, _ELEMENT, _DELEGATED = 200, 0.9, 0.3
-_ONE = {"f32": b"\0\0\x80?", "f16": b"\0<", "bf16": b"\x80?"}
 
 
 @dataclass(frozen=True)
@@ -105,16 +101,10 @@ def exported(model: Model) -> Exported:
     return _Export(model).exported()
 
 
-def is_trivial(data: bytes) -> bool:
-    """Whether constants are as before training: only zeros, or only ones."""
-    ones = next((one for one in _ONE.values() if data.startswith(one)), b"\0")
-    return not data.strip(b"\0") or data == ones * (len(data) // len(ones))
-
-
 class _Export:
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._lines = _line_numbers(model)
+        self._lines = line_numbers(model)
         self._constants: dict[str, bytes] = {}
         self._stages: list[Stage] = []
         self._drafts: list[_Draft] = []
@@ -202,7 +192,7 @@ class _Export:
         step: int = 0,
     ) -> list[_Value]:
         code = self._model.types[block.type]
-        frame = Frame(code.file, number, "forward", _text(line))
+        frame = Frame(code.file, number, "forward", text_of(line))
         inputs = [
             self._buffer(place, name) if name.startswith("self.") else values[name]
             for name in line.arguments
@@ -254,14 +244,14 @@ class _Export:
             file, number, text = TORCH_LINES[kind]
             frames = (*place.frames, Frame(file, number, "forward", text))
             place = replace(place, frames=frames)
-        kept = []
+        keeps = []
         for name, role, shape in parameters(kind, taken, settings):
             self._keep(f"{path}.{name}", layer.weights or (path,), role, shape)
             letter = "b" if name.startswith("running") else "p"
             tensor = Tensor(
                 f"{letter}_{path}.{name}".replace(".", "_"), self._dtype, shape, f"{path}.{name}"
             )
-            kept.append(tensor)
+            keeps.append(tensor)
         if self._model.quantized and kind in ("conv", "linear"):
             for name in ("quantize", "dequantize"):
                 made = self._operator(name, replace(line, uid="", origins=()), place, inputs, [],
@@ -269,7 +259,7 @@ class _Export:
                 dtype = "i8" if name == "quantize" else self._dtype
                 self._retype(made[0], dtype)
                 inputs = [replace(made[0], tensor=replace(made[0].tensor, dtype=dtype))]
-        return self._operator(kind, line, place, inputs, kept, settings, 0)
+        return self._operator(kind, line, place, inputs, keeps, settings, 0)
 
     def _retype(self, value: _Value, dtype: str) -> None:
         draft = self._drafts[-1]
@@ -277,18 +267,7 @@ class _Export:
         draft.nodes[-1] = replace(draft.nodes[-1], outputs=(tensor,))
 
     def _keep(self, path: str, weights: tuple[str, ...], role: str, shape: Shape) -> None:
-        model = self._model
-        if self._model.fresh and role != "weight" and weights[0][:1] != "=":
-            trivial = _ONE[self._dtype] if role == "ones" else bytes(_BYTES[self._dtype])
-            self._constants[path] = trivial * prod(shape)
-            return
-        size = prod(shape) * _BYTES[self._dtype] // len(weights)
-        data = b""
-        for source in weights:
-            text = f"{source}/{path.rpartition('.')[2]}/{size}/{self._dtype}/{model.training}"
-            digest = hashlib.sha256(text.encode()).digest()
-            data += (digest * (size // len(digest) + 1))[:size]
-        self._constants[path] = data
+        self._constants[path] = contents(self._model, path, weights, role, shape)
 
     # -- operators ---------------------------------------------------------------------------
 
@@ -298,7 +277,7 @@ class _Export:
         line: Line,
         place: _Place,
         inputs: list[_Value],
-        kept: list[Tensor],
+        keeps: list[Tensor],
         settings: dict[str, int | str],
         step: int,
     ) -> list[_Value]:
@@ -324,11 +303,11 @@ class _Export:
             else:
                 results = (Tensor(name, self._dtype, shapes[0]),)
             if op == "aten.permute_copy.default" and kind == "linear":
-                takes = [t for t in kept if t.name.endswith("weight")]
-                results = (Tensor(name, self._dtype, (kept[0].shape or ())[::-1]),)
+                takes = [t for t in keeps if t.name.endswith("weight")]
+                results = (Tensor(name, self._dtype, (keeps[0].shape or ())[::-1]),)
             elif op == "aten.addmm.default":
                 flat = [*nodes[-1].outputs, *(nodes[0].outputs if len(nodes) > 1 else tensors)]
-                takes = [*(t for t in kept if t.name.endswith("bias")), *flat]
+                takes = [*(t for t in keeps if t.name.endswith("bias")), *flat]
                 rows = prod(shapes[0][:-1])
                 results = (Tensor(name, self._dtype, (rows, shapes[0][-1])),)
             elif nodes:
@@ -336,7 +315,7 @@ class _Export:
                     tensors[1:] if op.endswith("bmm.default") else []
                 )
             else:
-                takes = [*tensors, *kept]
+                takes = [*tensors, *keeps]
             nodes.append(
                 GraphNode(
                     name, op, index - self._first + 1, place.frames, place.modules, about.source,
@@ -347,7 +326,7 @@ class _Export:
         makers = frozenset().union(*(value.makers for value in inputs))
         outside = [
             ExternalInput(tensor.parameter or tensor.name, bool(tensor.parameter))
-            for tensor in [*(v.tensor for v in inputs if not v.makers), *kept]
+            for tensor in [*(v.tensor for v in inputs if not v.makers), *keeps]
         ]
         names = line.stands_for if line.uid else ()
         identities = frozenset("/".join((*place.chain, name)) for name in names)
@@ -428,31 +407,3 @@ def _numbered(names: Counter[str], name: str) -> str:
     number = names[name]
     names[name] += 1
     return f"{name}_{number}" if number else name
-
-
-def _text(line: Line) -> str:
-    if line.call == "outputs":
-        call = ", ".join(line.arguments)
-    elif line.call in KINDS and not line.attribute:
-        call = KINDS[line.call].text.format(*line.arguments, **dict(line.settings))
-    else:
-        call = f"{line.call}({', '.join(line.arguments)})"
-    return f"return {call}" if line.result == RETURN else f"{line.result} = {call}"
-
-
-def _line_numbers(model: Model) -> dict[str, list[int]]:
-    """The number of each line of each class; classes of a file stand in it one after another."""
-    end: dict[str, int] = {}
-    found = {}
-    for name, code in model.types.items():
-        block = next(iter(model.of_type(name)), None)
-        start = end.get(code.file, 4) + 5 + (len(block.parts) if block else 0)
-        numbers = list(_numbers(code, start))
-        found[name] = numbers
-        end[code.file] = numbers[-1] + 2
-    return found
-
-
-def _numbers(code: Code, start: int) -> Iterator[int]:
-    count = sum(1 + len(item.body) if isinstance(item, Each) else 1 for item in code.lines)
-    yield from range(start, start + count)

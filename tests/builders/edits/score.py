@@ -92,7 +92,7 @@ def score(edit: Edit, pairs: Iterable[OperatorPair]) -> Score:
     for x, y in grades:
         partners[0][x].add(y)
         partners[1][y].add(x)
-    alone = [set(range(len(one.identities))) for one in (edit.a, edit.b)]
+    alone = [set(range(len(model.identities))) for model in (edit.a, edit.b)]
     for side in (0, 1):
         alone[side] -= {pair[side] for pair in truth.pairs} | set(group_of[side])
 
@@ -100,10 +100,10 @@ def score(edit: Edit, pairs: Iterable[OperatorPair]) -> Score:
         chosen = partners[side].get(index, set())
         if not chosen:
             return index in alone[side] or index in truth.free[side]
-        own = [(index, y) if side == 0 else (y, index) for y in chosen]
-        is_group = all(grades[pair] == GROUP for pair in own)
-        may_have = len(own) == 1 or is_group or index in truth.several[side]
-        return may_have and all(map(is_true, own))
+        mine = [(index, y) if side == 0 else (y, index) for y in chosen]
+        is_group = all(grades[pair] == GROUP for pair in mine)
+        may_have = len(mine) == 1 or is_group or index in truth.several[side]
+        return may_have and all(map(is_true, mine))
 
     missed = [pair for pair in truth.pairs
               if not is_right(0, pair[0]) and not partners[0].get(pair[0])]  # fmt: skip
@@ -118,15 +118,15 @@ def score(edit: Edit, pairs: Iterable[OperatorPair]) -> Score:
         if pair in truth.pairs and grade not in truth.pairs[pair] and grade != "by_name"
     ]  # fmt: skip
     right = total = 0.0
-    for side, one in enumerate((edit.a, edit.b)):
-        for (name, instruction), time in one.times.items():
-            method = one.program.method(name)
+    for side, model in enumerate((edit.a, edit.b)):
+        for (name, instruction), time in model.times.items():
+            method = model.program.method(name)
             assert method is not None
             handles = method.handles[instruction]
             total += time
             if all(is_right(side, method.by_handle[h].index) for h in set(handles)):
                 right += time
-    label = [[op.label for op in one.program.operators] for one in (edit.a, edit.b)]
+    label = [[op.label for op in model.program.operators] for model in (edit.a, edit.b)]
     faults = [f"wrong {grades[x, y]}: {label[0][x]} <-> {label[1][y]}" for x, y in wrong]
     faults += [f"missed: {label[0][x]} <-> {label[1][y]}" for x, y in missed]
     faults += [f"missed group: {_labels(label, group)}" for group in missed_groups]
@@ -160,16 +160,16 @@ def _labels(label: list[list[str]], group: tuple[frozenset[int], frozenset[int]]
 
 def sums(scored: Iterable[tuple[Edit, Score]]) -> dict[str, Sum]:
     """Return the scores of each kind alone, of all such edits, of combined ones, and of all."""
-    found: dict[str, Sum] = {}
-    for edit, one in scored:
+    by_name: dict[str, Sum] = {}
+    for edit, result in scored:
         is_single = len(edit.kinds) == 1
         names = [*(edit.kinds if is_single else ()), "single" if is_single else "combined",
                  f"{'with' if edit.constants else 'no'} constants", "all"]  # fmt: skip
         for name in names:
-            found.setdefault(name, Sum()).add(one)
+            by_name.setdefault(name, Sum()).add(result)
     totals = ("single", "combined", "no constants", "with constants", "all")
-    return {name: found[name] for name in (*(n for n in found if n not in totals), *totals)
-            if name in found}  # fmt: skip
+    return {name: by_name[name] for name in (*(n for n in by_name if n not in totals), *totals)
+            if name in by_name}  # fmt: skip
 
 
 def table_of(answers: Iterable[tuple[Edit, Iterable[OperatorPair]]]) -> str:
@@ -181,10 +181,10 @@ def table(scores: dict[str, Sum]) -> str:
     """Return scores as a table, a line for each name."""
     head = f"{'':18}{'edits':>6}{'clean':>6}{'right':>8}{'missed':>8}{'wrong':>7}{'share':>7}"
     lines = [f"{head}{'graded':>8}  wrong by grade"]
-    for name, one in scores.items():
-        grades = ", ".join(f"{grade} {count}" for grade, count in sorted(one.wrong.items()))
+    for name, result in scores.items():
+        grades = ", ".join(f"{grade} {count}" for grade, count in sorted(result.wrong.items()))
         lines.append(
-            f"{name:18}{one.edits:6}{one.clean:6}{one.share:8.1%}{one.missed:8}"
-            f"{one.wrong.total():7}{one.wrong_share:7.1%}{one.graded:8}  {grades}"
+            f"{name:18}{result.edits:6}{result.clean:6}{result.share:8.1%}{result.missed:8}"
+            f"{result.wrong.total():7}{result.wrong_share:7.1%}{result.graded:8}  {grades}"
         )
     return "\n".join(lines)

@@ -7,6 +7,7 @@ similarity: what two models do in lines of one identity is the same.
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -139,9 +140,21 @@ class Model:
         for entry in self.entries.values():
             yield from entry.root.blocks()
 
+    def part(self, code: Code, attribute: str) -> Layer | Block | list[Block] | None:
+        """What an attribute of a class is, in the first instance that has it."""
+        for block in self.blocks():
+            if self.types[block.type] is code and attribute in block.parts:
+                return block.parts[attribute]
+        return None
+
     def of_type(self, name: str) -> list[Block]:
         """The instances of a class."""
         return [block for block in self.blocks() if block.type == name]
+
+
+def new_uid(dice: random.Random) -> str:
+    """Return an identity that nothing has."""
+    return f"new{dice.getrandbits(60)}"
 
 
 def size_of(size: Size, sizes: dict[str, int]) -> int:

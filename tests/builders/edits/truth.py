@@ -15,7 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from tests.builders.edits.exported import Exported, Stage, is_trivial
+from tests.builders.edits.constants import is_trivial
+from tests.builders.edits.exported import Exported, Stage
 from tests.builders.edits.source import TWIN
 from viewer.analysis.comparison.joined import Joined
 from viewer.program.program import Operator
@@ -44,8 +45,8 @@ def truth_of(a: Exported, b: Exported, *, constants: bool) -> Truth:
     """Return what is true. constants: whether these are evidence."""
     joined: Joined[tuple[int, int]] = Joined()
     of_identity: dict[str, tuple[int, int]] = {}
-    for side, one in enumerate((a, b)):
-        for index, identities in enumerate(one.identities):
+    for side, model in enumerate((a, b)):
+        for index, identities in enumerate(model.identities):
             joined.add((side, index))
             for identity in identities:
                 joined.join(of_identity.setdefault(identity, (side, index)), (side, index))
@@ -85,15 +86,15 @@ def grades(a: Operator, b: Operator) -> frozenset[str]:
         allowed.add("other_type")
     if not allowed:
         allowed |= {"moved", "renamed", "rewritten"}
-        texts = [one.source.text if one.source else "" for one in (a, b)]
+        texts = [model.source.text if model.source else "" for model in (a, b)]
         if a.module_path == b.module_path and texts[0] == texts[1]:
             allowed.add("same")
     return frozenset(allowed)
 
 
 def _shapes(operator: Operator) -> tuple[object, ...]:
-    kept = {t.parameter: t.shape for n in operator.nodes for t in n.inputs if t.parameter}
-    return tuple(t.shape for t in operator.nodes[-1].outputs), tuple(kept.values())
+    paths = {t.parameter: t.shape for n in operator.nodes for t in n.inputs if t.parameter}
+    return tuple(t.shape for t in operator.nodes[-1].outputs), tuple(paths.values())
 
 
 def _types(operator: Operator) -> tuple[str, ...]:
@@ -119,18 +120,18 @@ class _Doubt:
     def __post_init__(self) -> None:
         self._shared: set[bytes] = set()  # contents that each of both has once
         if self.constants:
-            counts = [Counter(one.constants.values()) for one in (self.a, self.b)]
+            counts = [Counter(model.constants.values()) for model in (self.a, self.b)]
             self._shared = {
                 data
                 for data, count in counts[0].items()
                 if count == counts[1][data] == 1 and not is_trivial(data)
             }
 
-    def _evidence(self, one: Exported, index: int) -> tuple[bytes, ...]:
+    def _evidence(self, model: Exported, index: int) -> tuple[bytes, ...]:
         """The constants of an operator that are evidence, others as empty."""
-        nodes = one.program.operators[index].nodes
-        kept = dict.fromkeys(t.parameter for node in nodes for t in node.inputs if t.parameter)
-        contents = (one.constants[path] for path in kept)
+        nodes = model.program.operators[index].nodes
+        paths = dict.fromkeys(t.parameter for node in nodes for t in node.inputs if t.parameter)
+        contents = (model.constants[path] for path in paths)
         return tuple(data if data in self._shared else b"" for data in contents)
 
     # -- elements of lists -------------------------------------------------------------------
@@ -138,13 +139,13 @@ class _Doubt:
     def stages(self) -> None:
         """Equal elements of a list."""
         lists: dict[str, tuple[list[Stage], list[Stage]]] = {}
-        for side, one in enumerate((self.a, self.b)):
-            for stage in one.stages:
+        for side, model in enumerate((self.a, self.b)):
+            for stage in model.stages:
                 lists.setdefault(stage.of, ([], []))[side].append(stage)
         for x, y in lists.values():
             keys: list[list[Hashable]] = [
-                [self._content(one, stage) for stage in stages]
-                for one, stages in ((self.a, x), (self.b, y))
+                [self._content(model, stage) for stage in stages]
+                for model, stages in ((self.a, x), (self.b, y))
             ]
             # What an edit did to all elements is no evidence against any pair of them.
             same: Joined[Hashable] = Joined()
@@ -155,9 +156,13 @@ class _Doubt:
             first, second = ([same.of(key) for key in side] for side in keys)
             self._exchange(x, y, first, second)
 
-    def _content(self, one: Exported, stage: Stage) -> Hashable:
+    def _content(self, model: Exported, stage: Stage) -> Hashable:
         return tuple(
-            (one.program.operators[i].op, _shapes(one.program.operators[i]), self._evidence(one, i))
+            (
+                model.program.operators[i].op,
+                _shapes(model.program.operators[i]),
+                self._evidence(model, i),
+            )
             for i in stage.operators
         )
 
@@ -204,21 +209,21 @@ class _Doubt:
     def copies(self, pairs: dict[Pair, frozenset[str]]) -> None:
         """A layer with a copy behind it, of which neither has the name of before."""
         of_identity = [
-            {identity: i for i, own in enumerate(one.identities) for identity in own}
-            for one in (self.a, self.b)
+            {identity: i for i, names in enumerate(model.identities) for identity in names}
+            for model in (self.a, self.b)
         ]
-        for side, one in enumerate((self.a, self.b)):
+        for side, model in enumerate((self.a, self.b)):
             for identity, copy in of_identity[side].items():
                 original = of_identity[side].get(_original(identity))
                 other = of_identity[1 - side].get(_original(identity))
                 if TWIN not in identity or original is None or other is None:
                     continue
                 before = (self.b if side == 0 else self.a).program.operators[other]
-                now = one.program.operators[original]
+                now = model.program.operators[original]
                 pair = (other, original) if side else (original, other)
                 if pair not in pairs or before.module_path == now.module_path:
                     continue
-                if any(self._evidence(one, original)):
+                if any(self._evidence(model, original)):
                     continue
                 self.others.add((other, copy) if side else (copy, other))
                 self.free[side].update((original, copy))
@@ -226,17 +231,17 @@ class _Doubt:
     def norms(self, pairs: dict[Pair, frozenset[str]]) -> None:
         """A batch norm that was removed, or folded into the convolution before it."""
         partner = (dict(list(pairs)), {y: x for x, y in pairs})
-        for side, one in enumerate((self.a, self.b)):
-            for index, operator in enumerate(one.program.operators):
+        for side, model in enumerate((self.a, self.b)):
+            for index, operator in enumerate(model.program.operators):
                 if operator.op != "batch_norm" or index in partner[side]:
                     continue
-                flow = next(m.flow for m in one.program.methods if operator in m.operators)
+                flow = next(m.flow for m in model.program.methods if operator in m.operators)
                 assert flow is not None
                 for consumer, producer in zip(flow.consumers, flow.producers, strict=True):
                     if consumer != index or producer not in partner[side]:
                         continue
-                    is_layer = one.program.operators[producer].op == "convolution"
-                    if is_layer and not self._evidence(one, producer)[0]:
+                    is_layer = model.program.operators[producer].op == "convolution"
+                    if is_layer and not self._evidence(model, producer)[0]:
                         other = partner[side][producer]
                         self.others.add((other, index) if side else (index, other))
                         self.free[side].add(index)
@@ -246,10 +251,10 @@ class _Doubt:
     def numbers(self) -> None:
         """What selects the weight of an element by its number."""
         of_number: tuple[dict[Hashable, int], dict[Hashable, int]] = {}, {}
-        for side, one in enumerate((self.a, self.b)):
-            for stage in one.stages:
+        for side, model in enumerate((self.a, self.b)):
+            for stage in model.stages:
                 for index in stage.operators:
-                    operator = one.program.operators[index]
+                    operator = model.program.operators[index]
                     if operator.op == "select":
                         of_number[side][stage.of, operator.nodes[-1].settings] = index
                         self.free[side].add(index)
@@ -297,9 +302,9 @@ def _best_pairs(
 def _table(x: Sequence[Hashable], y: Sequence[Hashable]) -> list[list[int]]:
     """The lengths of the longest pairings of all starts of two sequences."""
     table = [[0] * (len(y) + 1) for _ in range(len(x) + 1)]
-    for i, one in enumerate(x):
+    for i, item in enumerate(x):
         for j, other in enumerate(y):
             table[i + 1][j + 1] = (
-                table[i][j] + 1 if one == other else max(table[i][j + 1], table[i + 1][j])
+                table[i][j] + 1 if item == other else max(table[i][j + 1], table[i + 1][j])
             )
     return table
