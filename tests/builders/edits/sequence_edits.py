@@ -188,7 +188,8 @@ def duplicated(where: str) -> Edit:
             layer.settings["stride"] = 1
         root.parts[name] = layer
         uid = f"{item.uid}{TWIN}{dice.getrandbits(60)}"
-        code.lines.insert(index + 1, replace(item, uid=uid, call=f"self.{name}"))
+        again = replace(item, uid=uid, call=f"self.{name}", origins=())
+        code.lines.insert(index + 1, again)
         return True
 
     return edit
