@@ -55,6 +55,7 @@ LONG_READMES = {"viewer": 99, "viewer/fleet": 40, "viewer/formats": 90}
 # Tests of no single module: folders, and files with what they are about.
 TESTS_OF_MANY = {
     "tests/tables/test_new_column.py": "a column that is added, in all faces",
+    "tests/analysis/comparison/test_edit_scores.py": "how well operators are paired after edits",
     "tests/analysis/comparison/test_edits.py": "pairs of operators after edits of models",
     "tests/analysis/comparison/test_pitfalls.py": "what a comparison gets wrong easily",
     "tests/analysis/links/test_library_kernels.py": "kernels without a prefix, up to their costs",
