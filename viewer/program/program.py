@@ -203,7 +203,8 @@ class Method:
     by_handle: debug handle -> operator. later_names: debug handle -> names in the graph after
     transform passes; `NO_HANDLE`: nodes that the passes added. flow: data flow between its
     operators, None if no graph states it. results: names of the values that it returns. outputs:
-    instruction id of a DELEGATE_CALL -> the number of its results, where it is recorded.
+    instruction id of a DELEGATE_CALL -> the number of its results, where it is recorded. constants:
+    parameter path -> hash of its values, "" if all are 0 or 1.
     """
 
     name: str
@@ -215,6 +216,7 @@ class Method:
     results: frozenset[str] = frozenset()
     delegates_only: bool = False
     outputs: Mapping[int, int] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
 
     def delegate_at(self, instruction: int) -> DelegateMap | None:
         """The map of a DELEGATE_CALL: its own, else the one that applies to any call."""

@@ -1,9 +1,10 @@
 """Reads the JSON members of an ETRecord's ZIP archive, without their weights.
 
 All releases store members uncompressed; an ETRecord that was zipped again is supported too. Pickles
-are never opened, that is, reference outputs, representative inputs, and the weights, constants and
-example inputs next to a program. A suffix alone does not identify those, because a method may be
-named `update_state_dict`: a member is a pickle only if its name is another member's plus a suffix.
+are never loaded, that is, reference outputs, representative inputs, and the weights, constants and
+example inputs next to a program; `constants` reads hashes of some. A suffix alone does not identify
+those, because a method may be named `update_state_dict`: a member is a pickle only if its name is
+another member's plus a suffix.
 
 Lowered modules contain their weights as base64 text, about 2.7 bytes per byte of weights. This text
 is removed piece by piece while a member is read, so that a member of 90 MB needs only a few MB.
@@ -17,6 +18,7 @@ import string
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from types import TracebackType
 
 from viewer.codecs.memory_budget import allowance
@@ -118,6 +120,12 @@ class Members:
         except DAMAGED as error:
             raise self._damaged(error) from error
         return result
+
+    def constants(self, program: str) -> Iterator[zipfile.ZipInfo]:
+        """The members with the parameters, buffers and constants of a program."""
+        for end in BLOBS[:2]:
+            if program + end in self._all:
+                yield self._all[program + end]
 
     def _is_blob(self, name: str) -> bool:
         return any(name.endswith(end) and name[: -len(end)] in self._all for end in BLOBS)

@@ -3,8 +3,9 @@
 An ETRecord is a ZIP archive of JSON members (`archive`): the edge dialect graph of every method
 (one flat member up to 1.1, one per method since 1.2), the ATen program and extra graphs of other
 stages (`graph`), the maps of debug handles, of delegates and of their numbers of outputs
-(`debug_handle_maps`). Members that are pickles are never read. Specified by the ExecuTorch sources,
-devtools/etrecord; generations 0.1 to 1.5.
+(`debug_handle_maps`). Members that are pickles are never loaded; of parameters and constants, only
+hashes are read (`constants`). Specified by the ExecuTorch sources, devtools/etrecord; generations
+0.1 to 1.5.
 
 The format does not state these rules, but real files need them:
 
@@ -20,6 +21,7 @@ The format does not state these rules, but real files need them:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,6 +45,7 @@ from viewer.formats.executorch.etrecord.archive import (
     NUMBER_OF_OUTPUTS,
     Members,
 )
+from viewer.formats.executorch.etrecord.constants import hashes_in
 from viewer.formats.executorch.etrecord.dataflow import NodeFlows
 from viewer.formats.executorch.etrecord.debug_handle_maps import (
     delegate_maps,
@@ -235,10 +238,25 @@ class _Reader:
             handles=handles,
             delegates=delegate_maps(self._delegates.get(name), self._problem),
             outputs=output_counts(self._outputs.get(name), self._problem),
+            constants=self._constants(member, nodes),
             later_names=later_names,
             flow=None if member is None else flows.method_flow([indexes[id(n)] for n in nodes]),
             results=results,
         )
+
+    def _constants(self, member: str | None, nodes: Sequence[GraphNode]) -> dict[str, str]:
+        """Path -> hash of the parameters and constants that a method uses.
+
+        Backends may take theirs out of the edge program. The ATen program of a single method has
+        them too.
+        """
+        wanted = {t.parameter for node in nodes for t in node.inputs if t.parameter}
+        found: dict[str, str] = {}
+        for program in (member, ATEN if len(self._members.edge) == 1 else None):
+            for info in self._members.constants(program) if program else ():
+                if wanted - found.keys():
+                    found = {**hashes_in(self._path, info), **found}
+        return {name: found[name] for name in wanted & found.keys()}
 
     def _operators(self, method: str, nodes: list[GraphNode]) -> tuple[Operator, ...]:
         """One operator per debug handle, and one per node without one."""
