@@ -110,7 +110,7 @@ CALLS = TableSpec("calls", (
 COMPARISON = TableSpec("compare", (
     ColumnSpec("level", "category", "What the row is: operator, delegate_event, line and more"),
     ColumnSpec("label", "string", "Its name"),
-    ColumnSpec("grade", "category", "How it was paired: same, moved, rewritten and more"),
+    ColumnSpec("grade", "category", "How it was paired: same, moved, resized and more"),
     ColumnSpec("why", "string", "The same in words"),
     ColumnSpec("a", "object", "Side A, a dict: handles, instructions, event, ns, sessions"),
     ColumnSpec("b", "object", "Side B, or None"),

@@ -3,8 +3,10 @@
 import itertools
 import random
 
+import numpy as np
+
 from viewer.analysis.comparison import alignment
-from viewer.analysis.comparison.alignment import aligned, in_stages
+from viewer.analysis.comparison.alignment import aligned, ascending, best_alignment
 
 
 def pairs(a, b):
@@ -41,20 +43,40 @@ def test_no_alignment_has_more_pairs():
         assert len(pairs(a, b)) == best
 
 
-def test_exact_pairs_come_before_many_weak_ones_and_none_cross():
-    a, b = ["relu a", "relu b"], ["relu b", "relu c"]
-    stages = [str, lambda text: text.split()[0]]
-    assert in_stages(a, b, stages) == [(1, 0)]
-    assert in_stages(["relu a"], ["relu c"], stages) == [(0, 0)]
+def scored(a, b, score):
+    return best_alignment(
+        lambda row: np.array([score(a[row], other) for other in b]), len(a), len(b)
+    )
 
 
-def test_known_pairs_that_cross_others_limit_nothing():
-    assert in_stages("abc", "cab", [str], [(0, 1), (1, 2), (2, 0)]) == [(0, 1), (1, 2)]
+def test_a_few_good_pairs_outweigh_many_weak_ones():
+    def score(x, y):
+        return 10 if x == y else int(x[0] == y[0])
+
+    assert scored(["r1", "r2"], ["r2", "r3"], score) == [(1, 0)]
+    assert scored(["r1"], ["r3"], score) == [(0, 0)]
+    assert scored(["r1", "x"], [], score) == scored([], ["r1"], score) == []
 
 
-def test_what_must_be_certain_is_not_paired_with_one_of_several():
-    assert in_stages("aa", "aaa", [str], alone=lambda item: True) == []
-    assert in_stages("aa", "aa", [str], alone=lambda item: True) == [(0, 0), (1, 1)]
+def test_no_alignment_has_a_higher_score():
+    """Against all alignments of short sequences; of the best ones, the pairs are the earliest."""
+    chosen = random.Random(2)
+    for _ in range(60):
+        table = [[chosen.randrange(4) for _ in range(5)] for _ in range(chosen.randrange(1, 7))]
+        rows, columns = range(len(table)), range(5)
+        found = best_alignment(lambda row, own=table: np.array(own[row]), len(table), 5)
+        best = max(
+            sum(table[i][j] for i, j in zip(left, right, strict=True))
+            for count in range(min(len(table), 5) + 1)
+            for left in itertools.combinations(rows, count)
+            for right in itertools.combinations(columns, count)
+        )
+        assert sum(table[i][j] for i, j in found) == best
+        assert all(table[i][j] for i, j in found)
+
+
+def test_pairs_that_cross_others_are_left_out():
+    assert ascending([(0, 1), (1, 2), (2, 0)]) == [(0, 1), (1, 2)]
 
 
 def test_sequences_too_long_for_a_table_pair_equal_items_by_their_number(monkeypatch):

@@ -54,13 +54,18 @@ def test_grades_say_how_sure_a_pair_is():
     assert set(grades("01_reexport")) == {Grade.SAME}
     assert set(grades("06_portable_vs_xnnpack")) <= {Grade.SAME, Grade.MOVED}
     assert grades("20_bn_folded")[Grade.GROUP] == 3
+    assert set(grades("09_wider")) == {Grade.RESIZED}
+    assert set(grades("17_fp16")) == {Grade.OTHER_TYPE}
     assert grades("02_module_renamed")[Grade.MOVED] == 12  # all below blocks
 
 
 def test_a_pair_says_what_differs():
     whys = {pair.why for pair in pair_operators(*programs("02_module_renamed")).pairs}
-    assert "module blocks.0.dw is stages.0.depthwise, another source line" in whys
-    assert "same module, operator, shapes and source line" in whys
+    assert (
+        "same constants, shapes, data types, inputs and outputs; another source line, "
+        "module blocks.0.dw is stages.0.depthwise"
+    ) in whys
+    assert "same constants, shapes, data types, outputs, source line and module" in whys
 
 
 def test_the_same_record_is_decided_by_debug_handles():
@@ -97,8 +102,12 @@ def test_equal_modules_of_which_one_is_gone_stay_unpaired():
                 continue
             path = {"first": "one", "second": "two"}.get(op.module_path, op.module_path)
             nodes = tuple(
-                replace(n, modules=(*n.modules[:-1], (path, n.modules[-1][1]))) for n in op.nodes
-            )
+                replace(
+                    n, modules=(*n.modules[:-1], (path, n.modules[-1][1])),
+                    frames=n.frames if path == op.module_path else (),
+                )
+                for n in op.nodes
+            )  # fmt: skip
             operators.append(replace(op, index=len(operators), nodes=nodes))
         made = Method(method.name, tuple(operators))
         return replace(program, methods=(made,))
@@ -120,6 +129,32 @@ def model(*calls):
         )  # fmt: skip
         operators.append(Operator(len(operators), "forward", len(operators) + 1, (node,)))
     return Program("m", "test", "", (Method("forward", tuple(operators)),))
+
+
+def test_what_could_be_several_is_unpaired_with_a_reason():
+    a = model(("", "neg", "", (8,)), ("fc", "linear", "x = self.fc(x)", (8,)))
+    b = model(
+        ("", "neg", "", (8,)), ("", "neg", "", (8,)), ("fc", "linear", "x = self.fc(x)", (8,))
+    )
+    found = pair_operators(a, b)
+    assert [(pair.a, pair.b) for pair in found.pairs] == [(1, 2)]
+    assert found.alike[0] == {0: "1 of A and 2 of B are alike"}
+    assert set(found.alike[1]) == {0, 1}
+
+
+def test_a_program_whose_constants_changed_places_is_another():
+    a, _ = programs("05_swapped")
+    (method,) = a.methods
+    other = {"first": "second", "second": "first"}
+    swapped = {
+        f"{other.get(path.partition('.')[0], path.partition('.')[0])}.{path.partition('.')[2]}": own
+        for path, own in method.constants.items()
+    }
+    b = replace(a, methods=(replace(method, constants=swapped),))
+    found = pair_operators(a, b)
+    assert not found.same_program
+    paths = {(a.operators[p.a].module_path, b.operators[p.b].module_path) for p in found.pairs}
+    assert ("first", "second") in paths
 
 
 def layers(*names, shape=(8,)):

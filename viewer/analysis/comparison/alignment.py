@@ -1,4 +1,4 @@
-"""Aligns two sequences in order: the most pairs of equal items, in stages from exact to alike.
+"""Aligns two sequences in order: the most pairs of equal items, or those with the highest score.
 
 If several alignments are best, the pairs come as early in both sequences as possible: of three
 equal calls and four equal calls, the first three are paired.
@@ -7,14 +7,13 @@ equal calls and four equal calls, the first three are paired.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 
-T = TypeVar("T")
+from viewer.arrays import Ints
+
 Pairs = list[tuple[int, int]]
 
 # The table has one entry per pair of items. Beyond this many, items are paired by their number
@@ -22,37 +21,43 @@ Pairs = list[tuple[int, int]]
 _LARGEST = 4_000_000
 
 
-def in_stages(
-    a: Sequence[T],
-    b: Sequence[T],
-    stages: Sequence[Callable[[T], Hashable]],
-    known: Sequence[tuple[int, int]] = (),
-    *,
-    alone: Callable[[T], bool] = lambda item: False,
-) -> Pairs:
-    """Return the pairs of indexes, ascending: of each stage, only between those of earlier ones.
+def best_alignment(score: Callable[[int], Ints], rows: int, columns: int) -> Pairs:
+    """Return the pairs in order with the highest sum of scores, as indexes, ascending.
 
-    So a few exact pairs come before many weak ones, and no pair crosses another. stages: the keys
-    that items of a pair share. known: pairs to start with, of which those that cross others are
-    ignored. alone: items that are not paired if their key has another number of items between the
-    same pairs on the other side, because it cannot be known which of them is left over.
+    score: of a row with every column, 0 for what may not be paired.
     """
-    found = _ascending(sorted(known))
-    for key in stages:
-        more: Pairs = []
-        for (i, j), (end_i, end_j) in pairwise([(-1, -1), *found, (len(a), len(b))]):
-            x, y = a[i + 1 : end_i], b[j + 1 : end_j]
-            if x and y:
-                keys_x, keys_y = [key(one) for one in x], [key(one) for one in y]
-                count_x, count_y = Counter(keys_x), Counter(keys_y)
-                unclear = {
-                    k
-                    for one, k in zip((*x, *y), (*keys_x, *keys_y), strict=True)
-                    if count_x[k] != count_y[k] and alone(one)
-                }
-                pairs = aligned(keys_x, keys_y)
-                more += [(i + 1 + p, j + 1 + q) for p, q in pairs if keys_x[p] not in unclear]
-        found = sorted([*found, *more])
+    # Of the table of the best sums of what follows, only some rows are kept; those between are
+    # computed again on the way back.
+    step = max(int(rows**0.5), 1)
+    last = np.zeros(columns + 1, np.int64)
+    kept = {rows: last}
+    for i in range(rows - 1, -1, -1):
+        last = _row(score(i), last)
+        if i % step == 0:
+            kept[i] = last
+    found: Pairs = []
+    i = j = 0
+    while i < rows and j < columns:
+        end = min(i - i % step + step, rows)
+        block = [kept[end]]
+        for row in range(end - 1, i - 1, -1):
+            block.append(_row(score(row), block[-1]))
+        block.reverse()
+        for best, below in pairwise(block):
+            own = score(i)
+            while j < columns and best[j] == best[j + 1] and best[j] != own[j] + below[j + 1]:
+                j += 1
+            if j < columns and own[j] and best[j] == own[j] + below[j + 1]:
+                found.append((i, j))
+                j += 1
+            i += 1
+    return found
+
+
+def _row(score: Ints, below: Ints) -> Ints:
+    """The best sums of what follows a place of a row, from those of the row below it."""
+    best = np.append(np.maximum(score + below[1:], below[:-1]), 0)
+    found: Ints = np.maximum.accumulate(best[::-1])[::-1]
     return found
 
 
@@ -77,7 +82,7 @@ def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
     ]
 
 
-def _ascending(pairs: Sequence[tuple[int, int]]) -> Pairs:
+def ascending(pairs: Sequence[tuple[int, int]]) -> Pairs:
     """The most of some pairs, sorted by their first index, of which none cross."""
     ends: list[int] = []  # the least last index of every length
     of_length: list[int] = []

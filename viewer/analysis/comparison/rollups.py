@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from viewer.analysis.comparison.module_calls import without_address
+from viewer.analysis.comparison.evidence import without_address
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import place_of

@@ -101,10 +101,12 @@ def _unlinked(arm: Arm, method: str) -> Iterator[int]:
 def _grade(
     a: Arm, b: Arm, x: tuple[int, ...], y: tuple[int, ...], pairs: OperatorPairs
 ) -> tuple[Grade, str]:
-    if not y:
-        return Grade.ONLY_A, "only in A"
-    if not x:
-        return Grade.ONLY_B, "only in B"
+    if not (x and y):
+        side = 0 if x else 1
+        operators = (i for n in (x or y) for i in (a, b)[side].parts[n].operators)
+        alike = dict.fromkeys(why for i in operators if (why := pairs.alike[side].get(i)))
+        why = "; ".join(("only in B" if side else "only in A", *alike))
+        return (Grade.ONLY_B if side else Grade.ONLY_A), why
     of_a = {i for number in x for i in a.parts[number].operators}
     of_b = {i for number in y for i in b.parts[number].operators}
     used = [pair for i in of_a for pair in pairs.of_a.get(i, ()) if pair.b in of_b]
