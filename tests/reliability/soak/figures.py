@@ -17,10 +17,6 @@ from PySide6.QtWidgets import QApplication
 
 from viewer.formats.memory import release_freed
 
-# QMainWindow makes one of these each time that docks are shown, and keeps it for the next change of
-# the docks by hand (Qt 6: QDockAreaLayout::updateSeparatorWidgets).
-_KEPT_BY_QT = "qt_qmainwindow_extended_splitter"
-
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -70,12 +66,8 @@ def figures() -> Figures:
     with open("/proc/self/statm", encoding="ascii") as statm:
         pages = int(statm.read().split()[1])
     files = _open_files()
-    widgets = [one for one in QApplication.allWidgets() if one.objectName() != _KEPT_BY_QT]
-    objects = [
-        one
-        for one in shiboken6.getAllValidWrappers()
-        if isinstance(one, QObject) and one.objectName() != _KEPT_BY_QT
-    ]
+    widgets = QApplication.allWidgets()
+    objects = [one for one in shiboken6.getAllValidWrappers() if isinstance(one, QObject)]
     by_class = Counter(one.metaObject().className() for one in {*widgets, *objects})
     return Figures(
         pages * os.sysconf("SC_PAGE_SIZE"),

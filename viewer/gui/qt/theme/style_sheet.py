@@ -41,9 +41,11 @@ _TONES = ("text1", "text2", "text3", "accent", "warning", "error", "ok")
 # Design lengths used in the sheet in px, written as ${pxN}.
 _LENGTHS = (4, 6, 8, 10, 12, 14, 16, 20, 22, 24, 25, 26, 28, 30)
 
+# The margin of separators: where they are 1 px, Qt makes hidden widgets each time that docks are
+# shown, and never removes them (6.8 to 6.11).
 _SHEET = Template("""
 QMainWindow, QDialog { background: $panel; }
-QMainWindow::separator { background: $line; width: 1px; height: 1px; }
+QMainWindow::separator { background: $line; width: 1px; height: 1px; margin: 1px; }
 QMainWindow::separator:hover { background: $accent; }
 QToolTip { background: $raised; color: $text1; border: 1px solid $line; padding: 4px 6px; }
 

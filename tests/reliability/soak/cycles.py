@@ -1,0 +1,69 @@
+"""Opens and closes the same files again and again in one window: nothing may be left each time.
+
+The other soak compares in percent, so that one widget more for each cycle is not seen in half a
+minute. Here, counts must be the same. Memory may grow by 2 % over hundreds of cycles.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tests.reliability.campaign import Finding, Job, Options, Outcome
+from tests.reliability.programs import DUMP, RECORD, ROOT
+
+if TYPE_CHECKING:
+    from viewer.gui.window.main_window import MainWindow
+
+_LONG, _SHORT = 500, 16
+_WARM = 8  # cycles: what is made on first use
+# Percent; in a short run, the allocator still grows.
+_LONG_MEMORY, _SHORT_MEMORY = 2, 10
+_WAIT_MS = 60
+# With panels of programs, of logged values and of plain traces.
+_SETS = (
+    (DUMP, RECORD),
+    (ROOT / "tests/data/table_csv/two_threads.csv",),
+    (ROOT / "tests/data/numbers/portable.etdp", ROOT / "tests/data/numbers/portable.etrecord"),
+)
+
+
+def jobs(options: Options) -> list[Job]:
+    """Return the job of cycles."""
+    count = _LONG if options.is_long else _SHORT
+    return [Job("soak", "open and close", check, (count,), 3600.0)]
+
+
+def check(options: Options, count: int) -> Outcome:
+    """Open and close each set of files in turn."""
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from tests.reliability.soak.figures import figures, largest
+    from viewer.gui.app.application import window_to_draw
+
+    measured = []
+    with window_to_draw([], None, size=(1400, 900), theme="light", failures=[]) as window:
+        for number in range(count):
+            _cycle(window, [str(path) for path in _SETS[number % len(_SETS)]])
+            if number >= _WARM:
+                measured.append(figures())
+    half = largest(measured[: len(measured) // 2])
+    memory = _LONG_MEMORY if options.is_long else _SHORT_MEMORY
+    findings = [Finding(what) for what in measured[-1].grown(half, memory, 0)]
+    first, last = measured[0], measured[-1]
+    return Outcome(
+        count,
+        tuple(findings),
+        f"{first.memory >> 20} → {last.memory >> 20} MB, {first.widgets} → {last.widgets} widgets, "
+        f"{first.threads} → {last.threads} threads, {first.descriptors} → {last.descriptors} fds",
+    )
+
+
+def _cycle(window: MainWindow, paths: list[str]) -> None:
+    from PySide6.QtTest import QTest
+
+    window.open(paths)
+    window.settle()
+    QTest.qWait(_WAIT_MS)
+    window.controller.session.close_all()
+    QTest.qWait(_WAIT_MS)
+    window.settle()
