@@ -1,6 +1,7 @@
 """How well operators are paired after any edit: a sample of the edits every day, all at night.
 
-All of them twice: pairing was made with those of the first seed alone.
+All of them twice. Pairing was made with both sets; of sets that it was not made with, it calls 1 to
+3 of some 19,000 pairs the same wrongly.
 """
 
 import pytest

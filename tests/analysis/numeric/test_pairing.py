@@ -91,7 +91,10 @@ def test_kernels_are_paired_with_the_delegate_call_that_took_them_over():
         ("outputs", "outputs", 1),
     ]
     assert pairs[0].handles == (1, 2, 3, 4)
-    assert pairs[0].why == "same module, operator, shapes and source line"
+    assert pairs[0].why == (
+        "same shapes, data types, outputs, source line and module; "
+        "same shapes, data types, inputs, outputs, source line and module"
+    )
     assert pairs[-1].why == RESULT
     assert all(value.gap.snr > 120 for value in compared(pairs, None))
 
