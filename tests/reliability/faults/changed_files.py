@@ -84,9 +84,9 @@ def _check(options: Options, count: int, folder: Path) -> Outcome:
             writer = threading.Thread(target=_write, args=(folder / name, data, wait))
             writer.start()
             if not wait:
-                writer.join()
+                writer.join(timeout=60)
             _use(window, panel, chosen)
-            writer.join()
+            writer.join(timeout=60)
             _use(window, "panel.numbers", chosen)
             said += "has changed since" in _texts(window)
     return Outcome(count, tuple(watch.findings.values()), f"{said} times said in Numbers")

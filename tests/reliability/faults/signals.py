@@ -103,7 +103,7 @@ def _signaled(
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         err = "no end"
-        process.communicate()
+        process.communicate(timeout=_ENDS_WITHIN)
     return process.returncode, err
 
 

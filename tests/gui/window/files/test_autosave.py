@@ -106,7 +106,7 @@ def test_during_a_reload_it_stays(opened_window, qtbot):
 
 
 def test_what_cannot_be_saved_is_reported_once(opened_window, qtbot, monkeypatch):
-    def full(path, data):
+    def full(path, data, *, is_private):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("viewer.view.sessions.autosaved_sessions.write_whole", full)
@@ -134,7 +134,7 @@ def test_the_end_of_the_desktop_keeps_it_and_asks_nothing_about_it(opened_window
 
 
 def test_a_full_disk_at_the_end_leaves_the_autosave(opened_window, monkeypatch):
-    def full(path, data):
+    def full(path, data, *, is_private):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("viewer.view.sessions.recent_sessions.write_whole", full)

@@ -238,7 +238,7 @@ def test_a_session_that_is_just_being_saved_is_saved(marked, qtbot, files, monke
 
 
 def test_where_nothing_can_be_kept_it_is_asked(marked, qtbot, monkeypatch):
-    def full(path, data):
+    def full(path, data, *, is_private):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("viewer.view.sessions.recent_sessions.write_whole", full)
