@@ -68,6 +68,13 @@ def test_a_pair_says_what_differs():
     assert "same constants, shapes, data types, outputs, source line and module" in whys
 
 
+def test_calls_of_a_loop_with_other_rounds_are_not_called_the_same():
+    pairs = pair_operators(*programs("24_loop_2_to_3")).pairs
+    of_loop = [pair for pair in pairs if "times in A" in pair.why]
+    assert len(of_loop) >= 2
+    assert all(pair.grade is not Grade.SAME for pair in of_loop)
+
+
 def test_the_same_record_is_decided_by_debug_handles():
     a, b = programs("01_reexport")
     assert pair_operators(a, a).same_program

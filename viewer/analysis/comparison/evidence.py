@@ -117,11 +117,21 @@ class Evidence:
         self.leaf = self._column(lambda one: one.path.rpartition(".")[2] or None)
         self.constants = self._column(lambda one: one.constants or None)
         self.kind = self._column(lambda one: (one.op, one.shapes, one.dtypes, one.settings))
+        self._place = self._column(lambda one: (one.op, one.path, one.text))
+        self._count = tuple(np.bincount(own) for own in self._place)
         self.inputs = [_within(m, flow.inputs_of) for m, flow in zip((a, b), flows, strict=True)]
         self.outputs = [_within(m, flow.outputs_of) for m, flow in zip((a, b), flows, strict=True)]
 
     def _column(self, key: Callable[[PairedOperator], Hashable]) -> tuple[Ints, Ints]:
         return codes(map(key, self.a), map(key, self.b))
+
+    def times_at_place(self, x: int, y: int) -> tuple[int, int]:
+        """Return how many operators of A and of B are alike at the line and module of two.
+
+        A loop that was unrolled has one in each round.
+        """
+        (a, b), (of_a, of_b) = self._place, self._count
+        return int(of_a[a[x]]), int(of_b[b[y]])
 
     @property
     def has_flow(self) -> bool:

@@ -181,6 +181,9 @@ def _graded(evidence: Evidence, pairs: MethodPairs, i: int, j: int) -> tuple[Gra
         agrees.append("module")
     if pairs.is_doubtful(i):
         differs.append("one of several equal elements")
+    times = evidence.times_at_place(i, j)
+    if times[0] != times[1] and not is_known:
+        differs.append(f"{times[0]} times in A, {times[1]} times in B")
     grade = Grade.MOVED if differs else Grade.SAME
     if x.shapes != y.shapes:
         grade = Grade.RESIZED
