@@ -199,10 +199,10 @@ def _killed_at(monkeypatch, point: int) -> None:
             raise Killed
         write(self, lines)
 
-    def never(*paths):
+    def never(*paths, **folders):
         if is_now():
             raise Killed
-        rename(*paths)
+        rename(*paths, **folders)
 
     monkeypatch.setattr(ManifestWriter, "append", torn)
     monkeypatch.setattr("viewer.fleet.lake.os.replace", never)

@@ -86,11 +86,11 @@ def test_a_killed_compaction_loses_and_doubles_nothing(lake, expected, monkeypat
     left = [point * 7]
 
     def counted(change):
-        def changed(*given):
+        def changed(*given, **more):
             left[0] -= 1
             if not left[0]:
                 raise Killed
-            return change(*given)
+            return change(*given, **more)
 
         return changed
 

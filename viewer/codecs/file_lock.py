@@ -18,6 +18,7 @@ else:
     import fcntl
 
 _RETRY_S = 0.005
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 # What systems answer if another process holds the lock; any other error: no locks here.
 _HELD = (BlockingIOError, PermissionError)
 
@@ -52,8 +53,7 @@ class OwnedLock:
     @classmethod
     def take(cls, path: str) -> OwnedLock | None:
         """Lock a file, and create it if needed; None if its owner is alive. Raises OSError."""
-        no_link = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | no_link, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
         try:
             if try_lock(descriptor) and _is_at(descriptor, path):
                 return cls(path, descriptor)
@@ -83,9 +83,9 @@ def locked(path: str, patience: float) -> Iterator[None]:
     """Hold the lock on a lock file, which stays; wait at most `patience` seconds for it.
 
     Raises TimeoutError if another process holds it longer, and OSError if the file cannot be
-    created. Without locks in the file system, the block runs unlocked.
+    created, as where it is a link. Without locks in the file system, the block runs unlocked.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
     try:
         deadline = time.monotonic() + patience
         with contextlib.suppress(_NoLocks):

@@ -18,7 +18,9 @@ from pyarrow import parquet
 
 from viewer import __version__
 from viewer.fleet.arrow_rows import KeyedRows, arrow_table
-from viewer.fleet.manifest import LakeFile
+from viewer.fleet.lake_folder import LakeFolder
+from viewer.fleet.losses import checksum
+from viewer.fleet.manifest_lines import LakeFile
 from viewer.fleet.rows import row_counts
 from viewer.fleet.schemas import KEYS, TABLES
 from viewer.fleet.unit import Options, Unit, make_unit
@@ -91,8 +93,7 @@ class _Files:
         self.name = f"{digest}-{secrets.token_hex(6)}"
         self.written: tuple[LakeFile, ...] = ()
         self._waiting: dict[str, list[KeyedRows]] = {}
-        self._writers: dict[str, parquet.ParquetWriter] = {}
-        self._rows: dict[str, int] = {}
+        self._writers: dict[str, NewFile] = {}
 
     def __enter__(self) -> _Files:
         return self
@@ -101,10 +102,8 @@ class _Files:
         for table in list(self._waiting):
             if kind is None:
                 self._flush(table)
-        for writer in self._writers.values():
-            writer.close()
-        if kind is None:
-            self.written = tuple(self._finished(table) for table in self._writers)
+        done = [writer.close() for writer in self._writers.values()]
+        self.written = tuple(done) if kind is None else ()
 
     def add(self, tables: dict[str, KeyedRows]) -> None:
         """Add the tables of one profile."""
@@ -119,32 +118,47 @@ class _Files:
         rows = arrow_table(TABLES[table], self._waiting.pop(table)).unify_dictionaries()
         rows = sorted_by_place(rows)
         if table not in self._writers:
-            self._writers[table] = parquet_writer(self._part(table), rows.schema)
-        self._writers[table].write_table(rows)
-        self._rows[table] = self._rows.get(table, 0) + rows.num_rows
+            lake, folder = self._batch.lake, self._batch.folder
+            self._writers[table] = NewFile(lake, folder, table, self.name, rows.schema)
+        self._writers[table].write(rows)
 
-    def _part(self, table: str) -> str:
-        return os.path.join(self._batch.lake, self._batch.folder, f"{self.name}.{table}.parquet")
 
-    def _finished(self, table: str) -> LakeFile:
-        path = self._part(table)
-        sync(path)
-        return LakeFile(
-            table,
-            TABLES[table].schema,
-            f"{TABLES[table].folder()}/{self.name}.parquet",
-            f"{self._batch.folder}/{self.name}.{table}.parquet",
-            os.path.getsize(path),
-            self._rows[table],
+class NewFile:
+    """A Parquet file of a lake that is written to the temporary folder of its build."""
+
+    def __init__(self, lake: str, folder: str, table: str, name: str, schema: pa.Schema) -> None:
+        """folder: below the lake. name: without a suffix. Raises OSError."""
+        self._table, self._name = table, name
+        self._part = f"{folder}/{name}.{table}.parquet"
+        self._rows = 0
+        self._file = LakeFolder(lake).create(self._part)
+        # Without the stored schema of Arrow, readers see strings, not dictionaries of them.
+        self._writer = parquet.ParquetWriter(
+            self._file, schema, compression="zstd", store_schema=False, write_page_checksum=True
         )
+        self._writer.add_key_value_metadata(schema.metadata or {})
 
+    def write(self, rows: pa.Table) -> None:
+        """Append rows as a row group. Raises OSError."""
+        self._writer.write_table(rows)
+        self._rows += rows.num_rows
 
-def parquet_writer(path: str, schema: pa.Schema) -> parquet.ParquetWriter:
-    """A writer of a Parquet file of a lake. Its folder must exist."""
-    # Without the stored schema of Arrow, readers see strings, not dictionaries of them.
-    writer = parquet.ParquetWriter(path, schema, compression="zstd", store_schema=False)
-    writer.add_key_value_metadata(schema.metadata or {})
-    return writer
+    def close(self) -> LakeFile:
+        """End the file and write it to the disk. Raises OSError."""
+        with self._file as file:
+            self._writer.close()
+            file.flush()
+            os.fsync(file.fileno())
+            own = TABLES[self._table]
+            return LakeFile(
+                self._table,
+                own.schema,
+                f"{own.folder()}/{self._name}.parquet",
+                self._part,
+                file.seek(0, os.SEEK_END),
+                self._rows,
+                checksum(file),
+            )
 
 
 def sorted_by_place(rows: pa.Table) -> pa.Table:
@@ -157,15 +171,6 @@ def sorted_by_place(rows: pa.Table) -> pa.Table:
     columns["row"] = pa.array(range(rows.num_rows), pa.int64())
     keys = [(name, "ascending") for name in columns]
     return rows.take(pa.compute.sort_indices(pa.table(columns), sort_keys=keys))
-
-
-def sync(path: str) -> None:
-    """Write a file to the disk. Raises OSError."""
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def refused(batch: Batch, reason: str) -> tuple[UnitOutcome, ...]:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from viewer import __version__
 from viewer.fleet.batch import MOST_BYTES, MOST_UNITS, Batch, BatchResult, divided, refused, work
 from viewer.fleet.engines.engine import Engine, EngineLost
-from viewer.fleet.lake import PARTS, Lake, LakeSession
-from viewer.fleet.manifest import build_line, unit_line
+from viewer.fleet.lake import Lake, LakeSession
+from viewer.fleet.manifest_lines import build_line, unit_line
 from viewer.fleet.schemas import TABLES, chosen_tables
 from viewer.fleet.sources import Found, FoundFile, FoundProfile, find_profiles
 from viewer.fleet.unit import Options, Unit
@@ -203,8 +203,7 @@ class _Build:
             yield self._batch(chosen)
 
     def _batch(self, units: Sequence[Unit]) -> Batch:
-        folder = f"{PARTS}/{self._session.id}"
-        return Batch(tuple(units), self._options, self._lake.path, folder)
+        return Batch(tuple(units), self._options, self._lake.path, self._session.parts)
 
     def _run_all(self, batches: list[Batch], engine: Engine) -> None:
         try:

@@ -6,7 +6,6 @@ that it replaces others; see the README of this package.
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 
@@ -14,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute
 from pyarrow import parquet
 
-from viewer.fleet.batch import parquet_writer, sorted_by_place, sync
-from viewer.fleet.lake import PARTS, Lake, LakeSession
-from viewer.fleet.manifest import LakeFile
+from viewer.fleet.batch import NewFile, sorted_by_place
+from viewer.fleet.lake import Lake, LakeSession, UnusableLake
+from viewer.fleet.manifest_lines import LakeFile
 from viewer.fleet.schemas import TABLES
 
 # Files are joined up to this size; larger ones stay.
@@ -33,11 +32,13 @@ def compact(lake: Lake, told: Callable[[str, int], None], target: int = TARGET_B
     session = lake.session()
     gone = 0
     try:
-        outdated = lake.read().outdated
+        faults = lake.refuse_damage()
+        outdated = lake.manifest.outdated
         for table in TABLES:
-            for files in _groups(lake, table, target, bool(outdated)):
+            present = [one for one in lake.manifest.live_files(table) if one.path not in faults]
+            for files in _groups(present, target, bool(outdated)):
                 file = _joined(session, table, files, outdated)
-                if session.replace(file, files, outdated):
+                if file is not None and session.replace(file, files, outdated):
                     gone += len(files) - 1
                     told(table, len(files))
     finally:
@@ -45,9 +46,8 @@ def compact(lake: Lake, told: Callable[[str, int], None], target: int = TARGET_B
     return gone
 
 
-def _groups(lake: Lake, table: str, target: int, every: bool) -> Iterator[list[LakeFile]]:
+def _groups(present: Sequence[LakeFile], target: int, every: bool) -> Iterator[list[LakeFile]]:
     """Files to join, each group of about the target size. every: also single and large ones."""
-    present = [file for file in lake.manifest.live_files(table) if lake.place(file)]
     group: list[LakeFile] = []
     size = 0
     for file in sorted(present, key=lambda one: one.path):
@@ -64,41 +64,45 @@ def _groups(lake: Lake, table: str, target: int, every: bool) -> Iterator[list[L
 
 def _joined(
     session: LakeSession, table: str, files: Sequence[LakeFile], outdated: set[str]
-) -> LakeFile:
-    """Write the rows of files to one file, with the newest schema."""
-    name = f"compact-{secrets.token_hex(8)}"
-    part = f"{PARTS}/{session.id}/{name}.{table}.parquet"
-    path = os.path.join(session.lake.path, part)
+) -> LakeFile | None:
+    """Write the rows of files to one file, with the newest schema; None if one is gone."""
     schema = TABLES[table].arrow()
     dropped = pa.array(sorted(outdated), pa.string())
     waiting: list[pa.Table] = []
-    count = 0
-    with parquet_writer(path, schema) as writer:
+    name = f"compact-{secrets.token_hex(8)}"
+    made = NewFile(session.lake.path, session.parts, table, name, schema)
 
-        def flush() -> None:
-            if waiting:
-                rows = pa.concat_tables(waiting).unify_dictionaries()
-                writer.write_table(sorted_by_place(rows))
-                waiting.clear()
+    def flush() -> None:
+        if waiting:
+            made.write(sorted_by_place(pa.concat_tables(waiting).unify_dictionaries()))
+            waiting.clear()
 
-        for file in files:
-            place = session.lake.place(file)
-            if place is None:
-                continue
-            with parquet.ParquetFile(place) as opened:
-                for batch in opened.iter_batches(_GROUP_ROWS):
-                    rows = _with_schema(pa.Table.from_batches([batch]), schema)
-                    if len(dropped):
-                        is_old = pa.compute.is_in(rows.column("key").cast(pa.string()), dropped)
-                        rows = rows.filter(pa.compute.invert(is_old))
-                    waiting.append(rows)
-                    count += rows.num_rows
-                    if sum(part.num_rows for part in waiting) >= _GROUP_ROWS:
-                        flush()
-        flush()
-    sync(path)
-    target = f"{TABLES[table].folder()}/{name}.parquet"
-    return LakeFile(table, TABLES[table].schema, target, part, os.path.getsize(path), count)
+    for file in files:
+        try:
+            for batch in _batches(session.lake, file):
+                rows = _with_schema(pa.Table.from_batches([batch]), schema)
+                if len(dropped):
+                    is_old = pa.compute.is_in(rows.column("key").cast(pa.string()), dropped)
+                    rows = rows.filter(pa.compute.invert(is_old))
+                waiting.append(rows)
+                if sum(part.num_rows for part in waiting) >= _GROUP_ROWS:
+                    flush()
+        except FileNotFoundError:
+            made.close()
+            return None
+    flush()
+    return made.close()
+
+
+def _batches(lake: Lake, file: LakeFile) -> Iterator[pa.RecordBatch]:
+    """The rows of a file. Raises FileNotFoundError, and UnusableLake if it is damaged."""
+    place = lake.place(file) or file.path
+    with lake.folder.read(place) as opened:
+        try:
+            with parquet.ParquetFile(opened, page_checksum_verification=True) as content:
+                yield from content.iter_batches(_GROUP_ROWS)
+        except (OSError, pa.ArrowException) as error:
+            raise UnusableLake(lake.damage(place, str(error))) from error
 
 
 def _with_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -12,28 +12,30 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
-import shutil
 from collections.abc import Collection, Iterator, Sequence
 
-from viewer.codecs.file_lock import OwnedLock, locked
-from viewer.fleet.manifest import (
-    FOLDER,
+from viewer.codecs.file_lock import OwnedLock
+from viewer.fleet.lake_folder import LakeFolder
+from viewer.fleet.losses import Fault, FileChecks, Losses, lost_files, lost_parts, stray_files
+from viewer.fleet.manifest import FOLDER, Manifest, ManifestReader, ManifestWriter
+from viewer.fleet.manifest_lines import (
+    PARTS,
     LakeFile,
-    Manifest,
-    ManifestReader,
-    ManifestWriter,
     compact_line,
     files_line,
     unit_line,
 )
 from viewer.fleet.unit_outcome import UnitOutcome
+from viewer.model.text import one_line
 
-PARTS = "_tmp"
 _LOCK, _OWNER = "_lock", ".lock"
 _ENDED = ".ended"
+_IS_OWNER = re.compile(rf"[0-9a-f]{{16}}{re.escape(_OWNER)}")
 # Publishing a batch takes milliseconds; only a file system that hangs takes longer.
 _PATIENCE_S = 60.0
+_ATTEMPTS = 5
 
 
 class UnusableLake(Exception):
@@ -46,12 +48,15 @@ class Lake:
     def __init__(self, path: str) -> None:
         """Open a lake. Raises UnusableLake."""
         self.path = os.path.abspath(path)
-        self._manifest = os.path.join(self.path, FOLDER)
-        if not os.path.isdir(self._manifest):
+        self.folder = LakeFolder(self.path)
+        if not os.path.isdir(os.path.join(self.path, FOLDER)):
             raise UnusableLake(
                 f"{path}: this is not a lake; `opscope fleet build SOURCE -o {path}` makes one"
             )
-        self._reader = ManifestReader(self._manifest)
+        self._reader = ManifestReader(self.folder)
+        self.checks = FileChecks(self.folder)
+        # What `check` found last.
+        self.losses = Losses()
 
     @classmethod
     def create(cls, path: str) -> Lake:
@@ -64,7 +69,7 @@ class Lake:
                     f"{path}: this folder has other files; name a new or an empty folder (-o)"
                 )
             for name in (FOLDER, PARTS):
-                os.makedirs(os.path.join(path, name), exist_ok=True)
+                LakeFolder(os.path.abspath(path)).make(name)
         except OSError as error:
             raise UnusableLake(
                 f"{path}: it cannot be used as a lake ({error.strerror or error})"
@@ -86,24 +91,57 @@ class Lake:
             ) from error
 
     def place(self, file: LakeFile) -> str | None:
-        """Return the path of a file, which may not be renamed yet; None if it is missing."""
+        """Return where a file is below the lake, which may not be renamed yet; None if missing."""
         for path in (file.path, file.part):
-            full = os.path.join(self.path, path)
-            with contextlib.suppress(OSError):
-                if os.stat(full).st_size == file.size:
-                    return full
+            if self.folder.status(path) is not None:
+                return path
         return None
 
-    def lost(self) -> set[tuple[str, str]]:
-        """The batches and tables whose rows are gone, such as a file that somebody deleted."""
-        manifest = self.read()
-        missing = {file.path for file in manifest.live_files() if self.place(file) is None}
-        return {
-            (name, table)
-            for name, files in manifest.batches.items()
-            for table, file in files.items()
-            if manifest.path_of(file.path) in missing
-        }
+    def faults(self) -> dict[str, Fault]:
+        """Read the manifest and return which of its files do not count, by path.
+
+        Raises UnusableLake.
+        """
+        found: dict[str, Fault] | None = None
+        for _ in range(_ATTEMPTS):
+            before, found = found, {}
+            for file in self.read().live_files():
+                fault = self.checks.fault(file)
+                if fault is not None:
+                    found[file.path] = fault
+            if not found or found == before:
+                break  # else a compaction may have removed them since the manifest was read
+        return found or {}
+
+    def check(self) -> dict[str, Fault]:
+        """Compare the lake with its manifest, as `faults`, and set `losses`.
+
+        Raises UnusableLake.
+        """
+        strays = stray_files(self.folder)  # first: what is published later is in the manifest
+        faults = self.faults()
+        manifest = self.manifest
+        self.losses = Losses(
+            lost_files(manifest, faults),
+            manifest.ignored,
+            tuple(sorted(strays - manifest.files.keys())),
+        )
+        return faults
+
+    def refuse_damage(self) -> dict[str, Fault]:
+        """As `check`, but also raises UnusableLake for a damaged file."""
+        faults = self.check()
+        for one in self.losses.files:
+            if one.fault.is_damaged:
+                raise UnusableLake(self.damage(one.path, one.fault.reason))
+        return faults
+
+    def damage(self, path: str, reason: str) -> str:
+        """The message for a damaged file."""
+        return (
+            f"{self.path}: {path} is damaged ({one_line(reason)}). Build the lake again from its "
+            "profiles, or delete the file"
+        )
 
     def session(self) -> LakeSession:
         """Return what may write to the lake; it also finishes what killed processes left.
@@ -122,7 +160,7 @@ class Lake:
     @contextlib.contextmanager
     def publishing(self) -> Iterator[None]:
         """Hold the lock of the lake: nothing else appends files to it. Raises OSError."""
-        with locked(os.path.join(self.path, _LOCK), _PATIENCE_S):
+        with self.folder.locked(_LOCK, _PATIENCE_S):
             yield
 
 
@@ -132,17 +170,17 @@ class LakeSession:
     def __init__(self, lake: Lake) -> None:
         """Raises OSError."""
         self.lake = lake
-        self._parts = os.path.join(lake.path, PARTS)
-        os.makedirs(self._parts, exist_ok=True)
+        lake.folder.make(PARTS)
         owner = None
         while owner is None:
             # Another build that clears up may lock the new file first, and takes it for a dead one.
             self.id = secrets.token_hex(8)
-            owner = OwnedLock.take(os.path.join(self._parts, self.id + _OWNER))
+            owner = lake.folder.take_lock(f"{PARTS}/{self.id}{_OWNER}")
         self._owner = owner
-        self.folder = os.path.join(self._parts, self.id)
-        os.mkdir(self.folder)
-        self._writer = ManifestWriter(os.path.join(lake.path, FOLDER), self.id)
+        self.parts = f"{PARTS}/{self.id}"
+        self.folder = lake.folder.full(self.parts)
+        lake.folder.make(self.parts, is_new=True)
+        self._writer = ManifestWriter(lake.folder, self.id)
         self._lost: set[tuple[str, str]] = set()
         # Whether another build or compaction is active.
         self.has_company = False
@@ -202,56 +240,54 @@ class LakeSession:
         """Finish what killed processes published, and remove what they did not. Raises OSError."""
         with self.lake.publishing():
             manifest = self.lake.read()
-            for path in manifest.replaced:
-                if manifest.path_of(path) in manifest.files and path in manifest.files:
-                    self._remove(manifest.files[path])
+            for path in manifest.replaced.keys() & manifest.files.keys():
+                self._remove(manifest.files[path])
             self._finish()
-            self._lost = self.lake.lost()
-        for entry in os.listdir(self._parts):
-            if entry == self.id + _OWNER or not entry.endswith(_OWNER):
+            self._lost = lost_parts(self.lake.manifest, self.lake.faults())
+        for entry, size in self.lake.folder.entries(PARTS).items():
+            # A link in the place of a lock is nobody's build.
+            if size is None or entry == self.id + _OWNER or not _IS_OWNER.fullmatch(entry):
                 continue
-            owner = OwnedLock.take(os.path.join(self._parts, entry))
+            owner = self.lake.folder.take_lock(f"{PARTS}/{entry}")
             self.has_company |= owner is None
             if owner is not None:
-                _remove_parts(os.path.join(self._parts, entry.removesuffix(_OWNER)), owner)
+                self._remove_parts(f"{PARTS}/{entry.removesuffix(_OWNER)}", owner)
 
     def close(self) -> None:
         """End, also after Ctrl+C in the middle of `publish`: remove the temporary folder."""
         self._writer.close()
         with contextlib.suppress(OSError, UnusableLake), self.lake.publishing():
             self._finish()
-        _remove_parts(self.folder, self._owner)
+        self._remove_parts(self.parts, self._owner)
 
     def _finish(self) -> None:
         """Rename files of the manifest that are not in their places yet. Raises OSError."""
         for file in self.lake.read().live_files():
-            if not os.path.exists(os.path.join(self.lake.path, file.path)):
+            if self.lake.folder.status(file.path) is None:
                 self._rename(file)
 
     def _rename(self, file: LakeFile) -> None:
-        source, target = (os.path.join(self.lake.path, one) for one in (file.part, file.path))
-        with contextlib.suppress(FileNotFoundError):
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            os.replace(source, target)
+        if self.lake.folder.status(file.part) is not None:
+            with contextlib.suppress(FileNotFoundError):
+                self.lake.folder.rename(file.part, file.path)
 
     def _remove(self, file: LakeFile) -> None:
         for path in (file.path, file.part):
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(self.lake.path, path))
+                self.lake.folder.remove(path)
 
+    def _remove_parts(self, parts: str, owner: OwnedLock) -> None:
+        """Remove the temporary folder of a build that ended, and its lock.
 
-def _remove_parts(folder: str, owner: OwnedLock) -> None:
-    """Remove the temporary folder of a build that ended, and its lock.
-
-    Workers that lost their scheduler still write there. They open files by path, so the folder gets
-    another name first. What cannot be removed keeps its lock file: the next session tries again.
-    """
-    ended = folder + _ENDED
-    with contextlib.suppress(OSError):  # missing, or Windows with an open file in it
-        os.rename(folder, ended)
-    for path in (ended, folder):
-        shutil.rmtree(path, ignore_errors=True)
-    if os.path.exists(ended) or os.path.exists(folder):
-        owner.release()
-    else:
-        owner.remove()
+        Workers that lost their scheduler still write there. They open files by path, so the folder
+        gets another name first. What cannot be removed keeps its lock file: the next session tries
+        again.
+        """
+        folder, ended = self.lake.folder, parts + _ENDED
+        with contextlib.suppress(OSError):  # missing, or Windows with an open file in it
+            folder.rename_folder(parts, ended)
+        gone = folder.remove_folder(ended), folder.remove_folder(parts)
+        if all(gone):
+            owner.remove()
+        else:
+            owner.release()

@@ -18,81 +18,102 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from viewer import __version__
-from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
+from viewer.fleet.lake_folder import LakeFolder
+from viewer.fleet.manifest_lines import (
+    CompactLine,
+    FilesLine,
+    LakeFile,
+    Line,
+    UnitLine,
+    parsed,
+)
+from viewer.fleet.unit_outcome import DONE, UnitOutcome
 
 FOLDER = "_manifest"
-_STATES = (DONE, KEPT, FAILED, REFUSED)
-
-
-@dataclass(frozen=True, slots=True)
-class LakeFile:
-    """One Parquet file. path: below the lake. part: where it is until it is renamed to `path`."""
-
-    table: str
-    schema: int
-    path: str
-    part: str
-    size: int
-    rows: int
+# A compaction of a million profiles has a line of 70 MB. More would be a file to fill the memory.
+_LONGEST = 256 << 20
 
 
 @dataclass(slots=True)
 class Manifest:
     """What the lines of a manifest add up to.
 
-    units: source -> its last outcome. tables: key -> the batches that have each of its tables, more
-    than one only if files were lost. batches: name -> its files by table. replaced: path -> the
-    path of the file that replaced it. dropped: keys, each with a file that lacks their rows.
-    unreadable_lines: damaged ones, or of a later version; what they state does not count.
+    units: source -> its last outcome. tables: key -> the batches that have each of its tables, with
+    the number of its rows; more than one only if files were lost. batches: name -> its files by
+    table. replaced: path -> the path of the file that replaced it. dropped: keys, each with a file
+    that lacks their rows. ignored: how many lines are damaged, contradict others, or are of a later
+    version; what they state does not count.
     """
 
     units: dict[str, UnitOutcome] = field(default_factory=dict)
-    tables: dict[str, dict[str, set[str]]] = field(default_factory=dict)
+    tables: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     batches: dict[str, dict[str, LakeFile]] = field(default_factory=dict)
     files: dict[str, LakeFile] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
     dropped: set[tuple[str, str]] = field(default_factory=set)
-    unreadable_lines: int = 0
+    ignored: int = 0
     _at: dict[str, float] = field(default_factory=dict)
     _key_of: dict[str, tuple[float, str]] = field(default_factory=dict)
-    _waiting: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    _waiting: dict[str, list[UnitLine]] = field(default_factory=dict)
+    _now_at: dict[str, str] = field(default_factory=dict)
 
-    def add(self, line: Mapping[str, Any]) -> None:
-        """Add one line. Raises KeyError, TypeError or ValueError for a wrong one."""
-        kind = line["kind"]
-        if kind == "unit":
-            if line["state"] == DONE:
-                self._waiting.setdefault(line["batch"], []).append(dict(line))
+    def add(self, line: Line) -> None:
+        """Add one line. Raises ValueError for one that contradicts others."""
+        if isinstance(line, UnitLine):
+            if line.state == DONE:
+                self._waiting.setdefault(line.batch, []).append(line)
             else:
                 self._add_unit(line)
-        elif kind == "files":
-            files = [LakeFile(**one) for one in line["files"]]
-            own = {file.table: file for file in files}
-            self.batches[line["batch"]] = own
-            self.files |= {file.path: file for file in files}
-            for unit in self._waiting.pop(line["batch"], []):
-                self._add_unit(unit)
-                of_key = self.tables.setdefault(unit["key"], {})
-                for table in unit["rows"]:
-                    of_key.setdefault(table, set()).add(line["batch"])
-        elif kind == "compact":
-            file = LakeFile(**line["file"])
-            self.files[file.path] = file
-            self.replaced |= dict.fromkeys(line["replaces"], file.path)
-            self.dropped |= {(key, file.path) for key in line["dropped"]}
+        elif isinstance(line, FilesLine):
+            self._add_batch(line)
+        elif isinstance(line, CompactLine):
+            self._add_compaction(line)
 
-    def _add_unit(self, line: Mapping[str, Any]) -> None:
-        if line["state"] not in _STATES:
-            raise ValueError(line["state"])
-        names = UnitOutcome.__dataclass_fields__
-        unit = UnitOutcome(**{name: line[name] for name in names if name in line})
-        at = float(line["at"])
+    def _add_batch(self, line: FilesLine) -> None:
+        """Add a batch, whole or not at all: its units have exactly the rows of its files."""
+        own = {file.table: file for file in line.files}
+        units = self._waiting.pop(line.batch, [])
+        rows: dict[str, int] = {}
+        for unit in units:
+            for table, count in unit.rows.items():
+                rows[table] = rows.get(table, 0) + count
+        if {table: count for table, count in rows.items() if count} != {
+            file.table: file.rows for file in line.files
+        }:
+            raise ValueError(f"batch {line.batch}: rows of its profiles and files differ")
+        if line.batch in self.batches or len(own) < len(line.files):
+            raise ValueError(f"batch {line.batch} is twice in the manifest")
+        if any(file.name != line.batch or file.path in self.files for file in line.files):
+            raise ValueError(f"batch {line.batch} has files of another one")
+        self.batches[line.batch] = own
+        self.files |= {file.path: file for file in line.files}
+        for unit in units:
+            self._add_unit(unit)
+            of_key = self.tables.setdefault(unit.key, {})
+            for table, count in unit.rows.items():
+                of_key.setdefault(table, {})[line.batch] = count
+
+    def _add_compaction(self, line: CompactLine) -> None:
+        """Add the file of a compaction, unless files would replace each other in a circle."""
+        file, replaces = line.file, line.replaces
+        if file.path in self.files or any(
+            path in self.replaced or not path.startswith(f"table={file.table}/")
+            for path in replaces
+        ):
+            raise ValueError(f"{file.path} replaces what another file has replaced")
+        if self.path_of(file.path) in replaces:
+            raise ValueError(f"{file.path} replaces itself")
+        self.files[file.path] = file
+        self.replaced |= dict.fromkeys(replaces, file.path)
+        self._now_at |= dict.fromkeys(replaces, file.path)
+        self.dropped |= {(key, file.path) for key in line.dropped}
+
+    def _add_unit(self, line: UnitLine) -> None:
+        unit, at = line.outcome, line.at
         if at >= self._at.get(unit.source, 0.0):
             self.units[unit.source], self._at[unit.source] = unit, at
         if unit.key and at >= self._key_of.get(unit.source, (0.0, ""))[0]:
@@ -126,8 +147,11 @@ class Manifest:
 
     def path_of(self, path: str) -> str:
         """The path of the file that has the rows of a file now."""
-        while path in self.replaced:
-            path = self.replaced[path]
+        passed = []
+        while path in self._now_at:
+            passed.append(path)
+            path = self._now_at[path]
+        self._now_at |= dict.fromkeys(passed, path)  # the next time, it is one step
         return path
 
     def live_files(self, table: str | None = None) -> list[LakeFile]:
@@ -142,41 +166,43 @@ class Manifest:
 class ManifestReader:
     """Reads the manifest of a lake; `refresh` adds what was appended since."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: LakeFolder) -> None:
         self.manifest = Manifest()
         self._folder = folder
         self._read: dict[str, int] = {}
 
     def refresh(self) -> Manifest:
         """Read new lines. Raises OSError."""
-        with os.scandir(self._folder) as entries:
-            names = sorted(e.name for e in entries if e.name.endswith(".jsonl") and e.is_file())
-        for name in names:
-            path, start = os.path.join(self._folder, name), self._read.get(name, 0)
-            if os.path.getsize(path) <= start:
-                continue
-            with open(path, "rb") as file:
-                file.seek(start)
-                data = file.read()
-            whole, end, _ = data.rpartition(b"\n")
-            self._read[name] = start + len(whole) + len(end)
-            for text in whole.split(b"\n") if whole else ():
-                try:
-                    self.manifest.add(json.loads(text))
-                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                    self.manifest.unreadable_lines += 1
+        for name, size in self._folder.entries(FOLDER).items():
+            if size is None:  # a link, or a folder
+                self.manifest.ignored += name not in self._read
+                self._read[name] = 0
+            elif name.endswith(".jsonl") and size > self._read.get(name, 0):
+                self._read_file(name)
         return self.manifest
+
+    def _read_file(self, name: str) -> None:
+        with self._folder.read(f"{FOLDER}/{name}") as file:
+            file.seek(self._read.get(name, 0))
+            while (text := file.readline(_LONGEST)).endswith(b"\n"):
+                try:
+                    self.manifest.add(parsed(text))
+                except (ValueError, RecursionError):
+                    self.manifest.ignored += 1
+                self._read[name] = file.tell()
+        if len(text) == _LONGEST:
+            self.manifest.ignored += 1
+            self._read[name] = sys.maxsize
 
 
 class ManifestWriter:
     """Appends to one file of a manifest."""
 
-    def __init__(self, folder: str, name: str) -> None:
+    def __init__(self, folder: LakeFolder, name: str) -> None:
         """Create the file. Raises OSError."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        self._descriptor = os.open(os.path.join(folder, f"{name}.jsonl"), flags, 0o644)
+        self._descriptor = folder.append(f"{FOLDER}/{name}.jsonl")
 
-    def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
+    def append(self, lines: Iterable[Mapping[str, object]]) -> None:
         """Append lines at once and write them to the disk. Raises OSError."""
         data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
         view = memoryview(data)
@@ -187,35 +213,3 @@ class ManifestWriter:
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
-
-
-def build_line(build: str, options: Mapping[str, object]) -> dict[str, object]:
-    """The line of a build that starts."""
-    return {
-        "kind": "build", "build": build, "at": time.time(), "version": __version__,
-        "options": options,
-    }  # fmt: skip
-
-
-def unit_line(unit: UnitOutcome, build: str, batch: str = "") -> dict[str, object]:
-    """The line of an outcome. batch: with its rows."""
-    facts = asdict(unit) | {"seconds": round(unit.seconds, 4), "rows": dict(unit.rows)}
-    return {
-        "kind": "unit", "build": build, "batch": batch, "at": time.time(),
-        "version": __version__, **facts,
-    }  # fmt: skip
-
-
-def files_line(batch: str, files: Sequence[LakeFile]) -> dict[str, object]:
-    """The line that completes a batch."""
-    return {"kind": "files", "batch": batch, "at": time.time(), "files": [asdict(f) for f in files]}
-
-
-def compact_line(
-    file: LakeFile, replaces: Sequence[str], dropped: Iterable[str]
-) -> dict[str, object]:
-    """The line of a file that replaces others. replaces: their paths. dropped: keys left out."""
-    return {
-        "kind": "compact", "at": time.time(), "version": __version__, "file": asdict(file),
-        "replaces": list(replaces), "dropped": sorted(dropped),
-    }  # fmt: skip

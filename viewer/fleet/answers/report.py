@@ -70,6 +70,7 @@ class _Contents:
     noise: list[DeviceNoise]
     problems: list[tuple[str, int, int, str]]
     failures: list[tuple[str, str]]
+    losses: list[str]
 
 
 def write_fleet_report(lake: Lake, path: str, title: str = "") -> int:
@@ -123,6 +124,7 @@ def _contents(lake: Lake, connection: duckdb.DuckDBPyConnection) -> _Contents:
         device_noise(trends),
         problems,
         sorted((one.source, one.reason) for one in units if one.state in (FAILED, REFUSED)),
+        lake.losses.sentences,
     )
 
 
@@ -310,6 +312,7 @@ def _problems(contents: _Contents) -> str:
     return section(
         "problems",
         "Problems",
+        *(paragraph(f"{sentence}.") for sentence in contents.losses),
         table("Files that failed", ("Files", "Why"), failures, left=1, sortable=False),
         rest_note(len(reasons) - _MOST_FAILURES, "more reason"),
         table(

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from viewer.cli.arguments import complain
+from viewer.cli.commands.fleet.losses import code_of_losses
 from viewer.cli.output import overwrite_line
 from viewer.codecs.ending import raised_at_signals
 from viewer.codecs.memory_budget import parse_limit
@@ -79,8 +80,10 @@ def run(arguments: list[str]) -> int:
     shown = _Shown(chosen.json_progress)
     try:
         check_paths(chosen.sources)  # first, or an empty lake would be left
+        lake = Lake.create(chosen.output)
         with raised_at_signals():
-            progress = build(Lake.create(chosen.output), options, engine, shown.told)
+            progress = build(lake, options, engine, shown.told)
+        lake.check()
     except (NoSource, UnusableLake, EngineLost, NoDask) as error:
         complain(str(error))
         return 2
@@ -93,6 +96,7 @@ def run(arguments: list[str]) -> int:
         return 1
     shown.end(progress)
     print(_summary(progress, chosen.output))
+    code_of_losses(lake, strict=False)
     return 1 if progress.failed else 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from viewer.cli.arguments import complain
+from viewer.cli.commands.fleet.losses import code_of_losses
 from viewer.codecs.ending import raised_at_signals
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.model.times import counted
@@ -22,9 +23,10 @@ def run(arguments: list[str]) -> int:
     from viewer.fleet.compact import compact  # needs pyarrow, which --help does not
 
     try:
+        lake = Lake(chosen.lake)
         with raised_at_signals():
             gone = compact(
-                Lake(chosen.lake),
+                lake,
                 lambda table, count: print(f"{table}: 1 file in place of {count}"),
             )
     except UnusableLake as error:
@@ -38,4 +40,4 @@ def run(arguments: list[str]) -> int:
         return 1
     if not gone:
         print(f"{chosen.lake}: {counted(0, 'file')} to join")
-    return 0
+    return code_of_losses(lake, strict=False)

@@ -6,6 +6,7 @@ import argparse
 import json
 
 from viewer.cli.arguments import complain
+from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.cli.regressions import add_rule_options, code_of, rule_of
 from viewer.fleet.answers.arms import WrongArms, parse_arm
 from viewer.fleet.answers.comparison import compare_lake
@@ -23,8 +24,9 @@ def run(arguments: list[str]) -> int:
         "is a session. Models, devices and builds that the arms do not name are compared one by "
         "one, and all tests are corrected together. Needs the tables inference_operators and "
         "inferences.",
-        epilog="exit code: 0 compared, 2 usage or no such profiles, 3 a change fails --fail-if, 4 "
-        "such a change cannot be excluded (with --fail-if-unknown)",
+        epilog="exit code: 0 compared, 1 rows of the lake are lost (with --strict), 2 usage or no "
+        "such profiles, 3 a change fails --fail-if, 4 such a change cannot be excluded (with "
+        "--fail-if-unknown)",
     )
     parser.add_argument("lake", metavar="LAKE")
     for name, arm in (("--a", "A"), ("--b", "B")):
@@ -40,6 +42,7 @@ def run(arguments: list[str]) -> int:
     add_rule_options(parser)
     parser.add_argument("--all", action="store_true", help="print all groups and rows")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    add_strict(parser)
     chosen = parser.parse_args(arguments)
     rule = rule_of(parser, chosen)
     try:
@@ -47,7 +50,8 @@ def run(arguments: list[str]) -> int:
     except ValueError as error:
         parser.error(str(error))
     try:
-        found, notes = compare_lake(Lake(chosen.lake), a, b, chosen.by)
+        lake = Lake(chosen.lake)
+        found, notes = compare_lake(lake, a, b, chosen.by)
     except (WrongArms, UnusableLake, NoDuckDB) as error:
         complain(str(error))
         return 2
@@ -57,4 +61,5 @@ def run(arguments: list[str]) -> int:
     else:
         print(lake_comparison_text(a, b, found, notes, everything=chosen.all))
     every = [(f"{one.group.label}: ", one) for one in found]
-    return code_of(rule, every, unknown=chosen.fail_if_unknown)
+    lost = code_of_losses(lake, strict=chosen.strict)
+    return code_of(rule, every, unknown=chosen.fail_if_unknown) or lost

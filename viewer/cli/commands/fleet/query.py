@@ -5,17 +5,23 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import sys
+from dataclasses import replace
+from functools import partial
 
 from viewer.cli.arguments import complain
+from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
+from viewer.codecs.memory_budget import parse_limit
 from viewer.codecs.spreadsheet_cells import harmless
 from viewer.fleet.lake import Lake, UnusableLake
-from viewer.fleet.query import NoDuckDB, WrongQuery, query
+from viewer.fleet.query import Limits, NoDuckDB, WrongQuery, query
 from viewer.fleet.schemas import TABLES
 from viewer.model.text import one_line
 from viewer.model.times import counted
 
 _MOST_ROWS, _WIDEST = 100, 60
+_MOST_SECONDS = 86_401
 
 
 def run(arguments: list[str]) -> int:
@@ -31,9 +37,30 @@ def run(arguments: list[str]) -> int:
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--csv", action="store_true", help="print CSV")
     forms.add_argument("--json", action="store_true", help="print JSON: a list of objects")
+    parser.add_argument(
+        "--max-seconds",
+        type=float,
+        default=60.0,
+        metavar="N",
+        help="stop a query that takes longer (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--max-memory",
+        default="2G",
+        metavar="SIZE",
+        help="stop a query that needs more, such as 512M or 50%% (default: %(default)s)",
+    )
+    add_strict(parser)
     chosen = parser.parse_args(arguments)
     try:
-        columns, rows = query(Lake(chosen.lake), chosen.sql)
+        limits = Limits(chosen.max_seconds, parse_limit(chosen.max_memory))
+    except ValueError as error:
+        parser.error(f"--max-memory {error}")
+    if not 0 < limits.seconds < _MOST_SECONDS:
+        parser.error(f"--max-seconds {limits.seconds:g}: it must be above 0, and at most a day")
+    try:
+        lake = Lake(chosen.lake)
+        columns, rows = query(lake, chosen.sql, replace(limits, overdue=partial(_stop, limits)))
     except (UnusableLake, NoDuckDB, WrongQuery) as error:
         complain(str(error))
         return 2
@@ -46,7 +73,13 @@ def run(arguments: list[str]) -> int:
         writer.writerows([_cell(value) for value in row] for row in rows)
     else:
         print(_table(columns, rows))
-    return 0
+    return code_of_losses(lake, strict=chosen.strict)
+
+
+def _stop(limits: Limits) -> None:
+    """End the process: DuckDB cannot interrupt what it does."""
+    complain(limits.too_slow)
+    os._exit(2)
 
 
 def _cell(value: object) -> object:

@@ -6,6 +6,7 @@ import argparse
 from functools import partial
 
 from viewer.cli.arguments import complain, written
+from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.fleet.answers.report import write_fleet_report
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.query import NoDuckDB
@@ -23,12 +24,17 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("lake", metavar="LAKE")
     parser.add_argument("-o", "--output", required=True, metavar="OUT.html")
     parser.add_argument("--title", default="", help="title of the page (default: the lake)")
+    add_strict(parser)
     chosen = parser.parse_args(arguments)
     if not chosen.output.lower().endswith(PAGE_SUFFIXES):
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(PAGE_SUFFIXES)}")
     try:
-        write = partial(write_fleet_report, Lake(chosen.lake), chosen.output, chosen.title)
-        return 0 if written(chosen.output, write) else 1
+        lake = Lake(chosen.lake)
+        if not written(
+            chosen.output, partial(write_fleet_report, lake, chosen.output, chosen.title)
+        ):
+            return 1
     except (UnusableLake, NoDuckDB) as error:
         complain(str(error))
         return 2
+    return code_of_losses(lake, strict=chosen.strict)

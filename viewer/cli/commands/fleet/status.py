@@ -7,6 +7,7 @@ import json
 from collections import Counter
 
 from viewer.cli.arguments import complain
+from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.schemas import TABLES
 from viewer.fleet.unit_outcome import FAILED, REFUSED
@@ -24,23 +25,26 @@ def run(arguments: list[str]) -> int:
     )
     parser.add_argument("lake", metavar="LAKE")
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
+    add_strict(parser)
     chosen = parser.parse_args(arguments)
     try:
-        facts = status(Lake(chosen.lake))
+        lake = Lake(chosen.lake)
+        facts = status(lake)
     except UnusableLake as error:
         complain(str(error))
         return 2
-    print(json.dumps(facts, indent=1) if chosen.json else _text(facts))
-    return 0
+    print(json.dumps(facts, indent=1) if chosen.json else _text(facts, lake.losses.sentences))
+    return code_of_losses(lake, strict=chosen.strict, is_told=False)
 
 
 def status(lake: Lake) -> dict[str, object]:
     """Return what a lake has, as `--json` prints it. Raises UnusableLake."""
-    manifest = lake.read()
+    faults = lake.check()
+    manifest, losses = lake.manifest, lake.losses
     tables = {}
     for name in TABLES:
         files = manifest.live_files(name)
-        present = [file for file in files if lake.place(file) is not None]
+        present = [file for file in files if file.path not in faults]
         tables[name] = {
             "files": len(present),
             "rows": sum(file.rows for file in present),
@@ -53,15 +57,19 @@ def status(lake: Lake) -> dict[str, object]:
         "profiles": dict(Counter(unit.state for unit in manifest.units.values())),
         "keys": len(manifest.tables),
         "outdated": len(manifest.outdated),
-        "unreadable_lines": manifest.unreadable_lines,
+        "unreadable_lines": losses.ignored,
         "tables": tables,
+        "lost": [
+            {"path": one.path, "rows": one.rows, "reason": one.fault.reason} for one in losses.files
+        ],
+        "unnamed_files": list(losses.strays),
         "failures": [
             {"source": one.source, "state": one.state, "reason": one.reason} for one in failures
         ],
     }
 
 
-def _text(facts: dict[str, object]) -> str:
+def _text(facts: dict[str, object], losses: list[str]) -> str:
     profiles, tables = facts["profiles"], facts["tables"]
     assert isinstance(profiles, dict)
     assert isinstance(tables, dict)
@@ -79,9 +87,7 @@ def _text(facts: dict[str, object]) -> str:
             f"  {counted(int(str(facts['outdated'])), 'profile')} changed since; queries leave out "
             "old rows, and opscope fleet compact removes them"
         )
-    if facts["unreadable_lines"]:
-        count = counted(int(str(facts["unreadable_lines"])), "line")
-        lines.append(f"  {count} of the manifest cannot be read: what they state does not count")
+    lines += [f"  {one_line(sentence)}" for sentence in losses]
     failures = facts["failures"]
     assert isinstance(failures, list)
     lines += [f"  {one['state']}: {one_line(one['reason'])}" for one in failures[:_MOST_SHOWN]]

@@ -1,0 +1,150 @@
+"""The lines of a manifest: what each kind has, how it is read, and how it is written.
+
+A lake can come from a stranger, so a line is validated once, here, where it is read. A path in a
+line can only be that of a Parquet file in the folder of its table, or in `_tmp`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal
+
+import msgspec
+
+from viewer import __version__
+from viewer.fleet.schemas import TABLES
+from viewer.fleet.unit_outcome import UnitOutcome
+
+PARTS = "_tmp"
+_TABLE, _ID = "|".join(TABLES), "[0-9a-f]{16}"
+_NAME = rf"{_ID}-[0-9a-f]{{12}}|compact-{_ID}"
+_PATH = rf"table=({_TABLE})/schema=([1-9][0-9]{{0,3}})/({_NAME})\.parquet"
+_IS_PATH = re.compile(_PATH)
+_IS_PART = re.compile(rf"{PARTS}/{_ID}/({_NAME})\.({_TABLE})\.parquet")
+BUILD_NAME = re.compile(_ID)
+
+_Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*\Z")]
+_Path = Annotated[str, msgspec.Meta(pattern=rf"\A(?:{_PATH})\Z")]
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+_Time = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
+_Table = Annotated[str, msgspec.Meta(pattern=rf"\A(?:{_TABLE})\Z")]
+
+
+@dataclass(frozen=True, slots=True)
+class LakeFile:
+    """One Parquet file. path: below the lake. part: where it is until it is renamed to `path`.
+
+    checksum: CRC-32 of its bytes; None if the version that wrote it had none. Raises ValueError for
+    paths of another form.
+    """
+
+    table: str
+    schema: int
+    path: str
+    part: str
+    size: _Count
+    rows: _Count
+    checksum: _Count | None = None
+
+    def __post_init__(self) -> None:
+        path, part = _IS_PATH.fullmatch(self.path), _IS_PART.fullmatch(self.part)
+        if path is None or part is None:
+            raise ValueError(f"{self.path}, {self.part}: not the paths of a file of a lake")
+        if path.groups() != (self.table, str(self.schema), part[1]) or part[2] != self.table:
+            raise ValueError(f"{self.path}, {self.part}: not of one file")
+
+    @property
+    def name(self) -> str:
+        """The name of its batch, or of its compaction."""
+        return self.path.rpartition("/")[2].partition(".")[0]
+
+
+class UnitLine(msgspec.Struct, tag_field="kind", tag="unit"):
+    """The outcome of one profile; one with rows names its batch."""
+
+    at: _Time
+    source: _Text
+    size: _Count
+    stamp: _Text
+    state: Literal["done", "kept", "failed", "refused"]
+    batch: _Text = ""
+    key: _Text = ""
+    reason: _Text = ""
+    seconds: _Time = 0.0
+    rows: dict[_Table, _Count] = {}
+    problems: _Count = 0
+
+    @property
+    def outcome(self) -> UnitOutcome:
+        """The outcome, as a build has it."""
+        names = UnitOutcome.__dataclass_fields__
+        return UnitOutcome(**{name: getattr(self, name) for name in names})
+
+
+class FilesLine(msgspec.Struct, tag_field="kind", tag="files"):
+    """A batch is complete: its Parquet files."""
+
+    batch: _Text
+    files: tuple[LakeFile, ...]
+
+
+class CompactLine(msgspec.Struct, tag_field="kind", tag="compact"):
+    """One file replaces others. dropped: the keys whose rows it leaves out."""
+
+    file: LakeFile
+    replaces: tuple[_Path, ...]
+    dropped: tuple[_Text, ...]
+
+
+class BuildLine(msgspec.Struct, tag_field="kind", tag="build"):
+    """A build starts."""
+
+
+class EndLine(msgspec.Struct, tag_field="kind", tag="end"):
+    """A build ends."""
+
+
+Line = UnitLine | FilesLine | CompactLine | BuildLine | EndLine
+
+
+def parsed(text: bytes) -> Line:
+    """Return a line. Raises ValueError or RecursionError for anything else."""
+    # Not by msgspec, which refuses the paths that are not UTF-8, as Python writes them.
+    line: Line = msgspec.convert(json.loads(text), Line)
+    return line
+
+
+def build_line(build: str, options: Mapping[str, object]) -> dict[str, object]:
+    """The line of a build that starts."""
+    return {
+        "kind": "build", "build": build, "at": time.time(), "version": __version__,
+        "options": options,
+    }  # fmt: skip
+
+
+def unit_line(unit: UnitOutcome, build: str, batch: str = "") -> dict[str, object]:
+    """The line of an outcome. batch: with its rows."""
+    facts = asdict(unit) | {"seconds": round(unit.seconds, 4), "rows": dict(unit.rows)}
+    return {
+        "kind": "unit", "build": build, "batch": batch, "at": time.time(),
+        "version": __version__, **facts,
+    }  # fmt: skip
+
+
+def files_line(batch: str, files: Sequence[LakeFile]) -> dict[str, object]:
+    """The line that completes a batch."""
+    return {"kind": "files", "batch": batch, "at": time.time(), "files": [asdict(f) for f in files]}
+
+
+def compact_line(
+    file: LakeFile, replaces: Sequence[str], dropped: Iterable[str]
+) -> dict[str, object]:
+    """The line of a file that replaces others. replaces: their paths. dropped: keys left out."""
+    return {
+        "kind": "compact", "at": time.time(), "version": __version__, "file": asdict(file),
+        "replaces": list(replaces), "dropped": sorted(dropped),
+    }  # fmt: skip

@@ -1,0 +1,83 @@
+"""The file system through which DuckDB reads a lake. It has no call that writes.
+
+DuckDB's own lists of allowed paths also allow writing there, such as with
+`WITH x AS (COPY ... TO ...) SELECT ...`. Needs fsspec.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+from fsspec import AbstractFileSystem
+
+from viewer.fleet.lake_folder import LakeFolder
+
+_PROTOCOL = "opscope"
+
+
+class _Opened(io.BufferedReader):
+    """An open file, which DuckDB drops without closing it."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
+    """The files of a lake. Paths are below it; nothing but them can be opened.
+
+    is_gone: whether one of them was missing, as after a compaction.
+    """
+
+    protocol = _PROTOCOL
+    cachable = False
+
+    def __init__(self, folder: LakeFolder, paths: Collection[str]) -> None:
+        super().__init__()
+        self._folder, self.paths = folder, frozenset(paths)
+        self.is_gone = False
+
+    @staticmethod
+    def name(path: str) -> str:
+        """The name of a file in SQL."""
+        return f"{_PROTOCOL}://{path}"
+
+    def open(self, path: str, mode: str = "rb", **_: Any) -> BinaryIO:
+        """Open a file to read. Raises OSError."""
+        if mode != "rb":
+            raise PermissionError("files of a lake are only read")
+        try:
+            return _Opened(self._folder.read(self._below(path)).detach())
+        except FileNotFoundError:
+            self.is_gone = True
+            raise
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        """The size of a file. Raises FileNotFoundError."""
+        status = self._folder.status(self._below(path))
+        if status is None:
+            self.is_gone = True
+            raise FileNotFoundError(path)
+        return {"name": path, "size": status.st_size, "type": "file", "mtime": status.st_mtime}
+
+    def modified(self, path: str) -> datetime:
+        """When a file was changed. Raises FileNotFoundError."""
+        return datetime.fromtimestamp(self.info(path)["mtime"], UTC)
+
+    def glob(self, path: str, **_: Any) -> list[str]:
+        """The file itself: names of a lake's files have no pattern."""
+        return [path] if self.exists(path) else []
+
+    def exists(self, path: str, **_: Any) -> bool:
+        """Whether this is a file of the lake."""
+        return path.removeprefix(f"{_PROTOCOL}://") in self.paths
+
+    isfile = exists
+
+    def _below(self, path: str) -> str:
+        below = path.removeprefix(f"{_PROTOCOL}://")
+        if below not in self.paths:
+            raise PermissionError(f"{path} is no file of the lake")
+        return below
