@@ -20,7 +20,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 # The longest first: no processor waits for it at the end.
-AREAS = ("properties", "soak", "fuzz", "losses", "limits", "faults", "security")
+AREAS = ("properties", "soak", "fuzz", "lakes", "losses", "limits", "faults", "security")
 
 
 @dataclass(frozen=True, slots=True)

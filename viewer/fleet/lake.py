@@ -49,6 +49,8 @@ class Lake:
         """Open a lake. Raises UnusableLake."""
         self.path = os.path.abspath(path)
         self.folder = LakeFolder(self.path)
+        if os.path.islink(os.path.join(self.path, FOLDER)):
+            raise UnusableLake(f"{path}: {FOLDER} is a link, and links in a lake are not followed")
         if not os.path.isdir(os.path.join(self.path, FOLDER)):
             raise UnusableLake(
                 f"{path}: this is not a lake; `opscope fleet build SOURCE -o {path}` makes one"

@@ -75,8 +75,10 @@ class LakeFolder:
             place = os.path.dirname(name) if descriptor is None else descriptor
             with os.scandir(place) as entries:
                 for entry in entries:
-                    is_file = entry.is_file(follow_symlinks=False)
-                    found[entry.name] = entry.stat().st_size if is_file else None
+                    with contextlib.suppress(FileNotFoundError):  # removed just now
+                        status = entry.stat(follow_symlinks=False)
+                        is_file = stat.S_ISREG(status.st_mode)
+                        found[entry.name] = status.st_size if is_file else None
         return dict(sorted(found.items()))
 
     def make(self, path: str, *, is_new: bool = False) -> None:

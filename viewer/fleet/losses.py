@@ -60,13 +60,13 @@ class Losses:
             rows = sum(one.rows for one in self.files)
             shown = [f"{one.path} ({one.fault.reason})" for one in self.files]
             said.append(
-                f"{counted(rows, 'row')} of {counted(len(self.files), 'file')} do not count: "
+                f"answers lack {counted(rows, 'row')} of {counted(len(self.files), 'file')}: "
                 f"{_listed(shown)}. opscope fleet build reads their profiles again"
             )
         if self.strays:
             said.append(
-                f"{counted(len(self.strays), 'Parquet file')} that the manifest does not name "
-                f"do not count: {_listed(self.strays)}"
+                f"answers lack {counted(len(self.strays), 'Parquet file')} that the manifest does "
+                f"not name: {_listed(self.strays)}"
             )
         if self.ignored:
             said.append(

@@ -59,6 +59,7 @@ class Manifest:
     _at: dict[str, float] = field(default_factory=dict)
     _key_of: dict[str, tuple[float, str]] = field(default_factory=dict)
     _waiting: dict[str, list[UnitLine]] = field(default_factory=dict)
+    _compactions: list[CompactLine] = field(default_factory=list)
     _now_at: dict[str, str] = field(default_factory=dict)
 
     def add(self, line: Line) -> None:
@@ -71,7 +72,16 @@ class Manifest:
         elif isinstance(line, FilesLine):
             self._add_batch(line)
         elif isinstance(line, CompactLine):
-            self._add_compaction(line)
+            self._compactions.append(line)
+
+    def settle(self) -> None:
+        """Add the compactions that were read, once all lines were: files have no order."""
+        lines, self._compactions = self._compactions, []
+        for line in sorted(lines, key=lambda one: one.at):
+            try:
+                self._add_compaction(line)
+            except ValueError:
+                self.ignored += 1
 
     def _add_batch(self, line: FilesLine) -> None:
         """Add a batch, whole or not at all: its units have exactly the rows of its files."""
@@ -98,7 +108,7 @@ class Manifest:
                 of_key.setdefault(table, {})[line.batch] = count
 
     def _add_compaction(self, line: CompactLine) -> None:
-        """Add the file of a compaction, unless files would replace each other in a circle."""
+        """Add the file of a compaction. It replaces nothing twice, and has the rows of all."""
         file, replaces = line.file, line.replaces
         if file.path in self.files or any(
             path in self.replaced or not path.startswith(f"table={file.table}/")
@@ -107,10 +117,26 @@ class Manifest:
             raise ValueError(f"{file.path} replaces what another file has replaced")
         if self.path_of(file.path) in replaces:
             raise ValueError(f"{file.path} replaces itself")
+        known = [self.files[path].rows for path in replaces if path in self.files]
+        rows = sum(known) - self._rows_of(line.dropped, file.table, set(replaces))
+        # Of files whose lines are lost, the number of rows is not known.
+        if file.rows < rows or (file.rows > rows and len(known) == len(replaces)):
+            raise ValueError(f"{file.path} has {file.rows} rows in place of {rows}")
         self.files[file.path] = file
         self.replaced |= dict.fromkeys(replaces, file.path)
         self._now_at |= dict.fromkeys(replaces, file.path)
         self.dropped |= {(key, file.path) for key in line.dropped}
+
+    def _rows_of(self, keys: Iterable[str], table: str, paths: set[str]) -> int:
+        """How many rows profiles have in files."""
+        return sum(
+            rows
+            for key in keys
+            for batch, rows in self.tables.get(key, {}).get(table, {}).items()
+            if rows
+            and self.path_of(self.batches[batch][table].path) in paths
+            and self.is_in(key, batch, table)
+        )
 
     def _add_unit(self, line: UnitLine) -> None:
         unit, at = line.outcome, line.at
@@ -179,6 +205,7 @@ class ManifestReader:
                 self._read[name] = 0
             elif name.endswith(".jsonl") and size > self._read.get(name, 0):
                 self._read_file(name)
+        self.manifest.settle()
         return self.manifest
 
     def _read_file(self, name: str) -> None:

@@ -95,6 +95,7 @@ class FilesLine(msgspec.Struct, tag_field="kind", tag="files"):
 class CompactLine(msgspec.Struct, tag_field="kind", tag="compact"):
     """One file replaces others. dropped: the keys whose rows it leaves out."""
 
+    at: _Time
     file: LakeFile
     replaces: tuple[_Path, ...]
     dropped: tuple[_Text, ...]

@@ -3,6 +3,7 @@
 from tests.reliability.campaign import Job, Options
 from tests.reliability.security import (
     dependencies,
+    disk_changes,
     handover,
     loopback,
     outputs,
@@ -21,5 +22,6 @@ def jobs(options: Options) -> list[Job]:
         Job("security", "loopback server", loopback.check),
         Job("security", "source paths", source_paths.check),
         Job("security", "syntax trees", syntax_trees.check),
+        Job("security", "disk changes", disk_changes.check),
         Job("security", "dependencies", dependencies.check, (), 1200.0),
     ]

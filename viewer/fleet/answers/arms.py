@@ -89,15 +89,22 @@ class Group:
 def lake_profiles(connection: duckdb.DuckDBPyConnection) -> list[LakeProfile]:
     """Return all profiles of a lake, by their keys."""
     rows = connection.execute(
-        "SELECT key, model, device, build, tags FROM files ORDER BY key"
+        "SELECT key, model, device, build, tags FROM files WHERE key IS NOT NULL ORDER BY key"
     ).fetchall()
     found = []
     for key, *known, tags in rows:
         values = {n: v for n, v in zip(DIMENSIONS, known, strict=True) if v is not None}
-        if tags is not None:
-            values |= {f"{TAG}{name}": value for name, value in json.loads(tags).items()}
-        found.append(LakeProfile(key, values))
+        found.append(LakeProfile(key, values | _tags(tags)))
     return found
+
+
+def _tags(text: str | None) -> dict[str, str]:
+    """The tags of a profile, by their names in conditions; {} for what Opscope did not write."""
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return {f"{TAG}{n}": str(v) for n, v in found.items()} if isinstance(found, dict) else {}
 
 
 def groups_of(

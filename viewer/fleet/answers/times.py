@@ -78,6 +78,13 @@ class LakeTimes:
             "INSERT INTO chosen SELECT unnest(?), unnest(?), unnest(?)",
             [list(column) for column in zip(*chosen, strict=True)],
         )
+        # Opscope writes no others, but a lake can come from anybody.
+        connection.execute(
+            """
+            CREATE OR REPLACE VIEW timed AS SELECT * FROM inference_operators
+            WHERE session IS NOT NULL AND level IS NOT NULL AND id IS NOT NULL AND label IS NOT NULL
+            """
+        )
 
     def parts(self) -> dict[Side, list[LakePart]]:
         """Return the parts of every arm."""
@@ -86,8 +93,8 @@ class LakeTimes:
             SELECT grp, arm, coalesce(method, ''), level, id, min(label), coalesce(min(type), ''),
                 coalesce(min(module), ''), coalesce(min(source), ''),
                 coalesce(string_agg(DISTINCT backend, ' + ' ORDER BY backend), ''),
-                max(grain_ns), bool_and(measured)
-            FROM inference_operators JOIN chosen USING (key)
+                coalesce(max(grain_ns), 0), coalesce(bool_and(measured), false)
+            FROM timed JOIN chosen USING (key)
             GROUP BY grp, arm, coalesce(method, ''), level, id ORDER BY ALL
             """
         ).fetchall()
@@ -126,7 +133,7 @@ class LakeTimes:
             GROUP BY grp, arm, method, debug_handle
             HAVING count(DISTINCT (operator, module, outputs)) > 1
             UNION
-            SELECT grp FROM inference_operators JOIN chosen USING (key)
+            SELECT grp FROM timed JOIN chosen USING (key)
             GROUP BY grp, arm, method, level, id HAVING count(DISTINCT label) > 1
             """
         ).fetchall()
@@ -153,7 +160,7 @@ class LakeTimes:
         rows = self._connection.execute(
             """
             SELECT DISTINCT grp, arm, key, session
-            FROM inference_operators JOIN chosen USING (key) ORDER BY ALL
+            FROM timed JOIN chosen USING (key) ORDER BY ALL
             """
         ).fetchall()
         found: dict[Side, list[SessionId]] = {}
@@ -220,7 +227,7 @@ class LakeTimes:
             SELECT grp * 2 + arm AS side, place, row_number, median(ns) AS ns FROM (
                 SELECT grp, arm, key, session, t.method, inference, row_number,
                     sum(self_ns + shared_ns) AS ns
-                FROM inference_operators t JOIN chosen USING (key)
+                FROM timed t JOIN chosen USING (key)
                     JOIN row_of r USING (grp, arm, level, id)
                 WHERE r.method = coalesce(t.method, '')
                 GROUP BY grp, arm, key, session, t.method, inference, row_number
