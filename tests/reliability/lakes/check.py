@@ -148,8 +148,8 @@ def judged(
 
 def command(*words: str) -> Said:
     """Run a command of `opscope fleet` in this process."""
+    from viewer.cli import main
     from viewer.cli.commands.fleet import build
-    from viewer.cli.main import main
     from viewer.fleet.engines.engine import InProcess
 
     out, err = io.StringIO(), io.StringIO()
