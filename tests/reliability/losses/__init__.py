@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tests.reliability.campaign import Job, Options
 
-_SHORT = 500  # of each format: a second or two
+_SHORT = 300  # of each format: about a second
 _LONG = 1_340  # 20,000 of all formats
 
 
