@@ -152,7 +152,11 @@ class Lake:
         """
         try:
             session = LakeSession(self)
-            session.recover()
+            try:
+                session.recover()
+            except BaseException:
+                session.close()
+                raise
         except OSError as error:
             raise UnusableLake(
                 f"{self.path}: it cannot be written ({error.strerror or error})"
@@ -181,8 +185,12 @@ class LakeSession:
         self._owner = owner
         self.parts = f"{PARTS}/{self.id}"
         self.folder = lake.folder.full(self.parts)
-        lake.folder.make(self.parts, is_new=True)
-        self._writer = ManifestWriter(lake.folder, self.id)
+        try:
+            lake.folder.make(self.parts, is_new=True)
+            self._writer = ManifestWriter(lake.folder, self.id)
+        except BaseException:
+            owner.remove()
+            raise
         self._lost: set[tuple[str, str]] = set()
         # Whether another build or compaction is active.
         self.has_company = False

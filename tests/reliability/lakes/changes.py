@@ -43,7 +43,11 @@ def change(lake: Path, dice: Dice) -> tuple[list[str], bool]:
 
 
 def _manifest(lake: Path, dice: Dice) -> Path:
-    return dice.choice(sorted((lake / "_manifest").glob("*.jsonl")))
+    return dice.choice(_manifests(lake))
+
+
+def _manifests(lake: Path) -> list[Path]:
+    return [path for path in sorted((lake / "_manifest").glob("*.jsonl")) if _is_plain(path)]
 
 
 def _lines(path: Path) -> list[Any]:
@@ -160,8 +164,13 @@ def _manifest_file(lake: Path, dice: Dice) -> None:
 
 
 def _parquets(lake: Path) -> list[str]:
+    """Those that are files still: to open a pipe takes for ever."""
     found = [*lake.glob("table=*/*/*.parquet"), *lake.glob("_tmp/*/*.parquet")]
-    return sorted(path.relative_to(lake).as_posix() for path in found)
+    return sorted(path.relative_to(lake).as_posix() for path in found if _is_plain(path))
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _parquet(lake: Path, dice: Dice) -> Path:
@@ -260,7 +269,7 @@ def _values_of_a_file(lake: Path, dice: Dice) -> bool:
     if dice.random() < 0.4:
         return not _has_checksums(lake)
     size, name = path.stat().st_size, path.relative_to(lake).as_posix()
-    for manifest in (lake / "_manifest").glob("*.jsonl"):
+    for manifest in _manifests(lake):
         lines = _lines(manifest)
         for line in lines:
             for file in (*line.get("files", ()), line.get("file")):
@@ -300,7 +309,7 @@ def _with_other_values(rows: pa.Table, dice: Dice) -> pa.Table:
 
 
 def _has_checksums(lake: Path) -> bool:
-    texts = [path.read_bytes() for path in (lake / "_manifest").glob("*.jsonl")]
+    texts = [path.read_bytes() for path in _manifests(lake)]
     return any(b'"checksum": ' in text and b'"checksum": null' not in text for text in texts)
 
 

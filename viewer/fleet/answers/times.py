@@ -177,7 +177,8 @@ class LakeTimes:
             """
             SELECT grp, arm, key, session, coalesce(method, ''), median(dur_ns)
             FROM inferences JOIN chosen USING (key)
-            WHERE finished AND NOT warm_up AND session IS NOT NULL GROUP BY ALL ORDER BY ALL
+            WHERE finished AND NOT warm_up AND session IS NOT NULL AND dur_ns >= 0
+            GROUP BY ALL ORDER BY ALL
             """
         ).fetchall()
         found: dict[Side, dict[SessionId, dict[str, float]]] = {}

@@ -62,7 +62,7 @@ def trends_of(connection: duckdb.DuckDBPyConnection) -> list[Trend]:
         """
         SELECT coalesce(model, ''), coalesce(method, ''), coalesce(device, ''),
             coalesce(build, ''), median(dur_ns) AS ns
-        FROM inferences WHERE finished AND NOT warm_up AND session IS NOT NULL
+        FROM inferences WHERE finished AND NOT warm_up AND session IS NOT NULL AND dur_ns >= 0
         GROUP BY model, method, device, build, key, session ORDER BY ALL
         """
     ).fetchall()

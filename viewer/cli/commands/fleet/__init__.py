@@ -1,7 +1,7 @@
 """`opscope fleet`: many profiles as one set of Parquet tables, a lake. One module per subcommand.
 
-Exit code 0; 1 if some profiles could not be read; 2 for wrong usage, and if the lake or the cluster
-cannot be used.
+Exit code 0; 1 if some profiles could not be read, and with --strict if something of the lake is
+missing; 2 for wrong usage, and if the lake or the cluster cannot be used.
 """
 
 from __future__ import annotations
