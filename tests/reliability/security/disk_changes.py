@@ -43,6 +43,7 @@ ALLOWED = {
     "viewer/codecs/atomic_file.py": f"{_CALLER}; the parts beside it have names of their own",
     "viewer/codecs/file_lock.py": f"{_CALLER}; never a link",
     "viewer/codecs/temporary_folder.py": _TEMPORARY,
+    "viewer/codecs/unpacking.py": f"{_TEMPORARY}; in it, the last part of a name",
     "viewer/compat/inspector_cli.py": _USER,
     "viewer/compat/perfetto_logger.py": _USER,
     "viewer/compat/torq_logger/time_chart.py": _PROGRAM,
@@ -54,8 +55,6 @@ ALLOWED = {
     "viewer/fleet/lake.py": f"{_USER}: the folder of a new lake",
     "viewer/fleet/lake_folder.py": "a manifest, of the one form that `manifest_lines` accepts; no "
     "link is followed",
-    "viewer/formats/torq/annotated_xlsx.py": _TEMPORARY,
-    "viewer/formats/zipped.py": f"{_TEMPORARY}; in it, the last part of a member's name",
     "viewer/gui/app/application.py": _USER,
     "viewer/gui/app/handover_request.py": _OWN,
     "viewer/gui/app/handover_server.py": _OWN,

@@ -7,6 +7,8 @@ minute. Here, counts must be the same. Memory may grow by 2 % over hundreds of c
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tests.reliability.campaign import Finding, Job, Options, Outcome
@@ -19,7 +21,7 @@ _LONG, _SHORT = 500, 16
 _WARM = 8  # cycles: what is made on first use
 # Percent; in a short run, the allocator still grows.
 _LONG_MEMORY, _SHORT_MEMORY = 2, 10
-_WAIT_MS = 60
+_WAIT_MS, _IDLE, _LONGEST_S = 30, 3, 60.0
 # With panels of programs, of logged values and of plain traces.
 _SETS = (
     (DUMP, RECORD),
@@ -59,11 +61,22 @@ def check(options: Options, count: int) -> Outcome:
 
 
 def _cycle(window: MainWindow, paths: list[str]) -> None:
+    session = window.controller.session
+    window.open(paths)
+    _wait(window, lambda: len(session.workspace.paths) == len(paths))
+    session.close_all()
+    _wait(window, lambda: session.is_empty)
+
+
+def _wait(window: MainWindow, is_done: Callable[[], bool]) -> None:
+    """Wait until something is done, and nothing is running for a while."""
     from PySide6.QtTest import QTest
 
-    window.open(paths)
-    window.settle()
-    QTest.qWait(_WAIT_MS)
-    window.controller.session.close_all()
-    QTest.qWait(_WAIT_MS)
-    window.settle()
+    controller = window.controller
+    until = time.monotonic() + _LONGEST_S
+    idle = 0
+    while idle < _IDLE and time.monotonic() < until:
+        QTest.qWait(_WAIT_MS)
+        window.settle()
+        is_idle = is_done() and not controller.opener.is_busy and not controller.work.is_busy
+        idle = idle + 1 if is_idle else 0
