@@ -349,12 +349,12 @@ class Reading:
         return ""
 
 
-def info_of(path: Path, seconds: float) -> Reading:
-    """Run `opscope info` on a file; a process that takes too long is ended."""
+def info_of(path: Path, seconds: float, *more: str) -> Reading:
+    """Run `opscope info` on a file; a process that takes too long is ended. more: arguments."""
     began, memory, temporary = time.monotonic(), 0, 0
     with tempfile.TemporaryFile() as out, tempfile.TemporaryDirectory() as folder:
         child = subprocess.Popen(
-            [sys.executable, "-m", "viewer", "info", str(path)],
+            [sys.executable, "-m", "viewer", "info", str(path), *more],
             cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": folder},
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (_STOP_AT, _STOP_AT)),
         )  # fmt: skip

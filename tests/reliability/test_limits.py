@@ -34,3 +34,15 @@ def test_a_shape_has_about_the_size_that_was_asked():
         "handle_map_entries",
     ):
         assert 0.5e6 < len(SHAPES[name].write(1)) < 2e6, name
+
+
+@pytest.mark.parametrize("shape", ["chrome_rows", "table_rows"])
+def test_a_limit_of_the_memory_holds(shape, tmp_path):
+    path = tmp_path / f"a{SHAPES[shape].suffix}"
+    path.write_bytes(SHAPES[shape].write(40))
+    codes = set()
+    for limit in (250, 300, 400, 550, 700):
+        found = info_of(path, 60.0, "--max-memory", f"{limit}M")
+        codes.add(found.code)
+        assert found.memory < 1.2 * limit * 1_000_000, (limit, found)
+    assert 0 in codes

@@ -54,7 +54,7 @@ UNUSUAL_RATIO = 200
 _REST = 0.5
 # Estimates are rather too low, so that no file is refused that fits; a limit that the user sets is
 # for other programs, and must hold.
-_SURE = 1.35
+_SURE = 1.5
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
