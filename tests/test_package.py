@@ -32,7 +32,6 @@ FEWEST_LINES = 100  # of a module that only a neighbor imports
 SMALL_MODULES = {
     "viewer.api.arrow": "imported late: pandas and the writer of Parquet",
     "viewer.formats.contents": "imports the model, which the registry of formats loads late",
-    "viewer.fleet.read_only_files": "imports fsspec, of an extra, which its importer does late",
     "viewer.gui.app.exit_signals": "imports Qt, which its importer does only after a check",
 }
 

@@ -118,7 +118,10 @@ class LakeFolder:
         return False
 
     def take_lock(self, path: str) -> OwnedLock | None:
-        """Take the lock of a folder in `_tmp`; None if its owner is alive."""
+        """Take the lock of a folder in `_tmp`; None if its owner is alive.
+
+        The folders are checked first, and then the system follows the path.
+        """
         with self._at(path):
             return OwnedLock.take(self.full(path))
 

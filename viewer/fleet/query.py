@@ -8,6 +8,7 @@ read or to write, except through `read_only_files`.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -30,8 +31,8 @@ _TYPES = {TEXT: "VARCHAR", INT: "BIGINT", FLOAT: "DOUBLE"}
 _ATTEMPTS = 3
 _READ_ONLY = ("SELECT", "EXPLAIN", "RELATION")
 _ROWS_AT_ONCE = 10_000
-# Of address space, for what DuckDB does not count: stacks of threads, arenas, single large values.
-_UNCOUNTED = 512 << 20
+# Of addresses, for what DuckDB does not count: single large values, and what each thread reserves.
+_UNCOUNTED, _OF_THREAD = 512 << 20, 128 << 20
 # A function that DuckDB cannot interrupt gets so much longer.
 _GRACE_S = 5.0
 
@@ -211,7 +212,8 @@ def _limited(connection: duckdb.DuckDBPyConnection, limits: Limits) -> Iterator[
         timer.daemon = True
         timer.start()
     try:
-        with _bounded(2 * limits.memory + _UNCOUNTED):
+        threads = os.cpu_count() or 1
+        with _bounded(2 * limits.memory + _UNCOUNTED + threads * _OF_THREAD):
             yield
     finally:
         for timer in timers:

@@ -6,7 +6,8 @@ DuckDB's own lists of allowed paths also allow writing there, such as with
 
 from __future__ import annotations
 
-import io
+import os
+import threading
 from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
@@ -18,11 +19,40 @@ from viewer.fleet.lake_folder import LakeFolder
 _PROTOCOL = "opscope"
 
 
-class _Opened(io.BufferedReader):
-    """An open file, which DuckDB drops without closing it."""
+class _Opened:
+    """An open file, as DuckDB uses it: many threads at once, each of which seeks and then reads.
 
-    def __del__(self) -> None:
-        self.close()
+    So each thread has a position of its own. DuckDB drops files without closing them.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._lock, self._own = file, threading.Lock(), threading.local()
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a byte, for this thread."""
+        with self._lock:
+            self._file.seek(self.tell())
+            self._own.at = self._file.seek(offset, whence)
+        return self.tell()
+
+    def tell(self) -> int:
+        """The position of this thread."""
+        at: int = getattr(self._own, "at", 0)
+        return at
+
+    def read(self, size: int = -1) -> bytes:
+        """Read bytes at the position of this thread."""
+        with self._lock:
+            self._file.seek(self.tell())
+            data = self._file.read(size)
+        self._own.at = self.tell() + len(data)
+        return data
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    __del__ = close
 
 
 class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
@@ -44,12 +74,12 @@ class ReadOnlyFiles(AbstractFileSystem):  # type: ignore[misc]
         """The name of a file in SQL."""
         return f"{_PROTOCOL}://{path}"
 
-    def open(self, path: str, mode: str = "rb", **_: Any) -> BinaryIO:
+    def open(self, path: str, mode: str = "rb", **_: Any) -> _Opened:
         """Open a file to read. Raises OSError."""
         if mode != "rb":
             raise PermissionError("files of a lake are only read")
         try:
-            return _Opened(self._folder.read(self._below(path)).detach())
+            return _Opened(self._folder.read(self._below(path)))
         except FileNotFoundError:
             self.is_gone = True
             raise

@@ -32,7 +32,7 @@ def change(lake: Path, dice: Dice) -> tuple[list[str], bool]:
     made, is_forged = [], False
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
         kind = dice.choice(CHANGES)
-        with contextlib.suppress(OSError, LookupError, TypeError, ValueError, AttributeError):
+        with contextlib.suppress(*_IN_THE_WAY):
             forged = kind(lake, dice)
             made.append(kind.__name__.strip("_"))
             is_forged |= bool(forged)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -217,3 +218,31 @@ def test_a_report_is_html(lake, tmp_path, capsys):
     assert (code, "must end in one of .html, .htm" in err) == (2, True)
     code, _, err = opscope(capsys, "report", tmp_path, "-o", tmp_path / "report.html")
     assert (code, "this is not a lake" in err) == (2, True)
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("--max-seconds", "0"), "--max-seconds 0: it must be above 0"),
+    (("--max-seconds", "nan"), "--max-seconds nan: it must be above 0"),
+    (("--max-seconds", "x"), "invalid float value"),
+    (("--max-memory", "x"), "--max-memory 'x' is not a size"),
+    (("--max-seconds", "0.2"), "opscope: the query takes more than 0.2 s (--max-seconds)\n"),
+])  # fmt: skip
+def test_the_limits_of_a_query(lake, capsys, arguments, said):
+    sql = "SELECT count(*) FROM range(100000000000)"
+    code, out, err = opscope(capsys, "query", lake, sql, *arguments)
+    assert (code, out, said in err) == (2, "", True)
+
+
+def test_a_query_that_cannot_be_interrupted_ends_the_process(lake):
+    """`overdue` is called in a thread, where no exception would end anything."""
+    code = (
+        "import sys, viewer.fleet.query as query; query._GRACE_S = -0.4;"
+        "from viewer.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    sql = "SELECT count(*) FROM range(100000000000)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "fleet", "query", lake, sql, "--max-seconds", "0.5"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    said = "opscope: the query takes more than 0.5 s (--max-seconds)\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

@@ -52,7 +52,11 @@ def run(arguments: list[str]) -> int:
     try:
         lake = Lake(chosen.lake)
         found, notes = compare_lake(lake, a, b, chosen.by)
-    except (WrongArms, UnusableLake, NoDuckDB) as error:
+    except WrongArms as error:
+        complain(str(error))
+        code_of_losses(lake, strict=False)  # they may be why
+        return 2
+    except (UnusableLake, NoDuckDB) as error:
         complain(str(error))
         return 2
     if chosen.json:
