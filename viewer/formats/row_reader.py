@@ -49,7 +49,10 @@ class RowReader:
         width: int = 0,
         skips_spaces: bool = False,
     ) -> None:
-        """parts: lines with their ends. skips_spaces: spaces before a cell are left out."""
+        """parts: lines with their ends; a CR is only at the end of one, or in quotes.
+
+        skips_spaces: spaces before a cell are left out.
+        """
         self.width = width
         self._parts = iter(parts)
         self._separator, self._skips_spaces = separator, skips_spaces

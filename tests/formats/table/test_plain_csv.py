@@ -4,6 +4,7 @@ import gzip
 import io
 import zipfile
 from fractions import Fraction
+from random import Random
 
 import pytest
 
@@ -262,3 +263,23 @@ def test_a_part_of_a_file_ends_with_a_whole_row(tmp_path):
 def test_other_texts_are_no_tables_of_times(opened, text):
     with pytest.raises(UnreadableFile, match="does not recognize the format"):
         opened(text)
+
+
+SOUND = "".join(f"op;{n};1\n" for n in range(99))
+
+
+@pytest.mark.parametrize("row", ['\r"', 'x\r"', '\r";1;2', '"a\r', 'a\rb;1;"', '"\r\r"x'])
+def test_a_lone_carriage_return_beside_a_wrong_quote_is_counted(opened, row):
+    trace = opened(f"name;start_us;dur_us\n{SOUND}{row}")
+    assert len(trace.slices) == 99
+    assert sum(problem.count for problem in trace.problems) >= 1
+
+
+@pytest.mark.slow
+def test_line_ends_and_quotes_anywhere_cost_no_row_before_them(opened):
+    random = Random(7)
+    pieces = [";", '"', '""', "\r", "\n", "\r\n", '\r"', "a", "1", "2.5", " ", "é"]
+    for _ in range(400):
+        rows = ["".join(random.choices(pieces, k=random.randrange(8))) for _ in range(4)]
+        text = random.choice(("\n", "\r\n", "\r")).join(rows)
+        assert len(opened(f"name;start_us;dur_us\n{SOUND}{text}").slices) >= 99, text

@@ -164,7 +164,7 @@ def row_at(path: str, shape: Shape, header: int, row: int) -> tuple[int, str]:
     with closing(_parts(path, header)) as parts:
         # Where a CR in a line ends a row, too, lines are no longer those of an editor.
         even = itertools.takewhile(
-            lambda part: not any(b"\r" in line[:-2] for line in part[1]), parts
+            lambda part: not any(b"\r" in line.rstrip(b"\r\n") for line in part[1]), parts
         )
         texts = ([line.decode("utf-8", "replace") for line in part] for _, part in even)
         rows = RowReader(texts, shape.separator, width=shape.width)
