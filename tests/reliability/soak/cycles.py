@@ -15,10 +15,13 @@ from tests.reliability.campaign import Finding, Job, Options, Outcome
 from tests.reliability.programs import DUMP, RECORD, ROOT
 
 if TYPE_CHECKING:
+    from tests.reliability.soak.figures import Figures
     from viewer.gui.window.main_window import MainWindow
 
 _LONG, _SHORT = 500, 16
 _WARM = 8  # cycles: what is made on first use
+# Cycles at the end, of which the smallest figures count.
+_LAST = 4
 # Percent; in a short run, the allocator still grows.
 _LONG_MEMORY, _SHORT_MEMORY = 2, 10
 _WAIT_MS, _IDLE, _LONGEST_S = 30, 3, 60.0
@@ -39,19 +42,27 @@ def jobs(options: Options) -> list[Job]:
 def check(options: Options, count: int) -> Outcome:
     """Open and close each set of files in turn."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    from tests.reliability.soak.figures import figures, largest
+    from tests.reliability.soak.figures import figures, largest, smallest
     from viewer.gui.app.application import window_to_draw
 
-    measured = []
+    early: list[Figures] = []
+    late: list[Figures] = []
+    half = (_WARM + count) // 2
     with window_to_draw([], None, size=(1400, 900), theme="light", failures=[]) as window:
         for number in range(count):
             _cycle(window, [str(path) for path in _SETS[number % len(_SETS)]])
-            if number >= _WARM:
-                measured.append(figures())
-    half = largest(measured[: len(measured) // 2])
+            if number < _WARM:
+                continue
+            # Figures list classes: those of all cycles would take megabytes themselves.
+            if number < half:
+                early = [*early[:1], largest([*early[-1:], figures()])]
+            elif number >= count - _LAST:
+                late.append(figures())
+    first, before = early[0], early[-1]
+    # What is only there for a moment, such as an autosave, is not there each time.
+    last = smallest(late)
     memory = _LONG_MEMORY if options.is_long else _SHORT_MEMORY
-    findings = [Finding(what) for what in measured[-1].grown(half, memory, 0)]
-    first, last = measured[0], measured[-1]
+    findings = [Finding(what) for what in last.grown(before, memory, 0)]
     return Outcome(
         count,
         tuple(findings),

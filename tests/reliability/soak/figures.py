@@ -7,8 +7,10 @@ import gc
 import os
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import reduce
+from operator import and_, or_
 
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
@@ -49,11 +51,19 @@ class Figures:
 
 def largest(measured: Sequence[Figures]) -> Figures:
     """The largest of each figure, which may be of different times."""
+    return _each(max, measured, reduce(or_, (one.by_class for one in measured)))
+
+
+def smallest(measured: Sequence[Figures]) -> Figures:
+    """The smallest of each figure, which may be of different times."""
+    return _each(min, measured, reduce(and_, (one.by_class for one in measured)))
+
+
+def _each(
+    chosen: Callable[[Iterable[int]], int], measured: Sequence[Figures], by_class: Counter[str]
+) -> Figures:
     names = [one.name for one in fields(Figures) if one.compare]
-    by_class: Counter[str] = Counter()
-    for one in measured:
-        by_class |= one.by_class
-    return Figures(*(max(getattr(one, n) for one in measured) for n in names), by_class)
+    return Figures(*(chosen(getattr(one, n) for one in measured) for n in names), by_class)
 
 
 def figures() -> Figures:

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tests.reliability.soak.figures import Figures, largest
+from tests.reliability.soak.figures import Figures, largest, smallest
 
 pytestmark = pytest.mark.nightly
 
@@ -26,6 +26,12 @@ def test_the_largest_of_several_checkpoints():
     second = Figures(100 * MB, 9, 1, 800, 800, Counter(QMenu=1))
     assert largest([FIRST, second]) == Figures(200 * MB, 9, 1, 800, 900)
     assert largest([FIRST, second]).by_class == Counter(QLabel=20, QMenu=1)
+
+
+def test_the_smallest_of_several_checkpoints():
+    second = Figures(100 * MB, 9, 1, 800, 800, Counter(QLabel=3, QMenu=1))
+    assert smallest([FIRST, second]) == Figures(100 * MB, 8, 1, 700, 800)
+    assert smallest([FIRST, second]).by_class == Counter(QLabel=3)
 
 
 def test_everything_else_must_be_constant_and_the_classes_are_named():
