@@ -6,6 +6,7 @@ from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, open_file
 from viewer.formats.source.python import FORMAT, sniff
+from viewer.model.trace import Trace
 from viewer.resources import SAMPLES
 from viewer.workspace.workspace import Workspace
 
@@ -13,7 +14,8 @@ from viewer.workspace.workspace import Workspace
 @pytest.mark.parametrize(
     "text",
     [b"import torch\n", b"from torch import nn\n", b'"""Models."""\n', b"#!/usr/bin/env python3\n",
-     b"# weights\n\nclass Net(nn.Module):\n", b"\xef\xbb\xbfimport torch\n", b"def f(x):\n"],
+     b"# weights\n\nclass Net(nn.Module):\n", b"\xef\xbb\xbfimport torch\n", b"def f(x):\n",
+     b"# weights\n#\n\n'''Models.'''\n", b'r"""Models."""\n'],
 )  # fmt: skip
 def test_what_begins_a_line_of_python(text):
     assert sniff(text)
@@ -25,6 +27,14 @@ def test_what_begins_a_line_of_python(text):
 )
 def test_what_is_no_python(text):
     assert not sniff(text)
+
+
+def test_a_cell_that_begins_with_a_quote_is_no_docstring(tmp_path):
+    table = tmp_path / "names.csv"
+    table.write_text('name,start_us,dur_us\n"""a"" of b",1,2\nc,3,4\n')
+    trace = open_file(str(table))
+    assert isinstance(trace, Trace)
+    assert [trace.name(i) for i in range(2)] == ['"a" of b', "c"]
 
 
 def test_no_other_sample_is_taken_for_python():

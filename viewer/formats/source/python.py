@@ -16,14 +16,18 @@ from viewer.program.sources.files import MAX_SOURCE, read_source
 # A line start that is typical of Python and of no other format here.
 _STATEMENT = re.compile(
     rb"^(?:\xef\xbb\xbf)?(?:import [\w.]+|from [\w.]+ import |def \w+\(|class \w+ *[(:]|@\w[\w.]*"
-    rb"|#!.*python|# -\*- coding|[rR]?\"\"\"|[rR]?''')",
+    rb"|#!.*python|# -\*- coding)",
     re.M,
 )
+# A docstring before any statement: further down, three quotes are those of a cell in a CSV.
+_DOCSTRING = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\r\n]*)?\r?\n)*[rR]?(?:\"\"\"|''')")
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a line starts with a Python statement."""
-    return b"\0" not in head and _STATEMENT.search(head) is not None
+    """Whether a line starts with a Python statement, or the text with a docstring."""
+    if b"\0" in head:
+        return False
+    return _DOCSTRING.match(head) is not None or _STATEMENT.search(head) is not None
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
