@@ -1,12 +1,16 @@
 """Lakes from strangers: every command, in a folder with witnesses outside of the lake."""
 
+import json
 import os
 import tarfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from tests.builders.fleet_dumps import write_fleet
+from tests.builders.lakes import built
 from tests.paths import DATA
 from tests.reliability.lakes.check import command
 from tests.reliability.lakes.sound import tree
@@ -120,3 +124,42 @@ def test_a_lake_may_be_named_by_a_link(home, tmp_path):
     named = Path(tmp_path / "named")
     named.symlink_to(lake)
     assert [command(name, str(named)).code for name in ("status", "compact")] == [0, 0]
+
+
+FORGED = {
+    "files": {"key": [None, ""], "tags": ["{", "[1]", '{"a": {}}', "5"], "build": [None, "\0"]},
+    "inferences": {"dur_ns": [None, -1, 0, 2**63 - 1], "session": [None, -(2**63)],
+                   "key": [None], "method": [None, ""], "finished": [None]},
+    "inference_operators": {"session": [None], "grain_ns": [None, float("nan"), float("inf")],
+                            "level": [None, "x"], "id": [None, "", "9" * 40], "label": [None],
+                            "measured": [None], "self_ns": [None, -1, 2**63 - 1]},
+    "operators": {"debug_handle": [None, -1, 2**63 - 1], "operator": [None], "outputs": ["{"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", FORGED)
+def test_values_that_no_profile_has_are_no_error_of_opscope(tmp_path, table):
+    """With a manifest that states just these files, so that nothing else notices them."""
+    write_fleet(tmp_path / "fleet", 2, models=1, devices=1, builds=2)
+    built(lake := tmp_path / "lake", tmp_path / "fleet")
+    (path,) = (lake / f"table={table}").rglob("*.parquet")
+    (manifest,) = (lake / "_manifest").iterdir()
+    rows, lines = parquet.read_table(path), manifest.read_text().splitlines()
+    for column, values in FORGED[table].items():
+        for value in values:
+            at = rows.column_names.index(column)
+            field = rows.schema.field(at)
+            made = pa.array([value] * rows.num_rows, field.type)
+            parquet.write_table(rows.set_column(at, field, made), path)
+            changed = [json.loads(line) for line in lines]
+            for line in changed:
+                for file in line.get("files", ()):
+                    if file["table"] == table:
+                        file.update(size=path.stat().st_size, checksum=None)
+            manifest.write_text("".join(json.dumps(line) + "\n" for line in changed))
+            for words in (
+                ("report", lake, "-o", tmp_path / "page.html"),
+                ("compare", lake, "--a", "build=build0", "--b", "build=build1", "--json"),
+            ):
+                said = command(*map(str, words))
+                assert (said.fault, "answers lack" in said.err) == ("", False), (column, value)

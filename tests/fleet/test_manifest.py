@@ -1,5 +1,6 @@
 """Lines of a manifest: what counts, what is ignored and counted, whatever a stranger wrote."""
 
+import hashlib
 import json
 
 import pytest
@@ -22,7 +23,12 @@ def file(table="files", rows=1, name=BATCH, **more):
 
 def unit(source="a.etdp", at=1, **more):
     return {"kind": "unit", "batch": BATCH, "at": at, "source": source, "size": 5, "stamp": "s",
-            "state": "done", "key": f"key of {source}", "rows": {"files": 1}} | more  # fmt: skip
+            "state": "done", "key": key_of(source), "rows": {"files": 1}, "reason": "",
+            "seconds": 0.5, "problems": 0} | more  # fmt: skip
+
+
+def key_of(source):
+    return hashlib.sha256(repr(source).encode()).hexdigest()
 
 
 def files(*listed, **more):
@@ -52,7 +58,7 @@ def test_a_batch_counts_with_its_units(tmp_path):
     assert (found.ignored, list(found.units), list(found.tables)) == (
         0,
         ["a.etdp"],
-        ["key of a.etdp"],
+        [key_of("a.etdp")],
     )
     assert found.live_files() == [LakeFile(**file())]
 
@@ -84,6 +90,7 @@ WRONG = (
     "9" * 5000, "\0", unit(at=float("nan")), unit(at=float("inf")), unit(at=10**400), unit(at=-1),
     unit(at=True), unit(at=None), unit(size=-1), unit(size=2.5), unit(size=True), unit(size="5"),
     unit(size=2**80), unit(source="a\0b"), unit(source=None), unit(key=5), unit(state="x"),
+    unit(key="x"), unit(key="A" * 64), {"kind": "unit", "at": 1, "source": "a.etdp"},
     unit(rows={"files": -1}), unit(rows={"other": 1}), unit(rows=[]), unit(problems=-1),
     unit(seconds=float("nan")), {"kind": "files", "batch": BATCH}, files(file(rows=-1)),
     files(file(rows=1.0)), files(file(size=-1)), files(file(size=None)), files(file(schema=0)),
@@ -114,6 +121,8 @@ def test_lines_that_cannot_be_read_are_counted_and_the_others_count(tmp_path, wr
         (unit(), files(file(), file("operators", 3))),
         (unit(), unit("b.etdp"), files(file())),
         (files(file()), unit()),
+        (unit(key=""), files(file())),
+        (unit(), unit("b.etdp", key=key_of("a.etdp")), files(file(rows=2))),
         (unit(), files(file(), file())),
         (unit(), files(file(name=f"{BUILD}-0123456789ab"))),
     ],
@@ -152,8 +161,8 @@ def test_a_long_chain_of_compactions_ends_at_once(tmp_path):
         ((), 1, (), True),
         ((), 2, (), False),
         ((), 0, (), False),
-        ((), 0, ["key of a.etdp"], True),
-        ((), 1, ["key of a.etdp"], False),
+        ((), 0, [key_of("a.etdp")], True),
+        ((), 1, [key_of("a.etdp")], False),
         ((BATCH,), 1, (), False),
     ],
 )

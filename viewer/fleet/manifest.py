@@ -95,6 +95,9 @@ class Manifest:
             file.table: file.rows for file in line.files
         }:
             raise ValueError(f"batch {line.batch}: rows of its profiles and files differ")
+        keys = {unit.key for unit in units}
+        if len(keys) < len(units) or "" in keys:
+            raise ValueError(f"batch {line.batch}: its profiles have no keys of their own")
         if line.batch in self.batches or len(own) < len(line.files):
             raise ValueError(f"batch {line.batch} is twice in the manifest")
         if any(file.name != line.batch or file.path in self.files for file in line.files):

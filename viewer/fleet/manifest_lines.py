@@ -31,6 +31,7 @@ _Text = Annotated[str, msgspec.Meta(pattern=r"\A[^\0]*\Z")]
 _Path = Annotated[str, msgspec.Meta(pattern=rf"\A(?:{_PATH})\Z")]
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 _Time = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
+_Key = Annotated[str, msgspec.Meta(pattern=r"\A(?:[0-9a-f]{64})?\Z")]
 _Table = Annotated[str, msgspec.Meta(pattern=rf"\A(?:{_TABLE})\Z")]
 
 
@@ -71,12 +72,12 @@ class UnitLine(msgspec.Struct, tag_field="kind", tag="unit"):
     size: _Count
     stamp: _Text
     state: Literal["done", "kept", "failed", "refused"]
-    batch: _Text = ""
-    key: _Text = ""
-    reason: _Text = ""
-    seconds: _Time = 0.0
-    rows: dict[_Table, _Count] = {}
-    problems: _Count = 0
+    batch: _Text
+    key: _Key
+    reason: _Text
+    seconds: _Time
+    rows: dict[_Table, _Count]
+    problems: _Count
 
     @property
     def outcome(self) -> UnitOutcome:
@@ -98,7 +99,7 @@ class CompactLine(msgspec.Struct, tag_field="kind", tag="compact"):
     at: _Time
     file: LakeFile
     replaces: tuple[_Path, ...]
-    dropped: tuple[_Text, ...]
+    dropped: tuple[_Key, ...]
 
 
 class BuildLine(msgspec.Struct, tag_field="kind", tag="build"):
