@@ -12,6 +12,7 @@ from viewer.fleet.manifest_lines import LakeFile
 
 BATCH = "0123456789abcdef-0123456789ab"
 BUILD = "fedcba9876543210"
+NAME_1 = "compact-0000000000000001"
 
 
 def file(table="files", rows=1, name=BATCH, **more):
@@ -137,22 +138,39 @@ def test_a_batch_counts_once(tmp_path):
     assert (found.ignored, len(found.files), len(found.tables)) == (1, 1, 1)
 
 
+OWN = f"table=files/schema=1/{BATCH}.parquet"
+
+
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("length", [1, 2, 3, 2000])
-def test_files_that_replace_each_other_in_a_circle_end(tmp_path, length):
-    lines = [compaction(n, [str((n + 1) % length)], at=n) for n in range(length)]
-    found = read(tmp_path, *lines)
-    assert found.ignored == 1
-    live = [one.path for one in found.live_files()]
-    assert len(live) == (length > 1)
-    assert {found.path_of(path(n)) for n in range(length)} == {*live} or length == 1
+@pytest.mark.parametrize("has_own", [False, True])
+def test_files_that_replace_each_other_in_a_circle_end(tmp_path, length, has_own):
+    lines = [
+        compaction(n, [str((n + 1) % length), *([OWN] if has_own else [])], at=n)
+        for n in range(length)
+    ]
+    found = read(tmp_path, unit(), files(file()), *lines)
+    assert (found.ignored, found.unsettled) == (0, length)
+    assert [one.path for one in found.live_files()] == [OWN]
 
 
 @pytest.mark.timeout(20)
-def test_a_long_chain_of_compactions_ends_at_once(tmp_path):
-    lines = [compaction(n, [str(n + 1)], at=n) for n in range(20_000)]
-    found = read(tmp_path, *lines)
-    assert {found.path_of(path(n)) for n in range(20_000)} == {path(0)}
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_long_chain_of_compactions_ends_at_once(tmp_path, step):
+    count = 20_000
+    lines = [compaction(n, [str(n - 1)] if n else [OWN], at=step * n + count) for n in range(count)]
+    found = read(tmp_path, unit(), files(file()), *lines)
+    assert (found.ignored, found.unsettled) == (0, 0)
+    assert {found.path_of(one) for one in found.files} == {path(count - 1)}
+    assert found.has_rows(key_of("a.etdp"))
+
+
+def test_a_compaction_of_files_that_no_line_names_does_not_count(tmp_path):
+    """Its profiles are not known, so the next build would read them again, and count them twice."""
+    found = read(tmp_path, compaction(1, [OWN]))
+    assert (found.files, found.ignored, found.unsettled) == ({}, 0, 1)
+    found = read(tmp_path, compaction(1, [OWN]), unit(), files(file()))
+    assert (list(found.live_files()), found.unsettled) == ([LakeFile(**file(name=NAME_1))], 0)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +187,7 @@ def test_a_long_chain_of_compactions_ends_at_once(tmp_path):
 def test_a_compaction_has_the_rows_of_what_it_replaces_once(
     tmp_path, second, rows, dropped, is_sound
 ):
-    own = f"table=files/schema=1/{BATCH}.parquet"
+    own = OWN
     more = [compaction(2, [own], at=4)] if second else []
     found = read(tmp_path, unit(), files(file()), compaction(1, [own], rows, 3, dropped), *more)
     assert found.ignored == (not is_sound or len(more))
@@ -177,8 +195,7 @@ def test_a_compaction_has_the_rows_of_what_it_replaces_once(
 
 
 def test_a_compaction_may_stand_before_what_it_replaces(tmp_path):
-    own = f"table=files/schema=1/{BATCH}.parquet"
-    found = read(tmp_path, compaction(2, ["1"], at=4), compaction(1, [own]), unit(), files(file()))
+    found = read(tmp_path, compaction(2, ["1"], at=4), compaction(1, [OWN]), unit(), files(file()))
     assert (found.ignored, [one.path for one in found.live_files()]) == (0, [path(2)])
 
 

@@ -125,7 +125,7 @@ class Lake:
         manifest = self.manifest
         self.losses = Losses(
             lost_files(manifest, faults),
-            manifest.ignored,
+            manifest.ignored + manifest.unsettled,
             tuple(sorted(strays - manifest.files.keys())),
         )
         return faults

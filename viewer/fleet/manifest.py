@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -60,6 +61,7 @@ class Manifest:
     _key_of: dict[str, tuple[float, str]] = field(default_factory=dict)
     _waiting: dict[str, list[UnitLine]] = field(default_factory=dict)
     _compactions: list[CompactLine] = field(default_factory=list)
+    _blocked: dict[str, list[CompactLine]] = field(default_factory=dict)
     _now_at: dict[str, str] = field(default_factory=dict)
 
     def add(self, line: Line) -> None:
@@ -75,13 +77,30 @@ class Manifest:
             self._compactions.append(line)
 
     def settle(self) -> None:
-        """Add the compactions that were read, once all lines were: files have no order."""
-        lines, self._compactions = self._compactions, []
-        for line in sorted(lines, key=lambda one: one.at):
+        """Add the compactions that were read, each after all that it replaces: lines of several
+        files have no order. Those whose files no line names wait; a circle waits for ever.
+        """
+        ready = deque(sorted(self._compactions, key=lambda one: one.at))
+        self._compactions.clear()
+        for path in self._blocked.keys() & self.files.keys():
+            ready += self._blocked.pop(path)
+        while ready:
+            line = ready.popleft()
+            unknown = next((path for path in line.replaces if path not in self.files), None)
+            if unknown is not None:
+                self._blocked.setdefault(unknown, []).append(line)
+                continue
             try:
                 self._add_compaction(line)
             except ValueError:
                 self.ignored += 1
+            else:
+                ready += self._blocked.pop(line.file.path, ())
+
+    @property
+    def unsettled(self) -> int:
+        """How many compactions replace files that no line names. They do not count either."""
+        return sum(map(len, self._blocked.values()))
 
     def _add_batch(self, line: FilesLine) -> None:
         """Add a batch, whole or not at all: its units have exactly the rows of its files."""
@@ -113,17 +132,11 @@ class Manifest:
     def _add_compaction(self, line: CompactLine) -> None:
         """Add the file of a compaction. It replaces nothing twice, and has the rows of all."""
         file, replaces = line.file, line.replaces
-        if file.path in self.files or any(
-            path in self.replaced or not path.startswith(f"table={file.table}/")
-            for path in replaces
-        ):
+        if file.path in self.files or any(path in self.replaced for path in replaces):
             raise ValueError(f"{file.path} replaces what another file has replaced")
-        if self.path_of(file.path) in replaces:
-            raise ValueError(f"{file.path} replaces itself")
-        known = [self.files[path].rows for path in replaces if path in self.files]
-        rows = sum(known) - self._rows_of(line.dropped, file.table, set(replaces))
-        # Of files whose lines are lost, the number of rows is not known.
-        if file.rows < rows or (file.rows > rows and len(known) == len(replaces)):
+        rows = sum(self.files[path].rows for path in set(replaces))
+        rows -= self._rows_of(set(line.dropped), file.table, set(replaces))
+        if file.rows != rows:
             raise ValueError(f"{file.path} has {file.rows} rows in place of {rows}")
         self.files[file.path] = file
         self.replaced |= dict.fromkeys(replaces, file.path)

@@ -101,6 +101,10 @@ class CompactLine(msgspec.Struct, tag_field="kind", tag="compact"):
     replaces: tuple[_Path, ...]
     dropped: tuple[_Key, ...]
 
+    def __post_init__(self) -> None:
+        if not all(path.startswith(f"table={self.file.table}/") for path in self.replaces):
+            raise ValueError(f"{self.file.path} replaces files of another table")
+
 
 class BuildLine(msgspec.Struct, tag_field="kind", tag="build"):
     """A build starts."""

@@ -24,7 +24,15 @@ from tests.reliability.lakes.sound import OUTSIDE
 _HEX = "0123456789abcdef"
 _NAME = f"{_HEX}-{_HEX[:12]}"
 # What a change raises after one that removed or spoiled what it looks for.
-_IN_THE_WAY = (OSError, LookupError, TypeError, ValueError, AttributeError, pa.ArrowException)
+_IN_THE_WAY = (
+    OSError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    RecursionError,
+    pa.ArrowException,
+)
 
 
 def change(lake: Path, dice: Dice) -> tuple[list[str], bool]:
