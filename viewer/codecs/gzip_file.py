@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection
-from types import TracebackType
 
 from viewer.codecs.partial_file import is_partial, open_part
 from viewer.codecs.unpacking import Unpacked
@@ -139,12 +138,7 @@ class PackedFile:
     def __enter__(self) -> PackedFile:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

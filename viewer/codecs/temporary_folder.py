@@ -17,7 +17,6 @@ import time
 import weakref
 from collections.abc import Callable
 from functools import partial
-from types import TracebackType
 
 from viewer.codecs.ending import at_end, wait_if_ending
 from viewer.codecs.file_lock import OwnedLock
@@ -42,12 +41,7 @@ class TemporaryFolder:
     def __enter__(self) -> str:
         return self.path
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.remove()
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
-from types import TracebackType
 from typing import Protocol
 
 from viewer.codecs.memory_budget import allowance
@@ -97,12 +96,7 @@ class UnpackedMember:
     def __enter__(self) -> UnpackedMember:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
-from types import TracebackType
 
 from viewer.codecs.gzip_file import MAGIC, PackedFile, inflated_head
 from viewer.codecs.partial_file import is_partial
@@ -209,10 +208,5 @@ class TextLines:
     def __enter__(self) -> TextLines:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._source.close()

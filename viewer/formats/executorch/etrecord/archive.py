@@ -19,7 +19,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from types import TracebackType
 
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
@@ -87,12 +86,7 @@ class Members:
     def __enter__(self) -> Members:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._archive.close()
 
     def read(self, name: str) -> bytearray:
