@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 
+from tests.builders.command_line import run
 from tests.builders.fleet_dumps import PATTERN, write_fleet
 from tests.builders.lakes import built, rows
-from viewer.cli import main
 from viewer.fleet.compact import compact
 from viewer.fleet.lake import Lake, UnusableLake
 
@@ -43,9 +43,7 @@ def lake(sound, tmp_path):
 
 
 def opscope(capsys, *words):
-    code = main(["fleet", *map(str, words)])
-    out, err = capsys.readouterr()
-    return code, out, err
+    return run(capsys, "fleet", *map(str, words))
 
 
 def a_file(lake, table="inference_operators"):

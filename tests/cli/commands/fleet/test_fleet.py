@@ -11,6 +11,7 @@ import pytest
 
 import viewer.cli.commands.fleet
 import viewer.fleet
+from tests.builders.command_line import run
 from tests.builders.fleet_dumps import PATTERN, write_fleet
 from tests.builders.stretched_dumps import write_arm
 from tests.paths import DATA
@@ -22,12 +23,7 @@ SOURCE = DATA / "compare/02_module_renamed"
 
 
 def opscope(capsys, *arguments):
-    try:
-        code = main(["fleet", *map(str, arguments)])
-    except SystemExit as stopped:
-        code = stopped.code
-    out, err = capsys.readouterr()
-    return code, out, err
+    return run(capsys, "fleet", *map(str, arguments))
 
 
 @pytest.fixture(scope="module")
