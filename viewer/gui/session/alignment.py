@@ -29,9 +29,13 @@ def tie_obstacle(session: Session) -> str:
 
 def align_obstacle(session: Session) -> str:
     """Why nothing can be aligned, not even by hand; "" if it can."""
-    if session.state.inferences is not Inferences.AS_RUN:
-        return "Show inferences as they ran first"
-    return tie_obstacle(session)
+    return view_obstacle(session) or tie_obstacle(session)
+
+
+def view_obstacle(session: Session) -> str:
+    """Why the view does not show when anything ran; "" if it does."""
+    is_as_run = session.state.inferences is Inferences.AS_RUN
+    return "" if is_as_run else "Show inferences as they ran first"
 
 
 def run_obstacle(session: Session) -> str:

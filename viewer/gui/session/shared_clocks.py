@@ -11,9 +11,8 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 
-from viewer.gui.session.alignment import align_obstacle
+from viewer.gui.session.alignment import align_obstacle, view_obstacle
 from viewer.gui.session.session import Session
-from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.times import format_time, tick_to_ns
 from viewer.view import group_ranges
@@ -66,9 +65,7 @@ def separate_obstacle(session: Session) -> str:
     own = [session.traces[number] for number in session.group.traces]
     if not any(shown.place.reason for shown in own):
         return "The files of this clock were not put on one axis by you"
-    if session.state.inferences is not Inferences.AS_RUN:
-        return "Show inferences as they ran first"
-    return ""
+    return view_obstacle(session)
 
 
 def separate(session: Session) -> str:
