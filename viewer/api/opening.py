@@ -133,7 +133,11 @@ def _columns(option: Option) -> list[str]:
 
     if not option or not set(option) <= set(EVERYTHING):
         return _texts(option)
-    given = [(os.fspath(what), os.fspath(column)) for what, column in option.items()]
+    given = [
+        (os.fspath(what), os.fspath(column))
+        for what, columns in option.items()
+        for column in ([columns] if isinstance(columns, str | os.PathLike) else columns)
+    ]
     return [StatedColumns(tuple(given)).text()]
 
 

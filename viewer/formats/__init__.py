@@ -267,7 +267,8 @@ def open_file(
     head = head_of(path)
     if not head:
         raise UnreadableFile(path, "the file is empty", remedy="Record it again")
-    chosen = choose(head, path)
+    with _stated(columns):
+        chosen = choose(head, path)
     if part < WHOLE and not chosen.in_order:
         raise UnreadableFile(
             path,

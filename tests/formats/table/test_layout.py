@@ -70,7 +70,8 @@ def test_any_text_has_a_layout_or_none(text, whole):
         ("durationNs", ("duration", "ns")), ("Start [µs]", ("Start", "us")),
         ("time in seconds", ("time", "s")), ("dur.ns", ("dur", "ns")), ("us", ("us", "")),
         ("status", ("status", "")), ("process", ("process", "")), ("dur_min", ("dur_min", "")),
-        ("start (cycles)", ("start (cycles)", "")),
+        ("start (cycles)", ("start", "cycle")),
+        ("exec_time_ns", ("exec_time", "ns")), ("ns_since_start", ("since_start", "ns")),
     ],
 )  # fmt: skip
 def test_units_of_names(name, expected):

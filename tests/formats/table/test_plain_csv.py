@@ -134,8 +134,8 @@ def test_columns_that_do_not_fit_the_file_are_refused(opened, columns, said):
             "first: line 2: dur_us has no value in conv,1,n/a",
         ),
         (
-            "# by hand\nname,start_us,dur_us\n\nconv,1s,2\n",
-            'first: line 4: start_us is "1s" in conv,1s,2',
+            "# by hand\nname,start_us,dur_us\n\nconv,1q,2\n",
+            'first: line 4: start_us is "1q" in conv,1q,2',
         ),
         ("name,start_us,dur_us\n", "this Plain CSV has a header and no rows"),
         (

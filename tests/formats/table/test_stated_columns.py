@@ -28,9 +28,9 @@ def test_units_are_read_in_every_spelling():
     [
         ("", "write it as WHAT=COLUMN"),
         ("start", "write it as WHAT=COLUMN"),
-        ("begin=x", "WHAT is one of name, start, dur, end, process, thread, identifier"),
+        ("begin=x", "WHAT is one of name, start, dur, end, phase, process, thread, identifier"),
         ("start=a,start=b", "start is stated twice"),
-        ("dur=a,end=b", "state dur or end, not both"),
+        ("start=c,dur=a,end=b", "state two of start, dur and end, not all"),
         ("unit=minutes", "the unit is one of s, ms, us, ns, ps"),
         ("decimal=dot", "it is one of point, comma"),
     ],

@@ -45,7 +45,11 @@ def _plain(name: str) -> list[bytes]:
     rows = ["name;start (us);dur (us);note"]
     rows += [f'"conv, {n}";{10 * n}.5;{n + 1};"{name} of ""{n}"""' for n in range(12)]
     rows += [f"relu {n};{200 + 10 * n};{n + 1};" for n in range(12)]
-    return ["\n".join([*rows, ""]).encode()]
+    texts = ["Logger v2", "name,end,duration"]
+    texts += [f"conv {n},{n + 1}.5ms,{n + 100} µs" for n in range(12)]
+    events = ["ts_us,phase,name"]
+    events += [f"{2 * n + (what == 'E')},{what},op {n}" for n in range(12) for what in "BE"]
+    return ["\n".join([*lines, ""]).encode() for lines in (rows, texts, events)]
 
 
 SOUND = {

@@ -9,60 +9,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats.table.column_units import split_unit
+from viewer.formats.table.column_names import TIMES, columns_found, kind_of, recognized
+from viewer.formats.table.column_units import CYCLE, IN_CELLS
 from viewer.formats.table.layout import Layout
+from viewer.formats.table.sample_times import Columns, sample_times
 from viewer.formats.table.stated_columns import (
+    ALL_VALUES,
     DECIMAL,
     EVERYTHING,
     NOTHING_STATED,
     OPTION,
     ROLES,
     UNIT,
+    VALUE,
     ColumnsNeeded,
     Question,
     StatedColumns,
 )
 
-TIMES = ("start", "dur", "end")
-_WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|[0-9]+|[^\W\d_]+")
-# Exact names after the unit is removed, in lower case, words separated by spaces.
-_STARTS = frozenset(
-    f"{before}{name}{after}".strip()
-    for before in ("", "event ", "op ", "kernel ", "slice ", "task ", "layer ")
-    for name in ("start", "begin", "started", "from", "start at", "started at")
-    for after in ("", " time", " ts", " timestamp")
-) | {"ts", "t start", "t begin", "t 0", "time start", "timestamp start"}
-_ENDS = frozenset(
-    f"{before}{name}{after}".strip()
-    for before in ("", "event ", "op ", "kernel ", "slice ", "task ", "layer ")
-    for name in ("end", "stop", "finish", "ended", "finished", "to", "end at", "ended at")
-    for after in ("", " time", " ts", " timestamp")
-) | {"t end", "t stop", "t 1", "time end", "timestamp end"}
-_DURATIONS = frozenset(
-    f"{before}{name}{after}".strip()
-    for before in ("", "event ", "op ", "kernel ", "slice ", "task ", "layer ")
-    for name in ("dur", "duration", "elapsed", "latency")
-    for after in ("", " time")
-) | {"time elapsed", "time taken", "took", "exec time", "execution time", "run time"}
-# The first that is there is it: none of these changes a time.
-_RANKED = {
-    "name": (
-        "name", "event name", "slice name", "op name", "operator name", "kernel name",
-        "layer name", "node name", "task name", "function name", "event", "operator", "op",
-        "kernel", "layer", "node", "task", "function", "slice", "step", "label", "activity",
-        "operation", "description",
-    ),
-    "process": ("process", "process name", "proc", "pid", "process id", "upid"),
-    "thread": (
-        "thread", "thread name", "tid", "thread id", "utid", "track", "track name", "track id",
-        "stream", "stream id", "lane", "queue", "core", "worker",
-    ),
-    "identifier": ("identifier", "delegate debug identifier", "debug identifier"),
-}  # fmt: skip
-_OF_TIMES = {"start": _STARTS, "end": _ENDS, "dur": _DURATIONS}
 _SAID = {
     "name": "the name",
     "start": "the start",
@@ -71,40 +37,9 @@ _SAID = {
     DECIMAL: "the decimal separator",
 }
 _TRACE_PROCESSOR = ("ts", "dur")
+_PLACE = "COLUMN"
 _LISTED = 20  # columns in a message
 _LONGEST_NAME = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns of a table by number: -1 for none. Of `dur` and `end`, one is there.
-
-    units: of start, and of duration or end. decimal: "point", "comma", or "" if not stated.
-    is_query: whether the table is the output of a trace_processor query.
-    """
-
-    name: int
-    start: int
-    dur: int
-    end: int
-    process: int
-    thread: int
-    identifier: int
-    units: tuple[str, str]
-    decimal: str
-    is_query: bool = False
-
-
-def recognized(layout: Layout) -> dict[str, list[int]]:
-    """The columns that could be what each role means, by their names."""
-    bases = [_base(name) for name in layout.names]
-    found: dict[str, list[int]] = {}
-    for role, names in _OF_TIMES.items():
-        found[role] = [i for i, base in enumerate(bases) if base in names]
-    for role, ranked in _RANKED.items():
-        free = {base: i for i, base in reversed(list(enumerate(bases))) if base}
-        found[role] = [free[base] for base in ranked if base in free][:1]
-    return found
 
 
 def columns_of(layout: Layout, stated: StatedColumns, path: str) -> Columns:
@@ -112,33 +47,31 @@ def columns_of(layout: Layout, stated: StatedColumns, path: str) -> Columns:
 
     Raises ColumnsNeeded for what is not known, and UnreadableFile for what is stated wrong.
     """
-    found = {role: columns for role, columns in recognized(layout).items() if columns}
-    for role in ROLES:
-        name = stated.get(role)
-        if name is None:
+    found = columns_found(layout, stated)
+    for role, name in stated.given:
+        if role in (UNIT, DECIMAL) or not name or name in (*layout.names, ALL_VALUES):
             continue
-        if name and name not in layout.names:
-            raise ColumnsNeeded(
-                path,
-                f"it has no column {_short(name)}, which {OPTION} states as {role}; it has "
-                f"{_listed(layout.names)}",
-                Question(layout, _known(layout, found, stated), (role,)),
-                where=_where(layout),
-            )
-        found[role] = [layout.names.index(name)] if name else []
-    if stated.get("end") and not stated.get("dur"):
-        found["dur"] = []
-    if stated.get("dur") and not stated.get("end"):
-        found["end"] = []
-    missing = [role for role in ("name", "start") if len(found.get(role, ())) != 1]
-    length = _length(layout, found)
-    if not length:
+        raise ColumnsNeeded(
+            path,
+            f"it has no column {_short(name)}, which {OPTION} states as {role}; it has "
+            f"{_listed(layout.names)}",
+            Question(layout, _known(layout, found, stated), (role,)),
+            where=_where(layout),
+        )
+    kind = kind_of(layout, stated)
+    first, length = "start", _length(layout, found)
+    if kind == "ended":
+        first, length = "end", "dur"
+    needs = [] if kind == "value" else ["name"]
+    missing = [role for role in (*needs, first) if len(found.get(role, ())) != 1]
+    if not length and not kind:
         missing.append("dur")
+    times = [first, length] if length else [first]
     is_query = not missing and is_query_output(layout)
     units = ["", ""]
     if not missing:
         unit = stated.get(UNIT) or ("ns" if is_query else "")
-        units = [layout.units[found[role][0]] or unit for role in ("start", length)]
+        units = [_unit(layout.units[found[role][0]], unit) for role in times]
     elif not any(layout.units):
         units = [stated.get(UNIT) or ""] * 2
     else:
@@ -147,18 +80,34 @@ def columns_of(layout: Layout, stated: StatedColumns, path: str) -> Columns:
         missing.append(UNIT)
     if missing:
         raise needed(path, layout, stated, tuple(missing))
-    _check_unit(layout, [found[role][0] for role in ("start", length)], stated, path)
+    _check_unit(layout, [found[role][0] for role in times], stated, path)
     at = {role: found.get(role, [-1])[0] if found.get(role) else -1 for role in ROLES}
     for role in {"dur", "end"} - {length}:
         at[role] = -1
-    return Columns(**at, units=(units[0], units[1]), decimal=stated.get(DECIMAL) or "",
-                   is_query=is_query)  # fmt: skip
+    at["start"] = found[first][0]
+    return Columns(**at, units=(units[0], units[-1]), decimal=stated.get(DECIMAL) or "",
+                   is_query=is_query, values=tuple(found.get(VALUE, ())),
+                   ends_at_start=kind == "ended")  # fmt: skip
+
+
+def _unit(own: str, stated: str) -> str:
+    """The unit of times that state theirs, or not."""
+    return stated or own if own == IN_CELLS else own or stated
 
 
 def _check_unit(layout: Layout, times: Sequence[int], stated: StatedColumns, path: str) -> None:
     """Raise UnreadableFile if a unit is stated, and the names of both columns state another."""
     unit = stated.get(UNIT)
-    if unit and all(layout.units[i] not in ("", unit) for i in times):
+    units = [_unit(layout.units[i], unit or "") for i in times]
+    if CYCLE in units and len(set(units)) == 2:
+        shown = zip((_short(layout.names[i]) for i in times), units, strict=True)
+        raise UnreadableFile(
+            path,
+            " and ".join(f"{name} is in {own}" for name, own in shown)
+            + ", which have no clock in common",
+            where=_where(layout),
+        )
+    if unit and all(layout.units[i] not in ("", IN_CELLS, unit) for i in times):
         raise UnreadableFile(
             path,
             f"{OPTION} states the unit {unit}, but "
@@ -201,13 +150,28 @@ def needed(
         reason,
         Question(layout, known, missing),
         where=where or _where(layout),
-        remedy=f"State it: {OPTION} {_example(known, missing)}",
+        remedy=_remedy(layout, known, missing),
     )
+
+
+def _remedy(layout: Layout, known: StatedColumns, missing: Sequence[str]) -> str:
+    """The option that answers, if it can lead to a usable row."""
+    example = _answered(known, missing)
+    if _PLACE in dict(example.given).values():
+        if layout.rows and not layout.number_columns:
+            return "No column has only numbers or times: write the start and the duration as such"
+    elif layout.rows:
+        sample = sample_times(layout, columns_of(layout, example, ""))
+        if not sample.question and not any(sample.times):
+            return f"No row has usable times, first: {sample.bad}"
+    text = example.text()
+    return f"State it: {OPTION} " + (f"'{text}'" if '"' in text else f'"{text}"')
 
 
 def known_columns(layout: Layout, stated: StatedColumns | None) -> StatedColumns:
     """What is stated, and what else the names show."""
-    return _known(layout, recognized(layout), stated or NOTHING_STATED)
+    stated = stated or NOTHING_STATED
+    return _known(layout, columns_found(layout, stated), stated)
 
 
 def is_query_output(layout: Layout) -> bool:
@@ -221,15 +185,6 @@ def is_query_output(layout: Layout) -> bool:
     at = [layout.names.index(name) for name in _TRACE_PROCESSOR]
     cells = [row[i].strip() for row in layout.rows for i in at if i < len(row)]
     return all(re.fullmatch(r"-?[0-9]+|\[NULL\]", cell) for cell in cells)
-
-
-def _base(name: str) -> str:
-    """The words of a name in lower case, without its unit."""
-    base = split_unit(re.sub(r" \([0-9]+\)$", "", name))[0]
-    base = re.sub(r"[(\[{].*[)\]}]$", "", base)
-    if base.isupper():
-        base = base.lower()
-    return " ".join(word.lower() for word in _WORDS.findall(base))
 
 
 def _length(layout: Layout, found: dict[str, list[int]]) -> str:
@@ -246,14 +201,20 @@ def _known(layout: Layout, found: dict[str, list[int]], stated: StatedColumns) -
         columns = found.get(role, ())
         if role not in given and len(columns) == 1:
             other = {"dur": "end", "end": "dur"}.get(role, "")
-            if not given.get(other):
+            if not given.get(other) or not (found.get("start") or given.get("start")):
                 given[role] = layout.names[columns[0]]
+    values = tuple((VALUE, name) for name in stated.values)
+    if not values:
+        values = tuple((VALUE, layout.names[i]) for i in found.get(VALUE, ()))
     return StatedColumns(
         tuple(
             (what, given[what])
             for what in EVERYTHING
-            if given.get(what) and (what in stated_names(stated) or given[what] in layout.names)
+            if what != VALUE
+            and given.get(what)
+            and (what in stated_names(stated) or given[what] in layout.names)
         )
+        + values
     )
 
 
@@ -262,7 +223,8 @@ def stated_names(stated: StatedColumns) -> tuple[str, ...]:
     return tuple(what for what, _ in stated.given)
 
 
-def _example(known: StatedColumns, missing: Sequence[str]) -> str:
+def _answered(known: StatedColumns, missing: Sequence[str]) -> StatedColumns:
+    """An example of what answers a question."""
     given = dict(known.given)
     for what in missing:
         if what == DECIMAL:
@@ -270,12 +232,11 @@ def _example(known: StatedColumns, missing: Sequence[str]) -> str:
         elif what == UNIT:
             given[what] = "us"
         else:
-            given[what] = "COLUMN"
+            given[what] = _PLACE
     if "dur" in missing:
         given.pop("end", None)
     shown = [(what, given[what]) for what in EVERYTHING if what in given]
-    text = StatedColumns(tuple(shown)).text()
-    return f"'{text}'" if '"' in text else f'"{text}"'
+    return StatedColumns(tuple(shown))
 
 
 def _listed(names: Sequence[str]) -> str:

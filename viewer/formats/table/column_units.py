@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import re
 
-UNITS = ("s", "ms", "us", "ns", "ps")
-# Powers of ten of the units in ns.
-EXPONENTS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "ps": -3}
+CYCLE = "cycle"
+UNITS = ("s", "ms", "us", "ns", "ps", CYCLE)
+# The unit of a column whose cells state their own.
+IN_CELLS = "in cells"
+# Powers of ten of the units in ns; a cycle is a tick.
+EXPONENTS = {"s": 9, "ms": 6, "us": 3, "ns": 0, "ps": -3, CYCLE: 0}
 _WORDS = {
     "s": "s sec secs second seconds",
     "ms": "ms msec msecs millisecond milliseconds millis",
     "us": "us µs μs usec usecs µsec μsec microsecond microseconds micros",
     "ns": "ns nsec nsecs nanosecond nanoseconds nanos",
     "ps": "ps psec psecs picosecond picoseconds",
+    CYCLE: "cycle cycles cyc clk clks clocks ticks",
 }
 _UNIT_OF = {word: unit for unit, words in _WORDS.items() for word in words.split()}
 _BRACKETS = re.compile(r"(.*?)\s*[(\[{<]\s*([^()\[\]{}<>]*?)\s*[)\]}>]")
-_LAST_WORD = re.compile(r"(.+?)(?:[\s_\-./,:]+(?:in[\s_]+)?)(\w+)")
-_CAMEL = re.compile(r"(.*[a-z])(Ns|Us|Ms|Ps|Sec|Secs|Seconds|Micros|Millis|Nanos|NS|US|MS)")
+_LAST_WORD = re.compile(r"(.+?)(?:[\s_\-./,:]+(?:in[\s_]+)?)([^\W_]+)")
+_CAMEL = re.compile(r"(.*[a-z])(Ns|Us|Ms|Ps|Sec|Secs|Seconds|Micros|Millis|Nanos|NS|US|MS|Cycles)")
+# As Tracy writes it: ns_since_start.
+_SINCE = re.compile(r"([a-z]{1,2})[ _](since[ _]start)", re.IGNORECASE)
 
 
 def parse_unit(text: str) -> str:
@@ -32,6 +38,9 @@ def split_unit(name: str) -> tuple[str, str]:
         match = pattern.fullmatch(name)
         if match is not None and (unit := parse_unit(match[2])):
             return match[1], unit
+    match = _SINCE.fullmatch(name)
+    if match is not None and (unit := parse_unit(match[1])):
+        return match[2], unit
     return name, ""
 
 

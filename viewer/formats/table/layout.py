@@ -2,7 +2,8 @@
 
 Before the header may be empty lines, comments (`#`) and a line `sep=;`, as spreadsheets write it.
 A comment that has as many cells as the rows below it is their header, as numpy writes it. A row of
-units may follow the header. A table without a header has the columns "column 1" and so on.
+units may follow the header. A table without a header has the columns "column 1" and so on. Lines
+of dashes, as Markdown and terminals draw them, are no rows.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from viewer.formats.table.column_units import unit_of
+from viewer.formats.table.column_units import IN_CELLS, unit_of
+from viewer.formats.table.time_texts import is_time_text
 
 SEPARATORS = ",\t;|"
 SAMPLE_ROWS = 200
 COMMENT = "#"
+_RULE = re.compile(r"[\s+|:=-]*[-=]{2}[\s+|:=-]*")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 # Any way to write a number: a sign, digits with separators of thousands and decimals, an exponent.
@@ -35,6 +38,7 @@ class Layout:
     names: of its columns, "" for one without a name. units: stated for each column, "" for none.
     lines: before the first row. header: the line with the names, "" for none. rows: the cells of
     the first rows, and the numbers of their lines from 1. quoted: whether all names are in quotes.
+    above: lines above the header that are no part of the table.
     """
 
     separator: str
@@ -45,6 +49,7 @@ class Layout:
     rows: tuple[tuple[str, ...], ...]
     row_lines: tuple[int, ...]
     quoted: bool = False
+    above: tuple[str, ...] = ()
 
     @property
     def number_columns(self) -> list[int]:
@@ -57,8 +62,18 @@ class Layout:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell looks like a number, in any way to write one."""
-    return _NUMBER.fullmatch(cell) is not None
+    """Whether a cell looks like a number, in any way to write one, or like a time."""
+    return _NUMBER.fullmatch(cell) is not None or is_time_text(cell)
+
+
+def is_no_row(line: str) -> bool:
+    """Whether a line, or its first cells, is a comment or a drawn line, without times."""
+    return line.lstrip().startswith(COMMENT) or is_rule(line)
+
+
+def is_rule(text: str) -> bool:
+    """Whether a text is a drawn line."""
+    return _RULE.fullmatch(text) is not None
 
 
 def is_no_value(cell: str) -> bool:
@@ -76,9 +91,7 @@ def layout_of(text: str, *, whole: bool) -> Layout | None:
 
     whole: whether the text is complete; otherwise its last line is not used.
     """
-    lines = _LINE.findall(text)
-    if lines and not whole and not lines[-1].endswith("\n"):
-        lines.pop()
+    lines = lines_of(text, whole=whole)
     at, stated, comment = 0, "", -1
     while at < len(lines):
         line = lines[at].strip("\r\n\ufeff")
@@ -91,12 +104,20 @@ def layout_of(text: str, *, whole: bool) -> Layout | None:
         at += 1
     if comment >= 0 and at < len(lines):
         above = lines[comment].lstrip("\ufeff \t").removeprefix(COMMENT)
-        found = _best([above, *lines[at:]], at - 1, stated)
+        found = best_layout([above, *lines[at:]], at - 1, stated)
         if found is not None and found.lines == at and _is_headed(found):
-            own = _best(lines[at:], at, stated)
+            own = best_layout(lines[at:], at, stated)
             if own is None or not _is_headed(own):
                 return found
-    return _best(lines[at:], at, stated)
+    return best_layout(lines[at:], at, stated)
+
+
+def lines_of(text: str, *, whole: bool) -> list[str]:
+    """The lines of a text with their ends. whole: whether the text is; else the last may be cut."""
+    lines = _LINE.findall(text)
+    if lines and not whole and not lines[-1].endswith("\n"):
+        lines.pop()
+    return lines
 
 
 def _is_headed(layout: Layout) -> bool:
@@ -104,12 +125,18 @@ def _is_headed(layout: Layout) -> bool:
     return bool(layout.header) and bool(layout.number_columns)
 
 
-def _best(lines: Sequence[str], before: int, stated: str) -> Layout | None:
-    """The layout whose rows fit its header best. before: number of lines above these."""
+def best_layout(
+    lines: Sequence[str], before: int, stated: str = "", *, footers: bool = False
+) -> Layout | None:
+    """The layout whose rows fit the header in the first line best; None if none fit.
+
+    before: number of lines above these. stated: the separator, "" if not known. footers: whether
+    narrower lines at the end may follow the rows.
+    """
     found = [
         (fit, len(layout.number_columns), len(layout.names), layout)
         for separator in (stated or SEPARATORS)
-        if (one := _with(separator, lines, before)) is not None
+        if (one := _with(separator, lines, before, footers)) is not None
         for fit, layout in [one]
         if sum(fit) >= _FIT
     ]
@@ -117,9 +144,9 @@ def _best(lines: Sequence[str], before: int, stated: str) -> Layout | None:
 
 
 def _with(
-    separator: str, lines: Sequence[str], before: int
+    separator: str, lines: Sequence[str], before: int, footers: bool
 ) -> tuple[tuple[float, float], Layout] | None:
-    """The layout with a separator.
+    """The layout with a separator. footers: whether narrower lines at the end do not count.
 
     Also the shares of rows that have as many cells as the header, and that have fewer.
     """
@@ -132,7 +159,7 @@ def _with(
     records = [first, *found]
     names, first_line, last_line = records[0]
     header = "".join(lines[first_line:last_line]).strip("\r\n")
-    rows = [record for record in records[1:] if not record[0][0].lstrip().startswith(COMMENT)]
+    rows = [record for record in records[1:] if not is_no_row(separator.join(record[0]))]
     quoted = all(cell.strip()[:1] == '"' for cell in _raw_cells(header, separator))
     if sum(map(is_number, names)) >= 2:
         rows, last_line, header, quoted = [records[0], *rows], first_line, "", False
@@ -140,6 +167,9 @@ def _with(
     names = [_clean(name) for name in names]
     # The last line of a file may be cut.
     widths = [len(row[0]) for row in rows]
+    if footers:
+        fitting = [i for i, width in enumerate(widths) if width >= len(names)]
+        widths = widths[: fitting[-1] + 1] if fitting else widths
     # R writes no name for the numbers of rows, and pandas can leave it out.
     if widths and names[0] and all(width == len(names) + 1 for width in widths):
         names = ["", *names]
@@ -157,6 +187,12 @@ def _with(
     count = max(len(widths), 1)
     fit = (same / count, fewer / count) if widths else (1.0, 0.0)
     rows = rows[:SAMPLE_ROWS]
+    if separator == "|":
+        rows = [([cell.strip() for cell in row[0]], row[1], row[2]) for row in rows]
+    for column, unit in enumerate(units):
+        cells = [row[0][column] for row in rows if column < len(row[0])]
+        if not unit and _state_units(cells):
+            units[column] = IN_CELLS
     layout = Layout(
         separator,
         tuple(_distinct(names)),
@@ -184,6 +220,15 @@ def _records(lines: Sequence[str], separator: str) -> Iterator[tuple[list[str], 
         if any(cell.strip() for cell in cells):
             yield cells, before, reader.line_num
         before = reader.line_num
+
+
+def _state_units(cells: Sequence[str]) -> bool:
+    """Whether most cells are times with a unit, and none is a number without, apart from 0."""
+    if any(_NUMBER.fullmatch(cell) and cell.strip(" +-0.") for cell in cells):
+        return False
+    texts = sum(map(is_time_text, cells))
+    others = sum(not is_no_value(cell) and not _NUMBER.fullmatch(cell) for cell in cells) - texts
+    return texts > 0 and texts >= _FIT * (texts + others)
 
 
 def _raw_cells(header: str, separator: str) -> list[str]:

@@ -103,6 +103,19 @@ class SliceRows:
             self._codes[name].add(table.codes_of(texts[name])[keep], expected)
         self.rows = read
 
+    def codes(self, name: str) -> Codes:
+        """The codes of the texts of a column, of all rows added."""
+        return self._codes[name].values
+
+    def code(self, name: str, text: str) -> int:
+        """The code of a text in a column, -1 if no row has it."""
+        return self._tables[name].get(text, -1)
+
+    def keep(self, at: Ints) -> None:
+        """Keep only these of the rows added."""
+        for column in (*self._codes.values(), self._rows):
+            column.add(column.take()[at], len(at))
+
     def reserve(self, share: float, at: int, ratio: float = 1.0) -> None:
         """Reserve the memory for all rows, by the share of the file that was read.
 

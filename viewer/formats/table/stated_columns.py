@@ -20,9 +20,12 @@ from viewer.formats.table.column_units import UNITS, parse_unit
 from viewer.formats.table.layout import Layout
 
 # What a column can be, in the order that it is asked.
-ROLES = ("name", "start", "dur", "end", "process", "thread", "identifier")
+# phase: whether a row is a begin, an end or a mark.
+ROLES = ("name", "start", "dur", "end", "phase", "process", "thread", "identifier")
+# A column of values is a counter, and can be stated several times; ALL_VALUES: all that are left.
+VALUE, ALL_VALUES = "value", "*"
 UNIT, DECIMAL = "unit", "decimal"
-EVERYTHING = (*ROLES, UNIT, DECIMAL)
+EVERYTHING = (*ROLES, VALUE, UNIT, DECIMAL)
 DECIMALS = ("point", "comma")
 OPTION = "--columns"
 _WAYS = ", ".join(EVERYTHING)
@@ -30,7 +33,7 @@ _WAYS = ", ".join(EVERYTHING)
 
 @dataclass(frozen=True, slots=True)
 class StatedColumns:
-    """The columns that a user stated: (what, the name of the column), each once.
+    """The columns that a user stated: (what, the name of the column), each but values once.
 
     The pairs also have the unit of times without one in their names, and the decimal separator.
     """
@@ -40,6 +43,18 @@ class StatedColumns:
     def get(self, what: str) -> str | None:
         """What is stated for a role, the unit or the decimal separator; None if nothing."""
         return dict(self.given).get(what)
+
+    @property
+    def values(self) -> list[str]:
+        """The columns that are stated as counters."""
+        return [name for what, name in self.given if what == VALUE and name]
+
+    @property
+    def names(self) -> set[str]:
+        """The names of columns that are stated."""
+        return {name for what, name in self.given if what in (*ROLES, VALUE) and name} - {
+            ALL_VALUES
+        }
 
     def text(self) -> str:
         """The text form, which `parse_columns` reads."""
@@ -59,11 +74,15 @@ def parse_columns(text: str) -> StatedColumns:
     except csv.Error as error:
         raise ValueError(str(error)) from error
     given: dict[str, str] = {}
+    values: list[tuple[str, str]] = []
     for cell in cells:
         what, equals, value = cell.partition("=")
         what, value = what.strip().casefold(), value.strip()
         if not equals or what not in EVERYTHING:
             raise ValueError(f"{cell!r}: write it as WHAT=COLUMN; WHAT is one of {_WAYS}")
+        if what == VALUE:
+            values.append((what, value))
+            continue
         if what in given:
             raise ValueError(f"{what} is stated twice")
         if what == UNIT and not (value := parse_unit(value)):
@@ -71,11 +90,11 @@ def parse_columns(text: str) -> StatedColumns:
         if what == DECIMAL and value not in DECIMALS:
             raise ValueError(f"{cell!r}: it is one of {', '.join(DECIMALS)}")
         given[what] = value
-    if not given:
+    if not given and not values:
         raise ValueError(f"write it as WHAT=COLUMN,...; WHAT is one of {_WAYS}")
-    if given.get("dur") and given.get("end"):
-        raise ValueError("state dur or end, not both")
-    return StatedColumns(tuple(given.items()))
+    if given.get("dur") and given.get("end") and given.get("start"):
+        raise ValueError("state two of start, dur and end, not all")
+    return StatedColumns((*given.items(), *values))
 
 
 def is_columns(text: str) -> bool:

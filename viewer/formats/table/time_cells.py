@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.decimal_times import times_of
-from viewer.formats.table.column_units import EXPONENTS
+from viewer.formats.table.column_units import EXPONENTS, IN_CELLS
+from viewer.formats.table.time_texts import time_text
 
 # A time that is added to another one still fits int64.
 LIMIT = 2**62 - 1
@@ -36,6 +37,7 @@ _NUMBER = re.compile(
     r"(?P<exponent>[eE][+-]?[0-9]{1,3})?",
     re.ASCII,
 )
+_UNIT_AFTER = re.compile(r"(?<=[0-9.])\s*[^\W\d_]{0,6}[%°²]?[^\W\d_]{0,2}(?:/s)?\s*$")
 _THOUSANDS = {
     sign: re.compile(rf"[1-9][0-9]{{0,2}}(?:{re.escape(sign)}[0-9]{{3}})+") for sign in ".,"
 }
@@ -67,10 +69,11 @@ class Numbers:
         self.shown: dict[str, str] = {}
         self.unclear: dict[int, str] = {}
         self._point_is_decimal = stated == POINT or (separator == "," and not stated)
+        self.zones: set[bool] = set()  # whether dates state none
 
     def parse(self, texts: Sequence[str], unit: str) -> Cells:
         """Parse distinct texts of a column in a unit such as "us"."""
-        exponent = EXPONENTS[unit]
+        exponent = EXPONENTS.get(unit, 0)
         joined = "\n".join(texts)
         if " " in joined:
             texts = [text.strip() for text in texts]
@@ -79,6 +82,7 @@ class Numbers:
         if (
             _PLAIN.fullmatch(plain)
             and self.stated != COMMA
+            and unit != IN_CELLS
             and _TWICE.search(joined) is None
             and (self._point_is_decimal or _UNDECIDED.search(joined) is None)
         ):
@@ -92,8 +96,33 @@ class Numbers:
         cells = list[bytes]()
         for i, text in enumerate(texts):
             cell, meaning[i] = self._one(text)
+            if not cell:
+                cell, meaning[i] = self._with_unit(text, exponent)
+            elif unit == IN_CELLS and cell.strip(b"+-0."):
+                cell = b""  # no unit is known
             cells.append(cell)
         return _limited(cells, exponent, meaning)
+
+    def amounts(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+        """Numbers that are no times, nan for none, and their meanings.
+
+        A unit may follow, as in "12 %".
+        """
+        cells = [self._one(_UNIT_AFTER.sub("", text)) for text in texts]
+        found = [float(cell) if cell else np.nan for cell, _ in cells]
+        return np.array(found, np.float64), np.array([m for _, m in cells], np.int8)
+
+    def _with_unit(self, text: str, exponent: int) -> tuple[bytes, int]:
+        """A time that states its unit, in a unit of 10**exponent ns; its meaning."""
+        found = time_text(text)
+        if found is None:
+            return b"", _ONE
+        number, power, is_zoneless = found
+        cell, meaning = self._one(number)
+        if is_zoneless is not None:
+            self.zones.add(is_zoneless)
+        mantissa, _, own = cell.partition(b"e")
+        return (b"%se%d" % (mantissa, int(own or 0) + power - exponent) if cell else b""), meaning
 
     def _one(self, text: str) -> tuple[bytes, int]:
         """A text as a plain number, b"" if it is none, and its meaning."""
@@ -177,6 +206,10 @@ class Numbers:
         part = (rest * 1000 + ps[at] + 500) // 1000
         ns[at] = whole + (part == 1000)
         ps[at] = part % 1000
+
+    def settle_amounts(self, values: NDArray[np.float64], meaning: NDArray[np.int8]) -> None:
+        """Like `settle`, for amounts that are no times."""
+        values[meaning == (_OF_POINT if self.decimal == POINT else _OF_COMMA)] /= 1000
 
 
 def _limited(cells: Sequence[bytes], exponent: int, meaning: NDArray[np.int8]) -> Cells:

@@ -130,3 +130,30 @@ def test_escape_chooses_nothing(dialog_of, qtbot):
     dialog = dialog_of(TEXT)
     with qtbot.assertNotEmitted(dialog.columns_chosen), qtbot.waitSignal(dialog.rejected):
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
+
+
+def test_an_end_and_a_duration_open_and_so_do_counters_and_marks(dialog_of):
+    dialog = dialog_of("op,t1_us,took,load\na,10,4,1.5\nb,30,5,2.5\n")
+    pick(dialog.boxes["start"], "t1_us")
+    pick(dialog.begin, "End")
+    pick(dialog.boxes["length"], "took")
+    pick(dialog.boxes["unit"], "µs")
+    assert column(dialog, 0) == ["6.000\u202fµs", "25.000\u202fµs"]
+    assert dialog.open_button.isEnabled()
+    assert "dur=took,end=t1_us" in dialog.stated.text()
+    pick(dialog.begin, "Start")
+    pick(dialog.length, "Counter")
+    pick(dialog.boxes["length"], "load")
+    assert "2 samples in 20.000\u202fµs. 1 counter." in dialog.summary.text()
+    assert dialog.open_button.isEnabled()
+    pick(dialog.length, "Duration")
+    pick(dialog.boxes["length"], "None: rows are marks")
+    assert "2 marks in" in dialog.summary.text()
+    assert dialog.open_button.isEnabled()
+
+
+def test_counters_that_are_recognized_are_shown_as_such(dialog_of):
+    dialog = dialog_of("timestamp_ms,cpu,mem\n0,1,2\n5,3,4\n")
+    assert dialog.length.currentText() == "Counter"
+    assert dialog.boxes["length"].currentText() == "All numbers"
+    assert dialog.open_button.isEnabled()

@@ -14,13 +14,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.formats.table.column_units import UNITS
+from viewer.formats.table.column_units import IN_CELLS, UNITS
 from viewer.formats.table.preview import Preview, preview_of
 from viewer.formats.table.stated_columns import (
+    ALL_VALUES,
     DECIMAL,
     DECIMALS,
     EVERYTHING,
     UNIT,
+    VALUE,
     Question,
     StatedColumns,
 )
@@ -38,13 +40,16 @@ _WIDEST, _NARROWEST = 200, 70
 _LONGEST = 60  # characters of a cell
 _TITLES = {"name": "Name", "start": "Start", "process": "Process", "thread": "Thread",
            "identifier": "Identifier"}  # fmt: skip
-_LENGTHS = {"dur": "Duration", "end": "End"}
+_BEGINS = {"start": "Start", "end": "End"}
+_LENGTHS = {"dur": "Duration", "end": "End", "phase": "Phase", VALUE: "Counter"}
 _NEEDED = {"name": "the name", "start": "the start", "dur": "the duration or end",
            UNIT: "the unit of times", DECIMAL: "the decimal separator"}  # fmt: skip
-_UNIT_NAMES = {"s": "s", "ms": "ms", "us": "µs", "ns": "ns", "ps": "ps"}
+_UNIT_NAMES = {"s": "s", "ms": "ms", "us": "µs", "ns": "ns", "ps": "ps",
+               "cycle": "Cycles"}  # fmt: skip
 _DECIMAL_NAMES = {"point": "Point: 1.5", "comma": "Comma: 1,5"}
 _OF_SLICE = "Start\nof the slice", "Duration\nof the slice"
-_CHOOSE, _NONE, _IN_HEADER = "Choose…", "None", "As in the header"
+_CHOOSE, _NONE, _IN_HEADER, _IN_CELLS = "Choose…", "None", "As in the header", "As in the cells"
+_ALL, _MARKS = "All numbers", "None: rows are marks"
 
 
 class ColumnsDialog(FramedDialog):
@@ -73,8 +78,20 @@ class ColumnsDialog(FramedDialog):
         self.length = ComboBox(theme)
         for what, title in _LENGTHS.items():
             self.length.addItem(title, what)
-        self.length.setAccessibleName("Duration or end")
-        self.length.setCurrentIndex(1 if "end" in known and "dur" not in known else 0)
+        self.length.setAccessibleName("Duration, end, phase or counter")
+        # A slice with an end and a duration has no start.
+        self.begin = ComboBox(theme)
+        for what, title in _BEGINS.items():
+            self.begin.addItem(title, what)
+        self.begin.setAccessibleName("Start or end")
+        is_ended = {"end", "dur"} <= set(known) and "start" not in known
+        self.begin.setCurrentIndex(int(is_ended))
+        if is_ended:
+            known["start"] = known.pop("end")
+        of_rows = [what for what in _LENGTHS if what in known]
+        self.length.setCurrentIndex(list(_LENGTHS).index(of_rows[0]) if of_rows else 0)
+        if len(question.known.values) > 1:
+            known[VALUE] = ALL_VALUES
         left = ["name", "start", "length", UNIT]
         right = ["process", "thread", "identifier"]
         if DECIMAL in question.missing or known.get(DECIMAL):
@@ -110,7 +127,7 @@ class ColumnsDialog(FramedDialog):
         column.addWidget(self.summary)
         column.addLayout(foot)
         self._fill()
-        for box in (*self.boxes.values(), self.length):
+        for box in (*self.boxes.values(), self.length, self.begin):
             box.currentIndexChanged.connect(self._follow)
         first = next((w for w in question.missing if w in self.boxes), "name")
         (self.boxes["length"] if "dur" in question.missing[:1] else self.boxes[first]).setFocus()
@@ -119,11 +136,14 @@ class ColumnsDialog(FramedDialog):
     @property
     def stated(self) -> StatedColumns:
         """What is chosen."""
+        sides = {"length": self.length, "start": self.begin}
         given = {
-            self.length.currentData() if what == "length" else what: box.currentData()
+            sides[what].currentData() if what in sides else what: box.currentData()
             for what, box in self.boxes.items()
             if box.isEnabled() and box.currentData() is not None
         }
+        if VALUE in given:  # rows are samples, also if names show a length
+            given = {"dur": "", "end": ""} | given
         return StatedColumns(tuple((what, given[what]) for what in EVERYTHING if what in given))
 
     @property
@@ -152,12 +172,17 @@ class ColumnsDialog(FramedDialog):
             for name in self._layout.names:
                 if name:
                     box.addItem(_short(name), name)
-            current = known.get("dur") or known.get("end") if what == "length" else known.get(what)
+            if what == "length":
+                box.addItem(_ALL, ALL_VALUES)
+                box.addItem(_MARKS, "")
+            current = known.get(self.length.currentData() if what == "length" else what)
         found = box.findData(current) if current is not None else 0
         box.setCurrentIndex(max(found, 0))
-        if what == "length":
-            form.addWidget(self.length, line, side)
-            box.setAccessibleName("Column of the duration or end")
+        if what in ("length", "start"):
+            form.addWidget(self.length if what == "length" else self.begin, line, side)
+            box.setAccessibleName(
+                "Column of the duration or end" if what == "length" else _TITLES[what]
+            )
         else:
             title = {UNIT: "Unit of times", DECIMAL: "Decimal separator"}.get(what) or _TITLES[what]
             caption = label(title, theme, "body", "text2")
@@ -178,15 +203,20 @@ class ColumnsDialog(FramedDialog):
     def _follow_unit(self) -> None:
         """The unit is only asked for times whose columns state none."""
         stated = dict(self.stated.given)
-        chosen = [stated.get("start"), stated.get("dur", stated.get("end"))]
+        roles = [self.begin.currentData()]
+        if self.boxes["length"].currentData() != "" and self.length.currentIndex() < len(_BEGINS):
+            roles.append(self.length.currentData())
+        names = self._layout.names
         units = [
-            self._layout.units[self._layout.names.index(name)] if name else "" for name in chosen
+            self._layout.units[names.index(name)] if (name := stated.get(role)) in names else ""
+            for role in roles
         ]
         box = self.boxes[UNIT]
         is_stated = all(units)
         with QSignalBlocker(box):
             box.setEnabled(not is_stated)
-            box.setItemText(0, _IN_HEADER if is_stated else _CHOOSE)
+            where = _IN_CELLS if set(units) == {IN_CELLS} else _IN_HEADER
+            box.setItemText(0, where if is_stated else _CHOOSE)
             if is_stated:
                 box.setCurrentIndex(0)
 
@@ -202,14 +232,21 @@ class ColumnsDialog(FramedDialog):
         if not slices:
             why = f", first: {visible_controls(preview.bad)}" if preview.bad else ""
             return f"No row of the first {rows} has usable times{why}."
+        columns = preview.columns
+        what, is_values = "slice", columns is not None and not columns.has_slices
+        if columns is not None and (is_values or columns.length < 0):
+            what = "sample" if is_values else "event" if columns.phase >= 0 else "mark"
         first = min(start for start, _ in slices)
         last = max(start + took for start, took in slices)
         longest = max(took for _, took in slices)
         left = rows - len(slices)
         parts = [
-            f"First {counted(rows, 'row')}: {counted(len(slices), 'slice')} in "
-            f"{format_time((last - first) / 1000)}, the longest {format_time(longest / 1000)}."
+            f"First {counted(rows, 'row')}: {counted(len(slices), what)} in "
+            f"{format_time((last - first) / 1000)}"
+            + (f", the longest {format_time(longest / 1000)}." if what == "slice" else ".")
         ]
+        if is_values and columns is not None:
+            parts.append(f"{counted(len(columns.values), 'counter')}.")
         if left:
             parts.append(
                 f"{counted(left, 'row')} without usable times"

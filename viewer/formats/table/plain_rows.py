@@ -1,0 +1,297 @@
+"""The rows of a plain CSV as slices and counters, with what is wrong with others.
+
+What their columns are is known (`column_roles`). The first row of each problem is quoted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Bools, Ints
+from viewer.codecs.reading import Cancelled
+from viewer.formats import PLAIN_CSV
+from viewer.formats.row_reader import NUL
+from viewer.formats.row_reader import UNCLOSED as UNCLOSED_ROW
+from viewer.formats.table import own_tables
+from viewer.formats.table.column_roles import needed
+from viewer.formats.table.column_units import CYCLE
+from viewer.formats.table.csv_lines import row_at
+from viewer.formats.table.csv_rows import UNCLOSED, CsvBlock, Shape
+from viewer.formats.table.layout import Layout, is_no_row, is_no_value, is_rule
+from viewer.formats.table.row_kinds import CounterRows, joined_pairs, phases_of
+from viewer.formats.table.sample_times import Columns
+from viewer.formats.table.slice_rows import PLACE, SliceRows
+from viewer.formats.table.stated_columns import DECIMAL, stated_columns
+from viewer.formats.table.time_cells import LIMIT, Cells, Numbers
+from viewer.formats.text_rows import GrowingColumn, TextColumn
+from viewer.model.building.builder import BACKWARDS, TraceBuilder
+from viewer.model.trace import Clock, Trace
+
+_UNUSABLE = "row without usable times: left out"
+_SURPLUS = "row with more cells than the header"
+_NO_END = "slice without an end: drawn as an instant"
+_NO_NUMBER = "value that is not a number: left out"
+_NO_PHASE = "row without a known phase: left out"
+_TOO_FINE = "time below 1 ns, too large for ps: rounded to ns"
+_NULL = "[NULL]"
+_THREAD = "slices"
+_LONGEST_ROW, _LONGEST_CELL = 80, 24
+
+
+class PlainRows:
+    """The rows read so far; `trace` converts them to slices."""
+
+    def __init__(self, path: str, layout: Layout, columns: Columns) -> None:
+        self.layout, self.size = layout, 1
+        self._path, self._columns = path, columns
+        names = layout.names
+        self.builder = TraceBuilder(path, PLAIN_CSV, "", Clock(), levels_are_hints=True)
+        self._length = columns.length
+        self._numbers = Numbers(layout.separator, columns.decimal)
+        self._quoted_kinds = set[str]()
+        self._unclear = -1  # the first row with an unclear time
+        self._start = [GrowingColumn(kind) for kind in (np.int64, np.int16, np.int8)]
+        self._last = [GrowingColumn(kind) for kind in (np.int64, np.int16, np.int8)]
+        self._phase = GrowingColumn(np.int8)
+        values = {column: names[column] for column in columns.values}
+        self._counters = CounterRows(values, self._numbers) if values else None
+        is_own = own_tables.is_own(names)
+        self._at = self._text_columns(is_own)
+        if above := layout.above:
+            text = _short(" · ".join(line.strip() for line in above), _LONGEST_ROW)
+            self.builder.state("Lines above the header", f"{len(above)}, not read: {text}")
+        is_changed = own_tables.is_changed(layout.header, layout.separator, names)
+        self.slices = SliceRows(
+            self.builder,
+            ["process", "thread", *(name for name in self._at if name not in PLACE), "name"],
+            is_own=is_own,
+            is_changed=is_changed,
+        )
+        read = {0, columns.start, *self._at.values(), *columns.values}
+        read |= {column for column in (self._length, columns.phase, columns.name) if column >= 0}
+        self.shape = Shape(layout.separator, len(names), (), tuple(sorted(read)))
+
+    def _text_columns(self, is_own: bool) -> dict[str, int]:
+        """The columns of the slices, by the names that they have there."""
+        names, given = self.layout.names, self._columns
+        roles = {"process": given.process, "thread": given.thread, "name": given.name,
+                 "identifier": given.identifier}  # fmt: skip
+        found = {role: column for role, column in roles.items() if column >= 0}
+        skipped = own_tables.skipped(names) if is_own else frozenset()
+        used = {given.start, self._length, given.phase, *given.values, *found.values()}
+        if "name" not in found:
+            found["name"] = given.start  # of rows that are no slices
+        for column, name in enumerate(names):
+            if column not in used and name and name not in skipped:
+                shown = name
+                while shown in found or shown in PLACE:
+                    shown += "_"
+                found[shown] = column
+        return found
+
+    def add(self, block: CsvBlock, at: int, share: float) -> None:
+        """Add one block. at: bytes read; share: of the file."""
+        start_unit, last_unit = self._columns.units
+        start = self._times(block.texts[self._columns.start], start_unit)
+        last = self._times(block.texts[self._length], last_unit) if self._length >= 0 else start
+        start_ok, last_ok = start.usable, last.usable
+        if self._columns.dur >= 0:
+            if self._columns.is_query:
+                open_ = last_ok & (last.ns == -1)
+                last.ns[open_] = 0
+                self._count(_NO_END, open_)
+            last_ok = (
+                last_ok & (last.ns >= 0) & (last.ns <= LIMIT - np.where(start_ok, start.ns, 0))
+            )
+            if self._columns.ends_at_start:
+                last_ok &= start.ns >= last.ns - LIMIT
+        surplus, is_whole = np.maximum(block.faults, 0), block.faults == 0
+        usable = start_ok & last_ok & is_whole
+        comment = ~usable
+        if comment.any():
+            comment &= self._is_no_row(block)
+        self._count(_SURPLUS, np.where(comment, 0, surplus))
+        self._count(UNCLOSED_ROW, block.faults == UNCLOSED)
+        bad = ~(start_ok & last_ok) & is_whole & ~comment
+        if bad.any():
+            first = int(np.argmax(bad))
+            column = self._columns.start if not start_ok[first] else self._length
+            self._count(_UNUSABLE, bad, self._cell(block, column, first))
+        unclear = usable & ((start.meaning != 0) | (last.meaning != 0))
+        if self._unclear < 0 and unclear.any():
+            self._unclear = self.slices.rows + int(np.argmax(unclear))
+        phase = None
+        if self._columns.phase >= 0:
+            phase = phases_of(block.texts[self._columns.phase])
+            self._count(_NO_PHASE, usable & (phase < 0))
+            usable &= phase >= 0
+        keep = slice(None) if usable.all() else np.flatnonzero(usable)
+        expected = self.slices.expected(block.rows, share)
+        for columns, cells in ((self._start, start), (self._last, last)):
+            columns[0].add(cells.ns[keep], expected)
+            columns[1].add(cells.ps[keep], expected)
+            columns[2].add(cells.meaning[keep], expected)
+        if phase is not None:
+            self._phase.add(phase[keep], expected)
+        texts = self._texts(block)
+        if self._counters is not None:
+            bad = self._counters.add(block.texts, texts["process"], keep, expected)
+            self.builder.problem(_NO_NUMBER, bad, f"in the {block.size} bytes before byte {at}")
+        if not self._columns.has_slices:
+            keep = slice(0)
+        self.slices.add(texts, keep, block.rows, expected)
+        where = f"in the {block.size} bytes before byte {at}"
+        self.builder.problem("invalid UTF-8: replaced", block.replaced, where)
+        self.builder.problem(NUL, block.nuls, where)
+
+    def _times(self, texts: TextColumn, unit: str) -> Cells:
+        """The times of every row in a column."""
+        cells = self._numbers.parse(texts.distinct, unit)
+        codes = texts.codes
+        return Cells(cells.ns[codes], cells.ps[codes], cells.usable[codes], cells.meaning[codes])
+
+    def _texts(self, block: CsvBlock) -> dict[str, TextColumn]:
+        clean = _stripped if self.layout.separator == "|" else _nulls
+        found = {name: clean(block.texts[column]) for name, column in self._at.items()}
+        for role, instead in (("process", _stem(self._path)), ("thread", _THREAD)):
+            if role in found:
+                found[role] = self._numbered(found[role], self.layout.names[self._at[role]], role)
+            else:
+                found[role] = TextColumn(np.zeros(block.rows, np.uint32), [instead])
+        return found
+
+    @staticmethod
+    def _numbered(texts: TextColumn, name: str, role: str) -> TextColumn:
+        """Texts with the name of their column before numbers, as in "tid 12"."""
+        if name.casefold() == role:
+            return texts
+        return TextColumn(
+            texts.codes, [f"{name} {text}" if text.isdecimal() else text for text in texts.distinct]
+        )
+
+    def _is_no_row(self, block: CsvBlock) -> Bools:
+        """Which rows are comments or drawn lines: by the first cell, or by start and name."""
+        found: Bools = self._has(block.texts[0], is_no_row)
+        start, name = self._columns.start, self._columns.name
+        drawn = self._has(block.texts[start], is_rule)
+        return found | (drawn & self._has(block.texts[name], is_rule) if name >= 0 else drawn)
+
+    @staticmethod
+    def _has(texts: TextColumn, what: Callable[[str], bool]) -> Bools:
+        found: Bools = np.array(list(map(what, texts.distinct)), np.bool_)[texts.codes]
+        return found
+
+    def _cell(self, block: CsvBlock, column: int, row: int) -> str:
+        """What is wrong with a time: `dur (ms) is "n/a"`."""
+        texts = block.texts[column]
+        text = texts.distinct[int(texts.codes[row])].strip()
+        name = self.layout.names[column]
+        if is_no_value(text):
+            return f"{_short(name, _LONGEST_CELL)} has no value"
+        return f'{_short(name, _LONGEST_CELL)} is "{_short(text, _LONGEST_CELL)}"'
+
+    def _count(self, kind: str, rows: Bools | Ints, why: str = "") -> None:
+        """Count a problem of rows, by how often each has it; the first one of all is quoted."""
+        count = int(rows.sum())
+        if not count:
+            return
+        where = ""
+        if kind not in self._quoted_kinds:
+            self._quoted_kinds.add(kind)
+            where = self._quoted(self.slices.rows + int(np.argmax(rows != 0)), why)
+        self.builder.problem(kind, count, where)
+
+    def _quoted(self, row: int, why: str = "") -> str:
+        """A row with its line: `line 17: dur (ms) is "n/a" in conv,1,n/a`."""
+        line, text = row_at(self._path, self.shape, self.layout.lines, row)
+        if not line:
+            return f"data row {row + 1}: {why}" if why else f"data row {row + 1}"
+        shown = _short(text, _LONGEST_ROW)
+        return f"line {line}: {why} in {shown}" if why else f"line {line}: {shown}"
+
+    def trace(self, cancelled: Cancelled) -> Trace:
+        """The slices of all rows. Raises ReadCancelled; ColumnsNeeded for unclear numbers."""
+        why = self._numbers.question
+        if why:
+            where = self._quoted(self._unclear) if self._unclear >= 0 else ""
+            raise needed(
+                self._path, self.layout, stated_columns(), (DECIMAL,), why=why, where=where
+            )
+        if len(self._numbers.zones) == 2:
+            self.builder.state("Times without a zone", "read as UTC")
+        return self.slices.trace(self._ticks, cancelled)
+
+    def _ticks(self) -> tuple[Ints, Ints]:
+        """Start and end of each slice in ticks; adds the counters, and sets the clock."""
+        start, end = self._times_of_rows()
+        if self._columns.units[0] == CYCLE:
+            self.builder.clock = Clock("cycle", Fraction(1), assumed=True)
+        if self._counters is not None:
+            self._counters.finish(self.builder, start)
+        if not self._columns.has_slices:
+            return start[:0], end[:0]
+        if self._columns.phase >= 0:
+            kept, start, end = joined_pairs(self.slices, self.builder, self._phase.take(), start)
+            self.slices.keep(kept)
+        return start, end
+
+    def _times_of_rows(self) -> tuple[Ints, Ints]:
+        """Start and end of each row in ticks; sets the clock of ps."""
+        start, start_ps = self._taken(self._start)
+        last, last_ps = self._taken(self._last)
+        if self._columns.ends_at_start:
+            end, end_ps = start.copy(), start_ps.copy()
+            start -= last
+            start_ps -= last_ps
+            start -= start_ps < 0
+            start_ps %= 1000
+            last, last_ps = end, end_ps
+        elif self._columns.dur >= 0:
+            last += start
+            last_ps += start_ps
+            last += last_ps >= 1000
+            last_ps %= 1000
+        else:
+            backwards = (last < start) | ((last == start) & (last_ps < start_ps))
+            last[backwards], last_ps[backwards] = start[backwards], start_ps[backwards]
+            self.builder.problem(BACKWARDS, int(np.count_nonzero(backwards)))
+        fine = int(((start_ps != 0) | (last_ps != 0)).sum())
+        if not fine:
+            return start, last
+        limit = LIMIT // 1000
+        if (np.abs(start) < limit).all() and (np.abs(last) < limit).all():
+            self.builder.clock = Clock("ps", Fraction(1, 1000))
+            return start * 1000 + start_ps, last * 1000 + last_ps
+        self.builder.problem(_TOO_FINE, fine)
+        return start + (start_ps >= 500), last + (last_ps >= 500)
+
+    def _taken(self, columns: Sequence[GrowingColumn]) -> tuple[Ints, NDArray[np.int16]]:
+        ns, ps, meaning = (column.take() for column in columns)
+        self._numbers.settle(ns, ps, meaning)
+        return ns, ps
+
+
+def _nulls(texts: TextColumn) -> TextColumn:
+    """Texts in which what trace_processor writes for no value is empty."""
+    if _NULL not in texts.distinct:
+        return texts
+    return TextColumn(texts.codes, ["" if text == _NULL else text for text in texts.distinct])
+
+
+def _stripped(texts: TextColumn) -> TextColumn:
+    """Cells of a table that is drawn, without the spaces around them."""
+    return _nulls(TextColumn(texts.codes, [text.strip() for text in texts.distinct]))
+
+
+def _stem(path: str) -> str:
+    name = os.path.basename(path)
+    return name.partition(".")[0] or name
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
