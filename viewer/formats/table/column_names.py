@@ -179,7 +179,7 @@ def columns_found(layout: Layout, stated: StatedColumns) -> dict[str, list[int]]
         found["start"] = []
     elif stated.get("end"):
         found["dur"] = []
-    elif stated.get("dur"):
+    elif stated.get("dur") is not None:
         found["end"] = []
     _completed(layout, found, stated)
     return found
