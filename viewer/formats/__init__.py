@@ -107,6 +107,8 @@ _FORMATS = {
     "table.reader": ("Profile CSV", (".csv", ".tsv"), "trace"),
     "runtimes.qnn_csv": ("QNN profile", (".csv",), "trace"),
     "runtimes.snpe_diagview": ("SNPE profile", (".csv", ".txt"), "trace"),
+    # Before texts that are recognized by any line: a log around them is removed first.
+    "in_log": ("Log with a profile", (".txt", ".log"), "trace"),
     "runtimes.tflite_benchmark": ("LiteRT benchmark", (".txt", ".csv"), "trace"),
     "runtimes.vela_layers": ("Vela per-layer CSV", (".csv",), "trace"),
     "runtimes.nsys_stats": ("Nsight Systems report", (".csv",), "trace"),
@@ -114,6 +116,7 @@ _FORMATS = {
     "runtimes.qnn_optrace": ("QNN optrace", (".json",), "trace"),
     "chrome.reader": ("Chrome trace", (".json", ".json.gz"), "trace"),
     "executorch.inspector_tsv": ("Inspector table", (".tsv",), "trace"),
+    "executorch.runner_log": ("LLM runner log", (".txt", ".log"), "trace"),
     "zipped": ("ZIP archive", (".zip",), "trace"),
     "source.mlir": ("MLIR text", (".mlir",), "program"),
     "source.python": ("Python source", (".py",), "program"),
@@ -220,6 +223,11 @@ def choose(head: bytes, path: str) -> Format:
     for offset, magic, what, remedy in _STRANGERS:
         if head[offset : offset + len(magic)] == magic:
             raise UnreadableFile(path, f"this is {what}", remedy=remedy)
+    if b"\0" not in head and os.path.isfile(path):
+        from viewer.formats.in_log import holds_profile
+
+        if holds_profile(path):
+            return format_of("in_log")
     names = ", ".join(f.name for f in formats())
     if path.endswith(_BUFFER_SUFFIX):
         buffer = (

@@ -22,7 +22,7 @@ MOST_FOUND = 200
 LONGEST_LOOK = 5.0  # seconds; a network folder may take forever
 TEXT, BYTECODE = ".mlir", ".mlirb"  # of Torq debug info
 _PYTHON, _MLIR, _CHROME = "Python source", "MLIR text", "Chrome trace"
-_ZIP = "ZIP archive"
+_ZIP, _LOG = "ZIP archive", "Log with a profile"
 _BYTECODE = b"ML\xefR"
 # In the first 4 kB of a Chrome trace; other JSON files start the same way.
 _OF_TRACE = (b'"traceEvents"', b'"ph"', b'"displayTimeUnit"', b'"schemaVersion"')
@@ -169,11 +169,11 @@ def is_meant(kind: str, head: bytes) -> bool:
     """Whether a file of a format is one that people want to see, by its first bytes.
 
     Not Python, JSON without trace events, a table that does not show what its columns are, and
-    archives, which are looked into when they are opened.
+    archives and logs, which are looked into when they are opened.
     """
     content = inflated_head(head) or head
     is_trace = kind != _CHROME or any(word in content for word in _OF_TRACE)
-    return kind not in (_PYTHON, _ZIP) and is_trace and _may_be_profile(kind, head)
+    return kind not in (_PYTHON, _ZIP, _LOG) and is_trace and _may_be_profile(kind, head)
 
 
 def files_in(paths: Sequence[str]) -> list[str]:

@@ -23,8 +23,6 @@ Around the tables are times of whole runs, which no bar has. They are kept as wh
 
     Inference timings in us: Init: 11331, First inference: 23118, Warmup (avg): 10911, ...
     Timings (microseconds): count=50 first=10977 curr=10811 min=10702 max=11102 avg=10815 std=71
-
-Android's log writes its own time, process and tag before each line.
 """
 
 from __future__ import annotations
@@ -43,12 +41,7 @@ from viewer.model.times import format_time
 from viewer.model.trace import Clock, RunKind, Trace
 
 _LOG = r"(?:[0-9:. -]+: )?(?:I|INFO):? (?:\S+\.cc:[0-9]+\] )?"
-# `adb logcat`, with -v threadtime (the default), time or brief.
-_LOGCAT = (
-    r"(?:[0-9]{2}-[0-9]{2} [0-9:.]+ +[0-9]+ +[0-9]+ [VDIWEF] [^:]{1,40}"
-    r"|(?:[0-9]{2}-[0-9]{2} [0-9:.]+ )?[VDIWEF]/[^(:]{1,40}\( *[0-9]+\)): ?"
-)
-_PREFIX = re.compile(rf"^\s*(?:{_LOGCAT})?(?:{_LOG})?")
+_PREFIX = re.compile(rf"^\s*(?:{_LOG})?")
 _WHOLE_RUNS = re.compile(r"Inference timings in us: (.{1,400})$")
 _WHOLE_RUN = re.compile(r"([A-Z][A-Za-z ()]{1,40}): ([0-9.e+]{1,20})(?:, |$)")
 _SPREAD = re.compile(r"Timings \(microseconds\): (count=.{1,400})$")

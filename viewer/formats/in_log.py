@@ -1,0 +1,173 @@
+"""Opens the profile that is in a log: its lines, or its bytes as base64 or hex.
+
+People attach logs: Android's with the table of a benchmark, or that of a board without a file
+system, which prints its ETDump. What the log writes before each line is removed. The profile is
+written into a temporary folder and recognized by its content there, as any file is; it begins at
+the first line that a format accepts. The trace states what was taken and from where.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from viewer.codecs.memory_budget import allowance
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats import HEAD_SIZE, PLAIN_CSV, Format, format_of, formats
+from viewer.formats.log_lines import Prefix, byte_blocks, prefix_of, texts_of
+from viewer.formats.table.packed_text import TextLines, head_text
+from viewer.formats.table.plain_csv import shows_columns
+from viewer.model.text import bytes_text
+from viewer.model.trace import Trace
+
+_LONGEST = 256 << 20
+# Bytes of a byte of the log: its lines are objects.
+_HELD_MEMORY = 4
+_ZIP, _CHROME = "ZIP archive", "Chrome trace"
+_MOST_CANDIDATES = 2000
+_DIGITS = re.compile(r"[0-9]+")
+_SEPARATED = re.compile(r"[,;\t|].*[,;\t|]")
+_OTHERS = re.compile(r"\s*[\[{<=#]|PyTorchObserver|Profiling")
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """A profile in a log. what: how it is written, and where."""
+
+    data: bytes
+    format: Format
+    what: str
+
+
+def sniff(head: bytes) -> bool:
+    """Whether nearly all lines begin like those of a log, or bytes of a profile are written."""
+    lines = head_text(head).splitlines()
+    return prefix_of(lines) is not None or _bytes_in(lines, "", is_head=True) is not None
+
+
+def holds_profile(path: str) -> bool:
+    """Whether a text that no format accepts has a profile as base64 or hex further on."""
+    try:
+        return os.path.getsize(path) <= _LONGEST and _bytes_in(_lines(path), "") is not None
+    except OSError:
+        return False
+
+
+def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
+    """The trace of the profile in a log. Raises UnreadableFile, ReadCancelled."""
+    if os.path.getsize(path) > _LONGEST:
+        raise UnreadableFile(
+            path, f"this is a log of {bytes_text(os.path.getsize(path))}", remedy=_CUT
+        )
+    allowance().take(os.path.getsize(path) * _HELD_MEMORY)
+    lines = _lines(path)
+    prefix = prefix_of(lines)
+    inside = _found(texts_of(lines, prefix), prefix, cancelled)
+    if inside is None:
+        kind = f"lines of {prefix.name}" if prefix is not None else "a log"
+        raise UnreadableFile(path, f"this is {kind}, and no profile is in it", remedy=_CUT)
+    with tempfile.TemporaryDirectory(prefix="opscope-") as folder:
+        inner = os.path.join(folder, os.path.basename(path))
+        with open(inner, "wb") as file:
+            file.write(inside.data)
+        try:
+            trace = cast(Trace, inside.format.read(inner, progress, cancelled))
+        except UnreadableFile as error:
+            reason = f"the {inside.format.name} in this log: {error.reason}"
+            raise UnreadableFile(path, reason, where=error.where, remedy=error.remedy) from error
+    return replace(trace, path=path, stated={**trace.stated, "Taken from a log": inside.what})
+
+
+_CUT = "Save the part of the log that is the profile as a file of its own, or attach the profile"
+
+
+def _lines(path: str) -> list[str]:
+    with TextLines(path) as file:
+        return file.read(_LONGEST).decode("utf-8", "replace").lstrip("\ufeff").splitlines()
+
+
+def _found(
+    texts: dict[str, list[str]], prefix: Prefix | None, cancelled: Cancelled
+) -> _Inside | None:
+    for tag, lines in texts.items():
+        if cancelled():
+            raise ReadCancelled
+        source = " ".join(filter(None, (prefix.name if prefix else "a log", tag and f'("{tag}")')))
+        if inside := _bytes_in(lines, source) or _text_in(lines, source):
+            return inside
+    return None
+
+
+def _bytes_in(lines: Sequence[str], source: str, *, is_head: bool = False) -> _Inside | None:
+    """The first block of bytes that is a known profile. is_head: whether it may be cut."""
+    inside: _Inside | None = None
+    further = 0
+    for number, kind, data in byte_blocks(lines):
+        if inside is not None:
+            further += len(data)
+            continue
+        chosen = _format_of(data[:HEAD_SIZE])
+        if chosen is not None and chosen.name != PLAIN_CSV:
+            size = bytes_text(len(data))
+            inside = _Inside(data, chosen, f"{size} of {kind} at line {number + 1} of {source}")
+            if is_head:
+                break
+    if inside is not None and further:
+        more = f"; {bytes_text(further)} after it, maybe a debug buffer, are not read"
+        return replace(inside, what=inside.what + more)
+    return inside
+
+
+def _text_in(lines: Sequence[str], source: str) -> _Inside | None:
+    """The lines from the first one at which a format accepts them."""
+    shapes: set[str] = set()
+    ends = _end_positions(lines)
+    for at, line in enumerate(lines):
+        if at and not (_SEPARATED.search(line) or _OTHERS.search(line)):
+            continue
+        shape = _DIGITS.sub("", line)
+        if shape in shapes:
+            continue  # rows of a table look alike
+        shapes.add(shape)
+        if len(shapes) > _MOST_CANDIDATES:
+            return None
+        last = at
+        while last < len(lines) and ends[last] - ends[at] < HEAD_SIZE:
+            last += 1
+        head = "\n".join([*lines[at : last + 1], ""]).encode()[:HEAD_SIZE]
+        if (chosen := _format_of(head)) is not None:
+            data = "\n".join([*lines[at:], ""]).encode()
+            count = sum(bool(text.strip()) for text in lines[at:])
+            what = f"{count:,} lines from text {at + 1} of {source}, without what is before each"
+            return _Inside(data, chosen, what)
+    return None
+
+
+def _end_positions(lines: Sequence[str]) -> list[int]:
+    """How many characters end with each line."""
+    found, total = [], 0
+    for line in lines:
+        total += len(line) + 1
+        found.append(total)
+    return found
+
+
+def _format_of(head: bytes) -> Format | None:
+    """The format of a profile by its first bytes, if it is no other file and asks nothing."""
+    for chosen in formats():
+        if chosen.kind != "trace" or chosen.name in (FORMAT.name, _ZIP):
+            continue
+        if chosen.name == _CHROME and b'"ph"' not in head:
+            continue
+        if chosen.name == PLAIN_CSV:
+            return chosen if shows_columns(head) else None
+        if chosen.sniff(head):
+            return chosen
+    return None
+
+
+FORMAT = format_of("in_log")
