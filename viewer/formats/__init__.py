@@ -211,6 +211,11 @@ def choose(head: bytes, path: str) -> Format:
     Raises:
         UnreadableFile: If none does; it names what the file is, where that is known.
     """
+    from viewer.formats.foreign import foreign_file
+
+    stranger = foreign_file(head, path)
+    if stranger is not None:
+        raise UnreadableFile(path, f"this is {stranger[0]}", remedy=stranger[1])
     for candidate in formats():
         if candidate.sniff(head):
             return candidate

@@ -1,0 +1,82 @@
+"""What files of other tools are that Opscope does not read, and the way out in one sentence.
+
+They are recognized before any format is: some look like JSON, or like a table. Each signature is of
+what only these files have.
+"""
+
+from __future__ import annotations
+
+import re
+
+from viewer.codecs.gzip_head import MAGIC, inflated_head
+
+_BYTES = (
+    (re.compile(rb"SQLite format 3\0"), "an SQLite database, such as nsys exports",
+     "Run nsys stats --format csv on it, and open the CSV"),
+    (re.compile(rb"tlZ\x04|tZst|tracy[\x00-\x1f]"), "a capture of Tracy",
+     "Run tracy-csvexport -u on it, and open the CSV"),
+    (re.compile(rb"PERFILE2"), "a recording of perf (perf.data)",
+     "Record the run with Perfetto, which samples stacks too"),
+    (re.compile(rb".{257}ustar", re.DOTALL), "a tar archive", "Unpack it, and open the folder"),
+    (re.compile(rb"\n[\x01-\xff].{0,4}?(?:\x08.{1,9}?)?\x12.(?:/host:|/device:|Task Environment)",
+                re.DOTALL), "an XSpace of JAX or TensorFlow (.xplane.pb)",
+     "Record with create_perfetto_trace=True in JAX, or save its Trace Viewer as JSON in XProf"),
+    (re.compile(rb"\n\x04\x08[\x01-\x7f]\x10[\x01-\x7f][\n\x12]"), "a profile of pprof",
+     "It has samples without times: look at it with go tool pprof"),
+)  # fmt: skip
+_JSON = (
+    (re.compile(rb'speedscope\.app/file-format-schema|"shared"\s*:\s*\{\s*"frames"'),
+     "a profile of speedscope",
+     "With py-spy, record it with --format chrometrace; else open it at speedscope.app"),
+    (re.compile(rb'"nodes"\s*:\s*\[\s*\{[^\[\]]{0,200}"callFrame"'),
+     "a CPU profile of Chrome or Node.js (.cpuprofile)",
+     "Record it in the Performance panel of DevTools, and save that trace"),
+    (re.compile(rb'"(?:preprocessedProfileVersion|geckoProfile\w*)"'
+                rb'|\{\s*"meta"\s*:\s*\{[^{}]{0,400}"(?:interval|processType)"'),
+     "a profile of Firefox", "Look at it at profiler.firefox.com"),
+)  # fmt: skip
+_TEXTS = (
+    (re.compile(rb"\s*(?:<\?xml[^>]*>)?\s*<trace-query-result"), "a table of xctrace as XML",
+     "Write its rows as a CSV with columns for name, start and duration"),
+    (re.compile(rb"# tracer: |(?:[^\n]*\n){0,40}?[^\n]* [0-9]+\.[0-9]{6}: tracing_mark_write: "),
+     "a text of ftrace, as atrace and systrace write it",
+     "Record it with Perfetto, which writes the same events as a .pftrace"),
+    (re.compile(rb"(?:#[^\n]*\n|\s)*\S[^\n]{0,80}? +[0-9]+(?:/[0-9]+)? +(?:\[[0-9]+\] +)?"
+                rb"[0-9]+\.[0-9]{6,9}: +(?:[0-9]+ +)?[\w:./-]+: *\n\s+[0-9a-f]{4,16} [^\n]* \("),
+     "the output of perf script", "Record the run with Perfetto, which samples stacks too"),
+)  # fmt: skip
+_STACK = re.compile(rb"[^;\n]+(?:;[^;\n]+)* [0-9]+\r?")
+_OF_NSYS = (".nsys-rep", ".qdrep", ".qdstrm")
+
+
+def foreign_file(head: bytes, path: str) -> tuple[str, str] | None:
+    """What a file is by its first bytes, and the way out; None if it is not known here."""
+    data = (inflated_head(head) or head) if head.startswith(MAGIC) else head
+    groups = [_BYTES]
+    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start == b"{":
+        groups = [_JSON]
+    elif b"\0" not in data[:64]:
+        groups = [_BYTES, _TEXTS]
+    for signature, what, remedy in (one for group in groups for one in group):
+        found = signature.search(data) if groups == [_JSON] else signature.match(data)
+        if found:
+            return what, remedy
+    if path.endswith(_OF_NSYS):
+        return "a report of Nsight Systems", "Run nsys stats --format csv on it, and open the CSV"
+    if _are_stacks(data):
+        return (
+            "a list of collapsed stacks",
+            "It has samples without times: with py-spy, record it with --format chrometrace",
+        )
+    return None
+
+
+def _are_stacks(data: bytes) -> bool:
+    """Whether all lines but a cut one are frames and a count; a table of one column has no `;`."""
+    lines = [line for line in data.split(b"\n")[:-1] if line.strip()]
+    return (
+        len(lines) >= 2
+        and sum(b";" in line for line in lines) * 2 >= len(lines)
+        and all(map(_STACK.fullmatch, lines))
+    )
