@@ -52,6 +52,7 @@ from viewer.formats import format_of
 from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
 from viewer.formats.chrome.inferences import EventSlices, add_inferences
+from viewer.formats.chrome.json_texts import MARKS, as_one_json
 from viewer.formats.chrome.tracks import TrackNames, stated_rank, text_of_id, with_rank
 from viewer.formats.flow_events import LONE_FLOWS, FlowEvents, next_slices, slices_around
 from viewer.formats.text_rows import numbers_of
@@ -99,6 +100,8 @@ def sniff(head: bytes) -> bool:
     Where its start is damaged, it must have what only trace events have.
     """
     text = inflated_head(head) or head
+    if head.startswith(MARKS):
+        text = head.decode("utf-16", "ignore").encode("utf-8", "replace")
     if _START.match(text) is not None:
         return True
     return _BRACKET.match(text) is not None and all(key.search(text) for key in _KEYS)
@@ -107,7 +110,7 @@ def sniff(head: bytes) -> bool:
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """Read slices, instants, async slices and counters. Raises UnreadableFile, ReadCancelled."""
     try:
-        with PackedFile(path) as source:
+        with as_one_json(path) as plain, PackedFile(plain) as source:
             reader = _Reader(path, source, progress, cancelled)
     except (OSError, ValueError) as error:
         raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error
