@@ -10,7 +10,8 @@ import re
 
 from viewer.codecs.gzip_head import MAGIC, inflated_head
 
-_BYTES = (
+_Signatures = tuple[tuple[re.Pattern[bytes], str, str], ...]
+_BYTES: _Signatures = (
     (re.compile(rb"SQLite format 3\0"), "an SQLite database, such as nsys exports",
      "Run nsys stats --format csv on it, and open the CSV"),
     (re.compile(rb"tlZ\x04|tZst|tracy[\x00-\x1f]"), "a capture of Tracy",
@@ -24,7 +25,7 @@ _BYTES = (
     (re.compile(rb"\n\x04\x08[\x01-\x7f]\x10[\x01-\x7f][\n\x12]"), "a profile of pprof",
      "It has samples without times: look at it with go tool pprof"),
 )  # fmt: skip
-_JSON = (
+_JSON: _Signatures = (
     (re.compile(rb'speedscope\.app/file-format-schema|"shared"\s*:\s*\{\s*"frames"'),
      "a profile of speedscope",
      "With py-spy, record it with --format chrometrace; else open it at speedscope.app"),
@@ -35,7 +36,7 @@ _JSON = (
                 rb'|\{\s*"meta"\s*:\s*\{[^{}]{0,400}"(?:interval|processType)"'),
      "a profile of Firefox", "Look at it at profiler.firefox.com"),
 )  # fmt: skip
-_TEXTS = (
+_TEXTS: _Signatures = (
     (re.compile(rb"\s*(?:<\?xml[^>]*>)?\s*<trace-query-result"), "a table of xctrace as XML",
      "Write its rows as a CSV with columns for name, start and duration"),
     (re.compile(rb"# tracer: |(?:[^\n]*\n){0,40}?[^\n]* [0-9]+\.[0-9]{6}: tracing_mark_write: "),
@@ -52,14 +53,13 @@ _OF_NSYS = (".nsys-rep", ".qdrep", ".qdstrm")
 def foreign_file(head: bytes, path: str) -> tuple[str, str] | None:
     """What a file is by its first bytes, and the way out; None if it is not known here."""
     data = (inflated_head(head) or head) if head.startswith(MAGIC) else head
-    groups = [_BYTES]
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start == b"{":
-        groups = [_JSON]
-    elif b"\0" not in data[:64]:
-        groups = [_BYTES, _TEXTS]
-    for signature, what, remedy in (one for group in groups for one in group):
-        found = signature.search(data) if groups == [_JSON] else signature.match(data)
+    is_json = start == b"{"
+    signatures = _JSON if is_json else _BYTES
+    if not is_json and b"\0" not in data[:64]:
+        signatures = (*_BYTES, *_TEXTS)
+    for signature, what, remedy in signatures:
+        found = signature.search(data) if is_json else signature.match(data)
         if found:
             return what, remedy
     if path.endswith(_OF_NSYS):
