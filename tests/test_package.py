@@ -31,7 +31,9 @@ FEWEST_LINES = 100  # of a module that only a neighbor imports
 # Modules of fewer lines that stand alone, with the reason.
 SMALL_MODULES = {
     "viewer.api.arrow": "imported late: pandas and the writer of Parquet",
+    "viewer.formats.chrome.json_texts": "makes files, which no other module there does",
     "viewer.formats.contents": "imports the model, which the registry of formats loads late",
+    "viewer.formats.foreign": "patterns that the registry of formats loads late",
     "viewer.gui.app.exit_signals": "imports Qt, which its importer does only after a check",
 }
 
@@ -86,6 +88,7 @@ TESTS_OF_MANY = {
     "tests/formats/test_first_samples.py": "counters of Chrome and Perfetto that start at 0",
     "tests/formats/test_snapshots.py": "a listing of every sample",
     "tests/formats/runtimes/test_formats.py": "all profiles of other runtimes",
+    "tests/formats/table/test_table_kinds.py": "tables of every kind, up to the values",
     "tests/formats/torq/test_samples.py": "all generations of all Torq formats",
     "tests/gui/app/test_kills.py": "the program, killed in every way",
     "tests/gui/app/test_trust.py": "the window without a network",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from viewer.codecs.gzip_head import MAGIC, inflated_head
+from viewer.codecs.gzip_file import MAGIC, inflated_head
 
 _Signatures = tuple[tuple[re.Pattern[bytes], str, str], ...]
 _BYTES: _Signatures = (

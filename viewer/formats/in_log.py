@@ -8,23 +8,26 @@ the first line that a format accepts. The trace states what was taken and from w
 
 from __future__ import annotations
 
+import io
 import os
 import re
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from viewer.codecs.memory_budget import allowance
+from viewer.codecs.memory_budget import BUDGET, allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.temporary_folder import TemporaryFolder
+from viewer.codecs.unpacking import write_temporary
 from viewer.formats import HEAD_SIZE, PLAIN_CSV, Format, format_of, formats
 from viewer.formats.log_lines import Prefix, byte_blocks, prefix_of, texts_of
 from viewer.formats.table.packed_text import TextLines, head_text
 from viewer.formats.table.plain_csv import shows_columns
 from viewer.model.text import bytes_text
-from viewer.model.trace import Trace
+from viewer.model.trace import Problem, Trace
 
 _LONGEST = 256 << 20
+_STEP = 1 << 22
 # Bytes of a byte of the log: its lines are objects.
 _HELD_MEMORY = 4
 _ZIP, _CHROME = "ZIP archive", "Chrome trace"
@@ -52,42 +55,54 @@ def sniff(head: bytes) -> bool:
 def holds_profile(path: str) -> bool:
     """Whether a text that no format accepts has a profile as base64 or hex further on."""
     try:
-        return os.path.getsize(path) <= _LONGEST and _bytes_in(_lines(path), "") is not None
-    except OSError:
+        with TextLines(path) as file:
+            return _bytes_in(_lines_of(file, path), "", is_head=True) is not None
+    except (OSError, UnreadableFile):
         return False
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """The trace of the profile in a log. Raises UnreadableFile, ReadCancelled."""
-    if os.path.getsize(path) > _LONGEST:
-        raise UnreadableFile(
-            path, f"this is a log of {bytes_text(os.path.getsize(path))}", remedy=_CUT
-        )
-    allowance().take(os.path.getsize(path) * _HELD_MEMORY)
-    lines = _lines(path)
+    with TextLines(path) as file:
+        lines, size, reserved = list[str](), 0, 0
+        for line in _lines_of(file, path):
+            size += len(line)
+            if size > reserved:
+                reserved = size + _STEP
+                allowance().take(reserved * _HELD_MEMORY)
+            lines.append(line)
     prefix = prefix_of(lines)
     inside = _found(texts_of(lines, prefix), prefix, cancelled)
     if inside is None:
         kind = f"lines of {prefix.name}" if prefix is not None else "a log"
         raise UnreadableFile(path, f"this is {kind}, and no profile is in it", remedy=_CUT)
-    with tempfile.TemporaryDirectory(prefix="opscope-") as folder:
+    del lines
+    with TemporaryFolder() as folder:
         inner = os.path.join(folder, os.path.basename(path))
-        with open(inner, "wb") as file:
-            file.write(inside.data)
+        write_temporary(io.BytesIO(inside.data), inner, path, cancelled)
         try:
-            trace = cast(Trace, inside.format.read(inner, progress, cancelled))
+            with BUDGET.reading(size=os.path.getsize(inner)):
+                trace = cast(Trace, inside.format.read(inner, progress, cancelled))
         except UnreadableFile as error:
             reason = f"the {inside.format.name} in this log: {error.reason}"
             raise UnreadableFile(path, reason, where=error.where, remedy=error.remedy) from error
-    return replace(trace, path=path, stated={**trace.stated, "Taken from a log": inside.what})
+    fault = (Problem(file.fault, 1, "the lines before it were read"),) if file.fault else ()
+    stated = {**trace.stated, "Taken from a log": inside.what}
+    return replace(trace, path=path, stated=stated, problems=(*fault, *trace.problems))
 
 
 _CUT = "Save the part of the log that is the profile as a file of its own, or attach the profile"
 
 
-def _lines(path: str) -> list[str]:
-    with TextLines(path) as file:
-        return file.read(_LONGEST).decode("utf-8", "replace").lstrip("\ufeff").splitlines()
+def _lines_of(file: TextLines, path: str) -> Iterator[str]:
+    """The lines of a log. Raises UnreadableFile if it is too large to be one."""
+    size = 0
+    while line := file.readline(_LONGEST):
+        size += len(line)
+        if size > _LONGEST:
+            what = f"this is a log of more than {bytes_text(_LONGEST)}"
+            raise UnreadableFile(path, what, remedy=_CUT)
+        yield line.decode("utf-8", "replace").rstrip("\r\n")
 
 
 def _found(
@@ -102,7 +117,7 @@ def _found(
     return None
 
 
-def _bytes_in(lines: Sequence[str], source: str, *, is_head: bool = False) -> _Inside | None:
+def _bytes_in(lines: Iterable[str], source: str, *, is_head: bool = False) -> _Inside | None:
     """The first block of bytes that is a known profile. is_head: whether it may be cut."""
     inside: _Inside | None = None
     further = 0

@@ -12,6 +12,7 @@ import binascii
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 _DATE = r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]"
 _TIME = r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
@@ -89,10 +90,10 @@ def texts_of(lines: Iterable[str], prefix: Prefix | None) -> dict[str, list[str]
     return found
 
 
-def byte_blocks(lines: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
+def byte_blocks(lines: Iterable[str]) -> Iterator[tuple[int, str, bytes]]:
     """Blocks of bytes written as text: the line (from 0), "base64" or "hex", and the bytes."""
     begin, kind, parts = 0, "", list[str]()
-    for number, line in enumerate([*lines, ""]):
+    for number, line in enumerate(chain(lines, ("",))):
         hexadecimal = _HEX.match(line)
         text = _BASE64.search(line) if hexadecimal is None else None
         now = "hex" if hexadecimal else "base64" if text else ""

@@ -6,41 +6,77 @@ read. A damaged line stays as it is, so that the reader counts it.
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from viewer.codecs.gzip_file import PackedFile
+from viewer.codecs.memory_budget import BUDGET
+from viewer.codecs.reading import Cancelled
+from viewer.codecs.temporary_folder import TemporaryFolder
+from viewer.codecs.unpacking import write_temporary
+
 MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte order marks of UTF-16
 _HEAD = 1 << 16
+_LONGEST_EVENT = 1 << 24
 
 
 @contextmanager
-def as_one_json(path: str) -> Iterator[str]:
-    """The file itself, or a copy of it as one JSON in UTF-8. Raises OSError, ValueError."""
-    with open(path, "rb") as file:
-        head = file.read(_HEAD)
-    is_wide = head.startswith(MARKS)
-    encoding = "utf-16" if is_wide else "utf-8-sig"
+def as_one_json(path: str, cancelled: Cancelled) -> Iterator[tuple[str, str]]:
+    """The file itself, or a copy of it as one JSON in UTF-8, and why its gzip ended before its end.
+
+    Raises OSError, UnreadableFile, ReadCancelled, NotEnoughMemory.
+    """
+    with PackedFile(path) as source:
+        head = source.read(_HEAD)
+    encoding = "utf-16" if head.startswith(MARKS) else "utf-8-sig"
     are_lines = _are_events(head.decode(encoding, "ignore"))
-    if not is_wide and not are_lines:
-        yield path
+    if encoding != "utf-16" and not are_lines:
+        yield path, ""
         return
-    with tempfile.TemporaryDirectory(prefix="opscope-") as folder:
+    with TemporaryFolder() as folder:
         copy = os.path.join(folder, os.path.basename(path))
-        with (
-            open(path, encoding=encoding, errors="replace") as source,
-            open(copy, "w", encoding="utf-8") as target,
-        ):
-            joint = "[\n" if are_lines else ""
-            for line in source:
-                if are_lines and not (line := line.strip().rstrip(",")):
-                    continue
-                target.write(joint + line)
-                joint = ",\n" if are_lines else ""
-            target.write("\n]\n" if are_lines else "")
-        yield copy
+        # All of it, also if only a part of the copy is to be read.
+        with BUDGET.reading(size=os.path.getsize(path)), PackedFile(path) as source:
+            made = _OneJson(source, encoding, are_lines)
+            write_temporary(made, copy, path, cancelled)
+        yield copy, source.fault
+
+
+class _OneJson:
+    """A text as one JSON in UTF-8, made while it is read."""
+
+    def __init__(self, source: PackedFile, encoding: str, are_lines: bool) -> None:
+        self._source, self._are_lines = source, are_lines
+        self._text = codecs.getincrementaldecoder(encoding)("replace")
+        self._line, self._joint = "", "[\n"
+        self._is_end = False
+
+    def read(self, most: int) -> bytes:
+        """The next bytes; b"" only at the end."""
+        while not self._is_end:
+            data = self._source.read(most)
+            self._is_end = not data
+            text = self._text.decode(data, final=not data)
+            made = self._joined(text) if self._are_lines else text
+            if made:
+                return made.encode("utf-8", "replace")
+        return b""
+
+    def _joined(self, text: str) -> str:
+        """The whole lines so far as members of an array."""
+        *lines, self._line = (self._line + text).split("\n")
+        if self._is_end or len(self._line) > _LONGEST_EVENT:
+            lines.append(self._line)
+            self._line = ""
+        made = []
+        for line in lines:
+            if event := line.strip().rstrip(","):
+                made.append(self._joint + event)
+                self._joint = ",\n"
+        return "".join(made) + ("\n]\n" if self._is_end else "")
 
 
 def _are_events(text: str) -> bool:

@@ -100,8 +100,8 @@ def sniff(head: bytes) -> bool:
     Where its start is damaged, it must have what only trace events have.
     """
     text = inflated_head(head) or head
-    if head.startswith(MARKS):
-        text = head.decode("utf-16", "ignore").encode("utf-8", "replace")
+    if text.startswith(MARKS):
+        text = text.decode("utf-16", "ignore").encode("utf-8", "replace")
     if _START.match(text) is not None:
         return True
     return _BRACKET.match(text) is not None and all(key.search(text) for key in _KEYS)
@@ -110,7 +110,8 @@ def sniff(head: bytes) -> bool:
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """Read slices, instants, async slices and counters. Raises UnreadableFile, ReadCancelled."""
     try:
-        with as_one_json(path) as plain, PackedFile(plain) as source:
+        with as_one_json(path, cancelled) as (plain, fault), PackedFile(plain) as source:
+            source.fault = fault
             reader = _Reader(path, source, progress, cancelled)
     except (OSError, ValueError) as error:
         raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error

@@ -4,7 +4,9 @@ The columns are recognized by their names (`column_roles`), or stated by the use
 any unit from s to ps and are exact down to 1 ps. The text may be packed and encoded in several ways
 (`packed_text`). Rows without usable times are left out and counted, with the line and the text of
 the first one. Rows that start with `#` and have no times are comments. Rows can also be begins and
-ends, or samples of counters (`row_kinds`), and other lines can be above the header (`header_line`).
+ends, or samples of counters (`row_kinds`). Other lines can be above the header: it is the line, of
+the first ones, that shows most of what the columns are, or that has the names that the user states.
+They are left out, and the reader says so.
 
 Other columns are arguments of the slices. `method`, `instruction_id`, `depth` and `derived` mean
 what they mean in a profile CSV.
@@ -12,27 +14,29 @@ what they mean in a profile CSV.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Generator
 from contextlib import closing
+from dataclasses import replace
 
 from viewer.codecs.partial_file import is_partial, open_part
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import HEAD_SIZE, format_of
-from viewer.formats.table.column_names import TIMES, kind_of, recognized
+from viewer.formats.table.column_names import TIMES, kind_of, recognized, recognized_names
 from viewer.formats.table.column_roles import columns_of
 from viewer.formats.table.csv_blocks import blocks
 from viewer.formats.table.csv_rows import CsvBlock
-from viewer.formats.table.header_line import table_of
-from viewer.formats.table.layout import Layout
+from viewer.formats.table.layout import SEPARATORS, Layout, best_layout, layout_of, lines_of
 from viewer.formats.table.packed_text import WINDOWS, TextLines, head_text, is_direct
 from viewer.formats.table.plain_rows import PlainRows
-from viewer.formats.table.stated_columns import NOTHING_STATED, stated_columns
+from viewer.formats.table.stated_columns import NOTHING_STATED, StatedColumns, stated_columns
 from viewer.formats.text_rows import LineFile
 from viewer.model.trace import Trace
 
 MAX_COLUMNS = 256
 _SAMPLE = 1 << 18
 _HEADER_LIMIT = 1 << 20
+_MOST_LINES = 30
 
 
 def sniff(head: bytes) -> bool:
@@ -105,6 +109,54 @@ def layout_in(path: str) -> Layout:
             where="line 1",
         )
     return found
+
+
+def table_of(text: str, stated: StatedColumns, *, whole: bool) -> Layout | None:
+    """The layout of the table in a text, also below other lines; None if there is none.
+
+    whole: as for `layout_of`.
+    """
+    first = layout_of(text, whole=whole)
+    wanted = stated.names
+    if first is not None and _is_table(first, stated, wanted):
+        return first
+    lines = lines_of(text, whole=whole)
+    best: tuple[int, Layout] | None = None
+    for at, line in enumerate(lines[:_MOST_LINES]):
+        if not _may_be_header(line, wanted):
+            continue
+        layout = best_layout(lines[at:], at, footers=True)
+        if layout is None or not layout.header or not _is_table(layout, stated, wanted):
+            continue
+        known = sum(map(bool, recognized_names(layout.names).values()))
+        if best is None or known > best[0]:
+            above = tuple(line for line in lines[:at] if line.strip())
+            best = known, replace(layout, above=above)
+    return best[1] if best else first
+
+
+def _is_table(layout: Layout, stated: StatedColumns, wanted: set[str]) -> bool:
+    """Whether it has the columns that are stated, or shows what its columns are."""
+    if wanted:
+        return wanted <= set(layout.names)
+    return kind_of(layout, stated) != ""
+
+
+def _may_be_header(line: str, wanted: set[str]) -> bool:
+    """Whether a line has the stated names with any separator, or names of times and others."""
+    for separator in SEPARATORS:
+        if separator not in line:
+            continue
+        try:
+            names = [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+        except csv.Error:
+            continue
+        if wanted and wanted <= set(names):
+            return True
+        found = {role for role, columns in recognized_names(names).items() if columns}
+        if not wanted and found & {*TIMES, "at"} and len(names) >= 2:
+            return True
+    return False
 
 
 _Parts = Generator[tuple[CsvBlock, int, float, float], None, None]
