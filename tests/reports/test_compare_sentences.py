@@ -1,5 +1,6 @@
 """What a comparison says in sentences."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -9,9 +10,11 @@ from tests.analysis.comparison.test_rows import arms
 from tests.builders.compare_sessions import arm, write_session, write_sessions
 from tests.paths import DATA
 from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.comparison import Comparison
+from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.rows import DELEGATE_EVENT
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.steps import steps_of
+from viewer.cli.regressions import code_of, parse_rule
 from viewer.reports.compare_sentences import (
     explanation,
     headline,
@@ -135,3 +138,51 @@ def test_different_clocks_are_the_answer():
     assert verdict == "inconclusive"
     assert ", ." not in figures
     assert "Why: different clocks." in figures
+
+
+class Judged(Comparison):
+    """A comparison with verdicts: of the inference, of its calls, and of events inside them."""
+
+    def __init__(self, arms, inference, calls, events):
+        super().__init__(*arms)
+        call = Comparison(*arms).rows[0]
+        event = replace(call, level=DELEGATE_EVENT)
+        self.__dict__["rows"] = (call,) * len(calls) + (event,) * len(events)
+        self._figures = [self.figures(verdict) for verdict in (*calls, *events, inference)]
+
+    @staticmethod
+    def figures(verdict):
+        b = {Verdict.SLOWER: 130.0, Verdict.FASTER: 70.0}.get(verdict, 100.0)
+        change = b / 100 - 1
+        interval = (change - 0.01, change + 0.01)
+        times = (100.0,) * LEAST_SESSIONS, (b,) * LEAST_SESSIONS
+        return Compared(100.0, b, *times, change, interval, 0.01, 0.01, 0.02, verdict, None)
+
+    @property
+    def compared(self):
+        return tuple(self._figures[:-1])
+
+    @property
+    def inference(self):
+        return self._figures[-1]
+
+
+VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.NO_CHANGE)
+
+
+@pytest.mark.parametrize("inference", VERDICTS)
+def test_sentence_verdicts_and_exit_code_agree(a, inference):
+    for verdicts in itertools.product(VERDICTS, repeat=4):
+        comparison = Judged((a, a), inference, verdicts[:2], verdicts[2:])
+        changed = [verdict is not Verdict.NO_CHANGE for verdict in verdicts]
+        said = headline(comparison)
+        rule = parse_rule("changed")
+        fails = code_of(rule, [("", comparison)], unknown=False) != 0
+        denies = said == "No call is proven to have changed."
+        assert fails is not denies
+        if any(changed[:2]):
+            assert said.startswith(f"{sum(changed[:2])} of 2 calls changed; ")
+        else:
+            events = sum(changed[2:])
+            assert (f", but {events} of 2 delegate events changed." in said) is (events > 0)
+        assert bool(explanation(comparison)) is any(changed)

@@ -28,7 +28,8 @@ _LARGE = 1.1
 def headline(comparison: Comparison) -> str:
     """Return the answer: "3 of 40 operators changed; together they take 17.6 µs less".
 
-    Events inside delegate calls do not count, as their calls do.
+    Events inside delegate calls do not count, as their calls do; they are named if they changed
+    and no call did.
     """
     if comparison.inference.doubt is Doubt.DIFFERENT_CLOCKS:
         return "A and B have different clocks. Set the rate of the cycles to compare their times."
@@ -39,10 +40,12 @@ def headline(comparison: Comparison) -> str:
         if _fewest(comparison) < LEAST_SESSIONS:
             return _untested(comparison)
         whole = comparison.inference
+        # The words are about all rows, as the verdicts next to them and the exit code of --fail-if.
+        but = _changed_events(comparison)
         if whole.verdict in CHANGED:
             word = whole.verdict.value
-            return f"B is {_size(whole)} {word} than A; no single {what} explains it."
-        return f"No {what} is proven to have changed."
+            return f"B is {_size(whole)} {word} than A; no single {what} explains it{but}."
+        return f"No {what} is proven to have changed{but}."
     total = sum(one.change_ns for one in changed)
     verb = "together they take" if len(changed) > 1 else "it takes"
     return (
@@ -52,8 +55,12 @@ def headline(comparison: Comparison) -> str:
 
 
 def explanation(comparison: Comparison) -> str:
-    """Return the largest proven changes in words, "" if there are none."""
+    """Return the largest proven changes in words, "" if there are none.
+
+    Those of delegate events, if no other row changed.
+    """
     changed = [(label, one) for label, one in _rows(comparison) if one.verdict in CHANGED]
+    changed = changed or [each for each in _events(comparison) if each[1].verdict in CHANGED]
     changed.sort(key=lambda each: -abs(each[1].change_ns))
     parts = [f"{label}: {_size(one)} {one.verdict.value}" for label, one in changed[:_MOST_NAMED]]
     return "; ".join(parts)
@@ -120,6 +127,18 @@ def _are_files(comparison: Comparison) -> bool:
 def _rows(comparison: Comparison) -> list[tuple[str, Compared]]:
     pairs = zip(comparison.rows, comparison.compared, strict=True)
     return [(row.label, one) for row, one in pairs if row.level != DELEGATE_EVENT]
+
+
+def _events(comparison: Comparison) -> list[tuple[str, Compared]]:
+    pairs = zip(comparison.rows, comparison.compared, strict=True)
+    return [(row.label, one) for row, one in pairs if row.level == DELEGATE_EVENT]
+
+
+def _changed_events(comparison: Comparison) -> str:
+    """Return ", but 1 of 9 delegate events changed", "" if none is proven to have changed."""
+    events = _events(comparison)
+    changed = sum(one.verdict in CHANGED for _, one in events)
+    return f", but {changed} of {counted(len(events), 'delegate event')} changed" if changed else ""
 
 
 def _noun(comparison: Comparison) -> str:
