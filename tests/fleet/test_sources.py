@@ -100,6 +100,17 @@ def test_urls_are_listed_as_folders_are(folder):
     memory.rm("/listed", recursive=True)
 
 
+@pytest.mark.parametrize("name", ["a.etrecord", "a.pte", "A.ETRECORD"])
+@pytest.mark.parametrize("content", [b"", b"nothing", b"{}", b"import torch\n"])
+def test_what_is_named_as_a_record_and_is_none_is_reported(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    listed = find_profiles([str(tmp_path)])
+    ((file, reason),) = listed.unreadable
+    assert file.name == name
+    assert name in reason
+    assert (listed.profiles, listed.others) == ((), 0)
+
+
 def test_samples_are_profiles():
     found = find_profiles([str(ROOT / "resources" / "samples" / "attention_xnnpack")])
     assert [record.name for record in found.profiles[0].records] == ["attn_teal_xnnpack.etrecord"]

@@ -8,21 +8,21 @@ hidden files, and what is not a regular file, are left out.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from viewer.codecs.atomic_file import is_same_file
 from viewer.codecs.reading import UnreadableFile
-from viewer.fleet.remote import list_url, read_head
+from viewer.fleet.remote import is_url, list_url, read_head
 from viewer.formats import HEAD_SIZE, PLAIN_CSV, choose
 
 # ETRecords of other names to try for a profile; each is read and compared with it.
 MOST_RECORDS = 8
 # With these extensions, an unreadable file is a failure; otherwise it is not a profile.
 SURELY = (".etdp", ".etdump", ".pftrace")
+# The same for what profiles are linked with: a loss of it would leave rows without operators.
+_SURELY_RECORDS = (".etrecord", ".pte")
 SIDECAR = "run.json"
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,6 @@ _MISSING = "{}: no such file or folder"
 
 class NoSource(Exception):
     """A source does not exist or cannot be listed; the message says what to do."""
-
-
-def is_url(source: str) -> bool:
-    """Whether a source is a URL for fsspec, and not a path."""
-    return _URL.match(source) is not None
 
 
 def check_paths(sources: Sequence[str]) -> None:
@@ -165,7 +160,7 @@ def _kind(file: FoundFile) -> str:
                 head = opened.read(HEAD_SIZE)
         kind = choose(head, file.path)
     except UnreadableFile as error:
-        return str(error) if file.path.lower().endswith(SURELY) else ""
+        return str(error) if file.path.lower().endswith((*SURELY, *_SURELY_RECORDS)) else ""
     except OSError as error:
         return f"{file.path}: it cannot be read ({error.strerror or error})"
     if kind.name == PLAIN_CSV:
@@ -174,8 +169,11 @@ def _kind(file: FoundFile) -> str:
         return "profile" if shows_columns(head) else ""  # else any table of numbers
     if kind.kind == "trace":
         return "profile"
-    is_record = file.path.lower().endswith(kind.suffixes) and kind.name != "Python source"
-    return "record" if is_record else ""
+    if file.path.lower().endswith(kind.suffixes) and kind.name != "Python source":
+        return "record"
+    if file.path.lower().endswith(_SURELY_RECORDS):
+        return f"{file.path}: its content is not what its name states ({kind.name})"
+    return ""
 
 
 def _given_records(folder: str) -> list[FoundFile]:
@@ -190,7 +188,7 @@ def _files(source: str, leave_out: str | None) -> Iterator[FoundFile]:
     if is_url(source):
         try:
             listed = list_url(source)
-        except (OSError, ValueError, ImportError) as error:
+        except (OSError, ImportError) as error:
             raise NoSource(f"{source}: it cannot be listed ({error})") from error
         if not listed:
             raise NoSource(f"{source}: there is no file")

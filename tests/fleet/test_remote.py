@@ -1,0 +1,66 @@
+"""Files at URLs, with a file system whose methods have the order of arguments of s3fs."""
+
+import io
+import os
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from viewer.fleet.remote import list_url, local_copy, read_head
+from viewer.fleet.sources import NoSource, find_profiles
+
+RECORD = b"PK\x03\x04" + bytes(6000)
+
+
+class NoCredentials(Exception):
+    """What clients of clouds raise is no OSError."""
+
+
+class Bucket(MemoryFileSystem):
+    """A bucket: the second argument of `cat_file` is a version, that of `find` a depth."""
+
+    protocol = "bucket"
+    refuses = False
+
+    def cat_file(self, path, version_id=None, start=None, end=None, **more):
+        if self.refuses:
+            raise NoCredentials("Unable to locate credentials")
+        assert version_id is None
+        return RECORD[start:end]
+
+    def find(self, path, maxdepth=None, withdirs=None, detail=False, prefix="", **more):
+        if self.refuses:
+            raise NoCredentials("Unable to locate credentials")
+        assert maxdepth is None
+        name = f"{path.rstrip('/')}/a.etrecord"
+        return {name: {"size": len(RECORD), "ETag": "1"}}
+
+    def open(self, path, mode="rb", block_size=None, cache_options=None, **more):
+        if self.refuses:
+            raise NoCredentials("")
+        return io.BytesIO(RECORD)
+
+
+@pytest.fixture
+def bucket(monkeypatch):
+    fsspec.register_implementation("bucket", Bucket, clobber=True)
+    return lambda refuses: monkeypatch.setattr(Bucket, "refuses", refuses)
+
+
+def test_arguments_are_keywords(bucket):
+    ((url, relative, size, changed),) = list_url("bucket://farm")
+    assert (url, relative, size, changed) == ("bucket://farm/a.etrecord", "a.etrecord", 6004, "1")
+    assert read_head(url, 4096) == RECORD[:4096]
+    with local_copy(url) as path:
+        assert os.path.getsize(path) == len(RECORD)
+
+
+def test_any_error_of_a_client_is_one_sentence_with_the_url(bucket):
+    bucket(True)
+    with pytest.raises(NoSource, match=r"bucket://farm: .* \(Unable to locate credentials\)"):
+        find_profiles(["bucket://farm"])
+    with pytest.raises(OSError, match="Unable to locate credentials"):
+        read_head("bucket://farm/a.etrecord", 10)
+    with pytest.raises(OSError, match="NoCredentials"), local_copy("bucket://farm/a.etrecord"):
+        pass
