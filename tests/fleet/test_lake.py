@@ -4,8 +4,10 @@ import contextlib
 import os
 from pathlib import Path
 
+import pytest
+
 from viewer.codecs.file_lock import OwnedLock
-from viewer.fleet.lake import Lake
+from viewer.fleet.lake import Lake, UnusableLake
 
 
 def write_late(folder):
@@ -58,3 +60,11 @@ def test_a_session_whose_lock_another_build_took_first_has_another_name(tmp_path
     assert taken[0] != taken[1] == f"{session.folder}.lock"
     session.close()
     assert os.listdir(tmp_path / "lake" / "_tmp") == []
+
+
+@pytest.mark.parametrize("use", [Lake, Lake.create])
+def test_a_url_names_no_folder_of_this_machine(use, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnusableLake, match="s3://farm/lake: a lake is a folder of this machine"):
+        use("s3://farm/lake")
+    assert list(tmp_path.iterdir()) == []

@@ -196,9 +196,11 @@ def choices_of(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> C
 def check_output(
     parser: argparse.ArgumentParser, output: str | None, inputs: Iterable[str]
 ) -> None:
-    """Exit with a usage error if the output is one of the input files."""
-    from viewer.codecs.atomic_file import OVERWRITTEN, is_same_file
+    """Exit with a usage error if the output is a URL, or one of the input files."""
+    from viewer.codecs.atomic_file import NO_URL, OVERWRITTEN, is_same_file
 
+    if output and "://" in output:
+        parser.error(f"{output}: {NO_URL}")
     if output and any(is_same_file(path, output) for path in inputs):
         parser.error(f"{output}: {OVERWRITTEN}")
 

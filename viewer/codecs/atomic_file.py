@@ -97,6 +97,7 @@ def _remove_left(path: str) -> None:
 
 
 OVERWRITTEN = "this is an input file and would be overwritten"
+NO_URL = "nothing is written to URLs; name a local path, and copy it from there"
 
 
 def is_same_file(one: str, other: str) -> bool:

@@ -27,6 +27,7 @@ from viewer.fleet.manifest_lines import (
     files_line,
     unit_line,
 )
+from viewer.fleet.remote import is_url
 from viewer.fleet.unit_outcome import UnitOutcome
 from viewer.model.text import one_line
 
@@ -47,6 +48,7 @@ class Lake:
 
     def __init__(self, path: str) -> None:
         """Open a lake. Raises UnusableLake."""
+        _refuse_url(path)
         self.path = os.path.abspath(path)
         self.folder = LakeFolder(self.path)
         if os.path.islink(os.path.join(self.path, FOLDER)):
@@ -63,6 +65,7 @@ class Lake:
     @classmethod
     def create(cls, path: str) -> Lake:
         """Open a lake, and make it if the folder is missing or empty. Raises UnusableLake."""
+        _refuse_url(path)
         try:
             os.makedirs(path, exist_ok=True)
             entries = os.listdir(path)
@@ -301,3 +304,12 @@ class LakeSession:
             owner.remove()
         else:
             owner.release()
+
+
+def _refuse_url(path: str) -> None:
+    """Raise UnusableLake for a URL, which would otherwise name a new local folder."""
+    if is_url(path):
+        raise UnusableLake(
+            f"{path}: a lake is a folder of this machine, and no URL; build it in a folder and "
+            "copy that"
+        )

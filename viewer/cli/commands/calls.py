@@ -154,6 +154,8 @@ def _options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cal
         )
     if chosen.svg is not None and chosen.output is not None:
         parser.error("-o and --svg cannot be used together: --svg already names the file")
+    if chosen.svg is not None and not chosen.svg.lower().endswith(".svg"):
+        parser.error(f"{chosen.svg}: the name must end in .svg")
     for output in (chosen.output, chosen.svg):
         check_output(parser, output, chosen.files)
     depth, most = chosen.depth, None

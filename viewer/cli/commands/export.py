@@ -151,6 +151,7 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
         parser.error(_ONLY_TEXT)
     if os.path.exists(chosen.output) and not os.path.isdir(chosen.output):
         parser.error(f"{chosen.output}: with --jobs, this must be a folder")
+    check_output(parser, chosen.output, ())
     if is_same_file(chosen.files[0], chosen.output):
         parser.error(f"{chosen.output}: this is the input folder")
     from viewer.cli import batch_export

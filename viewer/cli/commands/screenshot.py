@@ -8,6 +8,7 @@ from viewer.cli.arguments import (
     add_files,
     add_include_warmup,
     add_theme,
+    check_output,
     choices_of,
     complain,
     files_of,
@@ -60,6 +61,7 @@ def run(arguments: list[str]) -> int:
         parser.error(str(error))
     if not chosen.output.lower().endswith((".png", ".svg", ".pdf")):
         parser.error(f"{chosen.output}: the name must end in .png, .svg or .pdf")
+    check_output(parser, chosen.output, chosen.files)
     choices = choices_of(parser, chosen)
     files, complaints = files_of(chosen)
     from viewer.gui.app.application import screenshot

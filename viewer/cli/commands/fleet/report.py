@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from viewer.cli.arguments import complain, written
+from viewer.cli.arguments import check_output, complain, written
 from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.fleet.answers.report import write_fleet_report
 from viewer.fleet.lake import Lake, UnusableLake
@@ -28,6 +28,7 @@ def run(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     if not chosen.output.lower().endswith(PAGE_SUFFIXES):
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(PAGE_SUFFIXES)}")
+    check_output(parser, chosen.output, ())
     try:
         lake = Lake(chosen.lake)
         if not written(
