@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from viewer.cli import COMMANDS, commands, main
+from viewer.codecs.atomic_file import NO_URL
 
 
 def test_every_command_has_a_module_and_every_module_a_command():
@@ -23,6 +24,42 @@ def test_the_help_of_the_program_lists_every_command_with_its_purpose(capsys):
     assert max(map(len, listed.splitlines())) <= 80
     words = " ".join(listed.split())
     assert [name for name, purpose in COMMANDS.items() if f" {name} {purpose}" not in words] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("inof", "did you mean info?"),
+        ("Stats", "did you mean stats?"),
+        ("reprot", "did you mean report?"),
+        ("zzz", "opscope --help lists the commands"),
+    ],
+)
+def test_a_wrong_command_opens_no_window(word, hint, capsys):
+    assert main([word, "run.etdp"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"opscope: {word!r} is no command, and there is no such file; {hint}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["export", "run.etdp"],
+        ["report", "run.etdp"],
+        ["compare", "a.etdp", "--with", "b.etdp"],
+        ["calls", "run.etdp"],
+        ["screenshot", "run.etdp"],
+        ["fleet", "report", "lake"],
+    ],
+)
+def test_outputs_are_no_urls(arguments, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    suffix = {"export": "pftrace", "screenshot": "png"}.get(arguments[0], "html")
+    with pytest.raises(SystemExit) as stopped:
+        main([*arguments, "-o", f"s3://bucket/out.{suffix}"])
+    assert stopped.value.code == 2
+    assert f"s3://bucket/out.{suffix}: {NO_URL}" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def loaded_by(code):

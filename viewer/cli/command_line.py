@@ -76,6 +76,26 @@ def _list_of_commands() -> str:
     return "\n".join(lines)
 
 
+def _is_wrong_command(word: str) -> bool:
+    """Whether the first word is meant as a command: it names no file, and looks like none.
+
+    A window that says that there is no such file would keep a script waiting.
+    """
+    import os
+
+    looks_like_a_file = any(sign in word for sign in (".", "/", os.sep))
+    return not looks_like_a_file and not os.path.lexists(word)
+
+
+def _wrong_command(word: str) -> str:
+    """Return what is wrong with a command, and the name that it is closest to."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word.lower(), COMMANDS, 1)
+    hint = f"; did you mean {close[0]}?" if close else "; opscope --help lists the commands"
+    return f"{word!r} is no command, and there is no such file{hint}"
+
+
 def _window(arguments: list[str]) -> int:
     parser = _Parser(
         prog="opscope",
@@ -90,6 +110,9 @@ def _window(arguments: list[str]) -> int:
     )
     parser.add_argument("--version", action="version", version=f"opscope {__version__}")
     chosen = parser.parse_args(arguments)
+    if chosen.files and _is_wrong_command(chosen.files[0]):
+        complain(_wrong_command(chosen.files[0]))
+        return 2
     choices = choices_of(parser, chosen)
     files, complaints = files_of(chosen)
     for complaint in complaints:
