@@ -3,6 +3,8 @@
 import json
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -282,3 +284,14 @@ def test_damaged_files_are_answered_or_refused(controller, capsys, compat):
         assert code == 0 or (out == "" and len(err.splitlines()) == 1)
         codes.add(code)
     assert codes == {0, 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["inspector_cli", "perfetto_logger"])
+def test_a_drop_in_runs_as_a_module(module, tmp_path):
+    command = [sys.executable, "-m", f"viewer.compat.{module}"]
+    done = subprocess.run([*command, "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert done.stdout.startswith("usage: ")
+    wrong = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (wrong.returncode, "required" in wrong.stderr) == (2, True)

@@ -17,7 +17,9 @@ written; 2 for wrong usage.
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -27,7 +29,7 @@ import numpy as np
 from viewer import __version__
 from viewer.analysis.links.link_table import LinkState, LinkTable
 from viewer.analysis.statistics.events import event_statistics
-from viewer.codecs.atomic_file import OVERWRITTEN, is_same_file, replacing
+from viewer.codecs.atomic_file import NO_URL, OVERWRITTEN, is_same_file, replacing
 from viewer.codecs.memory_budget import BUDGET, parse_limit
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official as official_inspector
@@ -45,6 +47,7 @@ from viewer.compat.inspector.official_errors import VERSION, InspectorError
 from viewer.compat.inspector.table import AnswerTable
 from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
 from viewer.formats.executorch.etdump import reader as etdump
+from viewer.model.text import one_line
 from viewer.model.times import format_rate, parse_rate
 from viewer.model.trace import Trace
 from viewer.model.untimed import counts_text
@@ -89,6 +92,8 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         chosen.debug_buffer_path,
         chosen.reference_outputs,
     ]
+    if chosen.tsv_path and "://" in chosen.tsv_path:
+        parser.error(f"{chosen.tsv_path}: {NO_URL}")
     if chosen.tsv_path and any(path and is_same_file(path, chosen.tsv_path) for path in inputs):
         parser.error(f"{chosen.tsv_path}: {OVERWRITTEN}")
     try:
@@ -321,3 +326,25 @@ def _check_readable(path: str) -> None:
 
 def _is_theirs(error: Exception) -> bool:
     return isinstance(error, InspectorError) and error.text != MIXED
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line, as `python -m viewer.compat.inspector_cli` does.
+
+    Args:
+        arguments: Those after the name of the program; by default those of the process.
+
+    Returns:
+        The exit code: 0, 1 if a file cannot be read or written, or 2 for wrong usage.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    return run(
+        sys.argv[1:] if arguments is None else arguments,
+        lambda message: print(f"opscope: {one_line(message)}", file=sys.stderr),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
