@@ -101,6 +101,12 @@ def test_search_finds_slices_that_slice_explains(opened):
     assert whole["linked_operators"][0]["source"]["line"] == 48
 
 
+def test_rows_of_a_search_keep_their_zeros(opened):
+    rows = answered(opened, "search", query="method", order="start", limit=200)["rows"]
+    assert {"slice", "depth", "start_ns", "dur_ns"} <= set.intersection(*map(set, rows))
+    assert 0 in {row["depth"] for row in rows}
+
+
 def test_a_slice_without_an_operator_says_why(opened):
     found = answered(opened, "search", query="unlinked", limit=1)["rows"][0]
     link = answered(opened, "slice", number=found["slice"])["link"]

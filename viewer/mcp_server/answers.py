@@ -61,8 +61,11 @@ def search(opened: OpenFiles, query: str, profile: str | None, order: str, limit
 
 
 def _short_row(row: Facts) -> Facts:
-    """Return a row without its empty values; the tool `slice` has all of them."""
-    return {name: value for name, value in row.items() if value not in (None, "", [], False)}
+    """Return a row without its empty values; the tool `slice` has all of them.
+
+    A number is never empty: the first slice is 0, and so is its start.
+    """
+    return {name: value for name, value in row.items() if value or type(value) in (int, float)}
 
 
 def one_slice(opened: OpenFiles, number: int, profile: str | None) -> Facts:
