@@ -58,7 +58,7 @@ def built(
     **given: Any,
 ) -> Progress:
     """Build a lake in this process, or on an engine."""
-    return build(Lake.create(str(lake)), options(*sources, **given), engine, told)
+    return build(str(lake), options(*sources, **given), engine, told)[1]
 
 
 def rows(lake: Path) -> dict[str, list[tuple[Any, ...]]]:

@@ -27,6 +27,8 @@ from viewer.codecs.memory_budget import BUDGET
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.lake import Lake, LakeSession, UnusableLake
 from viewer.fleet.manifest import ManifestWriter
+from viewer.fleet.query import connect
+from viewer.fleet.sources import NoSource
 from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED
 
 pytestmark = pytest.mark.slow
@@ -284,3 +286,46 @@ def test_a_killed_process_and_two_builds_at_once(fleet, expected, tmp_path):
     assert rows(lake) == expected
     check_whole(lake, 24)
     assert sources_of(lake) == sorted(path.name for path in fleet.rglob("*.etdp"))
+
+
+def profiles_in(folder, *names):
+    for name in names:
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(DATA / "etdump" / "demo_portable_x3.etdp", place)
+    return folder
+
+
+def labeled(lake):
+    with connect(Lake(str(lake))) as connection:
+        return connection.execute("SELECT device, build FROM files ORDER BY ALL").fetchall()
+
+
+@pytest.mark.parametrize("source", ["", "phone", "phone/7"])
+def test_a_pattern_is_for_the_end_of_the_full_path(source, tmp_path):
+    profiles_in(tmp_path / "in", "phone/7/a.etdp")
+    lake = tmp_path / "lake"
+    progress = built(lake, tmp_path / "in" / source, pattern="{device}/{build}/{name}.etdp")
+    assert labeled(lake) == [("phone", "7")]
+    assert progress.unlabeled == ()
+
+
+def test_profiles_that_a_pattern_does_not_match_are_named(tmp_path):
+    profiles_in(tmp_path / "in", "d-phone/7/a.etdp", "other/b.etdp")
+    lake = tmp_path / "lake"
+    progress = built(lake, tmp_path / "in", pattern="d-{device}/{build}/{name}.etdp")
+    assert labeled(lake) == [("phone", "7"), (None, None)]
+    assert progress.unlabeled == (str(tmp_path / "in/other/b.etdp"),)
+
+
+def test_a_pattern_that_matches_nothing_writes_nothing(tmp_path):
+    profiles_in(tmp_path / "in", "a.etdp")
+    with pytest.raises(NoSource, match=r"matches no profile, such as .*a\.etdp"):
+        built(tmp_path / "lake", tmp_path / "in", pattern="d-{device}/{name}.etdp")
+    assert not (tmp_path / "lake").exists()
+
+
+def test_a_source_that_cannot_be_listed_leaves_no_lake(tmp_path):
+    with pytest.raises(NoSource, match="cannot be listed"):
+        built(tmp_path / "lake", "nowhere://bucket")
+    assert not (tmp_path / "lake").exists()

@@ -7,6 +7,7 @@ killed costs at most the batches that run at that moment.
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,11 +15,12 @@ from dataclasses import dataclass, field, replace
 
 from viewer import __version__
 from viewer.fleet.batch import MOST_BYTES, MOST_UNITS, Batch, BatchResult, divided, refused, work
+from viewer.fleet.dimensions import PathPattern
 from viewer.fleet.engines.engine import Engine, EngineLost
-from viewer.fleet.lake import Lake, LakeSession
+from viewer.fleet.lake import Lake, LakeSession, refuse_url
 from viewer.fleet.manifest_lines import build_line, unit_line
 from viewer.fleet.schemas import TABLES, chosen_tables
-from viewer.fleet.sources import Found, FoundFile, FoundProfile, find_profiles
+from viewer.fleet.sources import Found, FoundFile, FoundProfile, NoSource, find_profiles
 from viewer.fleet.unit import Options, Unit
 from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 
@@ -45,10 +47,14 @@ class BuildOptions:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a build is. states: the number of profiles by state. size: bytes of those ended."""
+    """How far a build is. states: the number of profiles by state. size: bytes of those ended.
+
+    unlabeled: the paths of the profiles that --from-path does not match.
+    """
 
     total: int = 0
     others: int = 0
+    unlabeled: tuple[str, ...] = ()
     size: int = 0
     states: Counter[str] = field(default_factory=Counter)
     started: float = field(default_factory=time.monotonic)
@@ -84,19 +90,43 @@ Told = Callable[[Progress, UnitOutcome | None], None]
 
 
 def build(
-    lake: Lake, options: BuildOptions, engine: Callable[[int], Engine], told: Told
-) -> Progress:
+    path: str, options: BuildOptions, engine: Callable[[int], Engine], told: Told
+) -> tuple[Lake, Progress]:
     """Read all profiles of the sources that the lake lacks, and publish their rows.
 
-    engine: makes the engine for a number of batches; it is closed at the end. told: called with
-    each outcome, and with None when the profiles are listed. Raises NoSource, UnusableLake,
-    EngineLost, OSError.
+    path: of the lake, which is made if it is missing and the sources can be listed. engine: makes
+    the engine for a number of batches; it is closed at the end. told: called with each outcome, and
+    with None when the profiles are listed. Raises NoSource, UnusableLake, EngineLost, OSError.
     """
+    refuse_url(path)
+    lake = Lake(path) if Lake.exists(path) else None
+    units = {} if lake is None else lake.read().units
+    found = find_profiles(
+        options.sources,
+        records=options.records,
+        leave_out=os.path.abspath(path),
+        known={source for source, one in units.items() if one.state in (DONE, KEPT)},
+    )
+    unlabeled = _unlabeled(found, options.pattern)
+    lake = lake or Lake.create(path)  # not before: what cannot be listed leaves no empty lake
     session = lake.session()
     try:
-        return _Build(session, options, told).run(engine)
+        running = _Build(session, options, told)
+        running.progress.others, running.progress.unlabeled = found.others, unlabeled
+        return lake, running.run(found, engine)
     finally:
         session.close()
+
+
+def _unlabeled(found: Found, text: str | None) -> tuple[str, ...]:
+    """The paths that a pattern does not match. Raises NoSource if it matches none."""
+    if text is None:
+        return ()
+    pattern = PathPattern(text)
+    paths = tuple(p.file.path for p in found.profiles if pattern.values(p.file.path) is None)
+    if paths and len(paths) == len(found.profiles):
+        raise NoSource(f"--from-path {text!r} matches no profile, such as {paths[0]}")
+    return paths
 
 
 class _Build:
@@ -110,17 +140,10 @@ class _Build:
         self.progress = Progress()
         self._again: list[Batch] = []
 
-    def run(self, engine: Callable[[int], Engine]) -> Progress:
-        units = self._lake.read().units
-        found = find_profiles(
-            self._given.sources,
-            records=self._given.records,
-            leave_out=self._lake.path,
-            known={source for source, one in units.items() if one.state in (DONE, KEPT)},
-        )
+    def run(self, found: Found, engine: Callable[[int], Engine]) -> Progress:
+        self._lake.read()
         self._session.append([build_line(self._session.id, {"tables": list(self._options.tables)})])
         self.progress.total = len(found.profiles) + len(found.unreadable)
-        self.progress.others = found.others
         to_read = self._to_read(found)
         self._told(self.progress, None)
         batches = list(self._batches(to_read))
@@ -163,7 +186,7 @@ class _Build:
         made_of = (
             [_stamp_of(one) for one in (profile.file, *profile.records)],
             None if sidecar is None else _stamp_of(sidecar),
-            profile.file.relative if self._options.pattern else "",
+            profile.file.path if self._options.pattern else "",
             self._options.pattern,
             sorted((label or {}).items()),
             _SCHEMAS,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -68,8 +69,8 @@ class PathPattern:
         self._expression = re.compile(rf"(?:^|.*/){expression}", re.DOTALL)
 
     def values(self, path: str) -> dict[str, str] | None:
-        """Return the fields of a path, None if it does not match."""
-        found = self._expression.fullmatch(path)
+        """Return the fields of a path or URL, None if it does not match."""
+        found = self._expression.fullmatch(path.replace(os.sep, "/"))
         if found is None:
             return None
         return {name: value for name, value in found.groupdict().items() if name != _IGNORED}
@@ -134,18 +135,18 @@ def from_sidecar(path: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
 
 
 def dimensions_of(
-    relative: str,
+    path: str,
     sidecar: str | None,
     pattern: PathPattern | None,
     label: Mapping[str, str] | None,
 ) -> Dimensions:
-    """Return where a profile was recorded. relative: its path below its source."""
+    """Return where a profile was recorded. path: of the profile."""
     values: dict[str, str] = {}
     problems: list[tuple[str, str]] = []
     if sidecar is not None:
         values, problems = from_sidecar(sidecar)
     if pattern is not None:
-        found = pattern.values(relative)
+        found = pattern.values(path)
         if found is None:
             problems.append(("the path does not match --from-path", pattern.text))
         values |= _named(found or {})

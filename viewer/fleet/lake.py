@@ -48,7 +48,7 @@ class Lake:
 
     def __init__(self, path: str) -> None:
         """Open a lake. Raises UnusableLake."""
-        _refuse_url(path)
+        refuse_url(path)
         self.path = os.path.abspath(path)
         self.folder = LakeFolder(self.path)
         if os.path.islink(os.path.join(self.path, FOLDER)):
@@ -62,10 +62,15 @@ class Lake:
         # What `check` found last.
         self.losses = Losses()
 
+    @staticmethod
+    def exists(path: str) -> bool:
+        """Whether there is a lake at a path, or what a lake must not be."""
+        return os.path.lexists(os.path.join(path, FOLDER))
+
     @classmethod
     def create(cls, path: str) -> Lake:
         """Open a lake, and make it if the folder is missing or empty. Raises UnusableLake."""
-        _refuse_url(path)
+        refuse_url(path)
         try:
             os.makedirs(path, exist_ok=True)
             entries = os.listdir(path)
@@ -306,7 +311,7 @@ class LakeSession:
             owner.release()
 
 
-def _refuse_url(path: str) -> None:
+def refuse_url(path: str) -> None:
     """Raise UnusableLake for a URL, which would otherwise name a new local folder."""
     if is_url(path):
         raise UnusableLake(

@@ -73,18 +73,8 @@ class Found:
     others: int
 
 
-_MISSING = "{}: no such file or folder"
-
-
 class NoSource(Exception):
     """A source does not exist or cannot be listed; the message says what to do."""
-
-
-def check_paths(sources: Sequence[str]) -> None:
-    """Raise NoSource if one of the sources is a path, and there is nothing at it."""
-    for source in sources:
-        if not is_url(source) and not os.path.exists(os.path.abspath(source)):
-            raise NoSource(_MISSING.format(source))
 
 
 def find_profiles(
@@ -202,7 +192,7 @@ def _files(source: str, leave_out: str | None) -> Iterator[FoundFile]:
     elif os.path.isdir(path):
         yield from _files_below(path, "", leave_out)
     else:
-        raise NoSource(_MISSING.format(source))
+        raise NoSource(f"{source}: no such file or folder")
 
 
 def _files_below(folder: str, relative: str, leave_out: str | None) -> Iterator[FoundFile]:

@@ -91,7 +91,7 @@ def _made(unit: Unit, options: Options) -> tuple[str, dict[str, KeyedRows]]:
     profile = unit.profile
     pattern = None if options.pattern is None else PathPattern(options.pattern)
     sidecar = None if profile.sidecar is None else profile.sidecar.path
-    where = dimensions_of(profile.file.relative, sidecar, pattern, unit.label)
+    where = dimensions_of(profile.file.path, sidecar, pattern, unit.label)
     records = _records(profile.records)
     with _local(profile.file) as path:
         digest = _sha256(path)

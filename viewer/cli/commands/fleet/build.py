@@ -18,7 +18,7 @@ from viewer.fleet.dimensions import PathPattern, WrongDimensions, read_labels
 from viewer.fleet.engines.engine import Engine, EngineLost, InProcess
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.schemas import ALWAYS, DEFAULT_TABLES, TABLES
-from viewer.fleet.sources import NoSource, check_paths
+from viewer.fleet.sources import NoSource
 from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 from viewer.model.text import bytes_text
 from viewer.model.times import counted, group_digits
@@ -59,7 +59,7 @@ def run(arguments: list[str]) -> int:
         parser.error(f"--worker-memory: {error}")
     from viewer.fleet.build import BuildOptions, build
     from viewer.fleet.engines.dask import DaskCluster, NoDask
-    from viewer.fleet.lake import Lake, UnusableLake
+    from viewer.fleet.lake import UnusableLake
 
     options = BuildOptions(
         tuple(chosen.sources),
@@ -79,10 +79,8 @@ def run(arguments: list[str]) -> int:
 
     shown = _Shown(chosen.json_progress)
     try:
-        check_paths(chosen.sources)  # first, or an empty lake would be left
-        lake = Lake.create(chosen.output)
         with raised_at_signals():
-            progress = build(lake, options, engine, shown.told)
+            lake, progress = build(chosen.output, options, engine, shown.told)
         lake.check()
     except (NoSource, UnusableLake, EngineLost, NoDask) as error:
         complain(str(error))
@@ -96,6 +94,11 @@ def run(arguments: list[str]) -> int:
         return 1
     shown.end(progress)
     print(_summary(progress, chosen.output))
+    if progress.unlabeled:
+        complain(
+            f"{group_digits(len(progress.unlabeled))} of {counted(progress.total, 'profile')} do "
+            f"not match --from-path, such as {progress.unlabeled[0]}"
+        )
     code_of_losses(lake, strict=False)
     return 1 if progress.failed else 0
 
