@@ -1,5 +1,6 @@
 """Tables of the Inspector: slices where single times stand in them, else one clear error."""
 
+import csv
 from collections import Counter
 
 import pytest
@@ -42,9 +43,17 @@ def test_a_table_of_one_run_has_the_slices_of_its_dump(table):
 
 
 @pytest.mark.parametrize("table", sorted(p.name for p in TABLES.glob("*_x[2-9]*.tsv")))
-def test_a_table_of_several_runs_says_what_to_open_instead(table):
-    with pytest.raises(UnreadableFile, match=r"statistics over several runs.*Open the ETDump"):
-        open_file(str(TABLES / table))
+def test_a_table_of_several_runs_has_the_mean_of_each_row(table):
+    read = open_file(str(TABLES / table))
+    assert (read.format, read.problems) == ("Inspector table", ())
+    assert all(track.thread.startswith("placed · ") for track in read.tracks)
+    with (TABLES / table).open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    meant = Counter((row["event_name"], round(float(row["avg (ms)"]) * 10**9)) for row in rows)
+    slices = read.slices
+    assert meant == Counter(
+        (read.name(i), int(slices.end[i] - slices.start[i])) for i in range(len(slices))
+    )
 
 
 def test_what_a_delegate_counted_on_its_own_clock_is_left_out_and_counted():
@@ -88,7 +97,7 @@ def test_equal_durations_of_several_runs_are_slices_and_others_are_counted(tmp_p
 @pytest.mark.parametrize(
     ("header", "reason"),
     [
-        (HEADER.replace("\tstart_time", ""), "no start times"),
+        (HEADER.replace("\tstart_time", ""), "no table with a name and a duration"),
         (HEADER.replace("ms", "cycles"), "in cycles"),
         (HEADER.replace(" (ms)", ""), "an unknown unit"),
     ],

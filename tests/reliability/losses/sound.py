@@ -66,6 +66,18 @@ SOUND = {
             runtime_files.TFLITE_CSV,
         ),
     ),
+    "layers": Sound(
+        ".csv",
+        _samples(
+            "layers/layers.csv",
+            "layers/openvino_counters.csv",
+            "layers/rocprof_stats.csv",
+            "layers/mnn_profile.txt",
+            "layers/rknn_perf.txt",
+            "layers/ncnn.txt",
+        ),
+    ),
+    "layers_json": Sound(".json", _samples("layers/trt_profile.json"), peers.by_json),
     "inspector": Sound(
         ".tsv",
         _samples(

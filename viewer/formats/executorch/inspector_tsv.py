@@ -4,8 +4,8 @@
 runs of its block: percentiles, mean, minimum and maximum of its durations, and a list of its
 starts. So a slice is known only if an event ran once, or if minimum and maximum are equal: then
 each start has that duration. For any other event, the durations of the single starts are not known;
-such events are counted and left out. A table with mostly such events is rejected, and so is one
-without starts, as written by Inspector 0.6 and before.
+such events are counted and left out. A table with mostly such events is read as a table of means
+(`viewer.formats.layers`), and so is one without starts, as Inspector 0.6 and before wrote it.
 
 `event_block_name` is the thread. `op_types`, `delegate_backend_name` and `delegate_debug_metadata`
 become columns. The header states the unit of durations. Starts are in the unit of the runtime's
@@ -21,7 +21,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -66,6 +68,14 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """A slice for every start whose duration is known. Raises UnreadableFile, ReadCancelled."""
+    try:
+        return _events(path, progress, cancelled)
+    except _OnlyStatistics:
+        means = format_of("layers.reader").read(path, progress, cancelled)
+        return replace(cast("Trace", means), format=FORMAT.name, generation="")
+
+
+def _events(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     builder = TraceBuilder(path, FORMAT.name, "", Clock("ns", Fraction(1), assumed=True))
     rows = TableRows(path, builder, progress, cancelled, separator="\t", keeps_spaces=True)
     table: _Table | None = None
@@ -82,6 +92,10 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     return table.trace()
 
 
+class _OnlyStatistics(Exception):
+    """The table has no single events."""
+
+
 class _Table:
     """The rows read so far."""
 
@@ -89,11 +103,7 @@ class _Table:
         self._path = path
         self._at = {name: i for i, name in enumerate(names)}
         if _STARTS not in self._at:
-            raise UnreadableFile(
-                path,
-                "this Inspector table has no start times, which a timeline needs",
-                remedy=_REMEDY,
-            )
+            raise _OnlyStatistics
         found = {m[1]: (m[0], m[2]) for name in names if (m := _UNIT.fullmatch(name))}
         self._least, self._most = (found.get(which, ("", ""))[0] for which in ("min", "max"))
         unit = found.get("min", ("", ""))[1]
@@ -159,13 +169,9 @@ class _Table:
         return ns if 0 <= ns < 1 << 62 else None
 
     def trace(self) -> Trace:
-        """The slices of all rows. Raises UnreadableFile if most of the events have none."""
+        """The slices of all rows. Raises _OnlyStatistics if most of the events have none."""
         if self._unknown > self._known:
-            raise UnreadableFile(
-                self._path,
-                "this Inspector table has statistics over several runs, not single events",
-                remedy=_REMEDY,
-            )
+            raise _OnlyStatistics
         if self._slices:
             rows = np.array(self._slices, np.int64).T
             foreign = _on_own_clock(*rows[[0, 1, 2, 6]])

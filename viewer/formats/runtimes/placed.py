@@ -46,14 +46,19 @@ class PlacedBars:
         line: int,
         arguments: Mapping[str, str],
         start: int | None = None,
+        key: int | None = None,
     ) -> None:
-        """Add a bar after the last one of its track, or at a start. length, start: in ticks."""
+        """Add a bar after the last one of its track, or at a start. length, start: in ticks.
+
+        key: of its identity, None if the file gives it none.
+        """
         at = self.end_of(track) if start is None else start
         if at + length > _LAST_TICK:
             self.builder.problem(NO_ROOM, 1, f"line {line}")
             return
         self._ends[track] = max(at + length, self.end_of(track))
-        key = self.builder.key(KeyKind.PLAIN, name)
+        if key is None:
+            key = self.builder.key(KeyKind.PLAIN, name)
         for argument, text in arguments.items():
             if text:
                 self._arguments.setdefault(argument, {})[len(self._bars)] = text

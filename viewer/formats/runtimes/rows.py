@@ -15,7 +15,7 @@ NO_TIME = "row without a usable time: left out"
 SURPLUS = "row with more cells than the header: the further cells are left out"
 # Commas separate thousands only. A decimal comma is no time: 1,5 must not become 15.
 _NUMBER = re.compile(
-    r"(?:[0-9]{1,18}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,5})(?:\.[0-9]{0,18})?(?:[eE][+-]?[0-9]{1,2})?"
+    r"(?:[0-9]{1,18}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,5})(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,2})?"
 )
 _MOST_NS = 1 << 61
 

@@ -1,0 +1,1 @@
+"""Tables of layers without starts: the profiles of many runtimes, and spreadsheets."""

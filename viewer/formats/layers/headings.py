@@ -1,0 +1,169 @@
+"""What the columns of a table of layers are, by the words of their headings.
+
+A table has a name and a duration in each row. `mean`, `median` and `total` columns can be the
+duration; minimum, maximum and other percentiles never are. Where a table counts calls and has their
+total, the total is what the layer took; otherwise a mean is, then a duration without such a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from viewer.formats.table.column_units import parse_unit, split_unit
+
+CYCLES = "cycles"
+NAME, TYPE, UNIT, BACKEND, KERNEL, COUNT = "name", "type", "unit", "backend", "kernel", "count"
+STATUS, THREAD, INFERENCE, DELEGATED = "status", "thread", "inference", "delegated"
+_WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|[0-9]+|[^\W\d_]+|[%#]")
+_OF = ("", "layer ", "node ", "op ", "operator ", "kernel ", "event ")
+# For each role, its headings: the first one that a table has is it.
+_RANKED = {
+    NAME: (
+        "layer name", "node name", "op name", "operator name", "kernel name", "event name",
+        "full name", "name", "function name", "task name", "hip kernel name", "zone", "layer",
+        "node", "operator", "op", "operation", "kernel", "event", "task", "function", "stage",
+        "step", "module", "component", "description", "label",
+    ),
+    TYPE: tuple(f"{of}{word}" for of in _OF for word in ("type", "types", "class", "kind")),
+    UNIT: (
+        "compute unit", "unit", "target", "device", "processor", "engine", "hardware", "hw",
+        "runs on", "accelerator", "device type", "placement", "core",
+    ),
+    BACKEND: (
+        "delegate backend name", "backend", "backend name", "delegate", "execution provider",
+        "provider", "runtime",
+    ),
+    KERNEL: (
+        "kernel", "kernel name", "exec type", "tactic", "tactic name", "implementation",
+    ),
+    COUNT: (
+        "count", "counts", "calls", "called", "call count", "call number", "called times",
+        "times called", "num calls", "number of calls", "# of calls", "instances", "invocations", "occurrences",
+    ),
+    STATUS: ("exec status", "status", "state"),
+    THREAD: ("event block name", "block", "thread", "stream", "queue"),
+    INFERENCE: ("inference", "iteration", "iter", "run", "request", "frame", "sample"),
+    DELEGATED: ("is delegated op",),
+}  # fmt: skip
+_TIME = frozenset(
+    ["time", "times", "duration", "dur", "latency", "elapsed", "runtime", "took", "cost", "exetime"]
+)  # fmt: skip
+_AROUND = frozenset(
+    ("exec", "execution", "run", "real", "wall", "layer", "op", "operator", "node", "kernel", "per",
+     "call", "compute", "inference", "infer", "event", "the", "taken", "in", "iteration", "iter",
+     "frame", "stat", "measured", "gpu", "npu", "profile")
+)  # fmt: skip
+_CYCLE_WORDS = {"cycles", "cycle"}
+_START_WORDS = {"start", "begin", "started", "ts", "timestamp", "end", "stop", "finish", "ended"}
+_AROUND_STARTS = _START_WORDS | frozenset(
+    ("time", "event", "kernel", "op", "layer", "slice", "task", "at", "since", "ns", "us", "ms")
+)
+MEAN, MEDIAN, TOTAL, PLAIN = "means", "medians", "totals", ""
+# What a duration can be, by its words: 0 is preferred, and 1 is a duration without such a word.
+_STATISTICS = (
+    (0, MEAN, {"mean", "avg", "average"}),
+    (2, MEDIAN, {"median", "p50"}),
+    (3, TOTAL, {"total", "sum"}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table by number.
+
+    length: the duration. unit: of it, "" if its cells state it. what: `MEAN`, `MEDIAN`, `TOTAL`
+    or "" for a plain duration. roles: the numbers of the other known columns.
+    """
+
+    headings: tuple[str, ...]
+    length: int
+    unit: str
+    what: str
+    roles: dict[str, int] = field(default_factory=dict)
+
+    def cell(self, role: str, row: Sequence[str]) -> str:
+        """The cell of a role in a row, "" if the table or the row has none."""
+        at = self.roles.get(role, -1)
+        return row[at] if 0 <= at < len(row) else ""
+
+
+def words_of(heading: str) -> str:
+    """The words of a heading in lower case, without its unit."""
+    base = split_unit(heading)[0]
+    if base.isupper():
+        base = base.lower()
+    return " ".join(word.lower() for word in _WORDS.findall(base))
+
+
+def columns_of(
+    headings: Sequence[str], stated: str = "", *, is_nameless: bool = False
+) -> Columns | None:
+    """The columns of a header, None if it has no name or no duration, or if it has starts.
+
+    stated: the unit of durations whose heading has none. is_nameless: each row is an inference,
+    although no column numbers them.
+    """
+    if not 2 <= len(headings) <= 256:
+        return None
+    words = [words_of(heading) for heading in headings]
+    roles = {}
+    taken: set[int] = set()
+    for role, ranked in _RANKED.items():
+        free = {word: at for at, word in reversed(list(enumerate(words))) if at not in taken}
+        if (found := next((free[one] for one in ranked if one in free), -1)) >= 0:
+            roles[role] = found
+            taken.add(found)
+    has_starts = any(_is_start(one) for one in words)
+    if has_starts and "event block name" not in words:
+        return None
+    lengths = [_length(one, split_unit(headings[i])[1]) for i, one in enumerate(words)]
+    ranked_lengths = sorted(
+        (rank if not (COUNT in roles and what == TOTAL) else -1, not unit, at, what, unit)
+        for at, found in enumerate(lengths)
+        if found is not None and at not in taken
+        for rank, what, unit in [found]
+    )
+    if not ranked_lengths or not (is_nameless or {NAME, TYPE, INFERENCE} & set(roles)):
+        return None
+    # Next to a duration, what is just called "time" can be a start.
+    if sum(rank == 1 for rank, *_ in ranked_lengths) > 1 and "time" in words:
+        return None
+    _, _, at, what, unit = ranked_lengths[0]
+    return Columns(tuple(headings), at, unit or stated, what, roles)
+
+
+def stated_columns_of(headings: Sequence[str], name: str, length: str, unit: str) -> Columns | None:
+    """The columns of a header whose name and duration a user stated; None if it has not both."""
+    if name not in headings or length not in headings:
+        return None
+    at = headings.index(length)
+    known = columns_of(headings)
+    roles = {r: i for r, i in (known.roles if known else {}).items() if i != at}
+    own = split_unit(length)[1]
+    words = set(words_of(length).split())
+    what = next((what for _, what, of in _STATISTICS if words & of), PLAIN)
+    return Columns(
+        tuple(headings), at, own or parse_unit(unit), what, {**roles, NAME: headings.index(name)}
+    )
+
+
+def _is_start(words: str) -> bool:
+    every = set(words.split())
+    return bool(every & _START_WORDS) and every <= _AROUND_STARTS
+
+
+def _length(text: str, unit: str) -> tuple[int, str, str] | None:
+    """How well a column suits as the duration (0 is best), what it is, and its unit."""
+    words = set(text.split())
+    rank, what, of = next((one for one in _STATISTICS if words & one[2]), (1, PLAIN, set()))
+    others = words - of - _AROUND
+    if others & _CYCLE_WORDS and not unit and others <= _CYCLE_WORDS | {"hw", "cpu", "clock"}:
+        return rank + 10, what, CYCLES
+    if others <= _TIME and (others or (of and unit)):
+        return rank, what, unit
+    # The time of the processor stands next to the time on the wall.
+    if unit and others <= _TIME | {"cpu", "host", "self", "device", "cuda"} and others & _TIME:
+        return rank + 5, what, unit
+    return None

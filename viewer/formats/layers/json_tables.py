@@ -1,0 +1,168 @@
+"""Finds the tables of layers in a JSON text: arrays of objects, wherever they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from viewer.codecs.memory_budget import allowance
+from viewer.codecs.reading import UnreadableFile
+from viewer.formats.layers.cells import duration
+from viewer.formats.layers.headings import NAME, TYPE, words_of
+from viewer.formats.layers.known import Known, known_of
+from viewer.formats.layers.tables import Table, header_of, unit_in
+from viewer.formats.table.column_units import split_unit
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.text import bytes_text
+from viewer.model.times import format_time
+
+_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"|\[\s*[\[{])')
+_TRACE = re.compile(rb'"(?:traceEvents|ph)"\s*:')
+_OBJECT = re.compile(rb"\{[^{}]{2,2000}\}")
+# Objects that are long before their table: what the tool writes first.
+_MARKS = (b'"execution_summary"', b'"detailed_performance"', b'"avg_performance"')
+_DEEPEST = 6
+_LONGEST_CELL = 400
+# Bytes of memory for each byte of a JSON text that is read whole. Not measured.
+_MEMORY = 12
+NO_OBJECT = "object that is no row of the table: left out"
+
+
+def is_json(head: bytes) -> bool:
+    """Whether a text starts as JSON; a log can start with a bracket, too."""
+    return _START.match(head) is not None
+
+
+def is_table(head: bytes) -> bool:
+    """Whether the start of a JSON text has an object with a name and a duration."""
+    if not is_json(head) or _TRACE.search(head):
+        return False
+    if any(mark in head for mark in _MARKS):
+        return True
+    for found in _OBJECT.findall(head)[:40]:
+        try:
+            item = json.loads(found)
+        except ValueError:
+            continue
+        if isinstance(item, dict) and _fits(item):
+            return True
+    return False
+
+
+def _fits(item: Mapping[str, Any]) -> bool:
+    columns = header_of([str(key) for key in item])
+    if columns is None:
+        return False
+    row = [_cell(value) for value in item.values()]
+    return duration(row[columns.length], unit_in(columns, row)) is not None
+
+
+class JsonTables:
+    """The tables of one JSON text."""
+
+    def __init__(self, path: str, builder: TraceBuilder) -> None:
+        self.tables: list[Table] = []
+        self.runs = ""
+        self._builder = builder
+        self._path = path
+
+    def read(self) -> None:
+        """Read the file. Raises UnreadableFile, OSError."""
+        with open(self._path, "rb") as file:
+            raw = file.read()
+        allowance().take(len(raw) * _MEMORY)
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = raw.decode("utf-8-sig", "replace")
+            self._builder.problem("invalid UTF-8: replaced", text.count("\ufffd"), "")
+        try:
+            whole = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise UnreadableFile(
+                self._path, f"its JSON is damaged: {error}", remedy="Write or copy it again"
+            ) from error
+        self._walk(whole, 0)
+        known = next((known_of(table.columns.headings) for table in self.tables), None)
+        if known is not None and known.unit and isinstance(whole, dict):
+            self._state(whole, known)
+
+    def _walk(self, item: Any, depth: int) -> None:
+        if depth > _DEEPEST:
+            return
+        if isinstance(item, list):
+            rows = [one for one in item if isinstance(one, dict)]
+            if rows and self._add(rows, len(item) - len(rows)):
+                return
+            for one in item:
+                self._walk(one, depth + 1)
+        elif isinstance(item, dict):
+            for value in item.values():
+                before = len(self.tables)
+                self._walk(value, depth + 1)
+                if len(self.tables) == before + 1 and isinstance(value, list):
+                    self._totals(item, self.tables[-1])
+
+    def _add(self, rows: list[dict[str, Any]], others: int) -> bool:
+        """Add the table of some objects, False if they are none."""
+        headings = list(dict.fromkeys(str(key) for row in rows for key in row))
+        columns = header_of(headings)
+        if columns is None:
+            return False
+        known = known_of(headings)
+        table = Table(columns, 1, known.title if known else "")
+        name = headings[columns.roles.get(NAME, columns.roles.get(TYPE, 0))]
+        for number, row in enumerate(rows, 1):
+            if not table.rows and name not in row and headings[columns.length] not in row:
+                if "count" in row and len(row) == 1:
+                    self.runs = str(row["count"])
+                else:
+                    self._builder.problem(NO_OBJECT, 1, f"object {number}")
+                continue
+            cells = {str(key): _cell(value) for key, value in row.items()}
+            table.rows.append((number, [cells.get(heading, "") for heading in headings]))
+        self._builder.problem(NO_OBJECT, others, "")
+        if not any(duration(row[columns.length], unit_in(columns, row)) for _, row in table.rows):
+            return False
+        self.tables.append(table)
+        return True
+
+    @staticmethod
+    def _totals(around: Mapping[str, Any], table: Table) -> None:
+        """Keep the total of the column of durations that stands next to the table."""
+        wanted = f"total {words_of(table.columns.headings[table.columns.length])}"
+        for key, value in around.items():
+            if words_of(key) == wanted and isinstance(value, int | float):
+                unit = split_unit(key)[1] or table.columns.unit
+                table.totals.append((1, _cell(value), unit))
+
+    def _state(self, whole: Mapping[str, Any], known: Known) -> None:
+        """Keep what a known tool states about all inferences."""
+        parts = [part for part in whole.values() if isinstance(part, dict)]
+        for key, value in ((key, value) for part in parts for key, value in part.items()):
+            name = key.replace("_", " ").strip().capitalize()
+            if key == known.times and isinstance(value, list):
+                times = [found[0] for one in value if (found := duration(str(one), known.unit))]
+                if times:
+                    least, most = format_time(round(min(times))), format_time(round(max(times)))
+                    mean = format_time(round(sum(times) / len(times)))
+                    self._builder.state(name, f"{len(times)}: {least} to {most}, mean {mean}")
+            elif "memory" in key and _is_number(value):
+                self._builder.state(name, bytes_text(int(value)))
+            elif key.endswith("_time") and (found := duration(str(value), known.unit)):
+                self._builder.state(name, format_time(round(found[0])))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _cell(value: Any) -> str:
+    """A value of JSON as the text of a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)[:_LONGEST_CELL]

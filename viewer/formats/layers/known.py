@@ -1,0 +1,103 @@
+"""Tools that write tables of layers: the headings by which each is recognized, and its source.
+
+A table needs no entry here to open. An entry names its tool, states the unit of durations whose
+headings have none, and what the tool writes around the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from viewer.formats.layers.headings import Columns, columns_of
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """title: of the tool. headings: those that its tables have. unit: of durations without one.
+
+    times: in JSON, the list of the durations of whole inferences, in the same unit. is_nameless:
+    each row is a whole inference.
+    """
+
+    title: str
+    headings: frozenset[str]
+    unit: str = ""
+    times: str = ""
+    is_nameless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Rows of a tool without a header. near: what also shows that a line was meant as a row."""
+
+    title: str
+    headings: tuple[str, ...]
+    row: re.Pattern[str]
+    near: re.Pattern[str]
+
+
+def _known(title: str, headings: str, unit: str = "", times: str = "") -> Known:
+    return Known(title, frozenset(headings.split(", ")), unit, times)
+
+
+KNOWN = (
+    # trtexec --dumpProfile, --exportProfile, --exportTimes: `Profiler::print`,
+    # `Profiler::exportJSONProfile` and `exportJSONTrace` in samples/common/sampleReporting.cpp of
+    # https://github.com/NVIDIA/TensorRT.
+    _known("TensorRT profile", "name, timeMs, percentage"),
+    _known("TensorRT profile", "Layer, Time(ms), Time(%)"),
+    _known("TensorRT profile", "Layer, Time (ms), Time %"),
+    Known("TensorRT times", frozenset(("computeMs", "latencyMs")), is_nameless=True),
+    # benchmark_app -report_type detailed_counters or average_counters, with -json_stats as JSON:
+    # samples/cpp/benchmark_app/statistics_report.cpp of
+    # https://github.com/openvinotoolkit/openvino. Its JSON is in ms.
+    _known("OpenVINO counters", "layerName, execStatus, realTime (ms)"),
+    _known("OpenVINO counters", "node_type, exec_type, real_time", "ms"),
+    # Qualcomm AI Hub, `download_profile()`: https://app.aihub.qualcomm.com/docs. Times in us.
+    _known("AI Hub profile", "compute_unit, execution_time", "us", "all_inference_times"),
+    # RKNN-Toolkit2, `eval_perf()` with perf_debug: https://github.com/airockchip/rknn-toolkit2,
+    # doc/ (Rockchip RKNPU API reference), "Network Layer Information Table".
+    _known("RKNN performance", "OpType, Target, Time(us)"),
+    # MNN, `Profiler::printTimeByName`: tools/cpp/Profiler.cpp of https://github.com/alibaba/MNN.
+    _known("MNN profile", "Node Name, Op Type, Avg(ms)"),
+    # TVM, `Report::AsCSV`: src/runtime/profiling.cc of https://github.com/apache/tvm.
+    _known("TVM profile", "Name, Duration (us), Percent"),
+    # `stedgeai validate` prints "Inference time per node"; ST Edge AI Core, evaluation reports:
+    # https://stedgeai-dc.st.com/assets/embedded-docs/evaluation_metrics.html.
+    _known("ST Edge AI profile", "c_id, m_id, dur (ms)"),
+    # rocprof --stats, rocprofv3 --stats: source/bin/rpl_run.sh and tblextr.py of
+    # https://github.com/ROCm/rocprofiler.
+    _known("rocprof statistics", "Calls, TotalDurationNs"),
+    # tracy-csvexport: csvexport/src/csvexport.cpp of https://github.com/wolfpld/tracy.
+    _known("Tracy statistics", "src_file, src_line, total_ns, counts"),
+    # ExecuTorch's Inspector: `save_data_to_tsv`, `print_data_tabular` and `to_dataframe` in
+    # devtools/inspector/_inspector.py of https://github.com/pytorch/executorch.
+    _known("ExecuTorch Inspector", "event_block_name, event_name"),
+)
+
+PATTERNS = (
+    # ncnn built with NCNN_BENCHMARK: `benchmark` in src/benchmark.cpp of
+    # https://github.com/Tencent/ncnn.
+    Pattern(
+        "ncnn benchmark",
+        ("type", "name", "time (ms)", "parameters"),
+        re.compile(r"\s*(\S{1,80})\s+(\S.{0,400}?)\s+([0-9.]{1,20})ms\s+\|\s*(.*)"),
+        re.compile(r"[0-9]ms\s*\||feature_map"),
+    ),
+)
+
+
+def known_of(headings: Sequence[str]) -> Known | None:
+    """The tool that writes a header, None if none is known."""
+    every = {heading.strip() for heading in headings}
+    return next((one for one in KNOWN if one.headings <= every), None)
+
+
+def recognized(headings: Sequence[str]) -> Columns | None:
+    """The columns of a header with the unit that its tool writes, None if it is no header."""
+    known = known_of(headings)
+    if known is None:
+        return columns_of(headings)
+    return columns_of(headings, known.unit, is_nameless=known.is_nameless)

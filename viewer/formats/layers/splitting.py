@@ -1,0 +1,117 @@
+"""Splits lines of a table into cells: separators, boxes, Markdown, columns of fixed width."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+SEPARATORS = "\t;,|"
+BARS = "│┃║|"
+_RULE = re.compile(r"[\s\-=+_*~:|\u2500-\u257f]{3,}")
+_GAPS = re.compile(r"\S+(?: \S+)*")
+_TOKENS = re.compile(r"\S+")
+
+
+def is_rule(line: str) -> bool:
+    """Whether a line only draws: `----`, `|---|:--:|`, `├──┼──┤`."""
+    return _RULE.fullmatch(line) is not None and len(set(line.strip()) - set("|│┃║ ")) > 0
+
+
+def separated(line: str, separator: str) -> list[str]:
+    """The cells of a line, quoted as in a CSV; [] if it cannot be parsed."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line.strip("\r\n")], delimiter=separator,
+                                                         skipinitialspace=True), [])]  # fmt: skip
+    except csv.Error:
+        return []
+
+
+@dataclass(slots=True)
+class Barred:
+    """Cells between bars: boxes and Markdown. There may be one at both ends of a line."""
+
+    bar: str
+
+    def header(self, line: str, below: Sequence[str] = ()) -> list[str]:
+        """The cells of a header."""
+        return self.row(line)
+
+    def row(self, line: str) -> list[str]:
+        """The cells of a row, [] if the line is none."""
+        text = line.strip()
+        if self.bar not in text:
+            return []
+        text = text.removeprefix(self.bar).removesuffix(self.bar)
+        if self.bar == "|":
+            parts = re.split(r"(?<!\\)\|", text)
+            return [part.strip().strip("`").replace(r"\|", "|") for part in parts]
+        return [part.strip() for part in text.split(self.bar)]
+
+
+@dataclass(slots=True)
+class Spaced:
+    """Columns of fixed width.
+
+    Two spaces separate headings, or one below which a cell of each row begins. A row has the cells
+    between such gaps. If these are not as many as the headings, because some are empty, each
+    belongs to the heading above it; the last column takes the rest of the line.
+    """
+
+    spans: list[tuple[int, int]] = field(default_factory=list)
+
+    def header(self, line: str, below: Sequence[str] = ()) -> list[str]:
+        """The cells of a header; its rows are split accordingly. below: the next rows."""
+        line = line.expandtabs().rstrip()
+        rows = [row.expandtabs().rstrip() for row in below]
+        spans: list[tuple[int, int]] = []
+        for match in _TOKENS.finditer(line):
+            first, end = match.span()
+            if spans and first - spans[-1][1] == 1 and not _is_border(line, first, rows):
+                spans[-1] = spans[-1][0], end
+            else:
+                spans.append((first, end))
+        self.spans = spans
+        return [line[first:end] for first, end in spans]
+
+    def row(self, line: str) -> list[str]:
+        """The cells of a row, [] if the line is none."""
+        line = line.expandtabs().rstrip()
+        width = len(self.spans)
+        for pattern in (_GAPS, _TOKENS):
+            found = [match[0] for match in pattern.finditer(line)]
+            if len(found) == width or not found:
+                return found
+        cells = [""] * width
+        ends = [0] * width
+        at = 0
+        for match in _TOKENS.finditer(line):
+            first, end = match.span()
+            # A word stays in the cell before it, unless a heading is above it alone.
+            column = self._column(first, end)
+            if not (at < width and cells[at] and first - ends[at] == 1 and column <= at + 1
+                    and first != self.spans[column][0]):  # fmt: skip
+                at = max(at, column)
+            cells[at] = f"{cells[at]}{line[ends[at] : first]}{match[0]}" if cells[at] else match[0]
+            ends[at] = end
+        return cells
+
+    def _column(self, first: int, end: int) -> int:
+        """The column whose heading a cell is below, or nearest to."""
+        shared = [min(end, e) - max(first, s) for s, e in self.spans]
+        return max(range(len(shared)), key=shared.__getitem__)
+
+
+def _is_border(line: str, at: int, rows: Sequence[str]) -> bool:
+    """Whether a heading that follows after one space is a column: each row has a cell there."""
+    if line[at] in "([{<%" or not rows:
+        return False
+    return all(row[at - 1 : at] == " " and row[at : at + 1].strip() for row in rows)
+
+
+def splitters(line: str) -> Sequence[Barred | Spaced]:
+    """What can split a line that is no CSV."""
+    text = line.strip()
+    barred = [Barred(bar) for bar in BARS if text.startswith(bar)]
+    return [*barred, Spaced()]

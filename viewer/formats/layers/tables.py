@@ -1,0 +1,284 @@
+"""Finds the tables of layers in a text, and collects their rows with their lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from viewer.codecs.memory_budget import allowance
+from viewer.codecs.reading import Cancelled, Progress
+from viewer.formats.layers import headings
+from viewer.formats.layers.cells import duration
+from viewer.formats.layers.headings import NAME, STATUS, TYPE, Columns, stated_columns_of
+from viewer.formats.layers.known import PATTERNS, Pattern, known_of, recognized
+from viewer.formats.layers.splitting import (
+    SEPARATORS,
+    Barred,
+    Spaced,
+    is_rule,
+    separated,
+    splitters,
+)
+from viewer.formats.row_reader import UNFIT, TableRows, lines_of
+from viewer.formats.table.column_units import parse_unit, split_unit
+from viewer.formats.table.stated_columns import UNIT, stated_columns
+from viewer.model.building.builder import TraceBuilder
+
+NOT_RUN = frozenset(("not_run", "optimized_out", "not run", "optimized out", "skipped"))
+# `[11/28/2026-10:00:00] [I] ` of TensorRT's log, `D RKNN: [10:00:00.000] ` of RKNN's.
+_PREFIX = re.compile(r"(?:\[[0-9][^\]\n]{4,40}\] )?\[[VIWEF]\] |[DIWE] RKNN: \[[0-9:.]{5,20}\] ")
+_TOTAL = re.compile(r"(?i)(?:grand |over)?(?:total|sum|all layers)\b")
+_TOTAL_LINE = re.compile(
+    r"(?i)\s*((?:total|sum)\b[^:=\n]{0,80}?)\s*[:=]\s*([0-9][0-9.,]{0,30})\s*([a-zµμ]{0,12})\s*(?:[,;(].*)?$"
+)
+_RUNS = re.compile(r"=== Profile \(([0-9]{1,9}) iterations ?\) ===")
+_LOOK_AHEAD = 3
+_ROW_MEMORY = 600
+
+
+@dataclass(slots=True)
+class Table:
+    """A table: its columns, its rows with their lines, and what it states as its total.
+
+    rows: (line, cells). totals: (line, cells of the row, or a text and its amount). title: of the
+    tool, "" if it is not known.
+    """
+
+    columns: Columns
+    line: int
+    title: str = ""
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+    totals: list[tuple[int, str, str]] = field(default_factory=list)  # line, amount, unit
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where the first table of a text is, and how its lines are split.
+
+    separator: "" if `splitter` or `pattern` splits them.
+    """
+
+    columns: Columns
+    separator: str = ""
+    splitter: Barred | Spaced | None = None
+    pattern: Pattern | None = None
+
+
+def header_of(cells: Sequence[str]) -> Columns | None:
+    """The columns of a header: as the user stated them, else by their headings."""
+    given = stated_columns()
+    name, length = given.get("name"), given.get("dur")
+    if name and length:
+        return stated_columns_of(list(cells), name, length, given.get(UNIT) or "")
+    found = recognized(cells)
+    unit = given.get(UNIT) or ""
+    if found is not None and not found.unit and unit:
+        return Columns(found.headings, found.length, unit, found.what, found.roles)
+    return found
+
+
+def is_total(columns: Columns, row: Sequence[str]) -> bool:
+    """Whether a row has the sum of the others: its first cells are a word for it."""
+    name = columns.cell(NAME, row) or columns.cell(TYPE, row) or next(filter(None, row), "")
+    kind = columns.cell(TYPE, row)
+    return _TOTAL.match(name) is not None and (
+        not kind or kind == name or NAME not in columns.roles
+    )
+
+
+def is_not_run(columns: Columns, row: Sequence[str]) -> bool:
+    """Whether a row states that its layer did not run."""
+    return columns.cell(STATUS, row).casefold().rpartition(".")[2] in NOT_RUN
+
+
+def start_of(lines: Sequence[str]) -> Start | None:
+    """The first table in the first lines of a text, None if there is none."""
+    for at, line in enumerate(lines):
+        text = _PREFIX.sub("", line, count=1)
+        if not text.strip() or is_rule(text):
+            continue
+        below = _below(lines, at)
+        for splitter in splitters(text):
+            if isinstance(splitter, Spaced):
+                break
+            if (columns := header_of(splitter.header(text, below))) and _fit(
+                columns, map(splitter.row, below)
+            ):
+                return Start(columns, splitter=splitter)
+        for separator in SEPARATORS:
+            rows = (separated(one, separator) for one in below)
+            columns = header_of(separated(text, separator)) if separator in text else None
+            if columns is not None and _fit(columns, rows):
+                return Start(columns, separator=separator)
+        spaced = Spaced()
+        if (columns := header_of(spaced.header(text, below))) and _fit(
+            columns, map(spaced.row, below)
+        ):
+            return Start(columns, splitter=spaced)
+        for pattern in PATTERNS:
+            if pattern.row.fullmatch(text.rstrip()):
+                known = header_of(pattern.headings)
+                if known is not None:
+                    return Start(known, pattern=pattern)
+    return None
+
+
+def _below(lines: Sequence[str], at: int) -> list[str]:
+    """The next lines after one that may be rows of its table."""
+    found = (_PREFIX.sub("", line, count=1) for line in lines[at + 1 : at + 2 + 2 * _LOOK_AHEAD])
+    return [line for line in found if line.strip() and not is_rule(line)][:_LOOK_AHEAD]
+
+
+def _fit(columns: Columns, rows: Iterable[Sequence[str]]) -> bool:
+    """Whether one of the rows below a header has as many cells and a duration."""
+    return any(
+        len(row) == len(columns.headings)
+        and (
+            duration(row[columns.length], unit_in(columns, row)) is not None
+            or is_not_run(columns, row)
+        )
+        for row in rows
+    )
+
+
+def unit_in(columns: Columns, row: Sequence[str]) -> str:
+    """The unit of a row's duration, "" if only its cell can state it."""
+    return columns.unit or parse_unit(columns.cell(headings.UNIT, row))
+
+
+class TextTables:
+    """The tables of a text, row by row."""
+
+    def __init__(self, builder: TraceBuilder) -> None:
+        self.tables: list[Table] = []
+        self.runs = ""  # what the text states as the number of inferences
+        self._builder = builder
+        self._count = 0
+
+    @property
+    def table(self) -> Table | None:
+        """The one that is being read."""
+        return self.tables[-1] if self.tables else None
+
+    def read_separated(
+        self, path: str, separator: str, progress: Progress, cancelled: Cancelled
+    ) -> None:
+        """Read the rows of a CSV. Raises UnreadableFile, ReadCancelled."""
+        rows = TableRows(path, self._builder, progress, cancelled, separator=separator)
+        for line, row in rows:
+            if self._begins(line, row):
+                rows.header = row
+            elif not rows.header:
+                rows.skip(line, row)
+            elif len(row) == 1:
+                self._beside(line, row[0])
+            # A separator may end each row, or the header alone.
+            elif len(row) == len(rows.header) - 1 and not rows.header[-1]:
+                self._row(line, [*row, ""])
+            elif len(row) == len(rows.header) + 1 and not row[-1]:
+                self._row(line, row[:-1])
+            elif rows.fits(line, row):
+                self._row(line, row)
+
+    def read_lines(self, path: str, start: Start, progress: Progress, cancelled: Cancelled) -> None:
+        """Read the rows of another text. Raises UnreadableFile, ReadCancelled."""
+        splitter = start.splitter or Spaced()
+        is_ended = True
+        for line, text, below in _texts(path, self._builder, progress, cancelled):
+            if start.pattern is not None:
+                self._patterned(line, text, start.pattern)
+                continue
+            if found := _RUNS.search(text):
+                self.runs = found[1]
+            if not text.strip():
+                is_ended = is_ended or self._has_rows()
+                continue
+            if is_rule(text):
+                is_ended = is_ended or (isinstance(splitter, Spaced) and self._has_rows())
+                continue
+            again = type(splitter)(splitter.bar) if isinstance(splitter, Barred) else Spaced()
+            if self._begins(line, again.header(text, below())):
+                splitter, is_ended = again, False
+                continue
+            table = self.table
+            if table is None:
+                continue
+            row = splitter.row(text)
+            width = len(table.columns.headings)
+            if _TOTAL_LINE.match(text):
+                self._beside(line, text)
+            elif is_ended and not (len(row) == width and isinstance(splitter, Barred)):
+                if len(row) == width and is_total(table.columns, row):
+                    self._row(line, row)
+                elif isinstance(splitter, Barred) and len(row) > 1:
+                    self._builder.problem(UNFIT, 1, f"line {line}")
+            elif len(row) == width:
+                self._row(line, row)
+            else:
+                self._builder.problem(UNFIT, 1, f"line {line}")
+
+    def _patterned(self, line: str | int, text: str, pattern: Pattern) -> None:
+        number = int(line)
+        found = pattern.row.fullmatch(text.rstrip())
+        if found is None:
+            if pattern.near.search(text):
+                self._builder.problem(UNFIT, 1, f"line {number}")
+            return
+        row = list(found.groups(""))
+        table = self.table
+        # The first layer again begins the next inference.
+        if table is None or (len(table.rows) > 1 and table.rows[0][1][:2] == row[:2]):
+            columns = header_of(pattern.headings)
+            if columns is None:
+                return
+            self.tables.append(Table(columns, number, pattern.title))
+        self._row(number, row)
+
+    def _has_rows(self) -> bool:
+        return self.table is not None and bool(self.table.rows)
+
+    def _begins(self, line: int, cells: Sequence[str]) -> bool:
+        """Whether a row is a header, which begins a table."""
+        columns = header_of(cells)
+        if columns is None:
+            return False
+        if duration(cells[columns.length], columns.unit) is not None:
+            return False
+        known = known_of(cells)
+        self.tables.append(Table(columns, line, known.title if known else ""))
+        return True
+
+    def _row(self, line: int, row: list[str]) -> None:
+        table = self.tables[-1]
+        self._count += 1
+        if self._count % 1000 == 0:
+            allowance().take(self._count * _ROW_MEMORY)
+        if is_total(table.columns, row):
+            table.totals.append((line, row[table.columns.length], unit_in(table.columns, row)))
+        else:
+            table.rows.append((line, row))
+
+    def _beside(self, line: int, text: str) -> None:
+        """A line that is no row: what it states as the total, or a row that lost its separators."""
+        table = self.tables[-1]
+        if found := _TOTAL_LINE.match(text):
+            unit = found[3] or split_unit(found[1])[1]
+            if duration(found[2], unit):
+                table.totals.append((line, found[2], unit))
+        elif any(character.isdigit() for character in text):
+            self._builder.problem(UNFIT, 1, f"line {line}")
+
+
+def _texts(
+    path: str, builder: TraceBuilder, progress: Progress, cancelled: Cancelled
+) -> Iterator[tuple[int, str, Callable[[], list[str]]]]:
+    """The lines of a file with their numbers, without what a log writes before each.
+
+    Each with what gets the rows below it.
+    """
+    for first, lines in lines_of(path, builder, progress, cancelled):
+        for at, line in enumerate(lines):
+            text = _PREFIX.sub("", line.rstrip("\n"), count=1)
+            yield first + at, text, partial(_below, lines, at)
