@@ -106,6 +106,7 @@ _FORMATS = {
     # Before formats that are recognized by any line: a name in a profile CSV may look like it.
     "table.reader": ("Profile CSV", (".csv", ".tsv"), "trace"),
     "runtimes.qnn_csv": ("QNN profile", (".csv",), "trace"),
+    "runtimes.qnn_viewer_text": ("QNN viewer text", (".txt",), "trace"),
     "runtimes.snpe_diagview": ("SNPE profile", (".csv", ".txt"), "trace"),
     # Before texts that are recognized by any line: a log around them is removed first.
     "in_log": ("Log with a profile", (".txt", ".log"), "trace"),

@@ -50,7 +50,7 @@ def test_each_execution_is_an_inference(tmp_path):
 
 def test_a_count_is_no_time_and_is_reported_with_its_line(tmp_path):
     trace = opened(tmp_path, qnn_csv(1))
-    assert (module._NOT_TIMES, 1, "line 4") in [(p.kind, p.count, p.first) for p in trace.problems]
+    assert (module.NOT_TIMES, 1, "line 4") in [(p.kind, p.count, p.first) for p in trace.problems]
 
 
 def test_a_file_of_cycles_alone_is_in_cycles(tmp_path):

@@ -55,6 +55,7 @@ def _plain(name: str) -> list[bytes]:
 SOUND = {
     "snpe": Sound(".csv", _texts(runtime_files.snpe_csv(), runtime_files.SNPE_REPORT)),
     "qnn": Sound(".csv", _texts(runtime_files.qnn_csv())),
+    "qnn_viewer": Sound(".txt", _samples("qnn/viewer.txt")),
     "qnn_optrace": Sound(".json", _texts(runtime_files.qnn_optrace()), peers.by_json),
     "vela": Sound(".csv", _texts(runtime_files.vela_csv())),
     "nsys": Sound(".csv", _texts(runtime_files.gpu_trace(), runtime_files.KERNEL_SUM)),

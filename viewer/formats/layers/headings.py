@@ -40,7 +40,8 @@ _RANKED = {
     ),
     COUNT: (
         "count", "counts", "calls", "called", "call count", "call number", "called times",
-        "times called", "num calls", "number of calls", "# of calls", "instances", "invocations", "occurrences",
+        "times called", "num calls", "number of calls", "# of calls", "instances", "invocations",
+        "occurrences",
     ),
     STATUS: ("exec status", "status", "state"),
     THREAD: ("event block name", "block", "thread", "stream", "queue"),

@@ -36,7 +36,7 @@ _TIMESTAMP = "Msg Timestamp"
 _KNOWN = _REQUIRED | {_TIMESTAMP}
 _STAGE = re.compile(r"\(([a-z][a-z -]{0,30})\)", re.IGNORECASE)
 _UNITS = {"US": US, "CYCLES": CYCLES}
-_NOT_TIMES = "value that is no time, such as a count or bytes: not drawn"
+NOT_TIMES = "value that is no time, such as a count or bytes: not drawn"
 _NO_NAME = ("", "NULL")
 _EXECUTE = "execute"
 _UNKNOWN = ("UNKNOWN", "0", "")
@@ -95,7 +95,7 @@ class _Events:
             return
         unit = _UNITS.get(cells[_UNIT].upper())
         if unit is None:
-            self._builder.problem(_NOT_TIMES, 1, _at(line))
+            self._builder.problem(NOT_TIMES, 1, _at(line))
             return
         amount = ticks_of(cells[_TIME], 1)
         if amount is None:
