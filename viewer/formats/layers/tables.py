@@ -167,13 +167,15 @@ class TextTables:
     ) -> None:
         """Read the rows of a CSV. Raises UnreadableFile, ReadCancelled."""
         rows = TableRows(path, self._builder, progress, cancelled, separator=separator)
+        before = 0
         for line, row in rows:
+            is_after_gap, before = line > before + 1, line
             if self._begins(line, row):
                 rows.header = row
             elif not rows.header:
                 rows.skip(line, row)
             elif len(row) == 1:
-                self._beside(line, row[0])
+                self._beside(line, row[0], is_text=is_after_gap)
             # A separator may end each row, or the header alone.
             elif len(row) == len(rows.header) - 1 and not rows.header[-1]:
                 self._row(line, [*row, ""])
@@ -260,14 +262,17 @@ class TextTables:
         else:
             table.rows.append((line, row))
 
-    def _beside(self, line: int, text: str) -> None:
-        """A line that is no row: what it states as the total, or a row that lost its separators."""
+    def _beside(self, line: int, text: str, *, is_text: bool = False) -> None:
+        """A line that is no row: what it states as the total, or a row that lost its separators.
+
+        is_text: whether it cannot be such a row, because an empty line is above it.
+        """
         table = self.tables[-1]
         if found := _TOTAL_LINE.match(text):
             unit = found[3] or split_unit(found[1])[1]
             if duration(found[2], unit):
                 table.totals.append((line, found[2], unit))
-        elif any(character.isdigit() for character in text):
+        elif not is_text and any(character.isdigit() for character in text):
             self._builder.problem(UNFIT, 1, f"line {line}")
 
 

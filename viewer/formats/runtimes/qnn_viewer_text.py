@@ -31,6 +31,7 @@ _MARK = re.compile(rb"qnn-profile-viewer v[0-9].*?^[A-Z][A-Za-z ]{2,40} Stats", 
 _SECTION = re.compile(r"([A-Z][A-Za-z -]{2,40}?) Stats(?: \((Average|Min|Max)\))?:\s*")
 _TOTAL = re.compile(r"\s+(?:Backend \((.{1,200})\)|([A-Z]\w{1,40})):\s+([0-9]{1,18}) (\w{1,12})\s*")
 _NODE = re.compile(r"\s*Node [0-9]{1,9}: (.{1,4000}): ([0-9]{1,18}) (\w{1,12})\s*")
+_TWO_ROWS = re.compile(r": [0-9]+ \w+Node [0-9]+: ")  # a line end is lost
 _NEAR = re.compile(r"\s*(?:Node\b|NetRun|Backend\b)|.*:\s*[0-9]+ \w+\s*$")
 _EXECUTE = "execute"
 _UNITS = (US, CYCLES)
@@ -71,6 +72,9 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 def _add(builder: TraceBuilder, group: Group, line: int, text: str) -> None:
     where = f"line {line}"
+    if _NODE.fullmatch(text) and _TWO_ROWS.search(text):
+        builder.problem(UNFIT, 2, where)
+        return
     if node := _NODE.fullmatch(text):
         name, amount, unit = node[1], node[2], node[3].lower()
     elif total := _TOTAL.fullmatch(text):
