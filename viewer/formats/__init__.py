@@ -90,6 +90,9 @@ class Format:
 
 
 PLAIN_CSV = "Plain CSV"
+LAYER_TABLE = "Layer table"
+# Tables of any tool, whose columns a user can state.
+WITH_COLUMNS = frozenset((PLAIN_CSV, LAYER_TABLE))
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
 # The module of ETRecords takes 20 ms to import, and most commands open an ETDump.
 _FORMATS = {
@@ -117,7 +120,7 @@ _FORMATS = {
     "runtimes.qnn_optrace": ("QNN optrace", (".json",), "trace"),
     "executorch.inspector_tsv": ("Inspector table", (".tsv",), "trace"),
     "executorch.runner_log": ("LLM runner log", (".txt", ".log"), "trace"),
-    "layers.reader": ("Layer table", (".csv", ".json", ".txt"), "trace"),
+    "layers.reader": (LAYER_TABLE, (".csv", ".json", ".txt"), "trace"),
     "chrome.reader": ("Chrome trace", (".json", ".json.gz"), "trace"),
     "zipped": ("ZIP archive", (".zip",), "trace"),
     "source.mlir": ("MLIR text", (".mlir",), "program"),
@@ -267,7 +270,8 @@ def open_file(
         cancelled: Is called now and then; the reading stops if it returns true.
         part: The share of the file to read, from its start, up to 1; the trace then has a problem
             that states it.
-        columns: What the columns of a plain CSV are, as the option --columns states it.
+        columns: What the columns of a plain CSV or a table of layers are, as the option --columns
+            states it.
         may_be_empty: Accept a profile without slices, counters and events without a time.
 
     Returns:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from viewer.analysis.links.delegate_clocks import clock_names, clocks_text, timed_clocks
 from viewer.analysis.links.identifier_columns import column_names, said, takes_column
-from viewer.formats import PLAIN_CSV, WHOLE
+from viewer.formats import WHOLE, WITH_COLUMNS
 from viewer.model.times import RateOrigin, format_rate
 from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import DEBUG_INFO
@@ -153,7 +153,7 @@ def _apply_same_clocks(statements: Sequence[SameClock], workspace: Workspace) ->
 
 def _keep_table_columns(choices: Choices, workspace: Workspace) -> list[str]:
     """Keep the columns that were stated for the open tables, which a session saves."""
-    tables = [t.path for t in workspace.traces if t.format == PLAIN_CSV]
+    tables = [t.path for t in workspace.traces if t.format in WITH_COLUMNS]
     for path in tables:
         if text := choices.columns_of(path):
             workspace.choose(workspace.choices.with_table_columns(path, text))

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tests.paths import DATA
+from viewer.cli.main import main
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.model.timing import Timing, timings
@@ -196,3 +197,21 @@ def test_the_name_of_a_file_means_nothing(tmp_path):
     path = tmp_path / "renamed.log"
     shutil.copy(LAYERS / "ncnn.txt", path)
     assert open_file(str(path)).generation == "ncnn benchmark"
+
+
+def test_columns_that_a_user_states_need_no_start(tmp_path, capsys):
+    path = tmp_path / "odd.csv"
+    path.write_text("what;kind;t1\na;Conv;0.5\nb;Gemm;0.25\n")
+    with pytest.raises(UnreadableFile):
+        open_file(str(path))
+    trace = open_file(str(path), columns="name=what,dur=t1,unit=ms")
+    assert bars(trace) == [("a", 500), ("b", 250)]
+    assert main(["info", str(path), "--columns", "name=what,dur=t1,unit=ms"]) == 0
+    assert "Layer table" in capsys.readouterr().out
+
+
+def test_a_start_that_a_user_states_is_used(tmp_path):
+    path = tmp_path / "layers.csv"
+    path.write_text("layer,at,time_ms\nconv,5,0.5\nfc,9,0.25\n")
+    trace = open_file(str(path), columns="name=layer,start=at,dur=time_ms,unit=ms")
+    assert (trace.format, trace.slices.start.tolist()) == ("Plain CSV", [5_000_000, 9_000_000])

@@ -31,7 +31,8 @@ NOT_RUN = frozenset(("not_run", "optimized_out", "not run", "optimized out", "sk
 _PREFIX = re.compile(r"(?:\[[0-9][^\]\n]{4,40}\] )?\[[VIWEF]\] |[DIWE] RKNN: \[[0-9:.]{5,20}\] ")
 _TOTAL = re.compile(r"(?i)(?:grand |over)?(?:total|sum|all layers)\b")
 _TOTAL_LINE = re.compile(
-    r"(?i)\s*((?:total|sum)\b[^:=\n]{0,80}?)\s*[:=]\s*([0-9][0-9.,]{0,30})\s*([a-zµμ]{0,12})\s*(?:[,;(].*)?$"
+    r"(?i)\s*((?:total|sum)\b[^:=\n]{0,80}?)\s*[:=]\s*([0-9][0-9.,]{0,30})\s*([a-zµμ]{0,12})"
+    r"\s*(?:[,;(].*)?$"
 )
 _RUNS = re.compile(r"=== Profile \(([0-9]{1,9}) iterations ?\) ===")
 _LOOK_AHEAD = 3
@@ -70,6 +71,8 @@ def header_of(cells: Sequence[str]) -> Columns | None:
     """The columns of a header: as the user stated them, else by their headings."""
     given = stated_columns()
     name, length = given.get("name"), given.get("dur")
+    if given.get("start") or given.get("end"):
+        return None
     if name and length:
         return stated_columns_of(list(cells), name, length, given.get(UNIT) or "")
     found = recognized(cells)
