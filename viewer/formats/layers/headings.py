@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from viewer.formats.table.column_units import parse_unit, split_unit
 
@@ -92,10 +93,16 @@ class Columns:
 
 def words_of(heading: str) -> str:
     """The words of a heading in lower case, without its unit."""
-    base = split_unit(heading)[0]
+    return _parsed(heading)[0]
+
+
+@lru_cache(maxsize=4096)
+def _parsed(heading: str) -> tuple[str, str]:
+    """The words of a heading, and its unit."""
+    base, unit = split_unit(heading)
     if base.isupper():
         base = base.lower()
-    return " ".join(word.lower() for word in _WORDS.findall(base))
+    return " ".join(word.lower() for word in _WORDS.findall(base)), unit
 
 
 def columns_of(
@@ -108,23 +115,25 @@ def columns_of(
     """
     if not 2 <= len(headings) <= 256:
         return None
-    words = [words_of(heading) for heading in headings]
-    roles = {}
+    parsed = [_parsed(heading) for heading in headings]
+    lengths = [_length(*one) for one in parsed]
+    if not any(lengths):
+        return None
+    words = [one for one, _ in parsed]
+    if any(map(_is_start, words)) and "event block name" not in words:
+        return None
+    roles: dict[str, int] = {}
     taken: set[int] = set()
     for role, ranked in _RANKED.items():
         free = {word: at for at, word in reversed(list(enumerate(words))) if at not in taken}
         if (found := next((free[one] for one in ranked if one in free), -1)) >= 0:
             roles[role] = found
             taken.add(found)
-    has_starts = any(_is_start(one) for one in words)
-    if has_starts and "event block name" not in words:
-        return None
-    lengths = [_length(one, split_unit(headings[i])[1]) for i, one in enumerate(words)]
     ranked_lengths = sorted(
         (rank if not (COUNT in roles and what == TOTAL) else -1, not unit, at, what, unit)
-        for at, found in enumerate(lengths)
-        if found is not None and at not in taken
-        for rank, what, unit in [found]
+        for at, length in enumerate(lengths)
+        if length is not None and at not in taken
+        for rank, what, unit in [length]
     )
     if not ranked_lengths or not (is_nameless or {NAME, TYPE, INFERENCE} & set(roles)):
         return None

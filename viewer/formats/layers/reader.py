@@ -36,7 +36,7 @@ def sniff(head: bytes) -> bool:
     """Whether it has a table with names and durations and without starts near its start."""
     if json_tables.is_table(head):
         return True
-    if json_tables.is_json(head) or b"\0" in head[:64]:
+    if json_tables.is_json(head) or b"\0" in head:
         return False
     return _start(head, whole=len(head) < HEAD_SIZE) is not None
 

@@ -35,6 +35,11 @@ _TOTAL_LINE = re.compile(
     r"\s*(?:[,;(].*)?$"
 )
 _RUNS = re.compile(r"=== Profile \(([0-9]{1,9}) iterations ?\) ===")
+# What a header or a row of a pattern has; other lines need no splitting.
+_HINT = re.compile(
+    r"(?i)time|dur|latency|elapsed|avg|average|mean|median|p50|total|cycle|took|cost|[0-9]ms\s*\|"
+)
+_LONGEST_HEADER = 8192
 _LOOK_AHEAD = 3
 _ROW_MEMORY = 600
 
@@ -98,9 +103,12 @@ def is_not_run(columns: Columns, row: Sequence[str]) -> bool:
 
 def start_of(lines: Sequence[str]) -> Start | None:
     """The first table in the first lines of a text, None if there is none."""
+    is_stated = bool(stated_columns().get("dur"))
     for at, line in enumerate(lines):
+        if len(line) > _LONGEST_HEADER or not (is_stated or _HINT.search(line)):
+            continue
         text = _PREFIX.sub("", line, count=1)
-        if not text.strip() or is_rule(text):
+        if is_rule(text):
             continue
         below = _below(lines, at)
         for splitter in splitters(text):
