@@ -215,3 +215,19 @@ def test_a_start_that_a_user_states_is_used(tmp_path):
     path.write_text("layer,at,time_ms\nconv,5,0.5\nfc,9,0.25\n")
     trace = open_file(str(path), columns="name=layer,start=at,dur=time_ms,unit=ms")
     assert (trace.format, trace.slices.start.tolist()) == ("Plain CSV", [5_000_000, 9_000_000])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "event_block_name,event_name,avg (s)\nExecute,Method::execute,9e17\nExecute,a,1\n",
+        '{"a": [{"name": "n", "time_ms": 1, "x": ' + "[" * 900 + "]" * 900 + "}]}",
+        '{"s": {"peak_memory": Infinity}, "d": [{"name": "n", "compute_unit": "NPU", '
+        '"execution_time": 1e300}, {"name": "m", "compute_unit": "CPU", "execution_time": 2}]}',
+        '[{"name": "n", "time_ms": NaN}, {"name": "m", "time_ms": 2}]',
+    ],
+)
+def test_absurd_values_cost_their_row_alone(tmp_path, text):
+    path = tmp_path / "absurd.txt"
+    path.write_text(text)
+    assert len(open_file(str(path)).slices) == 1

@@ -232,7 +232,7 @@ class Blocks:
                 waiting = []
                 at = begin if bar.name in SCOPES - {INIT} else self._bars.end_of(track)
                 self._put(track, bar, at, length)
-                if bar.name in (EXECUTE, LOAD):
+                if bar.name in (EXECUTE, LOAD) and self._bars.end_of(track) >= at + length:
                     kind = RunKind.INFERENCE if bar.name == EXECUTE else RunKind.LOAD
                     self._builder.run(kind, bar.name, track, 0, at, at + length)
                     begin = self._bars.end_of(track)

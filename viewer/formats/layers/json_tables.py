@@ -44,7 +44,7 @@ def is_table(head: bytes) -> bool:
     for found in _OBJECT.findall(head)[:40]:
         try:
             item = json.loads(found)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(item, dict) and _fits(item):
             return True
@@ -149,14 +149,10 @@ class JsonTables:
                     least, most = format_time(round(min(times))), format_time(round(max(times)))
                     mean = format_time(round(sum(times) / len(times)))
                     self._builder.state(name, f"{len(times)}: {least} to {most}, mean {mean}")
-            elif "memory" in key and _is_number(value):
-                self._builder.state(name, bytes_text(int(value)))
+            elif "memory" in key and isinstance(value, int):
+                self._builder.state(name, bytes_text(value))
             elif key.endswith("_time") and (found := duration(str(value), known.unit)):
                 self._builder.state(name, format_time(round(found[0])))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _cell(value: Any) -> str:
