@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from tests.builders.command_line import run
 from tests.paths import DATA
-from viewer.cli.main import main
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
 from viewer.model.timing import Timing, timings
@@ -206,8 +206,8 @@ def test_columns_that_a_user_states_need_no_start(tmp_path, capsys):
         open_file(str(path))
     trace = open_file(str(path), columns="name=what,dur=t1,unit=ms")
     assert bars(trace) == [("a", 500), ("b", 250)]
-    assert main(["info", str(path), "--columns", "name=what,dur=t1,unit=ms"]) == 0
-    assert "Layer table" in capsys.readouterr().out
+    code, out, _ = run(capsys, "info", str(path), "--columns", "name=what,dur=t1,unit=ms")
+    assert (code, "Layer table" in out) == (0, True)
 
 
 def test_a_start_that_a_user_states_is_used(tmp_path):
