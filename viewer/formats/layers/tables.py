@@ -22,6 +22,7 @@ from viewer.formats.layers.splitting import (
     splitters,
 )
 from viewer.formats.row_reader import UNFIT, TableRows, lines_of
+from viewer.formats.table.column_names import MARK, PHASE_OF
 from viewer.formats.table.column_units import parse_unit, split_unit
 from viewer.formats.table.stated_columns import UNIT, stated_columns
 from viewer.model.building.builder import TraceBuilder
@@ -143,14 +144,17 @@ def _below(lines: Sequence[str], at: int) -> list[str]:
 
 
 def _fit(columns: Columns, rows: Iterable[Sequence[str]]) -> bool:
-    """Whether one of the rows below a header has as many cells and a duration."""
+    """Whether one of the rows below a header has as many cells and a duration.
+
+    Rows that say begin or end are no layers: their time is when they happened.
+    """
+    fitting = [row for row in rows if len(row) == len(columns.headings)]
+    for cells in zip(*fitting, strict=True):
+        if all(PHASE_OF.get(cell.strip().casefold(), MARK) != MARK for cell in cells):
+            return False
     return any(
-        len(row) == len(columns.headings)
-        and (
-            duration(row[columns.length], unit_in(columns, row)) is not None
-            or is_not_run(columns, row)
-        )
-        for row in rows
+        duration(row[columns.length], unit_in(columns, row)) is not None or is_not_run(columns, row)
+        for row in fitting
     )
 
 
