@@ -19,7 +19,7 @@ from viewer.codecs.memory_budget import BUDGET, allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import write_temporary
-from viewer.formats import HEAD_SIZE, PLAIN_CSV, Format, format_of, formats
+from viewer.formats import HEAD_SIZE, PLAIN_CSV, WITH_COLUMNS, Format, format_of, formats
 from viewer.formats.log_lines import Prefix, byte_blocks, prefix_of, texts_of
 from viewer.formats.table.packed_text import TextLines, head_text
 from viewer.formats.table.plain_csv import shows_columns
@@ -126,7 +126,7 @@ def _bytes_in(lines: Iterable[str], source: str, *, is_head: bool = False) -> _I
             further += len(data)
             continue
         chosen = _format_of(data[:HEAD_SIZE])
-        if chosen is not None and chosen.name != PLAIN_CSV:
+        if chosen is not None and chosen.name not in WITH_COLUMNS:
             size = bytes_text(len(data))
             inside = _Inside(data, chosen, f"{size} of {kind} at line {number + 1} of {source}")
             if is_head:
@@ -138,10 +138,18 @@ def _bytes_in(lines: Iterable[str], source: str, *, is_head: bool = False) -> _I
 
 
 def _text_in(lines: Sequence[str], source: str) -> _Inside | None:
-    """The lines from the first one at which a format accepts them."""
+    """The lines from the first one at which a format accepts them.
+
+    Tables of any tool may have text above them, so a format that accepts a later line of what they
+    recognize comes first.
+    """
     shapes: set[str] = set()
     ends = _end_positions(lines)
+    table: _Inside | None = None
+    last_of_head = len(lines)
     for at, line in enumerate(lines):
+        if at > last_of_head:
+            break
         if at and not (_SEPARATED.search(line) or _OTHERS.search(line)):
             continue
         shape = _DIGITS.sub("", line)
@@ -149,17 +157,21 @@ def _text_in(lines: Sequence[str], source: str) -> _Inside | None:
             continue  # rows of a table look alike
         shapes.add(shape)
         if len(shapes) > _MOST_CANDIDATES:
-            return None
+            break
         last = at
         while last < len(lines) and ends[last] - ends[at] < HEAD_SIZE:
             last += 1
         head = "\n".join([*lines[at : last + 1], ""]).encode()[:HEAD_SIZE]
-        if (chosen := _format_of(head)) is not None:
+        chosen = _format_of(head)
+        if chosen is not None and (table is None or chosen.name not in WITH_COLUMNS):
             data = "\n".join([*lines[at:], ""]).encode()
             count = sum(bool(text.strip()) for text in lines[at:])
             what = f"{count:,} lines from text {at + 1} of {source}, without what is before each"
-            return _Inside(data, chosen, what)
-    return None
+            inside = _Inside(data, chosen, what)
+            if chosen.name not in WITH_COLUMNS:
+                return inside
+            table, last_of_head = inside, last
+    return table
 
 
 def _end_positions(lines: Sequence[str]) -> list[int]:
