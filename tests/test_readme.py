@@ -13,7 +13,7 @@ import pytest
 from viewer import formats as formats_room
 from viewer.cli import COMMANDS, main
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats import format_of, formats, open_file, unregister_metadata_parser
+from viewer.formats import format_of, open_file, unregister_metadata_parser
 from viewer.gui.window.help.pages import PAGES, headings_of, slug, text_of
 from viewer.record import EventTracer
 from viewer.workspace.exports import EXPORT_SUFFIXES
@@ -59,16 +59,13 @@ def test_the_csv_of_the_help_links_to_the_sample_record(tmp_path):
     assert workspace.warnings(trace) == []
 
 
-def test_every_command_suffix_and_format_is_documented():
+def test_every_command_and_suffix_is_documented():
     commands = text_of("command_line")
     for command in COMMANDS:
         assert f"`opscope {command} " in commands
     for suffix in (".pftrace", ".pb", ".gz", ".csv", ".tsv", ".parquet"):
         assert f"`{suffix}`" in commands
         assert any(suffix in known for known in EXPORT_SUFFIXES)
-    for known in formats():
-        for table in (README, text_of("formats")):
-            assert f"| {known.name} |" in table
 
 
 def test_the_debug_handle_map_of_the_help_links_its_csv(tmp_path, monkeypatch, capsys):

@@ -24,7 +24,7 @@ MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 # is claimed in the MIME XML or named here.
 OF_OTHERS = {
     ".csv", ".tsv", ".txt", ".csv.gz", ".zip", ".json", ".json.gz", ".gz", ".py", ".bin", ".html",
-    ".xlsx",
+    ".xlsx", ".log",
 }  # fmt: skip
 
 
