@@ -49,6 +49,7 @@ def profile(tmp_path, monkeypatch) -> str:
     return PROFILE
 
 
+TORQ = DATA / "torq"
 COMMANDS = [
     ["info"],
     *(["stats", "--by", by] for by in ("name", "thread")),
@@ -56,7 +57,7 @@ COMMANDS = [
     ["calls", "--bottom-up"],
     ["delegation"],
     ["findings"],
-    ["estimates"],
+    ["estimates", str(TORQ / "compile_c1_css_cdma.csv"), str(TORQ / "runtime_r0_nss.csv")],
 ]
 
 
@@ -159,7 +160,7 @@ PRINTS = [
     ["calls", ATTENTION, "--folded"],
     ["delegation", ATTENTION],
     ["findings", ATTENTION],
-    ["estimates", ATTENTION],
+    ["estimates", str(TORQ / "compile_c1_css_cdma.csv"), str(TORQ / "runtime_r0_nss.csv")],
     ["inspect", "--etdump_path", ATTENTION],
     ["inspect", "--etdump_path", ATTENTION, "--compat"],
     ["export", "--help"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from viewer.view.sessions.option_texts import OptionTexts
@@ -17,14 +17,58 @@ if TYPE_CHECKING:
 THEMES = ("light", "dark")
 
 
+class Parser(argparse.ArgumentParser):
+    """The parser of a command: a wrong argument is one line, and the usage names what is needed.
+
+    With a line for every option, the usage hides the reason of an error, and the own options of a
+    command.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong as one line, and exit with 2."""
+        complain(f"error: {message}", self.prog)
+        sys.exit(2)
+
+    def format_usage(self) -> str:
+        """The usage: what is required, and whether there is more."""
+        return self._with_usage(super().format_usage)
+
+    def format_help(self) -> str:
+        """The help, with this usage."""
+        return self._with_usage(super().format_help)
+
+    def _with_usage(self, form: Callable[[], str]) -> str:
+        if self.usage is None:
+            self.usage = " ".join([self.prog, *filter(None, map(_in_usage, self._actions))])
+            self.usage = self.usage.replace("%", "%%") + " [options]"
+        return form()
+
+
+def _in_usage(action: argparse.Action) -> str:
+    """How an argument is named in the usage; "" for options that can be left out."""
+    name = str(action.metavar or action.dest.upper())
+    if action.option_strings:
+        return f"{action.option_strings[0]} {name}" if action.required else ""
+    if action.help is argparse.SUPPRESS:
+        return ""
+    return {"+": f"{name}...", "*": f"[{name}...]", "?": f"[{name}]"}.get(str(action.nargs), name)
+
+
 def add_files(parser: argparse.ArgumentParser, count: str) -> None:
-    """Add the positional files, `count` of them as in argparse, and the options for files."""
+    """Add the positional files, `count` of them as in argparse, and the options for files.
+
+    The options are a group of their own, which the help prints after those of the command.
+    """
     parser.add_argument(
         "files",
         nargs=count,
         metavar="FILE",
         help="profiles, ETRecords, program files, sources",
     )
+    _add_options(parser.add_argument_group("options for files"))
+
+
+def _add_options(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument(
         "--pair",
         action="append",
@@ -100,7 +144,7 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
     add_max_memory(parser)
 
 
-def add_max_memory(parser: argparse.ArgumentParser) -> None:
+def add_max_memory(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add the option that limits the memory of this process; it applies as soon as it is parsed."""
     parser.add_argument(
         "--max-memory",
@@ -225,8 +269,8 @@ def written(output: str, write: Callable[[], object]) -> bool:
     return True
 
 
-def complain(message: str) -> None:
-    """Print one line on stderr."""
+def complain(message: str, program: str = "opscope") -> None:
+    """Print one line on stderr. program: what it begins with."""
     from viewer.model.text import one_line
 
-    print(f"opscope: {one_line(message)}", file=sys.stderr)
+    print(f"{program}: {one_line(message)}", file=sys.stderr)

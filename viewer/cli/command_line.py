@@ -11,12 +11,11 @@ file named like a command, write ./info.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
 from viewer import __version__
-from viewer.cli.arguments import add_files, add_theme, choices_of, complain, files_of
+from viewer.cli.arguments import Parser, add_files, add_theme, choices_of, complain, files_of
 from viewer.cli.commands import COMMANDS, run
 from viewer.cli.output import with_output
 
@@ -55,7 +54,7 @@ def _place_of(error: Exception) -> str:
     return f"{last.filename}:{last.lineno}"
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(Parser):
     """The options of the window; its help also lists the commands."""
 
     def format_help(self) -> str:

@@ -7,7 +7,7 @@ import json
 
 from viewer.analysis.calls.call_tree import KEYS
 from viewer.analysis.statistics import figure_terms
-from viewer.cli.arguments import add_files, add_inference, check_output, complain, written
+from viewer.cli.arguments import Parser, add_files, add_inference, check_output, complain, written
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.atomic_file import write_whole
 from viewer.model.text import visible_controls
@@ -74,7 +74,7 @@ def _text(facts: Facts, chosen: argparse.Namespace) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope calls",
         description="Print the call tree: slices with the same path from process and thread down,\n"
         "merged, with inclusive time, self time and count.",
@@ -154,10 +154,10 @@ def _options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cal
         )
     if chosen.svg is not None and chosen.output is not None:
         parser.error("-o and --svg cannot be used together: --svg already names the file")
-    if chosen.svg is not None and not chosen.svg.lower().endswith(".svg"):
-        parser.error(f"{chosen.svg}: the name must end in .svg")
     for output in (chosen.output, chosen.svg):
         check_output(parser, output, chosen.files)
+    if chosen.svg is not None and not chosen.svg.lower().endswith(".svg"):
+        parser.error(f"{chosen.svg}: the name must end in .svg")
     depth, most = chosen.depth, None
     if not (chosen.json or chosen.folded or chosen.svg is not None):
         most = MOST_ROWS if depth is None and chosen.min is None else None

@@ -12,7 +12,7 @@ from viewer.analysis.comparison.changes.path_changes import PathComparison
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
-from viewer.cli.arguments import add_files, check_output, complain
+from viewer.cli.arguments import Parser, add_files, check_output, complain
 from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all
 from viewer.cli.regressions import add_rule_options, code_of, rule_of
@@ -35,7 +35,7 @@ _MOST_INFERENCES = 10_000_000
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope compare",
         usage="opscope compare A [A ...] --with B [B ...] [options]\n"
         "       opscope compare A [A ...] --inferences 1 --with-inferences 2-10 [options]\n"
@@ -225,7 +225,8 @@ def _opened(
     try:
         comparison, problems = compared(a, b, chosen.by, choices, noise, relative=chosen.relative)
     except NoComparison as error:
-        complain(str(error))
+        if a.paths and b.paths:  # else the files that could not be read are the reason
+            complain(str(error))
         return None, [], True
     except ValueError as error:
         parser.error(str(error))

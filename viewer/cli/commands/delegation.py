@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
-from viewer.cli.arguments import add_files, add_include_warmup
+from viewer.cli.arguments import Parser, add_files, add_include_warmup
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.reports.delegation import delegation_facts, delegation_text
 
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope delegation",
         description="Report the time in delegates, what was not delegated, how many slices are "
         "linked and why others are not, and debug handle maps with the logged identifiers.",
@@ -22,6 +21,8 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     workspace, failed = open_all(parser, chosen)
+    if not workspace.paths:
+        return 1
     facts = delegation_facts(workspace, warm_up=chosen.include_warmup)
     print(json.dumps(facts, indent=1) if chosen.json else delegation_text(facts))
     warn(workspace)

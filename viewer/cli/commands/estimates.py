@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
-from viewer.cli.arguments import add_files
+from viewer.cli.arguments import Parser, add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.reports.estimates import estimate_facts, estimate_text
 from viewer.workspace.estimates import of_workspace
@@ -13,7 +12,7 @@ from viewer.workspace.estimates import of_workspace
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope estimates",
         description="Compare the Torq compiler's estimates with the measurements, per action and "
         "per operator. Open a runtime profile with its debug info or its compile profile.",
@@ -22,11 +21,16 @@ def run(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON for scripts")
     chosen = parser.parse_args(arguments)
     workspace, failed = open_all(parser, chosen)
+    warn(workspace)
+    if not workspace.paths:
+        return 1
     comparison = of_workspace(workspace)
+    if not comparison.actions and not comparison.operators:
+        complain(estimate_text(comparison))
+        return 1
     print(
         json.dumps(estimate_facts(comparison), indent=1)
         if chosen.json
         else estimate_text(comparison)
     )
-    warn(workspace)
     return 1 if failed else 0

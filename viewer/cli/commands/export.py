@@ -8,7 +8,7 @@ import sys
 from functools import partial
 
 from viewer.analysis.statistics.group_keys import KEYS, key_named
-from viewer.cli.arguments import add_files, check_output, choices_of, complain, written
+from viewer.cli.arguments import Parser, add_files, check_output, choices_of, complain, written
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.cli.output import overwrite_line
 from viewer.cli.session_alignment import alignment_of
@@ -28,7 +28,7 @@ _ONLY_TEXT = "--raw applies only to .csv and .tsv: no other format changes texts
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope export",
         description="Export profiles as a Perfetto trace with operators, flows, counters and "
         "hashes of the inputs, or as a table.",

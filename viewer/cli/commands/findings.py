@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
-from viewer.cli.arguments import add_files, add_include_warmup, add_inference, complain
+from viewer.cli.arguments import Parser, add_files, add_include_warmup, add_inference, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.reports.findings import findings_facts, findings_text
 from viewer.reports.inferences import NoSuchRun
@@ -13,7 +12,7 @@ from viewer.reports.inferences import NoSuchRun
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope findings",
         description="Report what to improve, ranked by the most time that it could save: the most "
         "expensive operators, work outside delegates, copies, gaps, slow inferences, wrong "

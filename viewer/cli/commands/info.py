@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
-from viewer.cli.arguments import add_files
+from viewer.cli.arguments import Parser, add_files
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.reports.info import info, info_text
 
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope info", description="Summarize files, their links and their warnings."
     )
     add_files(parser, "*")

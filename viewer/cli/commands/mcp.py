@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import sys
 
-from viewer.cli.arguments import add_files, complain
+from viewer.cli.arguments import Parser, add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.mcp_server.server import NoProtocol, require, serve
@@ -18,7 +18,7 @@ _INTERRUPTED = 130  # as a shell reports Ctrl+C
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope mcp",
         description="Serve files to an assistant over the Model Context Protocol, on standard "
         "input and output. The assistant can read these files and the sources that they name, and "

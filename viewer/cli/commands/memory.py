@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
-from viewer.cli.arguments import add_files, complain
+from viewer.cli.arguments import Parser, add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.reports.programs.memory import NOTHING, memory_facts, memory_text
 
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope memory",
         description="Report the memory plan of program files (.pte): the bytes in use at each "
         "instruction, the peak, and the tensors in use then. With the ETRecord of the model, "
@@ -25,7 +24,8 @@ def run(arguments: list[str]) -> int:
     facts = memory_facts(workspace)
     warn(workspace)
     if not facts["methods"]:
-        complain(NOTHING)
+        if workspace.paths:
+            complain(NOTHING)
         return 1
     print(json.dumps(facts, indent=1) if chosen.json else memory_text(facts))
     return 1 if failed else 0

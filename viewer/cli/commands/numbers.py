@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from viewer.analysis.numeric.compared import compared
 from viewer.analysis.numeric.logged_calls import LoggedInference
 from viewer.analysis.numeric.pairing import key_text, paired_arrays, paired_outputs, paired_runs
-from viewer.cli.arguments import add_files, add_inference, complain
+from viewer.cli.arguments import Parser, add_files, add_inference, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
@@ -40,7 +40,7 @@ _NO_PROFILE = "no open file is an ETDump: only these log values"
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope numbers",
         usage="opscope numbers FILE [FILE ...] [BUFFER.bin] [--with REFERENCE ...] [options]",
         description="Report the tensors that an ETDump logged, from its debug buffer: range, mean, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from viewer.cli.arguments import add_files, check_output, complain, written
+from viewer.cli.arguments import Parser, add_files, check_output, complain, written
 from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.codecs.atomic_file import write_whole
@@ -19,7 +19,7 @@ _MARKDOWN = ".md", ".markdown"
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope report",
         usage="opscope report FILE [FILE ...] [--with B [B ...]] -o OUT.html [options]\n"
         "       opscope report FILE [FILE ...] [--with B [B ...]] --markdown [-o OUT.md] [options]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from viewer.cli.arguments import (
+    Parser,
     add_files,
     add_include_warmup,
     add_theme,
@@ -18,7 +19,7 @@ from viewer.model.times import parse_range
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope screenshot",
         description="Save an image of the window as a PNG, or only the timeline as an SVG or PDF "
         "for printing.",

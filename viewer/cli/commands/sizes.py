@@ -6,7 +6,7 @@ import argparse
 import json
 
 from viewer.analysis.sizes.groups import GroupKey
-from viewer.cli.arguments import add_files, complain
+from viewer.cli.arguments import Parser, add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.reports.programs.differences import (
     difference_facts,
@@ -19,7 +19,7 @@ from viewer.workspace.workspace import Workspace
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope sizes",
         description="Report what the bytes of program files (.pte) are for: constants, named data, "
         "delegates and the program, the largest first, and parts with equal bytes. With the "
@@ -47,7 +47,8 @@ def run(arguments: list[str]) -> int:
     facts = sizes_facts(workspace, GroupKey(chosen.by) if chosen.by else None)
     warn(workspace)
     if not facts["files"]:
-        complain(NOTHING)
+        if workspace.paths:
+            complain(NOTHING)
         return 1
     print(json.dumps(facts, indent=1) if chosen.json else sizes_text(facts))
     return 1 if failed else 0

@@ -7,7 +7,7 @@ import json
 
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS, key_named
-from viewer.cli.arguments import add_files, add_inference, complain
+from viewer.cli.arguments import Parser, add_files, add_inference, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.model.times import parse_range
 from viewer.reports.inferences import NoSuchRun
@@ -33,7 +33,7 @@ def _figures_text() -> str:
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope stats",
         description="Aggregate time by key.",
         epilog=_figures_text(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-from viewer.cli.arguments import complain
+from viewer.cli.arguments import Parser, complain
 
 SUBCOMMANDS = {
     "build": "read profiles from folders and URLs, and write what the lake lacks",
@@ -26,7 +26,7 @@ _OF_EXTRA = ("pyarrow", "duckdb", "fsspec", "dask", "distributed")
 def run(arguments: list[str]) -> int:
     """Run the subcommand that is named first. Returns the exit code."""
     width = max(map(len, SUBCOMMANDS))
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope fleet",
         description="Read many profiles into a lake: a folder of Parquet tables with the operators "
         "and inferences of all devices and builds. Each subcommand has --help.",

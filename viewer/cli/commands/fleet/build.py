@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from viewer.cli.arguments import complain
+from viewer.cli.arguments import Parser, complain
 from viewer.cli.commands.fleet.losses import code_of_losses
 from viewer.cli.output import overwrite_line
 from viewer.codecs.ending import raised_at_signals
@@ -104,7 +104,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope fleet build",
         description="Read the profiles in folders and at URLs into a lake. What the lake has "
         "already is kept: a profile counts as unchanged if its path, size and modification time, "

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-
-from viewer.cli.arguments import complain
+from viewer.cli.arguments import Parser, complain
 from viewer.cli.commands.fleet.losses import code_of_losses
 from viewer.codecs.ending import raised_at_signals
 from viewer.fleet.lake import Lake, UnusableLake
@@ -13,7 +11,7 @@ from viewer.model.times import counted
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope fleet compact",
         description="Join small Parquet files of a lake, and remove rows of profiles that changed "
         "since. Queries, and builds at the same time, go on.",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
-from viewer.cli.arguments import complain
+from viewer.cli.arguments import Parser, complain
 from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.cli.regressions import add_rule_options, code_of, rule_of
 from viewer.fleet.answers.arms import WrongArms, parse_arm
@@ -18,7 +17,7 @@ from viewer.fleet.query import NoDuckDB
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope fleet compare",
         description="Compare two arms of a lake with the statistics of opscope compare. A profile "
         "is a session. Models, devices and builds that the arms do not name are compared one by "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import os
@@ -10,7 +9,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 
-from viewer.cli.arguments import complain
+from viewer.cli.arguments import Parser, complain
 from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.codecs.memory_budget import parse_limit
 from viewer.codecs.spreadsheet_cells import harmless
@@ -26,7 +25,7 @@ _MOST_SECONDS = 86_401
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope fleet query",
         description="Run one SQL query with DuckDB. Every table of the lake is a view: "
         f"{', '.join(TABLES)}. Nothing is written.",

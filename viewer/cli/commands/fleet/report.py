@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 
-from viewer.cli.arguments import check_output, complain, written
+from viewer.cli.arguments import Parser, check_output, complain, written
 from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.fleet.answers.report import write_fleet_report
 from viewer.fleet.lake import Lake, UnusableLake
@@ -15,7 +14,7 @@ from viewer.html_report.options import PAGE_SUFFIXES
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope fleet report",
         description="Write one HTML page: proven changes of the last build of every model on every "
         "device, trends by build, the noise of devices, and problems. It opens in any browser, "

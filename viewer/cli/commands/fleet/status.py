@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 
-from viewer.cli.arguments import complain
+from viewer.cli.arguments import Parser, complain
 from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.fleet.lake import Lake, UnusableLake
 from viewer.fleet.schemas import TABLES
@@ -19,7 +18,7 @@ _MOST_SHOWN = 20
 
 def run(arguments: list[str]) -> int:
     """Run the command with the arguments after its name. Returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="opscope fleet status",
         description="Print the tables of a lake, and the profiles that failed.",
     )
