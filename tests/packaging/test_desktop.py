@@ -23,8 +23,8 @@ MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 # Suffixes that Opscope opens and that belong to others: never claimed. A new suffix of a format
 # is claimed in the MIME XML or named here.
 OF_OTHERS = {
-    ".csv", ".tsv", ".txt", ".csv.gz", ".zip", ".json", ".json.gz", ".gz", ".py", ".bin", ".html",
-    ".xlsx", ".log",
+    ".csv", ".tsv", ".txt", ".log", ".csv.gz", ".zip", ".json", ".json.gz", ".gz", ".zst", ".xz",
+    ".bz2", ".py", ".bin", ".html", ".xlsx",
 }  # fmt: skip
 
 

@@ -89,8 +89,7 @@ class Format:
     in_order: bool = False
 
 
-PLAIN_CSV = "Plain CSV"
-LAYER_TABLE = "Layer table"
+PLAIN_CSV, LAYER_TABLE, PACKED = "Plain CSV", "Layer table", "Packed file"
 # Tables of any tool, whose columns a user can state.
 WITH_COLUMNS = frozenset((PLAIN_CSV, LAYER_TABLE))
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
@@ -125,6 +124,7 @@ _FORMATS = {
     "zipped": ("ZIP archive", (".zip",), "trace"),
     "source.mlir": ("MLIR text", (".mlir",), "program"),
     "source.python": ("Python source", (".py",), "program"),
+    "packed": (PACKED, (".zst", ".xz", ".bz2", ".gz"), "trace"),
     # Last: any table of numbers can be one.
     "table.plain_csv": (PLAIN_CSV, (".csv", ".tsv", ".txt", ".csv.gz"), "trace"),
 }
@@ -134,7 +134,8 @@ _IN_ORDER = frozenset(
     ("perfetto.reader", "torq.runtime_csv", "torq.host_csv", "torq.annotated_csv",
      "torq.compile_csv", "chrome.reader", "executorch.inspector_tsv", "table.reader",
      "runtimes.qnn_csv", "runtimes.snpe_diagview", "runtimes.tflite_benchmark",
-     "runtimes.vela_layers", "runtimes.nsys_stats", "runtimes.qnn_optrace", "table.plain_csv")
+     "runtimes.vela_layers", "runtimes.nsys_stats", "runtimes.qnn_optrace", "table.plain_csv",
+     "packed")
 )  # fmt: skip
 WHOLE = Fraction(1)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from viewer.codecs.gzip_file import inflated_head
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats import PLAIN_CSV, choose, head_of
+from viewer.formats import PACKED, PLAIN_CSV, choose, head_of
 
 DEEPEST = 4  # levels of subfolders
 MOST_LOOKED_AT = 5000
@@ -155,6 +155,11 @@ def _file(path: str, folder: str) -> FoundFile | None:
     try:
         head = head_of(path)
         kind = choose(head, path).name if head else ""
+        if kind == PACKED:
+            from viewer.formats.packed import inner_head
+
+            head = inner_head(path)
+            kind = choose(head, path).name if head else ""
         size = os.path.getsize(path)
     except (UnreadableFile, OSError):
         return None
@@ -173,7 +178,7 @@ def is_meant(kind: str, head: bytes) -> bool:
     """
     content = inflated_head(head) or head
     is_trace = kind != _CHROME or any(word in content for word in _OF_TRACE)
-    return kind not in (_PYTHON, _ZIP, _LOG) and is_trace and _may_be_profile(kind, head)
+    return kind not in (_PYTHON, _ZIP, _LOG, PACKED) and is_trace and _may_be_profile(kind, head)
 
 
 def files_in(paths: Sequence[str]) -> list[str]:

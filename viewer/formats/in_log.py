@@ -19,7 +19,7 @@ from viewer.codecs.memory_budget import BUDGET, allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import write_temporary
-from viewer.formats import HEAD_SIZE, PLAIN_CSV, WITH_COLUMNS, Format, format_of, formats
+from viewer.formats import HEAD_SIZE, PACKED, PLAIN_CSV, WITH_COLUMNS, Format, format_of, formats
 from viewer.formats.log_lines import Prefix, byte_blocks, prefix_of, texts_of
 from viewer.formats.table.packed_text import TextLines, head_text
 from viewer.formats.table.plain_csv import shows_columns
@@ -186,7 +186,7 @@ def _end_positions(lines: Sequence[str]) -> list[int]:
 def _format_of(head: bytes) -> Format | None:
     """The format of a profile by its first bytes, if it is no other file and asks nothing."""
     for chosen in formats():
-        if chosen.kind != "trace" or chosen.name in (FORMAT.name, _ZIP):
+        if chosen.kind != "trace" or chosen.name in (FORMAT.name, _ZIP, PACKED):
             continue
         if chosen.name == _CHROME and b'"ph"' not in head:
             continue

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import cast
 
 from viewer.codecs.memory_budget import BUDGET
+from viewer.codecs.packed_stream import packing_of
 from viewer.codecs.reading import (
     Cancelled,
     Progress,
@@ -36,6 +37,7 @@ from viewer.formats import (
 )
 from viewer.formats.executorch.etrecord.archive import DAMAGED
 from viewer.formats.folders import is_meant
+from viewer.formats.packed import unpacked
 from viewer.formats.table.layout import Layout
 from viewer.formats.table.plain_csv import layout_in
 from viewer.formats.table.stated_columns import ColumnsNeeded
@@ -66,13 +68,16 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 
 def table_layout(path: str) -> Layout:
-    """The layout of a table, or of the one in an archive. Raises UnreadableFile, OSError."""
+    """The layout of a table, or of the one in a packed file. Raises UnreadableFile, OSError."""
     with open(path, "rb") as file:
-        is_archive = sniff(file.read(HEAD_SIZE))
-    if not is_archive:
-        return layout_in(path)
-    with _unpacked(path, never_cancelled) as (inner, _):
-        return layout_in(inner)
+        head = file.read(HEAD_SIZE)
+    if packing_of(head):
+        with unpacked(path, never_cancelled) as (inner, *_):
+            return layout_in(inner)
+    if sniff(head):
+        with _unpacked(path, never_cancelled) as (inner, _):
+            return layout_in(inner)
+    return layout_in(path)
 
 
 @contextmanager

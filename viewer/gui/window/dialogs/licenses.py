@@ -64,6 +64,8 @@ _KNOWN = (
     _Known("flatbuffers", "flatbuffers", "Apache-2.0", "writing ETDumps",
            "https://flatbuffers.dev"),
     _Known("msgspec", "msgspec", "BSD-3-Clause", "JSON", "https://jcristharif.com/msgspec/"),
+    _Known("backports.zstd", "backports.zstd", "PSF-2.0", "Zstandard",
+           "https://github.com/rogdham/backports.zstd"),
     _Known("rustworkx", "rustworkx", "Apache-2.0", "graph layout",
            "https://www.rustworkx.org"),
     _Known("python-dateutil", "dateutil", "Apache-2.0 OR BSD-3-Clause", "required by pandas",
