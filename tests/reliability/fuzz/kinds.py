@@ -16,6 +16,7 @@ from tests.reliability.fuzz import (
     flatbuffer_changes,
     json_changes,
     line_changes,
+    logs,
     own_files,
     protobuf_changes,
     runtimes,
@@ -82,6 +83,11 @@ def _packed(change: _Change) -> _Change:
     return changed
 
 
+def _repacked(data: bytes, others: Sequence[bytes], dice: Dice) -> bytes:
+    """Members one after another, and bytes between or behind them."""
+    return data + dice.choice((b"", bytes(8), b"\n", data[:5])) + dice.choice(others)
+
+
 _DUMP, _RECORD = "etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord"
 KINDS = {
     kind.name: kind
@@ -115,6 +121,8 @@ KINDS = {
         ),
         Kind("workbook", ".xlsx", ("regress/workbook/*",), runtimes.annotated_workbook, _zip),
         Kind("zipped", ".zip", ("regress/zipped/*",), runtimes.zipped, _zip),
+        Kind("log", ".log", ("logs/*", "regress/log/*"), logs.log, _lines),
+        Kind("packed", ".zst", ("regress/packed/*",), logs.packed, _repacked),
         Kind("table", ".csv", ("table_csv/*",), texts.table, _lines, _RECORD),
         Kind("mlir", ".mlir", ("torq/tiny_cnn.mlir",), texts.mlir, _lines,
              "torq/compile_c3_taskid_mtu.csv"),
