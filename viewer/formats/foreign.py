@@ -25,6 +25,8 @@ _BYTES: _Signatures = (
     (re.compile(rb"\n\x04\x08[\x01-\x7f]\x10[\x01-\x7f][\n\x12]"), "a profile of pprof",
      "It has samples without times: look at it with go tool pprof"),
 )  # fmt: skip
+# One of these words is in each of these JSON files.
+_WORDS = (b"speedscope", b'"shared"', b'"callFrame"', b"Profile", b'"meta"')
 _JSON: _Signatures = (
     (re.compile(rb'speedscope\.app/file-format-schema|"shared"\s*:\s*\{\s*"frames"'),
      "a profile of speedscope",
@@ -36,12 +38,15 @@ _JSON: _Signatures = (
                 rb'|\{\s*"meta"\s*:\s*\{[^{}]{0,400}"(?:interval|processType)"'),
      "a profile of Firefox", "Look at it at profiler.firefox.com"),
 )  # fmt: skip
+_FTRACE = (
+    "a text of ftrace, as atrace and systrace write it",
+    "Record it with Perfetto, which writes the same events as a .pftrace",
+)
+_MARK = re.compile(rb"(?:[^\n]*\n){0,40}?[^\n]* [0-9]+\.[0-9]{6}: tracing_mark_write: ")
 _TEXTS: _Signatures = (
     (re.compile(rb"\s*(?:<\?xml[^>]*>)?\s*<trace-query-result"), "a table of xctrace as XML",
      "Write its rows as a CSV with columns for name, start and duration"),
-    (re.compile(rb"# tracer: |(?:[^\n]*\n){0,40}?[^\n]* [0-9]+\.[0-9]{6}: tracing_mark_write: "),
-     "a text of ftrace, as atrace and systrace write it",
-     "Record it with Perfetto, which writes the same events as a .pftrace"),
+    (re.compile(rb"# tracer: "), *_FTRACE),
     (re.compile(rb"(?:#[^\n]*\n|\s)*\S[^\n]{0,80}? +[0-9]+(?:/[0-9]+)? +(?:\[[0-9]+\] +)?"
                 rb"[0-9]+\.[0-9]{6,9}: +(?:[0-9]+ +)?[\w:./-]+: *\n\s+[0-9a-f]{4,16} [^\n]* \("),
      "the output of perf script", "Record the run with Perfetto, which samples stacks too"),
@@ -55,13 +60,16 @@ def foreign_file(head: bytes, path: str) -> tuple[str, str] | None:
     data = (inflated_head(head) or head) if head.startswith(MAGIC) else head
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     is_json = start == b"{"
-    signatures = _JSON if is_json else _BYTES
-    if not is_json and b"\0" not in data[:64]:
-        signatures = (*_BYTES, *_TEXTS)
+    if is_json:
+        signatures = _JSON if any(word in data for word in _WORDS) else ()
+    else:
+        signatures = (*_BYTES, *_TEXTS) if b"\0" not in data[:64] else _BYTES
     for signature, what, remedy in signatures:
         found = signature.search(data) if is_json else signature.match(data)
         if found:
             return what, remedy
+    if b": tracing_mark_write: " in data and _MARK.match(data):
+        return _FTRACE
     if path.endswith(_OF_NSYS):
         return "a report of Nsight Systems", "Run nsys stats --format csv on it, and open the CSV"
     if _are_stacks(data):
@@ -74,6 +82,8 @@ def foreign_file(head: bytes, path: str) -> tuple[str, str] | None:
 
 def _are_stacks(data: bytes) -> bool:
     """Whether all lines but a cut one are frames and a count; a table of one column has no `;`."""
+    if b";" not in data or not data.rpartition(b"\n")[0].rstrip()[-1:].isdigit():
+        return False
     lines = [line for line in data.split(b"\n")[:-1] if line.strip()]
     return (
         len(lines) >= 2

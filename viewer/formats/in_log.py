@@ -20,7 +20,7 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import write_temporary
 from viewer.formats import HEAD_SIZE, PACKED, PLAIN_CSV, WITH_COLUMNS, Format, format_of, formats
-from viewer.formats.log_lines import Prefix, byte_blocks, prefix_of, texts_of
+from viewer.formats.log_lines import Prefix, byte_blocks, may_have_bytes, prefix_of, texts_of
 from viewer.formats.table.packed_text import TextLines, head_text
 from viewer.formats.table.plain_csv import shows_columns
 from viewer.model.text import bytes_text
@@ -48,8 +48,11 @@ class _Inside:
 
 def sniff(head: bytes) -> bool:
     """Whether nearly all lines begin like those of a log, or bytes of a profile are written."""
-    lines = head_text(head).splitlines()
-    return prefix_of(lines) is not None or _bytes_in(lines, "", is_head=True) is not None
+    text = head_text(head)
+    lines = text.splitlines()
+    if prefix_of(lines) is not None:
+        return True
+    return may_have_bytes(text.encode()) and _bytes_in(lines, "", is_head=True) is not None
 
 
 def holds_profile(path: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ _PREFIXES = {
 }  # fmt: skip
 _OF = [(name, re.compile(one)) for name, several in _PREFIXES.items() for one in several]
 _LOOKED_AT, _LEAST, _SHARE = 400, 3, 0.8
+_STARTS = frozenset("0123456789[<ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 # What logcat writes itself.
 _NO_TEXT = re.compile(r"-{5,} (?:beginning of|switch to) .*")
 _BASE64 = re.compile(r"(?:^|[\s\"':=])([A-Za-z0-9+/]{16,}={0,2})(?=$|[\s\"'|])")
@@ -55,6 +57,16 @@ _HEX = re.compile(
     r"(?:\s{2,}.*|\s*\|.*)?$"
 )
 _LEAST_BYTES = 32
+# Letters of base64, and digits of hex, as one letter each; lines of base64 have 60 or more.
+_IN_BASE64 = bytes(
+    ord("x") if (chr(each).isalnum() and each < 128) or each in b"+/" else ord(".")
+    for each in range(256)
+)
+_IN_HEX = bytes(
+    ord("x") if each in b"0123456789abcdefABCDEF" else ord(" ") if each in b" \t" else ord(".")
+    for each in range(256)
+)
+_RUN, _RUNS = b"x" * 40, (b"xx xx", b"xx  xx", b"x" * 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +80,13 @@ class Prefix:
 def prefix_of(lines: Sequence[str]) -> Prefix | None:
     """What nearly all of the first lines begin with, None if nothing known."""
     texts = [line for line in lines[:_LOOKED_AT] if line.strip() and not _NO_TEXT.match(line)]
+    least = max(_LEAST, math.ceil(_SHARE * len(texts)))
+    # A prefix that enough lines have is at one of these.
+    first = texts[: len(texts) - least + 1]
+    if not any(line[0] in _STARTS for line in first):
+        return None
     for name, pattern in _OF:
-        count = sum(pattern.match(line) is not None for line in texts)
-        if count >= _LEAST and count >= _SHARE * len(texts):
+        if any(map(pattern.match, first)) and sum(map(bool, map(pattern.match, texts))) >= least:
             return Prefix(name, pattern)
     return None
 
@@ -88,6 +104,12 @@ def texts_of(lines: Iterable[str], prefix: Prefix | None) -> dict[str, list[str]
             continue
         found.setdefault(tag, []).append(line)
     return found
+
+
+def may_have_bytes(text: bytes) -> bool:
+    """Whether a text can have a block of bytes; most texts cannot, which takes no time to see."""
+    digits = text.translate(_IN_HEX)
+    return _RUN in text.translate(_IN_BASE64) or any(run in digits for run in _RUNS)
 
 
 def byte_blocks(lines: Iterable[str]) -> Iterator[tuple[int, str, bytes]]:

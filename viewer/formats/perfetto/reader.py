@@ -46,6 +46,8 @@ from viewer.model.trace import Trace
 
 _FEW = 3  # packets that are looked at
 
+_OF_TEXTS = bytes(range(32, 127)) + b"\t\r\n"  # packets have other bytes, too
+
 
 def sniff(head: bytes) -> bool:
     """Whether the bytes, decompressed if necessary, start with packets of a Perfetto trace.
@@ -54,7 +56,7 @@ def sniff(head: bytes) -> bool:
     most packets have.
     """
     data = inflated_head(head) or head
-    if len(data) < 3:
+    if len(data) < 3 or not data.translate(None, _OF_TEXTS):
         return False
     if _packets_at(data, 0):
         return True

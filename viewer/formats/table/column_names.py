@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from viewer.formats.table.column_units import CYCLE, EXPONENTS, split_unit, unit_of
 from viewer.formats.table.layout import Layout, is_no_value
 from viewer.formats.table.stated_columns import ALL_VALUES, ROLES, VALUE, StatedColumns
 
 TIMES = ("start", "dur", "end")
+_MANY = 1 << 12  # names of columns
 _WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|[0-9]+|[^\W\d_]+")
 # Exact names after the unit is removed, in lower case, words separated by spaces.
 _STARTS = frozenset(
@@ -185,6 +187,7 @@ def columns_found(layout: Layout, stated: StatedColumns) -> dict[str, list[int]]
     return found
 
 
+@lru_cache(_MANY)
 def _base(name: str) -> str:
     """The words of a name in lower case, without its unit."""
     base = split_unit(re.sub(r" \([0-9]+\)$", "", name))[0]

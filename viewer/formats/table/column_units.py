@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 CYCLE = "cycle"
 UNITS = ("s", "ms", "us", "ns", "ps", CYCLE)
@@ -31,6 +32,7 @@ def parse_unit(text: str) -> str:
     return _UNIT_OF.get(text.strip().casefold(), "")
 
 
+@lru_cache(1 << 12)
 def split_unit(name: str) -> tuple[str, str]:
     """The name of a column without its unit, and the unit; "" if it states none."""
     name = name.strip()

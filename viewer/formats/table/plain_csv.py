@@ -15,6 +15,7 @@ what they mean in a profile CSV.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
@@ -37,6 +38,10 @@ MAX_COLUMNS = 256
 _SAMPLE = 1 << 18
 _HEADER_LIMIT = 1 << 20
 _MOST_LINES = 30
+# A part of every name of a time.
+_HINT = re.compile(
+    r"(?i)start|begin|from|end|stop|finish|dur|elapsed|latency|time|took|(?<![a-z])t[os]?(?![a-z])"
+)
 
 
 def sniff(head: bytes) -> bool:
@@ -144,6 +149,8 @@ def _is_table(layout: Layout, stated: StatedColumns, wanted: set[str]) -> bool:
 
 def _may_be_header(line: str, wanted: set[str]) -> bool:
     """Whether a line has the stated names with any separator, or names of times and others."""
+    if not wanted and not _HINT.search(line):
+        return False
     for separator in SEPARATORS:
         if separator not in line:
             continue
