@@ -115,6 +115,51 @@ def test_a_runner_of_a_language_model_shows_load_prefill_and_decode():
     assert [run.kind for run in trace.runs] == [RunKind.LOAD, RunKind.INFERENCE]
 
 
+LOGGED = """\
+\tPrompt Tokens: 480    Generated Tokens: 40
+\tModel Load Time:\t\t7.120000 (seconds)
+\tTotal inference time:\t\t20.410000 (seconds)\t\t Rate: \t1.959824 (tokens/second)
+\t\tPrompt evaluation:\t9.600000 (seconds)\t\t Rate: \t50.000000 (tokens/second)
+\t\tGenerated 40 tokens:\t10.810000 (seconds)\t\t Rate: \t3.700278 (tokens/second)
+\tTime to first generated token:\t9.600000 (seconds)
+\tSampling time over 520 tokens:\t0.002000 (seconds)
+"""
+
+
+@pytest.mark.parametrize("writer", ["", *WRITERS])
+@pytest.mark.parametrize("left_out", ["", "Generated 40"])
+def test_what_a_runner_logs_is_enough(writer, left_out, tmp_path):
+    """On Android the line of the observer is not in the log; earlier versions log less."""
+    text = "".join(
+        line for line in (LOGGED * 2).splitlines(True) if not left_out or left_out not in line
+    )
+    path = tmp_path / "a.txt"
+    path.write_text(logged(text, writer) if writer else text)
+    trace = opened(path)
+    s = trace.slices
+    assert [(trace.name(i), int(s.start[i]), int(s.end[i])) for i in range(len(s))] == [
+        ("load", 0, 7_120_000_000),
+        ("prefill", 7_120_000_000, 16_720_000_000), ("decode", 16_720_000_000, 27_530_000_000),
+        ("prefill", 27_530_000_000, 37_130_000_000), ("decode", 37_130_000_000, 47_940_000_000),
+    ]  # fmt: skip
+    assert s.columns["tokens"].value(1) == 480
+    assert s.columns["tokens/s"].value(1) == 50
+    assert s.columns["sampling ms"].value(2) == 2
+    assert [run.kind for run in trace.runs] == [RunKind.LOAD, RunKind.INFERENCE, RunKind.INFERENCE]
+    assert trace.tracks[0].thread == "placed · runner"
+
+
+@pytest.mark.parametrize("name", ["runner", "litert", "chrome"])
+def test_a_profile_far_behind_lines_without_a_prefix_is_taken(name, tmp_path):
+    """As llama_main prints its answer, of any length, before its figures."""
+    path = tmp_path / "a.txt"
+    answer = "Once upon a time, there was a model; it told long, very long tales.\n"
+    path.write_text(answer * 200 + TEXTS[name])
+    found = opened(path)
+    path.write_text(TEXTS[name])
+    assert slices(found) == slices(opened(path))
+
+
 def test_lines_of_generations_that_cannot_be_read_are_counted(tmp_path):
     path = tmp_path / "a.txt"
     line = TEXTS["runner"]

@@ -28,13 +28,17 @@ from viewer.model.trace import Problem, Trace
 
 _LONGEST = 256 << 20
 _STEP = 1 << 22
+# Bytes of a text that is no log by its first lines, and what must be in them: most texts that no
+# format accepts are no profiles.
+_LOOKED_AT = 1 << 22
+_TELLING = re.compile(rb'PyTorchObserver \{|Model Load Time:|Run Order|"traceEvents"')
 # Bytes of a byte of the log: its lines are objects.
 _HELD_MEMORY = 4
 _ZIP, _CHROME = "ZIP archive", "Chrome trace"
 _MOST_CANDIDATES = 2000
 _DIGITS = re.compile(r"[0-9]+")
 _SEPARATED = re.compile(r"[,;\t|].*[,;\t|]")
-_OTHERS = re.compile(r"\s*[\[{<=#]|PyTorchObserver|Profiling")
+_OTHERS = re.compile(r"\s*[\[{<=#]|PyTorchObserver|Profiling|Prompt Tokens|Model Load Time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +60,19 @@ def sniff(head: bytes) -> bool:
 
 
 def holds_profile(path: str) -> bool:
-    """Whether a text that no format accepts has a profile as base64 or hex further on."""
+    """Whether a text that no format accepts has a profile further on, other than any table."""
     try:
         with TextLines(path) as file:
-            return _bytes_in(_lines_of(file, path), "", is_head=True) is not None
+            if _bytes_in(_lines_of(file, path), "", is_head=True) is not None:
+                return True
+        with TextLines(path) as file:
+            text = file.read(_LOOKED_AT)
     except (OSError, UnreadableFile):
         return False
+    if not _TELLING.search(text):
+        return False
+    inside = _text_in(text.decode("utf-8", "replace").splitlines(), "")
+    return inside is not None and inside.format.name not in WITH_COLUMNS
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:

@@ -7,13 +7,25 @@
     "prompt_eval_end_ms":...,"first_token_ms":...,"aggregate_sampling_time_ms":...,
     "SCALING_FACTOR_UNITS_PER_SECOND":1000}
 
-A generation is an inference of two slices. Its rates are computed here. A model is loaded once.
+Where the output of the program is not kept, as on Android, only what it logs is there:
+
+    Prompt Tokens: 480    Generated Tokens: 40
+    Model Load Time:        7.120000 (seconds)
+    Total inference time:   20.410000 (seconds)    Rate: ...
+    Prompt evaluation:      9.600000 (seconds)     Rate: ...
+    Generated 40 tokens:    10.810000 (seconds)    Rate: ...
+    Sampling time over 520 tokens:  0.002000 (seconds)
+
+Then bars are placed. A generation is an inference of two slices. Its rates are computed here. A
+model is loaded once.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -30,48 +42,84 @@ _TIMES = ("model_load_start", "model_load_end", "inference_start", "prompt_eval_
           "inference_end")  # fmt: skip
 _UNUSABLE = "line of a generation without usable times: left out"
 _LAST = 1 << 62
+_TOKENS = re.compile(r"\bPrompt Tokens: ([0-9]{1,9}) +Generated Tokens: ([0-9]{1,9})\b")
+_SECONDS = re.compile(
+    r"\b(Model Load Time|Total inference time|Prompt evaluation|Generated(?= [0-9]{1,9} tokens)"
+    r"|Sampling time)[^:]{0,40}:\s*([0-9]{1,8}\.[0-9]{1,9}) \(seconds\)"
+)
+_SPANS = {"Model Load Time": "load", "Prompt evaluation": "prefill", "Generated": "decode"}
+
+
+@dataclass(slots=True)
+class _Generation:
+    """What is known of one generation.
+
+    spans: the starts and lengths in ns of "load", "prefill" and "decode"; None for a start that is
+    not known. values: as the observer names them. total: of prefill and decode, -1 if not known.
+    """
+
+    line: int
+    spans: dict[str, tuple[int | None, int]] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    total: int = -1
+
+    def is_whole(self) -> bool:
+        """Whether it has both of its slices; earlier versions do not log the second one."""
+        _, prefill = self.spans.get("prefill", (None, self.total + 1))
+        if "decode" not in self.spans and self.total >= prefill:
+            self.spans["decode"] = None, self.total - prefill
+        return {"prefill", "decode"} <= self.spans.keys()
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a line of the first ones is that of a generation."""
-    return _MARK.encode() in head and b'"model_load_start_ms"' in head
+    """Whether a line of the first ones is that of a generation, or two are of what it logs."""
+    if _MARK.encode() in head:
+        return b'"model_load_start_ms"' in head
+    return b"Model Load Time:" in head and b"Prompt evaluation:" in head
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """A load and the inferences of all generations. Raises UnreadableFile, ReadCancelled."""
     builder = TraceBuilder(path, FORMAT.name, "", Clock())
-    bars = PlacedBars(builder, Timing.MEASURED)
-    track = builder.track(os.path.basename(path), "runner", flat=True)
-    scope = builder.scope("generate")
-    loads: set[tuple[int, int]] = set()
+    observed: list[_Generation] = []
+    logged: list[_Generation] = []
     for first, lines in lines_of(path, builder, progress, cancelled):
         for number, line in enumerate(lines, first):
-            if _MARK not in line:
-                continue
-            found = _generation(line)
-            if found is None:
-                builder.problem(_UNUSABLE, 1, f"line {number}")
-                continue
-            times, values = found
-            load, loaded, start, prefilled, end = times
-            if (load, loaded) not in loads:
-                loads.add((load, loaded))
-                bars.add(track, "load", loaded - load, number, {}, load)
-                builder.run(RunKind.LOAD, "load", track, scope, load, loaded)
-            for name, tokens, begin, last in (
-                ("prefill", "prompt_tokens", start, prefilled),
-                ("decode", "generated_tokens", prefilled, end),
-            ):
-                arguments = _arguments(values.get(tokens), last - begin)
-                sampling = values.get("aggregate_sampling_time_ms")
-                if name == "decode" and isinstance(sampling, int):
-                    arguments["sampling ms"] = str(sampling)
-                bars.add(track, name, last - begin, number, arguments, begin)
-            builder.run(RunKind.INFERENCE, "generate", track, scope, start, end)
-    if not len(bars):
+            if _MARK in line:
+                found = _generation(line, number)
+                if found is None:
+                    builder.problem(_UNUSABLE, 1, f"line {number}")
+                else:
+                    observed.append(found)
+            else:
+                _add_logged(logged, line, number)
+    logged = [] if observed else [one for one in logged if one.is_whole()]
+    if not observed and not logged:
         raise UnreadableFile(
             path, "no line of a generation has usable times", remedy="Record it again"
         )
+    bars = PlacedBars(builder, Timing.MEASURED if observed else Timing.PLACED)
+    thread = "runner" if observed else "placed · runner"
+    track = builder.track(os.path.basename(path), thread, flat=True)
+    scope = builder.scope("generate")
+    loads: set[tuple[int | None, int]] = set()
+    for each in observed or logged:
+        begin, length = each.spans.get("load", (None, 0))
+        if "load" in each.spans and (begin, length) not in loads:
+            loads.add((begin, length))
+            begin = bars.end_of(track) if begin is None else begin
+            bars.add(track, "load", length, each.line, {}, begin)
+            builder.run(RunKind.LOAD, "load", track, scope, begin, begin + length)
+        start = each.spans["prefill"][0]
+        start = bars.end_of(track) if start is None else start
+        for name, tokens in (("prefill", "prompt_tokens"), ("decode", "generated_tokens")):
+            begin, length = each.spans[name]
+            arguments = _arguments(each.values.get(tokens), length)
+            sampling = each.values.get("aggregate_sampling_time_ms")
+            if name == "decode" and isinstance(sampling, int):
+                arguments["sampling ms"] = str(sampling)
+            bars.add(track, name, length, each.line, arguments, begin)
+        builder.run(RunKind.INFERENCE, "generate", track, scope, start, bars.end_of(track))
     bars.finish()
     return builder.build()
 
@@ -83,17 +131,43 @@ def _arguments(tokens: object, ns: int) -> dict[str, str]:
     return {"tokens": str(tokens), **rate}
 
 
-def _generation(line: str) -> tuple[list[int], dict[str, Any]] | None:
-    """The times of `_TIMES` in ns, ascending, and all values; None if they are not usable."""
+def _generation(line: str, number: int) -> _Generation | None:
+    """What a line of the observer states; None if its times are not usable."""
     try:
         values, _ = json.JSONDecoder().raw_decode(line[line.index(_MARK) + len(_MARK) - 1 :])
         per_second = values.get("SCALING_FACTOR_UNITS_PER_SECOND", 1000)
         times = [Fraction(values[f"{name}_ms"]) * 10**9 / per_second for name in _TIMES]
-    except (ValueError, KeyError, TypeError, ZeroDivisionError, RecursionError):
+    except (ValueError, KeyError, TypeError, ZeroDivisionError, RecursionError, OverflowError):
         return None
-    whole = [round(time) for time in times]
-    is_usable = whole[0] >= 0 and whole[-1] < _LAST and whole == sorted(whole)
-    return (whole, values) if is_usable else None
+    load, loaded, start, prefilled, end = whole = [round(time) for time in times]
+    if load < 0 or end >= _LAST or whole != sorted(whole):
+        return None
+    spans = {
+        "load": (load, loaded - load),
+        "prefill": (start, prefilled - start),
+        "decode": (prefilled, end - prefilled),
+    }
+    return _Generation(number, spans, values)
+
+
+def _add_logged(found: list[_Generation], line: str, number: int) -> None:
+    """Add what a line of the log states to the last generation, or begin one."""
+    if tokens := _TOKENS.search(line):
+        counts = {"prompt_tokens": int(tokens[1]), "generated_tokens": int(tokens[2])}
+        found.append(_Generation(number, values=counts))
+        return
+    match = _SECONDS.search(line)
+    if match is None:
+        return
+    if not found or _SPANS.get(match[1]) in found[-1].spans:
+        found.append(_Generation(number))
+    last, ns = found[-1], round(Fraction(match[2]) * 10**9)
+    if match[1] == "Sampling time":
+        last.values["aggregate_sampling_time_ms"] = ns // 10**6
+    elif match[1] == "Total inference time":
+        last.total = ns
+    else:
+        last.spans[_SPANS[match[1]]] = None, ns
 
 
 FORMAT = format_of("executorch.runner_log")
