@@ -116,7 +116,7 @@ def _lines_of(file: TextLines, path: str) -> Iterator[str]:
         if size > _LONGEST:
             what = f"this is a log of more than {bytes_text(_LONGEST)}"
             raise UnreadableFile(path, what, remedy=_CUT)
-        yield line.decode("utf-8", "replace").rstrip("\r\n")
+        yield line.decode("utf-8", "replace").replace("\0", " ").rstrip("\r\n")
 
 
 def _found(

@@ -6,6 +6,7 @@ from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import choose, open_file
 from viewer.formats.source.python import FORMAT, sniff
+from viewer.formats.table.stated_columns import ColumnsNeeded
 from viewer.model.trace import Trace
 from viewer.resources import SAMPLES
 from viewer.workspace.workspace import Workspace
@@ -35,6 +36,42 @@ def test_a_cell_that_begins_with_a_quote_is_no_docstring(tmp_path):
     trace = open_file(str(table))
     assert isinstance(trace, Trace)
     assert [trace.name(i) for i in range(2)] == ['"a" of b', "c"]
+
+
+STATEMENTS = ("import x", "from a import b", "def f(a)", "class A:", "@torch.compile", "#!python",
+              '"""a"""', "\'\'\'a\'\'\'")  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("row", range(4))
+def test_a_table_with_a_name_like_a_statement_is_no_python(statement, separator, row, tmp_path):
+    """In the header or in a row."""
+    cells = [["start_us", "dur_us"], ["0", "5"], ["5", "7"], ["12", "9"]]
+    names = ["name", "a", "b", "c"]
+    names[row] = statement
+    meant = [name.replace('"""', '"') for name in names]  # a cell in quotes
+    lines = [separator.join([name, *rest]) for name, rest in zip(names, cells, strict=True)]
+    path = tmp_path / "unknown"
+    path.write_text("\n".join([*lines, ""]))
+    trace = open_file(str(path), columns="" if row else f"name={meant[0]}")
+    assert [trace.name(i) for i in range(len(trace.slices))] == meant[1:]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_table_without_a_header_is_no_python(statement, tmp_path):
+    path = tmp_path / "unknown"
+    path.write_text(f"{statement},0,5\nb,5,7\n@c,12,9\n")
+    with pytest.raises(ColumnsNeeded):
+        open_file(str(path))
+
+
+def test_python_with_rows_of_names_stays_python():
+    words = b"words = (\n    'from', 'to', 'end',\n    'start', 'stop', 'dur',\n)\n"
+    numbers = b"table = [\n    [1, 2, 3],\n    [4, 5, 6],\n    [7, 8, 9],\n]\n"
+    for text in (words, numbers, words + numbers, b"name, start, dur = 1, 2, 3\n"):
+        assert sniff(b"import x\n\n" + text)
+        assert sniff(b"import a, b, c\n" + text)
 
 
 def test_no_other_sample_is_taken_for_python():

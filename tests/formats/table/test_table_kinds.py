@@ -203,3 +203,34 @@ def test_tracy_events_show_their_unit():
 def test_cells_of_drawn_tables_have_no_spaces():
     layout = layout_of("| name | start_us |\n|---|---|\n|  a  |  1 |\n", whole=True)
     assert [[cell for cell in row if cell] for row in layout.rows] == [["a", "1"]]
+
+
+TABLE = b"name,start_us,dur_us\nconv 1,0,5\nrelu,5.5,7\nadd 2,13,9\n"
+
+
+def outcome(path, data):
+    """What a text opens as: its slices, or why not."""
+    path.write_bytes(data)
+    try:
+        return times(opened(path))
+    except UnreadableFile as error:
+        return error.reason.replace("\\0", " ")
+
+
+@pytest.mark.parametrize("count", [1, 600])
+@pytest.mark.parametrize("at", [0, 4, 5, 13, 14, 20, *range(21, len(TABLE) + 1, 2)])
+def test_nul_bytes_beside_words_or_in_rows_are_spaces(at, count, tmp_path):
+    path = tmp_path / "a.csv"
+    with_nul = TABLE[:at] + bytes(count) + TABLE[at:]
+    found = outcome(path, with_nul)
+    assert found == outcome(path, with_nul.replace(b"\0", b" "))
+    if isinstance(found, list):
+        path.write_bytes(with_nul)
+        assert [p.count for p in opened(path).problems if p.kind.startswith("NUL")] == [count]
+
+
+def test_bytes_with_nul_and_control_characters_are_no_table(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(TABLE + b"\0\1\2" * 9)
+    with pytest.raises(UnreadableFile, match="does not recognize"):
+        opened(path)

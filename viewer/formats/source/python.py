@@ -24,10 +24,15 @@ _DOCSTRING = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\r\n]*)?\r?\n)*[rR]?(
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a line starts with a Python statement, or the text with a docstring."""
-    if b"\0" in head:
+    """Whether a line starts with a Python statement, or the text with a docstring.
+
+    A table is none: its rows can begin with a name such as `@torch.compile` or `import x`.
+    """
+    if b"\0" in head or not (_DOCSTRING.match(head) or _STATEMENT.search(head)):
         return False
-    return _DOCSTRING.match(head) is not None or _STATEMENT.search(head) is not None
+    from viewer.formats.table.plain_csv import is_table
+
+    return not is_table(head)
 
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:

@@ -27,6 +27,8 @@ _MARKS = (
 _MANY_ZEROS, _FEW_ZEROS = 0.4, 0.1
 WINDOWS = "cp1252"
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
+# Of bytes that are no text. Terminals have the escape.
+_CONTROL = re.compile(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 # Bytes that Windows-1252 does not define, and control characters that are not in texts.
 _NOT_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d\0-\x08\x0e-\x1f\x7f]")
 
@@ -86,6 +88,8 @@ def _is_utf8(text: bytes) -> bool:
 def head_text(head: bytes) -> str:
     """The text at the start of a file, unpacked and decoded; "" if it is no text.
 
+    NUL bytes, which power cuts and serial lines leave in texts, are spaces.
+
     head: its first bytes, plain or in gzip.
     """
     if head.startswith(MAGIC):
@@ -93,7 +97,9 @@ def head_text(head: bytes) -> str:
     encoding = encoding_of(head)
     text = head[encoding.mark :].decode(encoding.name, "ignore")
     if "\0" in text:
-        return ""
+        if _CONTROL.search(text) or "\n" not in text:
+            return ""
+        text = text.replace("\0", " ")
     return text.replace("\r", "\n") if encoding.lines_end_with_cr else text
 
 

@@ -23,6 +23,7 @@ from dataclasses import replace
 from viewer.codecs.partial_file import is_partial, open_part
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import HEAD_SIZE, format_of
+from viewer.formats.row_reader import NUL
 from viewer.formats.table.column_names import TIMES, kind_of, recognized, recognized_names
 from viewer.formats.table.column_roles import columns_of
 from viewer.formats.table.csv_blocks import blocks
@@ -66,6 +67,17 @@ def shows_columns(head: bytes) -> bool:
         return False
 
 
+def is_table(head: bytes) -> bool:
+    """Whether it is a table beyond doubt, by its columns of times or by all of its rows."""
+    layout = table_of(head_text(head), stated_columns(), whole=len(head) < HEAD_SIZE)
+    if layout is None or layout.above:
+        return False
+    if kind_of(layout, stated_columns()) and _has_times(layout):
+        return True
+    is_even = {len(row) for row in layout.rows} == {len(layout.names)}
+    return len(layout.rows) >= 2 and is_even and len(layout.number_columns) >= 2
+
+
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice per row. Raises UnreadableFile (ColumnsNeeded), ReadCancelled."""
     try:
@@ -105,7 +117,7 @@ def layout_in(path: str) -> Layout:
             sample = packed.read(_SAMPLE)
             if not sample and packed.fault:
                 raise UnreadableFile(path, packed.fault, remedy="Copy or record it again")
-    text = sample.decode("utf-8-sig", "replace")
+    text = sample.decode("utf-8-sig", "replace").replace("\0", " ")
     found = table_of(text, stated_columns(), whole=len(sample) < _SAMPLE)
     if found is None:
         raise UnreadableFile(
@@ -133,6 +145,8 @@ def table_of(text: str, stated: StatedColumns, *, whole: bool) -> Layout | None:
         layout = best_layout(lines[at:], at, footers=True)
         if layout is None or not layout.header or not _is_table(layout, stated, wanted):
             continue
+        if layout.rows and not wanted and not _has_times(layout):
+            continue
         known = sum(map(bool, recognized_names(layout.names).values()))
         if best is None or known > best[0]:
             above = tuple(line for line in lines[:at] if line.strip())
@@ -145,6 +159,13 @@ def _is_table(layout: Layout, stated: StatedColumns, wanted: set[str]) -> bool:
     if wanted:
         return wanted <= set(layout.names)
     return kind_of(layout, stated) != ""
+
+
+def _has_times(layout: Layout) -> bool:
+    """Whether a column that is called a time has numbers or times: else it is a line of words."""
+    named = recognized(layout)
+    times = {column for role in (*TIMES, "at") for column in named[role]}
+    return not times.isdisjoint(layout.number_columns)
 
 
 def _may_be_header(line: str, wanted: set[str]) -> bool:
@@ -173,7 +194,7 @@ def _direct(path: str, rows: PlainRows) -> _Parts:
     """The rows of a text in UTF-8, with position, share of the file and ratio of its packing."""
     file, rows.size = open_part(path, lines=True, quotes=True)
     with file:
-        _skip(file, rows.layout)
+        _skip(file, rows)
         with closing(blocks(file, path, rows.shape)) as parts:
             for block, at in parts:
                 yield block, at, at / max(rows.size, at, 1), 1.0
@@ -185,7 +206,7 @@ def _packed(path: str, rows: PlainRows) -> _Parts:
         rows.size = file.size
         if file.encoding == WINDOWS:
             rows.builder.problem("text that is not UTF-8: read as Windows-1252", 1, "")
-        _skip(file, rows.layout)
+        _skip(file, rows)
         with closing(blocks(file, path, rows.shape)) as parts:
             for block, at in parts:
                 # Blocks after this one were read already.
@@ -195,9 +216,10 @@ def _packed(path: str, rows: PlainRows) -> _Parts:
             rows.builder.problem(file.fault, 1, "the rows before it are shown")
 
 
-def _skip(file: LineFile, layout: Layout) -> None:
-    for _ in range(layout.lines):
-        file.readline(_HEADER_LIMIT)
+def _skip(file: LineFile, rows: PlainRows) -> None:
+    """Read the lines before the first row."""
+    nuls = sum(file.readline(_HEADER_LIMIT).count(b"\0") for _ in range(rows.layout.lines))
+    rows.builder.problem(NUL, nuls, "before the first row")
 
 
 FORMAT = format_of("table.plain_csv")
