@@ -1,5 +1,6 @@
 """Which profiles a source has, and what belongs to each."""
 
+import lzma
 import os
 import shutil
 
@@ -78,6 +79,16 @@ def test_broken_files_are_named_and_missing_sources_are_errors(folder):
         find_profiles([str(folder / "missing")])
     with pytest.raises(NoSource, match="cannot be listed"):
         find_profiles(["nowhere://bucket"])
+
+
+def test_packed_files_are_profiles_by_their_content_and_logs_only_if_named(folder):
+    shutil.copy(DATA / "logs/litert_logcat.txt", folder / "device.log")
+    for name, data in (("c.etdp.xz", DUMP.read_bytes()), ("d.txt.xz", b"none\n" * 99)):
+        (folder / name).write_bytes(lzma.compress(data))
+    (folder / "damaged.xz").write_bytes(lzma.compress(b"none")[:-20])
+    assert {"a.etdp", "deep/b.etdp", "c.etdp.xz"} == facts(find_profiles([str(folder)])).keys()
+    named = find_profiles([str(folder / "device.log")])
+    assert [one.file.name for one in named.profiles] == ["device.log"]
 
 
 def test_urls_are_listed_as_folders_are(folder):

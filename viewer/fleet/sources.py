@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from viewer.codecs.atomic_file import is_same_file
 from viewer.codecs.reading import UnreadableFile
 from viewer.fleet.remote import is_url, list_url, read_head
-from viewer.formats import HEAD_SIZE, PLAIN_CSV, choose
+from viewer.formats import HEAD_SIZE, LOG, PACKED, PLAIN_CSV, choose
 
 # ETRecords of other names to try for a profile; each is read and compared with it.
 MOST_RECORDS = 8
@@ -105,7 +105,7 @@ def find_profiles(
             elif file.path in known:
                 profiles[file.path] = file
             else:
-                kind = _kind(file)
+                kind = _kind(file, is_named=file.path == os.path.abspath(source))
                 if kind == "profile":
                     profiles[file.path] = file
                 elif kind == "record":
@@ -138,8 +138,11 @@ def records_of(
     return (), f"not linked: none of the {len(nearby)} ETRecords in its folder has its name"
 
 
-def _kind(file: FoundFile) -> str:
-    """Return "profile", "record", "" for other files, or why a file cannot be read."""
+def _kind(file: FoundFile, *, is_named: bool = False) -> str:
+    """Return "profile", "record", "" for other files, or why a file cannot be read.
+
+    is_named: whether it is a source itself, and not in a folder.
+    """
     if is_url(file.path) and file.path.lower().endswith(SURELY):
         return "profile"  # its head takes a request; the worker that reads it finds out
     try:
@@ -149,10 +152,17 @@ def _kind(file: FoundFile) -> str:
             with open(file.path, "rb") as opened:
                 head = opened.read(HEAD_SIZE)
         kind = choose(head, file.path)
+        if kind.name == PACKED and not is_url(file.path):
+            from viewer.formats.packed import inner_head
+
+            head = inner_head(file.path)
+            kind = choose(head, file.path)
     except UnreadableFile as error:
         return str(error) if file.path.lower().endswith((*SURELY, *_SURELY_RECORDS)) else ""
     except OSError as error:
         return f"{file.path}: it cannot be read ({error.strerror or error})"
+    if kind.name in (LOG, PACKED) and not is_named:
+        return ""  # most logs have no profile
     if kind.name == PLAIN_CSV:
         from viewer.formats.table.plain_csv import shows_columns
 

@@ -89,7 +89,8 @@ class Format:
     in_order: bool = False
 
 
-PLAIN_CSV, LAYER_TABLE, PACKED = "Plain CSV", "Layer table", "Packed file"
+PLAIN_CSV, LAYER_TABLE = "Plain CSV", "Layer table"
+LOG, PACKED = "Log with a profile", "Packed file"
 # Tables of any tool, whose columns a user can state.
 WITH_COLUMNS = frozenset((PLAIN_CSV, LAYER_TABLE))
 # In the order they are tried: formats with a magic number first, then texts, most specific first.
@@ -111,7 +112,7 @@ _FORMATS = {
     "runtimes.qnn_viewer_text": ("QNN viewer text", (".txt",), "trace"),
     "runtimes.snpe_diagview": ("SNPE profile", (".csv", ".txt"), "trace"),
     # Before texts that are recognized by any line: a log around them is removed first.
-    "in_log": ("Log with a profile", (".txt", ".log"), "trace"),
+    "in_log": (LOG, (".txt", ".log"), "trace"),
     "runtimes.tflite_benchmark": ("LiteRT benchmark", (".txt", ".csv"), "trace"),
     "runtimes.vela_layers": ("Vela per-layer CSV", (".csv",), "trace"),
     "runtimes.nsys_stats": ("Nsight Systems report", (".csv",), "trace"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from viewer.codecs.gzip_file import inflated_head
 from viewer.codecs.reading import UnreadableFile
-from viewer.formats import PACKED, PLAIN_CSV, choose, head_of
+from viewer.formats import LOG, PACKED, PLAIN_CSV, choose, head_of
 
 DEEPEST = 4  # levels of subfolders
 MOST_LOOKED_AT = 5000
@@ -22,7 +22,7 @@ MOST_FOUND = 200
 LONGEST_LOOK = 5.0  # seconds; a network folder may take forever
 TEXT, BYTECODE = ".mlir", ".mlirb"  # of Torq debug info
 _PYTHON, _MLIR, _CHROME = "Python source", "MLIR text", "Chrome trace"
-_ZIP, _LOG = "ZIP archive", "Log with a profile"
+_ZIP = "ZIP archive"
 _BYTECODE = b"ML\xefR"
 # In the first 4 kB of a Chrome trace; other JSON files start the same way.
 _OF_TRACE = (b'"traceEvents"', b'"ph"', b'"displayTimeUnit"', b'"schemaVersion"')
@@ -178,7 +178,7 @@ def is_meant(kind: str, head: bytes) -> bool:
     """
     content = inflated_head(head) or head
     is_trace = kind != _CHROME or any(word in content for word in _OF_TRACE)
-    return kind not in (_PYTHON, _ZIP, _LOG, PACKED) and is_trace and _may_be_profile(kind, head)
+    return kind not in (_PYTHON, _ZIP, LOG, PACKED) and is_trace and _may_be_profile(kind, head)
 
 
 def files_in(paths: Sequence[str]) -> list[str]:
