@@ -47,6 +47,15 @@ def test_every_profile_of_another_runtime(tmp_path, name):
     assert trace.format == FILES[name][1]
 
 
+def test_a_log_alone_is_read_and_beside_a_profile_left_out(tmp_path):
+    log, bare = (DATA / "logs/litert_logcat.txt").read_bytes(), b"11-20 09:12:40.000 1 1 I a: b\n"
+    assert open_file(str(archive(tmp_path, **{"logcat.txt": log}))).format == "LiteRT benchmark"
+    assert open_file(str(archive(tmp_path, **{"a.log": log, "b.etdp": DUMP}))).format == "ETDump"
+    assert "a.log in it: this is lines of Android's log, and no profile is in it" in refusal(
+        archive(tmp_path, **{"a.log": bare * 9})
+    )
+
+
 def test_what_macos_adds_does_not_count(tmp_path):
     table = "a,b,c\nconv,1,2\nrelu,5,3\n"  # asks for its columns if it is alone
     added = {"__MACOSX/._run.csv": b"\0\x05\x16\x07", ".DS_Store": b"\0\0\0\1Bud1"}

@@ -29,6 +29,7 @@ from viewer.codecs.unpacking import UnpackedMember, write_temporary
 from viewer.formats import (
     ARRAY_MEMBER,
     HEAD_SIZE,
+    LOG,
     PLAIN_CSV,
     PT2_MEMBERS,
     Format,
@@ -159,7 +160,8 @@ def _profiles(
             chosen = choose(head, info.filename)
         except UnreadableFile:
             continue
-        alone = chosen.name == PLAIN_CSV and len(members) == 1  # asks what its columns are
+        # A table may ask what its columns are, and a log may have no profile.
+        alone = chosen.name in (PLAIN_CSV, LOG) and len(members) == 1
         if chosen.kind == "trace" and (alone or is_meant(chosen.name, head)):
             found.append((info, chosen))
     return found
