@@ -184,7 +184,9 @@ def test_a_number_without_a_unit_among_texts_is_left_out(written):
 @pytest.mark.parametrize(
     "text",
     ["name,start,duration\nload,soon,later\nrun,x,y\n", "name,begin,end\na,05/01/2024 10:00,x\n",
-     "name,begin,end\na,12:30,12:31\nb,12:32,12:34\n"],
+     "name,begin,end\na,12:30,12:31\nb,12:32,12:34\n",
+     "op,end,dur\na 1,5,2.5ms,1,5\nb 2,5,4ms,1,25\n",
+     "op,end,dur\na,2.5ms,x\nb,4ms,1,5\n"],
 )  # fmt: skip
 def test_no_option_is_advised_that_leads_to_no_row(text, tmp_path):
     path = tmp_path / "mine.csv"

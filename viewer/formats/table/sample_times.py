@@ -80,7 +80,8 @@ def sample_times(layout: Layout, columns: Columns) -> SampleTimes:
         took = None if start is None or last is None else last
         if took is not None and start is not None and columns.dur < 0:
             took = max(took - start, 0)
-        is_usable = start is not None and took is not None and took >= 0
+        is_wide = any(cell.strip() for cell in row[len(layout.names) :])
+        is_usable = start is not None and took is not None and took >= 0 and not is_wide
         if is_usable and columns.ends_at_start:
             start = (start or 0) - (took or 0)
         times.append((start or 0, took or 0) if is_usable else None)
@@ -89,4 +90,6 @@ def sample_times(layout: Layout, columns: Columns) -> SampleTimes:
             cell = row[column] if column < len(row) else ""
             said = "has no value" if is_no_value(cell) else f'is "{cell.strip()}"'
             bad = f"line {line}: {layout.names[column]} {said}"
+            if is_wide:
+                bad = f"line {line} has {len(row)} cells, and the header {len(layout.names)}"
     return SampleTimes(tuple(times), bad, "")
