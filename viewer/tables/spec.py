@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
 
+from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.model.times import tick_to_ns
 from viewer.tables.columns import Rows, text_array
 
@@ -26,9 +27,10 @@ class ColumnSpec:
 
     value: of a row of the table, or an attribute of the row, as "run.number"; None if it is not
     known. The function that makes the rows fills columns without it. unit: "" for a text, or a
-    number without one. title: in texts and reports, "" for a column that they do not show. lake:
-    the number of the schema of a lake that added it, of columns that came after the first. former:
-    the column of older files of a lake that it replaces.
+    number without one. title: in texts, reports and panels, "" for a column that they do not show;
+    that of the `term`, if the column is a figure with a definition. lake: the number of the schema
+    of a lake that added it, of columns that came after the first. former: the column of older files
+    of a lake that it replaces.
     """
 
     name: str
@@ -39,8 +41,11 @@ class ColumnSpec:
     title: str = ""
     lake: int = 0
     former: str = ""
+    term: FigureTerm | None = None
 
     def __post_init__(self) -> None:
+        if self.term is not None:
+            object.__setattr__(self, "title", self.term.title)
         if isinstance(self.value, str):
             object.__setattr__(self, "value", attrgetter(self.value))
 
@@ -70,6 +75,10 @@ class TableSpec:
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(column.name for column in self.columns)
+
+    def __getitem__(self, name: str) -> ColumnSpec:
+        """Return the column of a name."""
+        return next(column for column in self.columns if column.name == name)
 
     def row(self, item: Any) -> dict[str, Any]:
         """Return the values of a row; columns without a value are left out."""

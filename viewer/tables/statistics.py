@@ -23,6 +23,7 @@ from operator import sub
 from typing import Any
 
 from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import Group, Groups, GroupTable
 from viewer.model.times import format_bounded, format_in, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
@@ -35,11 +36,11 @@ UNGROUPED = "ungrouped"
 ROUNDED_ZEROS, ROUNDED_TO_NS = "rounded_zeros", "rounded_to_ns"
 
 
-def _length(name: str, meaning: str, title: str) -> tuple[ColumnSpec, ColumnSpec]:
+def _length(name: str, meaning: str, term: FigureTerm) -> tuple[ColumnSpec, ColumnSpec]:
     """Return the columns of a duration of the slices of a group."""
     return (
         ColumnSpec(f"{name}_ticks", "float64", meaning, unit="ticks"),
-        ColumnSpec(f"{name}_ns", "Int64", f"{meaning}, rounded down", unit="ns", title=title),
+        ColumnSpec(f"{name}_ns", "Int64", f"{meaning}, rounded down", unit="ns", term=term),
     )
 
 
@@ -50,18 +51,18 @@ STATISTICS = TableSpec("stats", (
     ColumnSpec("label", "string", "The group, as displayed", "label"),
     ColumnSpec("share", "float64", "Share of wall time, 0 to 1",
         lambda group: round(group.share, 6), title="Share"),
-    *ticks_and_ns("total", "Time of its outermost slices", title=figure_terms.TOTAL.title),
+    *ticks_and_ns("total", "Time of its outermost slices", term=figure_terms.TOTAL),
     *ticks_and_ns("self", "Time without slices of other groups inside", None, "Int64",
-        title=figure_terms.SELF.title),
-    ColumnSpec("count", "Int64", "Number of its slices", title=figure_terms.COUNT.title),
-    *_length("mean", "Mean duration of its slices", figure_terms.MEAN.title),
-    *_length("min", "Shortest duration", figure_terms.MIN.title),
-    *_length("max", "Longest duration", figure_terms.MAX.title),
-    *_length("p50", "Median duration", figure_terms.MEDIAN.title),
-    *_length("p90", "90th percentile of the durations", figure_terms.P90.title),
+        term=figure_terms.SELF),
+    ColumnSpec("count", "Int64", "Number of its slices", term=figure_terms.COUNT),
+    *_length("mean", "Mean duration of its slices", figure_terms.MEAN),
+    *_length("min", "Shortest duration", figure_terms.MIN),
+    *_length("max", "Longest duration", figure_terms.MAX),
+    *_length("p50", "Median duration", figure_terms.MEDIAN),
+    *_length("p90", "90th percentile of the durations", figure_terms.P90),
     ColumnSpec("share_of", "category", "What the share is of"),
     *ticks_and_ns("wall", "Each instant of a thread once; groups add up", None, "Int64",
-        title=figure_terms.WALL.title),
+        term=figure_terms.WALL),
 ))  # fmt: skip
 # Of groups that other clocks timed. Only tables that have such a group have them.
 OTHER_CLOCKS = TableSpec("other_clocks", (

@@ -212,7 +212,7 @@ def test_arrow_keys_pass_the_section_titles_by(panel, qtbot):
 
 def test_rows_are_copied_with_their_section_and_what_to_do(panel):
     panel.table.selectAll()
-    panel.copy()
+    panel.table.copy()
     head, *rows = QGuiApplication.clipboard().text().splitlines()
     assert head.split("\t")[:3] == ["Section", "Delegate or operator", "Time, ns"]
     assert head.endswith("\tWhat to do")

@@ -9,8 +9,9 @@ from PySide6.QtCore import QSizeF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
+from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.events.panel import NO_EVENTS, NOTHING, EventsPanel
-from viewer.gui.panels.events.table import COLUMNS, EventColumn, EventsModel
+from viewer.gui.panels.events.table import EVENTS
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
 from viewer.gui.session.inferences import pick_run
 from viewer.model.inferences.inference_views import Inferences
@@ -31,8 +32,8 @@ def cnn(show):
     return made
 
 
-def texts(panel: EventsPanel, of: EventColumn) -> list[str]:
-    column = COLUMNS.index(of)
+def texts(panel: EventsPanel, of: str) -> list[str]:
+    column = EVENTS.place(of)
     return [panel.model.index(r, column).data() for r in range(panel.model.rowCount())]
 
 
@@ -43,20 +44,20 @@ def plain(panel: EventsPanel) -> list[dict[str, str]]:
 
 
 def titles(panel: EventsPanel) -> list[str]:
-    return [c.title for i, c in enumerate(COLUMNS) if not panel.table.isColumnHidden(i)]
+    return [c.title for i, c in enumerate(EVENTS.columns) if not panel.table.isColumnHidden(i)]
 
 
 def test_events_with_the_same_label_are_told_apart(opened, make_panel):
     (npu,) = (sample for sample in SAMPLES if sample.key == "torq_npu")
     panel = make_panel(EventsPanel, opened(*npu.paths()))
-    of_actions = texts(panel, EventColumn.EVENT)
+    of_actions = texts(panel, "Event")
     assert {"ALLOC (action 0)", "ALLOC (action 1)"} <= set(of_actions)
     assert len(set(of_actions)) == len(of_actions)
 
 
 def test_events_at_different_places_have_their_location_as_hint(show):
     panel = show("torq/compile_c0_mixed_locs.csv")
-    names = texts(panel, EventColumn.EVENT)
+    names = texts(panel, "Event")
     assert {'DMA In ("tiny_cnn.mlir":2:3)', "DMA In (unknown)", "conv2d"} <= set(names)
     assert len(set(names)) == len(names)
 
@@ -82,13 +83,10 @@ def test_a_picked_run_stands_beside_all_of_them(cnn):
     assert "Run" not in titles(cnn)
     trace = cnn.session.traces[0].trace
     third = next(i for i, run in enumerate(trace.runs) if run.number == 3)
-    before = texts(cnn, EventColumn.P50)
+    before = texts(cnn, "Median")
     pick_run(cnn.session, (0, third))
-    assert texts(cnn, EventColumn.P50) == before
-    assert (
-        cnn.model.headerData(COLUMNS.index(EventColumn.PICKED), Qt.Orientation.Horizontal)
-        == "Run 3"
-    )
+    assert texts(cnn, "Median") == before
+    assert cnn.model.headerData(EVENTS.place("Run"), Qt.Orientation.Horizontal) == "Run 3"
     run = trace.runs[third]
     (row,) = [r for r in plain(cnn) if r["Event"] == "Method::execute"]
     assert float(row["Run 3"]) == run.end - run.start
@@ -100,32 +98,32 @@ def test_the_filter_looks_at_names_operators_and_metadata(show):
     panel = show("etdump/demo_str_x4.etdp", "etrecord/demo_str.etrecord")
     assert panel.model.rowCount() == 11
     panel.filter.setText("fancy")
-    assert texts(panel, EventColumn.EVENT) == ["Fancy Fusion", "Fancy Fusion 2"]
+    assert texts(panel, "Event") == ["Fancy Fusion", "Fancy Fusion 2"]
     trace = panel.session.traces[0].trace
     metadata = trace.slices.columns["metadata"]
     i = next(i for i in range(len(trace.slices)) if metadata.value(i))
     panel.filter.setText(str(metadata.value(i))[:12])
     names = {trace.name(int(s)) for s in range(len(trace.slices)) if metadata.value(int(s))}
-    assert set(texts(panel, EventColumn.EVENT)) <= names
-    assert texts(panel, EventColumn.EVENT)
+    assert set(texts(panel, "Event")) <= names
+    assert texts(panel, "Event")
     panel.filter.setText("no such event")
     assert panel.model.rowCount() == 0
 
 
 def test_rows_are_sorted_by_a_click_on_a_heading_and_back_in_file_order(cnn):
-    in_file = texts(cnn, EventColumn.EVENT)
-    cnn.table.sortByColumn(COLUMNS.index(EventColumn.SUM), Qt.SortOrder.DescendingOrder)
+    in_file = texts(cnn, "Event")
+    cnn.table.sortByColumn(EVENTS.place("Sum"), Qt.SortOrder.DescendingOrder)
     totals = [float(row["Sum"]) for row in plain(cnn)]
     assert totals == sorted(totals, reverse=True)
-    cnn.table.sortByColumn(COLUMNS.index(EventColumn.EVENT), Qt.SortOrder.AscendingOrder)
-    assert texts(cnn, EventColumn.EVENT) == sorted(in_file, key=str.lower)
+    cnn.table.sortByColumn(EVENTS.place("Event"), Qt.SortOrder.AscendingOrder)
+    assert texts(cnn, "Event") == sorted(in_file, key=str.lower)
     cnn.table.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
-    assert texts(cnn, EventColumn.EVENT) == in_file
+    assert texts(cnn, "Event") == in_file
 
 
 def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
     session, trace = cnn.session, cnn.session.traces[0].trace
-    row = texts(cnn, EventColumn.EVENT).index("Method::execute")
+    row = texts(cnn, "Event").index("Method::execute")
     session.show_inferences(Inferences.ALIGNED)
     cnn.table.scrollTo(cnn.model.index(row, 0))
     rect = cnn.table.visualRect(cnn.model.index(row, 0))
@@ -139,16 +137,16 @@ def test_a_click_selects_the_longest_slice_of_an_event(cnn, qtbot):
 
 def test_the_marked_row_survives_a_click_another_run_and_another_order(cnn, qtbot):
     session = cnn.session
-    row = texts(cnn, EventColumn.EVENT).index("addmm.out")
+    row = texts(cnn, "Event").index("addmm.out")
     at = cnn.table.visualRect(cnn.model.index(row, 0)).center()
     pick_run(session, (0, 2))
     qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert session.state.run != (0, 2)  # of the longest one
     assert marked_rows(cnn.table) == [row]
-    cnn.table.sortByColumn(COLUMNS.index(EventColumn.SUM), Qt.SortOrder.DescendingOrder)
+    cnn.table.sortByColumn(EVENTS.place("Sum"), Qt.SortOrder.DescendingOrder)
     (now,) = marked_rows(cnn.table)
     assert now != row
-    assert texts(cnn, EventColumn.EVENT)[now] == "addmm.out"
+    assert texts(cnn, "Event")[now] == "addmm.out"
     assert cnn.table.currentIndex().row() == now
 
 
@@ -158,8 +156,8 @@ def test_the_marked_row_follows_the_selected_slice(cnn):
     for i in range(0, len(trace.slices), 7):
         session.select_slice(SliceRef(0, i))
         marked = marked_rows(cnn.table)
-        assert [texts(cnn, EventColumn.EVENT)[row] for row in marked] == [
-            cnn.answer.contents.labels[int(trace.slices.key[i])]
+        assert [texts(cnn, "Event")[row] for row in marked] == [
+            cnn.answer.rows.labels[int(trace.slices.key[i])]
         ]
     cnn.filter.setText("addmm")
     session.select_slice(SliceRef(0, 0))
@@ -175,13 +173,11 @@ def test_a_filter_that_leaves_nothing_says_so(cnn, qtbot):
 
 def test_a_foreign_clock_keeps_its_own_numbers_and_unit(show):
     panel = show("etdump/SYN_qnn_like.etdp")
-    by_name = dict(zip(texts(panel, EventColumn.EVENT), texts(panel, EventColumn.P50), strict=True))
+    by_name = dict(zip(texts(panel, "Event"), texts(panel, "Median"), strict=True))
     assert by_name["QNN accelerator (execute) time (cycles)"] == "5\u2009000\u202fcycles"
     panel.table.grab()
-    wanted = panel.table.sizeHintForColumn(COLUMNS.index(EventColumn.P50))
-    assert (
-        panel.table.columnWidth(COLUMNS.index(EventColumn.P50)) >= wanted
-    )  # the unit is not cut off
+    wanted = panel.table.sizeHintForColumn(EVENTS.place("Median"))
+    assert panel.table.columnWidth(EVENTS.place("Median")) >= wanted  # the unit is not cut off
     rows = {row["Event"]: row for row in plain(panel)}
     assert rows["aten_relu_default:OpId_14 (cycles)"]["Median"] == "300"
     assert rows["aten_relu_default:OpId_14 (cycles)"]["native unit"] == "cycles"
@@ -224,14 +220,14 @@ def test_marked_rows_are_copied_as_tsv(cnn, qtbot):
     cnn.table.setFocus()
     qtbot.keyClick(cnn.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = QGuiApplication.clipboard().text().splitlines()
-    assert [line.split("\t")[0] for line in lines] == ["Event", texts(cnn, EventColumn.EVENT)[0]]
+    assert [line.split("\t")[0] for line in lines] == ["Event", texts(cnn, "Event")[0]]
 
 
 def test_the_model_keeps_the_rules_of_qt(cnn, theme):
-    model = EventsModel(theme)
+    model = TableModel(EVENTS, theme)
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     answer = cnn.answer
-    model.show(answer.shown, answer.contents)
+    model.show(answer.rows)
     model.set_filter("conv")
     model.sort(2, Qt.SortOrder.DescendingOrder)
     assert tester.model() is model

@@ -144,7 +144,7 @@ def test_of_very_many_rows_the_first_are_shown_and_all_exported(
 
 def test_rows_are_copied_with_how_they_stand(panel):
     panel.table.selectRow(row_of(panel, "not in map"))
-    panel.copy()
+    panel.table.copy()
     head, row = QGuiApplication.clipboard().text().splitlines()
     assert head.split("\t")[-2:] == ["Status", "Note"]
     assert row.split("\t")[-2] == "not in map"

@@ -1,5 +1,6 @@
 """The panel of events without a time: what it lists, follows, selects and copies."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -8,8 +9,9 @@ from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.gui.panels.base.slice_facts import slice_rows, track_text
+from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.untimed.panel import NOTHING, UntimedPanel
-from viewer.gui.panels.untimed.table import COLUMNS, UntimedColumn, UntimedModel
+from viewer.gui.panels.untimed.table import EVENTS
 from viewer.gui.session.inferences import pick_run
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import SliceRef
@@ -31,16 +33,16 @@ def cnn(show):
     return made
 
 
-def cell(panel: UntimedPanel, row: int, of: UntimedColumn, role: int = DISPLAY) -> object:
-    return panel.model.index(row, COLUMNS.index(of)).data(role)
+def cell(panel: UntimedPanel, row: int, of: str, role: int = DISPLAY) -> object:
+    return panel.model.index(row, EVENTS.place(of)).data(role)
 
 
 def columns(panel: UntimedPanel) -> list[str]:
-    return [c.title for i, c in enumerate(COLUMNS) if not panel.table.isColumnHidden(i)]
+    return [c.title for i, c in enumerate(EVENTS.columns) if not panel.table.isColumnHidden(i)]
 
 
 def plain(panel: UntimedPanel) -> list[list[str]]:
-    lines = panel.model.tsv(range(len(panel.model.rows))).splitlines()
+    lines = panel.model.tsv(range(panel.model.rowCount())).splitlines()
     return [line.split("\t") for line in lines]
 
 
@@ -95,7 +97,7 @@ def test_nothing_says_how_such_events_are_logged(show, opened, make_panel):
 
 def test_a_click_selects_the_slice_that_the_event_follows(cnn, qtbot):
     session, trace = cnn.session, cnn.session.traces[0].trace
-    rect = cnn.table.visualRect(cnn.model.index(1, COLUMNS.index(UntimedColumn.VALUE)))
+    rect = cnn.table.visualRect(cnn.model.index(1, EVENTS.place("Value")))
     qtbot.mouseClick(cnn.table.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
     chosen = session.state.slice
     assert chosen is not None
@@ -125,11 +127,11 @@ def test_marked_rows_are_copied_as_tsv(cnn, qtbot):
 def test_of_very_many_marked_rows_the_first_are_copied_and_the_rest_told(cnn, monkeypatch):
     QGuiApplication.clipboard().setText("before")
     cnn.table.clearSelection()
-    cnn.copy()
+    cnn.table.copy()
     assert QGuiApplication.clipboard().text() == "before"
-    monkeypatch.setattr("viewer.gui.panels.untimed.panel.MOST_COPIED", 5)
+    monkeypatch.setattr(cnn.model, "table", replace(EVENTS, most_copied=5))
     cnn.table.selectAll()
-    cnn.copy()
+    cnn.table.copy()
     lines = QGuiApplication.clipboard().text().splitlines()
     assert len(lines) == 1 + 5 + 1
     assert lines[-1] == "23 more rows: opscope export --table untimed writes all rows"
@@ -166,11 +168,11 @@ def test_a_narrow_table_keeps_the_value_and_whose_it_is(show):
 
 
 def test_hints_tell_what_has_no_room(cnn):
-    assert "at byte 8\u2009224 of the debug buffer" in str(cell(cnn, 1, UntimedColumn.VALUE, TIP))
-    assert "no data" in str(cell(cnn, 2, UntimedColumn.OFFSET, TIP))
-    assert "logged outside any instruction" in str(cell(cnn, 13, UntimedColumn.OPERATOR, TIP))
-    assert isinstance(cell(cnn, 0, UntimedColumn.OPERATOR, Qt.ItemDataRole.DecorationRole), QPixmap)
-    assert cell(cnn, 13, UntimedColumn.OPERATOR, Qt.ItemDataRole.DecorationRole) is None
+    assert "at byte 8\u2009224 of the debug buffer" in str(cell(cnn, 1, "Value", TIP))
+    assert "no data" in str(cell(cnn, 2, "Offset", TIP))
+    assert "logged outside any instruction" in str(cell(cnn, 13, "Operator", TIP))
+    assert isinstance(cell(cnn, 0, "Operator", Qt.ItemDataRole.DecorationRole), QPixmap)
+    assert cell(cnn, 13, "Operator", Qt.ItemDataRole.DecorationRole) is None
 
 
 def test_the_model_keeps_the_rules_of_models(cnn):
@@ -181,10 +183,10 @@ def test_the_model_keeps_the_rules_of_models(cnn):
 
 
 def test_an_empty_model_has_no_rows(theme):
-    model = UntimedModel(theme)
+    model = TableModel(EVENTS, theme)
     model.set_filter("x")
     assert model.rowCount() == 0
-    assert model.columnCount() == len(COLUMNS)
+    assert model.columnCount() == len(EVENTS.columns)
 
 
 # -- what other panels say of them -----------------------------------------------------------------

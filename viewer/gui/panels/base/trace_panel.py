@@ -1,8 +1,7 @@
 """Base classes of panels about the current trace, in the current inference or selected range.
 
-`TraceTablePanel` has one table, with a filter and a subtitle above it: Ctrl+C copies the selected
-rows, and a click on a row selects a slice of the file. In an `OperatorTracePanel`, the rows are
-operators, or slices of operators.
+`TraceTablePanel` has one table, with a filter and a subtitle above it: a click on a row selects a
+slice of the file. In an `OperatorTracePanel`, the rows are operators, or slices of operators.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column, subtitle_label
-from viewer.gui.qt.clipboard import CopyFormat
+from viewer.gui.panels.base.tables.model import ArrangedModel, TableModel
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable, let_copy
+from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable
 from viewer.gui.session import navigation
 from viewer.gui.session.inferences import TraceScope, current_scope
 from viewer.gui.session.selection import longest_slice, selected_operators
@@ -84,9 +83,12 @@ class TraceTablePanel(TracePanel[Answer]):
         """
         super().__init__(session, theme, parent, ranges=ranges)
         self.table = table
-        if not table.actions():  # some tables copy on their own
-            let_copy(table, self.copy)
+        rows = table.model()
+        assert isinstance(rows, ArrangedModel | OperatorModel)
+        rows.setParent(self)
+        table.chosen.connect(self._choose)
         self.filter = FilterLine(hint, name, table, theme)
+        self.filter.textChanged.connect(rows.set_filter)
         self.subtitle = subtitle_label(theme)
         self.head = head_row(theme)
         self.head.addWidget(self.filter, 1)
@@ -98,14 +100,17 @@ class TraceTablePanel(TracePanel[Answer]):
         self.refresh_on(session.workspace_changed)
         session.coloring_changed.connect(self._color)
 
-    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows."""
+    @Slot(int)
+    def _choose(self, row: int) -> None:
+        """Select what a row shows."""
         raise NotImplementedError
 
     @Slot()
     def _color(self) -> None:
         """Paint operators in the current colors of their slices."""
-        raise NotImplementedError
+        model = self.table.model()
+        assert isinstance(model, TableModel)
+        model.color(self._operator_colors())
 
     def _operator_colors(self) -> Palette | None:
         """Return the palette index of every operator of the shown trace."""
@@ -151,10 +156,7 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
         )
         self.view = view
         self.model = model
-        model.setParent(self)
-        view.chosen.connect(self._choose)
         view.doubleClicked.connect(self._fit)
-        self.filter.textChanged.connect(model.set_filter)
         session.selection_changed.connect(self._tint)
 
     @property
@@ -177,15 +179,6 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
         """Tint the rows that share a selected operator."""
         shown = self.shown_trace
         self.model.set_selected(() if shown is None else selected_operators(self._session, shown))
-
-    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows, or all rows if none is selected."""
-        self.view.copy(form)
-
-    @Slot(int)
-    def _choose(self, row: int) -> None:
-        """Select what a row shows."""
-        raise NotImplementedError
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:

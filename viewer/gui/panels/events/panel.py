@@ -7,7 +7,6 @@ metadata.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,18 +17,12 @@ from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics.events import event_statistics
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.base.trace_panel import TraceTablePanel
-from viewer.gui.panels.events.table import (
-    COLUMNS,
-    EventColumn,
-    EventsContents,
-    EventsModel,
-    contents_of,
-)
-from viewer.gui.qt.clipboard import CopyFormat
+from viewer.gui.panels.events.table import EVENTS, EventRows, rows_of
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.column_table import ColumnTable
-from viewer.gui.qt.widgets.tables import copy_rows, marked_rows
+from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.session import Session
 from viewer.model.queries import run_of_slices
 from viewer.model.times import counted, group_digits
@@ -38,17 +31,6 @@ from viewer.view.open_trace import AT_ONCE, OpenTrace
 
 NOTHING = "Open a profile to see the duration of each event over all inferences."
 NO_EVENTS = "This profile has no events with a time."
-MOST_COPIED = 2000  # rows; writing that many takes 50 ms
-_LEAST_EVENT = 240  # px
-_DISPENSABLE = (
-    EventColumn.AVG,
-    EventColumn.P10,
-    EventColumn.MIN,
-    EventColumn.BLOCK,
-    EventColumn.SUM,
-    EventColumn.SPREAD,
-    EventColumn.MAX,
-)
 
 
 class EventsPanel(TraceTablePanel["EventsAnswer"]):
@@ -57,18 +39,15 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        self.model = EventsModel(theme)
+        self.model = TableModel(EVENTS, theme)
         super().__init__(
             session,
-            EventsView(self.model, theme),
+            TableView(self.model, theme),
             theme,
             "Filter by event, operator or metadata",
             "Filter events",
             parent,
         )
-        self.model.setParent(self)
-        self.table.chosen.connect(self._choose)
-        self.filter.textChanged.connect(self.model.set_filter)
         session.selection_changed.connect(self._mark)
         self.refresh()
 
@@ -78,7 +57,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         if shown is None:
             return None
         run = None if scope.run is None else shown.trace.runs.index(scope.run)
-        known = self.answer.contents if self.answer and self.answer.shown is shown else None
+        known = self.answer.rows if self.answer and self.answer.shown is shown else None
         size = len(shown.trace.slices)
         return Question(_answer, (shown, run, known), size, stays=known is not None)
 
@@ -92,17 +71,13 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
 
     def show_answer(self, answer: EventsAnswer) -> None:
         """Show the statistics."""
-        shown, found, run = answer.shown, answer.contents.found, answer.run
+        shown, found = answer.shown, answer.rows.found
         if not len(found):
             self.show_sentence(NO_EVENTS)
             return
-        picked = ""
-        if run is not None:
-            title = run_label(shown.table, shown.trace.runs[run]).rpartition(" · ")[2]
-            picked = title.partition(" of ")[0].capitalize()
         self._color()
-        self.model.show(shown, answer.contents, picked)
-        self.table.fit_columns()
+        before = self.model.contents
+        self.model.show(answer.rows, stays=before is not None and before.found is found)
         count = sum(r.kind is RunKind.INFERENCE for r in shown.trace.runs)
         where = f"all {group_digits(count)} inferences" if count > 1 else "the whole trace"
         self._show_table(f"{counted(len(found), 'event')} · {where}")
@@ -114,7 +89,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         if ref is None or answer is None or len(marked_rows(self.table)) > 1:
             return
         if self._session.traces[ref.trace] is answer.shown:
-            row = self.model.row_of(ref.index)
+            row = self.model.row_of(answer.rows.event_of(ref.index))
             if row < 0:
                 self.table.clearSelection()
             elif row not in marked_rows(self.table):
@@ -123,56 +98,27 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
     @Slot(int)
     def _choose(self, row: int) -> None:
         if self.answer is not None:
-            self._select(self.answer.shown, self.model.longest_slice(row))
-
-    @Slot()
-    def _color(self) -> None:
-        self.model.colors = self._operator_colors()
-        self.table.viewport().update()
-
-    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        rest = "opscope inspect --tsv_path writes all rows"
-        copy_rows(self.table, self.model.tsv, MOST_COPIED, rest, form)
+            longest = self.answer.rows.longest_slice(self.model.item(row))
+            self._select(self.answer.shown, longest)
 
 
 @dataclass(frozen=True, slots=True)
 class EventsAnswer:
-    """The statistics of a trace. run: index of the current inference, None for all."""
+    """The statistics of a trace, with those of the current inference."""
 
     shown: OpenTrace
-    contents: EventsContents
-    run: int | None
+    rows: EventRows
 
 
-def _answer(shown: OpenTrace, run: int | None, known: EventsContents | None) -> EventsAnswer:
+def _answer(shown: OpenTrace, run: int | None, known: EventRows | None) -> EventsAnswer:
     found = event_statistics(shown.table) if known is None else known.found
-    in_run = np.full(len(found), -1)
+    in_run, picked = np.full(len(found), -1), ""
     if run is not None:
         row = np.repeat(np.arange(len(found)), np.diff(found.row_ptr))
         inside = run_of_slices(shown.trace)[found.slices] == run
         in_run[row[inside]] = 0
         np.add.at(in_run, row[inside], found.duration[inside])
-    return EventsAnswer(shown, contents_of(found, in_run, known), run)
-
-
-class EventsView(ColumnTable[EventColumn]):
-    """The table, in file order until the user sorts a column."""
-
-    def __init__(self, model: EventsModel, theme: Theme) -> None:
-        self._model = model
-        self._with_units = False
-        super().__init__(model, "Events", theme, COLUMNS, _LEAST_EVENT, _DISPENSABLE, sortable=True)
-
-    def width_of(self, column: EventColumn) -> int:
-        return column.room(self._model.with_units)
-
-    def hidden(self) -> Collection[EventColumn]:
-        return self._model.unused
-
-    def fit_columns(self) -> None:
-        """Widen the duration columns if their units differ, then fit all columns."""
-        if self._with_units != self._model.with_units:
-            self._with_units = self._model.with_units
-            self._size_columns()
-        super().fit_columns()
+        title = run_label(shown.table, shown.trace.runs[run]).rpartition(" · ")[2]
+        picked = title.partition(" of ")[0].capitalize()
+    rate = float(shown.axis.ns_per_tick)
+    return EventsAnswer(shown, rows_of(found, in_run, picked, rate, known))

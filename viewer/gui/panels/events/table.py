@@ -1,4 +1,4 @@
-"""Table model of event statistics: sorted and filtered as columns, texts created when painted.
+"""The table of event statistics: its rows and columns.
 
 A trace can contain 200,000 distinct events. So rows are positions in the columns of the statistics,
 a filter searches each distinct text once, and a cell's text is created when it is painted.
@@ -6,98 +6,108 @@ a filter searches each distinct text once, and a cell's text is created when it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QPixmap
 
 from viewer.analysis.links.labels import key_labels
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.events import EventStatistics
-from viewer.arrays import Bools, Ints
+from viewer.analysis.statistics.figure_terms import FigureTerm
+from viewer.arrays import Bools, Floats, Ints
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
-from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.column_table import TableColumn
-from viewer.gui.qt.widgets.table_model import ArrayModel, any_fraction_of_ns, tsv_text
+from viewer.gui.panels.base.swatches import colors_of
+from viewer.gui.panels.base.tables.columns import ColumnKind, PanelColumn, PanelTable, column_of
 from viewer.model.times import NARROW_SPACE, format_bounded, group_digits
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.render.palette import Palette
-from viewer.view.open_trace import OpenTrace
+from viewer.tables.statistics import STATISTICS
 
 METADATA = "metadata"
 _UNIT_WIDTH = 32  # px; by how much " cycles" is wider than " µs"
 
 
-class EventColumn(TableColumn):
-    """The columns: title, width, statistic, and tooltip."""
-
-    EVENT = ("Event", 0, "")
-    BLOCK = ("Runs", 120, "")
-    COUNT = (
-        figure_terms.COUNT.title,
-        56,
-        "count",
-        figure_terms.COUNT.explained("Here those that were logged in these runs."),
-    )
-    PICKED = ("Run", 92, "picked", "In the picked run; all its occurrences together.")
-    P10 = (figure_terms.P10.title, 84, "p10", figure_terms.P10.definition)
-    P50 = (figure_terms.MEDIAN.title, 84, "p50", figure_terms.MEDIAN.definition)
-    P90 = (figure_terms.P90.title, 84, "p90", figure_terms.P90.definition)
-    AVG = (figure_terms.MEAN.title, 84, "avg", figure_terms.MEAN.definition)
-    MIN = (figure_terms.MIN.title, 84, "min", figure_terms.MIN.definition)
-    MAX = (figure_terms.MAX.title, 84, "max", figure_terms.MAX.definition)
-    SUM = (figure_terms.SUM.title, 84, "total", figure_terms.SUM.definition)
-    SPREAD = ("Spread, %", 80, "spread", "p90 less p10, as a percentage of the median.")
-
-    def __init__(self, title: str, width: int, field: str, tip: str = "") -> None:
-        super().__init__(title, width, tip)
-        self.field = field
-
-    @property
-    def is_time(self) -> bool:
-        """Whether it holds a duration."""
-        return bool(self.field) and self not in (EventColumn.COUNT, EventColumn.SPREAD)
-
-    def room(self, with_units: bool) -> int:
-        """Return its width in px. with_units: whether separate clocks show their unit."""
-        return self.width + (_UNIT_WIDTH if with_units and self.is_time else 0)
-
-
-COLUMNS = tuple(EventColumn)
-
-
 @dataclass(frozen=True, eq=False)
-class EventsContents:
+class EventRows:
     """Event statistics with all texts and numbers to show, prepared before painting.
 
     labels: text of every key. texts: codes per row, and the lower-case texts that the filter
-    searches. order: for each text column, the rank of each row.
+    searches. order: the rank of each row by event and by block. picked: the title of the column of
+    the current inference, "" without one; in_run: its ticks. rate: ns per tick.
     """
 
     found: EventStatistics
     labels: tuple[str, ...]
     texts: tuple[tuple[Ints, Sequence[str]], ...]
-    order: Mapping[EventColumn, Ints]
-    columns: Mapping[EventColumn, NDArray[Any]]
+    order: tuple[Ints, Ints]
+    picked: str
+    in_run: Floats
+    rate: float
+
+    @property
+    def with_units(self) -> bool:
+        """Whether any event has a clock of its own, whose unit cells show."""
+        return not bool((self.found.unit < 0).all())
+
+    @property
+    def logged_once(self) -> bool:
+        """Whether no event has a distribution."""
+        return bool((self.found.statistics.count <= 1).all())
+
+    @cached_property
+    def spread(self) -> Floats:
+        """The spread of each row in percent, NaN if the median is 0."""
+        numbers = self.found.statistics
+        spread = np.full(len(self.found), np.nan)
+        np.divide(100 * (numbers.p90 - numbers.p10), numbers.p50, out=spread, where=numbers.p50 > 0)
+        return spread
+
+    def event(self, i: int) -> str:
+        """Return the label of a row."""
+        return self.labels[int(self.found.key[i])]
+
+    def time(self, value: float, i: int, *, plain: bool = False) -> str:
+        """Return a duration of a row as text."""
+        if np.isnan(value):
+            return "" if plain else MISSING
+        unit = self.found.unit_name(i)
+        if unit is not None:
+            # A separate clock: numbers as logged, never converted to time.
+            number = f"{value:.1f}".removesuffix(".0")
+            return number if plain else f"{_grouped(number)}{NARROW_SPACE}{unit}"
+        ns = value * self.rate
+        if plain:
+            return f"{ns:.3f}".removesuffix(".000")
+        return format_bounded(ns, int(self.found.has_zeros[i]), ROUNDING_TICKS * self.rate)
+
+    def longest_slice(self, i: int) -> int:
+        """Return the slice of a row's longest occurrence."""
+        where = self.found.occurrences(i)
+        return int(self.found.slices[where][np.argmax(self.found.duration[where])])
+
+    def event_of(self, slice: int) -> int:
+        """Return the row of a slice's event, -1 without one."""
+        at = np.flatnonzero(self.found.slices == slice)
+        return int(np.searchsorted(self.found.row_ptr, at[0], "right")) - 1 if len(at) else -1
 
 
-def contents_of(
-    found: EventStatistics, in_run: Ints, known: EventsContents | None = None
-) -> EventsContents:
+def rows_of(
+    found: EventStatistics, in_run: Ints, picked: str, rate: float, known: EventRows | None = None
+) -> EventRows:
     """Prepare statistics for display. Pure; 0.4 s for 200,000 events with distinct names.
 
-    in_run: ticks of each row in the current inference, -1 for none. known: earlier contents of the
-    same statistics, to reuse.
+    in_run: ticks of each row in the current inference, -1 for none. known: earlier rows of the same
+    statistics, to reuse.
     """
-    columns = _columns(found, in_run)
+    ticks = np.where(in_run < 0, np.nan, in_run)
     if known is not None and known.found is found:
-        return replace(known, columns=columns)
+        return replace(known, in_run=ticks, picked=picked)
     labels = tuple(_distinct_labels(found.table, key_labels(found.table)))
     small = [label.lower() for label in labels]
     trace = found.table.trace
@@ -106,11 +116,8 @@ def contents_of(
         (trace.keys.name[found.key].astype(np.int64), [s.lower() for s in trace.strings]),
         (found.block, [title.lower() for title in found.block_titles]),
     )
-    order = {
-        EventColumn.EVENT: _ranks(small)[found.key],
-        EventColumn.BLOCK: _ranks(texts[2][1])[found.block],
-    }
-    return EventsContents(found, labels, texts, order, columns)
+    order = _ranks(small)[found.key], _ranks(texts[2][1])[found.block]
+    return EventRows(found, labels, texts, order, picked, ticks, rate)
 
 
 def _distinct_labels(table: LinkTable, labels: Sequence[str]) -> list[str]:
@@ -147,204 +154,7 @@ def _ranks(texts: Sequence[str]) -> Ints:
     return rank
 
 
-class EventsModel(ArrayModel[EventColumn]):
-    """The rows of an `EventStatistics`, sorted and filtered."""
-
-    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(COLUMNS, theme, parent)
-        self._contents: EventsContents | None = None
-        self._swatches = SwatchPixmaps(theme)
-        self.colors: Palette | None = None  # palette index per operator; None: its own
-        self._rate = 1.0
-        self._fractions: frozenset[EventColumn] = frozenset()
-        self._titles: tuple[str, ...] = tuple(cell.title for cell in COLUMNS)
-        self.unused: frozenset[EventColumn] = frozenset()
-        self.with_units = False
-
-    @property
-    def _found(self) -> EventStatistics | None:
-        return self._contents.found if self._contents is not None else None
-
-    def show(self, shown: OpenTrace, contents: EventsContents, picked: str = "") -> None:
-        """Show the statistics of a trace. Order and filter stay.
-
-        Selected rows stay too if the trace is the same. picked: the title of the current
-        inference's column, "" to hide it.
-        """
-        found = contents.found
-        is_same = found is self._found
-        if not is_same:
-            self.beginResetModel()
-            self._rate = float(shown.axis.ns_per_tick)
-            self.with_units = not bool((found.unit < 0).all())
-        self._swatches.clear()
-        self._contents = contents
-        self._titles = tuple(
-            picked if cell is EventColumn.PICKED else cell.title for cell in COLUMNS
-        )
-        on_trace_clock = found.unit < 0
-        self._fractions = frozenset(
-            cell
-            for cell, values in contents.columns.items()
-            if cell.is_time and any_fraction_of_ns(values[on_trace_clock] * self._rate)
-        )
-        logged_once = bool((found.statistics.count <= 1).all())
-        distributions = {
-            EventColumn.P10,
-            EventColumn.P90,
-            EventColumn.AVG,
-            EventColumn.MIN,
-            EventColumn.MAX,
-            EventColumn.SUM,
-            EventColumn.SPREAD,
-        }
-        self.unused = (
-            frozenset(distributions if logged_once else ())
-            | ({EventColumn.BLOCK} if len(found.blocks) < 2 else set())
-            | (set() if picked else {EventColumn.PICKED})
-        )
-        if is_same:
-            self._rearrange()
-            at = COLUMNS.index(EventColumn.PICKED)
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, at, at)
-        else:
-            self._arrange()
-            self.endResetModel()
-
-    def clear(self) -> None:
-        """Remove all rows; sort order and filter stay."""
-        self.beginResetModel()
-        self._contents, self.rows = None, np.empty(0, np.int64)
-        self.endResetModel()
-
-    def row_of(self, slice: int) -> int:
-        """Return the row of a slice's event, -1 if it is not shown."""
-        if self._found is None:
-            return -1
-        at = np.flatnonzero(self._found.slices == slice)
-        if not len(at):
-            return -1
-        i = int(np.searchsorted(self._found.row_ptr, at[0], "right")) - 1
-        shown = np.flatnonzero(self.rows == i)
-        return int(shown[0]) if len(shown) else -1
-
-    def longest_slice(self, row: int) -> int:
-        """Return the slice of a row's longest occurrence."""
-        assert self._found is not None
-        where = self._found.occurrences(int(self.rows[row]))
-        return int(self._found.slices[where][np.argmax(self._found.duration[where])])
-
-    def tsv(self, rows: Iterable[int]) -> str:
-        """Return rows and headings as tab-separated text with plain numbers and the native unit."""
-        copied = (self.item(row) for row in rows)
-        texts = (
-            [*(self.text(i, cell, plain=True) for cell in COLUMNS), self._unit_name(i)]
-            for i in copied
-        )
-        titles = (
-            f"{title}, ns" if cell.is_time else title
-            for cell, title in zip(COLUMNS, self._titles, strict=True)
-        )
-        return tsv_text([*titles, "native unit"], texts)
-
-    def _unit_name(self, i: int) -> str:
-        return self._found.unit_name(i) or "" if self._found is not None else ""
-
-    def _arrange(self) -> None:
-        shown = self._contents
-        if shown is None:
-            return
-        rows = np.arange(len(shown.found))
-        for word in self._filter.lower().split():
-            rows = rows[_holds(shown, word)[rows]]
-        if self._sort is not None:
-            cell = COLUMNS[self._sort[0]]
-            rows = self._sorted(rows, shown.columns[cell] if cell.field else shown.order[cell])
-        self.rows = rows
-
-    def text(self, i: int, cell: EventColumn, *, plain: bool = False) -> str:
-        assert self._contents is not None
-        found = self._contents.found
-        if cell is EventColumn.EVENT:
-            return self._contents.labels[int(found.key[i])]
-        if cell is EventColumn.BLOCK:
-            return found.block_titles[int(found.block[i])]
-        value = float(self._contents.columns[cell][i])
-        if np.isnan(value):
-            return "" if plain else MISSING
-        if cell is EventColumn.COUNT:
-            return str(int(value)) if plain else group_digits(int(value))
-        if cell is EventColumn.SPREAD:
-            return f"{value:.1f}"
-        unit = found.unit_name(i)
-        if unit is not None:
-            # A separate clock: numbers as logged, never converted to time.
-            number = f"{value:.1f}".removesuffix(".0")
-            return number if plain else f"{_grouped(number)}{NARROW_SPACE}{unit}"
-        ns = value * self._rate
-        if plain:
-            return f"{ns:.3f}".removesuffix(".000")
-        return format_bounded(ns, int(found.has_zeros[i]), ROUNDING_TICKS * self._rate)
-
-    def titles(self) -> Sequence[str]:
-        return self._titles
-
-    def is_right(self, column: int) -> bool:
-        return bool(COLUMNS[column].field)
-
-    def is_time(self, column: int) -> bool:
-        return COLUMNS[column].is_time
-
-    def has_fractions(self, column: int) -> bool:
-        return COLUMNS[column] in self._fractions
-
-    def title_tip(self, column: int) -> str:
-        return COLUMNS[column].tip
-
-    def tooltip(self, i: int, cell: EventColumn) -> str:
-        assert self._found is not None
-        if cell is not EventColumn.EVENT:
-            return ""
-        link = self._found.table.links[int(self._found.key[i])]
-        name = self._found.name(i)
-        return "\n".join(dict.fromkeys((self.text(i, cell), name, link.detail)))
-
-    def tone(self, i: int, cell: EventColumn) -> str:
-        return "text1" if cell in (EventColumn.EVENT, EventColumn.P50) else "text2"
-
-    def picture(self, i: int, cell: EventColumn) -> QPixmap | None:
-        if cell is not EventColumn.EVENT or self._found is None:
-            return None
-        table = self._found.table
-        operators = table.links[int(self._found.key[i])].operators
-        swatch = self._swatches.of(colors_of(operators, self.colors))
-        return swatch or (self._swatches.blank() if table.sets else None)
-
-
-def _columns(found: EventStatistics, picked: Ints) -> dict[EventColumn, NDArray[Any]]:
-    """Return the numbers of every column; the spread is NaN if the median is 0."""
-    numbers = found.statistics
-    fields = (
-        EventColumn.COUNT,
-        EventColumn.P10,
-        EventColumn.P50,
-        EventColumn.P90,
-        EventColumn.AVG,
-        EventColumn.MIN,
-        EventColumn.MAX,
-        EventColumn.SUM,
-    )
-    columns: dict[EventColumn, NDArray[Any]] = {
-        cell: getattr(numbers, cell.field) for cell in fields
-    }
-    spread = np.full(len(found), np.nan)
-    np.divide(100 * (numbers.p90 - numbers.p10), numbers.p50, out=spread, where=numbers.p50 > 0)
-    columns[EventColumn.SPREAD] = spread
-    columns[EventColumn.PICKED] = np.where(picked < 0, np.nan, picked)
-    return columns
-
-
-def _holds(shown: EventsContents, word: str) -> Bools:
+def _holds(shown: EventRows, word: str) -> Bools:
     """Return which rows contain a word in one of their texts."""
     hit = np.zeros(len(shown.found), np.bool_)
     for codes, texts in shown.texts:
@@ -370,3 +180,91 @@ def _metadata_holds(found: EventStatistics, word: str) -> Bools:
 def _grouped(number: str) -> str:
     integer, point, fraction = number.partition(".")
     return group_digits(int(integer)) + point + fraction
+
+
+def _tooltip(shown: EventRows, i: int) -> str:
+    link = shown.found.table.links[int(shown.found.key[i])]
+    return "\n".join(dict.fromkeys((shown.event(i), shown.found.name(i), link.detail)))
+
+
+def _swatch(shown: EventRows, i: int, colors: Palette | None) -> Sequence[int] | None:
+    table = shown.found.table
+    return colors_of(table.links[int(shown.found.key[i])].operators, colors) or (
+        () if table.sets else None
+    )
+
+
+def _duration(
+    title: str,
+    values: Callable[[EventRows], NDArray[Any]],
+    tip: str,
+    leaves: int = 0,
+    *,
+    width: int = 84,
+    tone: str = "text2",
+    **rest: Any,
+) -> PanelColumn[EventRows]:
+    """Return the column of a duration in ticks."""
+    return PanelColumn(
+        title,
+        ColumnKind.TIME,
+        width,
+        tip,
+        text=lambda c, i: c.time(float(values(c)[i]), i),
+        plain=lambda c, i: c.time(float(values(c)[i]), i, plain=True),
+        keys=values,
+        fractions=lambda c: values(c)[c.found.unit < 0] * c.rate,
+        tone=tone,
+        leaves=leaves,
+        extra_width=lambda c: _UNIT_WIDTH if c.with_units else 0,
+        **rest,
+    )
+
+
+def _statistic(
+    field: str, term: FigureTerm, leaves: int = 0, **rest: Any
+) -> PanelColumn[EventRows]:
+    """Return the column of a statistic of all occurrences."""
+    values = attrgetter(f"found.statistics.{field}")
+    return _duration(term.title, values, term.definition, leaves, **rest)
+
+
+def _of_several(field: str, term: FigureTerm, leaves: int = 0) -> PanelColumn[EventRows]:
+    """Return the column of a statistic that tells nothing about what was logged once."""
+    return _statistic(field, term, leaves, is_unused=lambda c: c.logged_once)
+
+
+EVENTS: PanelTable[EventRows] = PanelTable(
+    "Events",
+    (
+        PanelColumn("Event", text=EventRows.event, keys=lambda c: c.order[0], tooltip=_tooltip,
+            tone="text1", swatch=_swatch),
+        PanelColumn("Runs", width=120,
+            text=lambda c, i: c.found.block_titles[int(c.found.block[i])],
+            keys=lambda c: c.order[1], leaves=4, is_unused=lambda c: len(c.found.blocks) < 2),
+        column_of(STATISTICS["count"], 56, "Here those that were logged in these runs.",
+            text=lambda c, i: group_digits(int(c.found.statistics.count[i])),
+            plain=lambda c, i: str(int(c.found.statistics.count[i])),
+            keys=lambda c: c.found.statistics.count),
+        _duration("Run", lambda c: c.in_run, "In the picked run; all its occurrences together.",
+            width=92, title_of=lambda c: c.picked, is_unused=lambda c: not c.picked),
+        _of_several("p10", figure_terms.P10, 2),
+        _statistic("p50", figure_terms.MEDIAN, tone="text1"),
+        _of_several("p90", figure_terms.P90),
+        _of_several("avg", figure_terms.MEAN, 1),
+        _of_several("min", figure_terms.MIN, 3),
+        _of_several("max", figure_terms.MAX, 7),
+        _of_several("total", figure_terms.SUM, 5),
+        PanelColumn("Spread, %", ColumnKind.NUMBER, 80,
+            "p90 less p10, as a percentage of the median.",
+            text=lambda c, i: MISSING if np.isnan(c.spread[i]) else f"{c.spread[i]:.1f}",
+            plain=lambda c, i: "" if np.isnan(c.spread[i]) else f"{c.spread[i]:.1f}",
+            keys=lambda c: c.spread, leaves=6, is_unused=lambda c: c.logged_once),
+    ),
+    least=240,
+    rows=lambda c: np.arange(len(c.found)),
+    holds=_holds,
+    also_copied=(PanelColumn("native unit", text=lambda c, i: c.found.unit_name(i) or ""),),
+    most_copied=2000,  # writing that many takes 50 ms
+    rest="opscope inspect --tsv_path writes all rows",
+)  # fmt: skip

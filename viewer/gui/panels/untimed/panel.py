@@ -6,7 +6,6 @@ panel follows the current inference. A click selects the slice that precedes an 
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +17,11 @@ from viewer.analysis.links.untimed_links import HOW_TO_LOG
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.base.trace_panel import TraceTablePanel
-from viewer.gui.panels.untimed.table import COLUMNS, MiddleElided, UntimedColumn, UntimedModel
-from viewer.gui.qt.clipboard import CopyFormat
+from viewer.gui.panels.untimed.table import EVENTS, UntimedRows
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.column_table import ColumnTable
-from viewer.gui.qt.widgets.tables import copy_rows
 from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
 from viewer.model.times import group_digits
@@ -32,16 +30,6 @@ from viewer.view.open_trace import OpenTrace
 
 NOTHING = f"No allocation or debug events here. {HOW_TO_LOG}"
 ORDER = "order known, time not"
-MOST_COPIED = 5000  # rows; writing that many takes 85 ms
-_LEAST_OPERATOR = 130  # px
-# Columns that are hidden first in a narrow table; value and operator always stay.
-_DISPENSABLE = (
-    UntimedColumn.OFFSET,
-    UntimedColumn.KIND,
-    UntimedColumn.AFTER,
-    UntimedColumn.RUN,
-    UntimedColumn.SIZE,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +44,15 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
     """Allocation and debug events of the current trace, in the current inference or in all."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        self.model = UntimedModel(theme)
+        self.model = TableModel(EVENTS, theme)
         super().__init__(
             session,
-            UntimedView(self.model, theme),
+            TableView(self.model, theme),
             theme,
             "Filter by operator, name, shape or type",
             "Filter events without a time",
             parent,
         )
-        self.model.setParent(self)
-        self.table.chosen.connect(self._choose)
-        self.filter.textChanged.connect(self.model.set_filter)
         self.refresh()
 
     def question(self) -> Question | None:
@@ -93,27 +78,17 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
             self.show_sentence(f"None in {where}; {counts_text(events)} in other inferences.")
             return
         self._color()
-        self.model.show(shown, rows)
-        self.table.fit_columns()
+        self.model.show(UntimedRows(shown, rows, self.model.contents))
         count = group_digits(len(rows))
         of = "" if len(rows) == len(events) else f" of {group_digits(len(events))}"
         self._show_table(f"{count}{of} events · {where} · {ORDER}")
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        shown, index = self._of[0], self.model.slice_of(row)
-        if shown is not None and index >= 0:
-            self._select(shown, index)
-
-    @Slot()
-    def _color(self) -> None:
-        self.model.colors = self._operator_colors()
-        self.table.viewport().update()
-
-    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        rest = "opscope export --table untimed writes all rows"
-        copy_rows(self.table, self.model.tsv, MOST_COPIED, rest, form)
+        rows = self.model.contents
+        index = -1 if rows is None else rows.slice_of(self.model.item(row))
+        if rows is not None and index >= 0:
+            self._select(rows.shown, index)
 
 
 def _answer(shown: OpenTrace, scope: TimeScope) -> UntimedAnswer:
@@ -122,21 +97,3 @@ def _answer(shown: OpenTrace, scope: TimeScope) -> UntimedAnswer:
         return UntimedAnswer(shown, np.arange(len(events)))
     run = shown.trace.runs.index(scope.run)
     return UntimedAnswer(shown, np.flatnonzero(events.run == run))
-
-
-class UntimedView(ColumnTable[UntimedColumn]):
-    """The table, in file order."""
-
-    def __init__(self, model: UntimedModel, theme: Theme) -> None:
-        super().__init__(
-            model, "Events without a time", theme, COLUMNS, _LEAST_OPERATOR, _DISPENSABLE
-        )
-        self._model = model
-        self.setItemDelegate(MiddleElided(self))
-
-    def hidden(self) -> Collection[UntimedColumn]:
-        return self._model.unused
-
-    def wide(self) -> UntimedColumn:
-        is_unused = UntimedColumn.OPERATOR in self._model.unused
-        return UntimedColumn.VALUE if is_unused else UntimedColumn.OPERATOR

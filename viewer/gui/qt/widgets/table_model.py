@@ -53,6 +53,10 @@ class TitledModel(QAbstractTableModel):
         """Whether any time of a column is a fraction of a ns, such as a mean of 385.5 ns."""
         return False
 
+    def elides_middle(self, column: int) -> bool:
+        """Whether long texts of a column keep their end, as names do that differ there."""
+        return False
+
     def title_tip(self, column: int) -> str:
         """The tooltip of a column title; "" for none."""
         return ""

@@ -84,6 +84,8 @@ class TimeDelegate(QStyledItemDelegate):
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
         option.text = measurable(option.text)
+        if self._model.elides_middle(index.column()):
+            option.textElideMode = Qt.TextElideMode.ElideMiddle
 
     @guard
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

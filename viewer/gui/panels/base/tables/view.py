@@ -1,0 +1,128 @@
+"""The widget of all tables of panels: columns by width, copying, and its menu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QPoint, Qt, Slot
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QMenu
+
+from viewer.gui.panels.base.tables.columns import Copies
+from viewer.gui.panels.base.tables.model import ArrangedModel, TableModel
+from viewer.gui.qt.clipboard import CopyFormat
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.tables import (
+    RowTable,
+    add_copying,
+    copy_rows,
+    copy_tsv,
+    fit_columns,
+    let_copy,
+    marked_rows,
+    offer_markdown,
+    paint_faint,
+    pop_up,
+)
+from viewer.gui.qt.widgets.time_cells import TimeDelegate
+
+
+class ArrangedView(RowTable):
+    """A table that sorts by clicks on its titles and is painted fainter while it is stale."""
+
+    def __init__(self, model: ArrangedModel[Any], name: str, theme: Theme) -> None:
+        super().__init__(model, name, theme)
+        self._arranged = model
+        self.opacity = 1.0
+
+    def let_sort(self) -> None:
+        """Let clicks on titles sort; a third click restores the own order of the rows."""
+        header = self.horizontalHeader()
+        header.setSortIndicatorClearable(True)
+        header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
+        self.setSortingEnabled(True)
+
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
+        """Copy the selected rows, or all rows if none is selected."""
+        self._put(marked_rows(self) or range(self._arranged.rowCount()), form)
+
+    def copy_all(self, form: CopyFormat = CopyFormat.TEXT) -> None:
+        """Copy the whole table, in the order shown."""
+        self._put(range(self._arranged.rowCount()), form)
+
+    def _put(self, rows: Sequence[int], form: CopyFormat) -> None:
+        copy_tsv(self, self._arranged.tsv(rows), form)
+
+    def offer_copies(self) -> None:
+        """Let a menu copy the selected rows or the whole table."""
+        add_copying(self, self.copy, self._menu)
+
+    @Slot(QPoint)
+    def _menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        count = len(marked_rows(self))
+        rows = menu.addAction(
+            "Copy row" if count < 2 else f"Copy {count} rows", lambda: self.copy()
+        )
+        rows.setEnabled(count > 0)
+        menu.addAction("Copy table as TSV", lambda: self.copy_all())
+        offer_markdown(menu, "Copy table as TSV", self.copy_all)
+        pop_up(menu, self, at)
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        paint_faint(self, event, self.opacity, self._theme)
+
+
+class TableView(ArrangedView):
+    """The widget of a `PanelTable`."""
+
+    def __init__(self, model: TableModel[Any], theme: Theme) -> None:
+        table = model.table
+        super().__init__(model, table.name, theme)
+        self._table_model = model
+        self._sized: list[int] = []
+        self.setItemDelegate(TimeDelegate(model, theme))
+        self._size_columns()
+        if table.sortable:
+            self.let_sort()
+        if table.copies is Copies.TABLE:
+            self.offer_copies()
+        else:
+            let_copy(self, self.copy)
+        model.modelReset.connect(self.fit_columns)
+        model.headerDataChanged.connect(self.fit_columns)
+
+    def _size_columns(self) -> None:
+        """Set the widths of the columns, if the contents changed them."""
+        widths = [column.room(self._table_model.contents) for column in self._table_model.columns]
+        if widths != self._sized:
+            self._sized = widths
+            for i, width in enumerate(widths):
+                if width:
+                    self.horizontalHeader().resizeSection(i, self._theme.px(width))
+
+    @Slot()
+    def fit_columns(self) -> None:
+        """Show the columns that have something to show and fit into the width."""
+        model = self._table_model
+        columns, unused = model.columns, model.unused
+        self._size_columns()
+        wide = next(
+            (i for i, c in enumerate(columns) if not c.width and i not in unused),
+            next((i for i, c in enumerate(columns) if c.fills), 0),
+        )
+        widths = {i: width or model.table.least for i, width in enumerate(self._sized)}
+        leaving = sorted((c.leaves, i) for i, c in enumerate(columns) if c.leaves)
+        fit_columns(self, self._theme, widths, unused, [i for _, i in leaving], wide)
+
+    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
+        """Copy the selected rows, or the first of very many and a note about the rest."""
+        table, model = self._table_model.table, self._table_model
+        if table.copies is Copies.SELECTED:
+            copy_rows(self, model.tsv, table.most_copied or model.rowCount(), table.rest, form)
+        else:
+            super().copy(form)
