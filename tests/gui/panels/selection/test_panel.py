@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from tests.gui.events import canvas, open_files, place_of, settle
 from viewer.gui.panels.selection.panel import SelectionPanel
-from viewer.gui.panels.selection.table import COLUMNS, SelectionColumn, contents_of
+from viewer.gui.panels.selection.table import SELECTION, contents_of
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.feeds.selection_statistics import SelectionFeed
 from viewer.gui.session.selection import selected_span_ns
@@ -45,7 +45,7 @@ def rows(controller, qtbot, path):
 
 
 def texts(panel, cell):
-    at = COLUMNS.index(cell)
+    at = SELECTION.place(cell)
     return [panel.model.index(r, at).data() for r in range(panel.model.rowCount())]
 
 
@@ -57,8 +57,8 @@ def select(panel, t0, t1, *tracks):
     panel.session.select_area(Area(t0, t1, frozenset((0, t) for t in tracks)))
 
 
-def row_at(panel, row, cell=SelectionColumn.NAME):
-    rect = panel.table.visualRect(panel.model.index(row, COLUMNS.index(cell)))
+def row_at(panel, row, cell="name"):
+    rect = panel.table.visualRect(panel.model.index(row, SELECTION.place(cell)))
     return rect.center()
 
 
@@ -75,33 +75,33 @@ def test_an_area_counts_the_parts_inside(panel):
     QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Warning)
     select(panel, 105, 420, 0)
     # In it: b 100-120 from 105 on, a 200-230, b 300-340, a 400-450 up to 420.
-    assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
-    assert texts(panel, SelectionColumn.COUNT) == ["2", "2"]
-    assert texts(panel, SelectionColumn.TOTAL) == ns("55", "50")
-    assert texts(panel, SelectionColumn.MIN) == ns("15", "20")
-    assert texts(panel, SelectionColumn.MAX) == ns("40", "30")
-    assert texts(panel, SelectionColumn.MEAN) == ns("27.500", "25")
-    assert texts(panel, SelectionColumn.BUSY) == [f"{100 * 55 / 315:.1f}", f"{100 * 50 / 315:.1f}"]
+    assert texts(panel, "name") == ["b", "a"]
+    assert texts(panel, "Count") == ["2", "2"]
+    assert texts(panel, "Total") == ns("55", "50")
+    assert texts(panel, "Min") == ns("15", "20")
+    assert texts(panel, "Max") == ns("40", "30")
+    assert texts(panel, "Mean") == ns("27.500", "25")
+    assert texts(panel, "Busy, %") == [f"{100 * 55 / 315:.1f}", f"{100 * 50 / 315:.1f}"]
     assert "2 cross the area's boundary: only the part inside counts" in panel.summary.text()
     assert "4 slices" in panel.summary.text()
 
 
 def test_what_is_inside_another_of_its_group_is_a_part_of_it(panel):
     select(panel, 0, 1000, 1)
-    assert texts(panel, SelectionColumn.NAME) == ["outer", "inner"]
-    assert texts(panel, SelectionColumn.COUNT) == ["1", "1"]
-    assert texts(panel, SelectionColumn.TOTAL) == ["1.000\u202fµs", "100\u202fns"]
-    assert texts(panel, SelectionColumn.SELF) == ns("900", "100")
-    assert panel.model.titles()[COLUMNS.index(SelectionColumn.TOTAL)] == "Total"
-    assert texts(panel, SelectionColumn.BUSY) == ["100.0", "10.0"]
+    assert texts(panel, "name") == ["outer", "inner"]
+    assert texts(panel, "Count") == ["1", "1"]
+    assert texts(panel, "Total") == ["1.000\u202fµs", "100\u202fns"]
+    assert texts(panel, "Self") == ns("900", "100")
+    assert panel.model.titles()[SELECTION.place("Total")] == "Total"
+    assert texts(panel, "Busy, %") == ["100.0", "10.0"]
 
 
 def test_by_thread_it_is_the_outermost_slices(panel):
     select(panel, 0, 1000, 0, 1)
     panel.by.setCurrentIndex(panel.by.findData("thread"))
     panel.by.activated.emit(panel.by.currentIndex())
-    assert texts(panel, SelectionColumn.NAME) == ["p > t1", "p > t0"]
-    assert texts(panel, SelectionColumn.COUNT) == ["1", "8"]
+    assert texts(panel, "name") == ["p > t1", "p > t0"]
+    assert texts(panel, "Count") == ["1", "8"]
     assert panel.by.itemData(panel.by.findData("operator"), Qt.ItemDataRole.ToolTipRole)
 
 
@@ -111,11 +111,11 @@ def test_a_click_selects_the_group_and_keeps_the_table(panel, qtbot):
     click(qtbot, panel, 1)
     assert [ref.index for ref in session.state.slices] == [2, 4]
     assert session.state.slice == SliceRef(0, 4)  # the longest of them
-    assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
+    assert texts(panel, "name") == ["b", "a"]
     assert marked_rows(panel.table) == [1]
     session.undo()
     assert session.state.area is not None
-    assert texts(panel, SelectionColumn.NAME) == ["b", "a"]
+    assert texts(panel, "name") == ["b", "a"]
 
 
 def test_a_double_click_fits_the_group(panel, qtbot):
@@ -146,20 +146,20 @@ def test_a_slice_selected_on_the_canvas_marks_its_row(rows, qtbot):
 
 def test_sorting_and_filtering(panel):
     select(panel, 0, 1000, 0, 1)
-    assert texts(panel, SelectionColumn.NAME) == ["outer", "b", "a", "inner"]
-    panel.table.sortByColumn(COLUMNS.index(SelectionColumn.COUNT), Qt.SortOrder.DescendingOrder)
-    assert texts(panel, SelectionColumn.COUNT) == ["4", "4", "1", "1"]
-    panel.table.sortByColumn(COLUMNS.index(SelectionColumn.NAME), Qt.SortOrder.AscendingOrder)
-    assert texts(panel, SelectionColumn.NAME) == ["a", "b", "inner", "outer"]
+    assert texts(panel, "name") == ["outer", "b", "a", "inner"]
+    panel.table.sortByColumn(SELECTION.place("Count"), Qt.SortOrder.DescendingOrder)
+    assert texts(panel, "Count") == ["4", "4", "1", "1"]
+    panel.table.sortByColumn(SELECTION.place("name"), Qt.SortOrder.AscendingOrder)
+    assert texts(panel, "name") == ["a", "b", "inner", "outer"]
     panel.filter.setText("NE")
-    assert texts(panel, SelectionColumn.NAME) == ["inner"]
+    assert texts(panel, "name") == ["inner"]
 
 
 def test_copied_rows_are_plain_numbers(panel):
     select(panel, 0, 1000, 0, 1)
     panel.table.setFocus()
     panel.table.selectAll()
-    panel.copy()
+    panel.table.copy()
     head, *lines = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
     table = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
     assert table["outer"]["total_ns"] == "1000"
@@ -187,11 +187,11 @@ def test_totals_of_operators_are_never_divided(sample, show_panel):
     session.select_area(Area(0, session.group.span_ns, frozenset({(0, 0)})))
     panel.by.setCurrentIndex(panel.by.findData("operator"))
     panel.by.activated.emit(panel.by.currentIndex())
-    names = texts(panel, SelectionColumn.NAME)
+    names = texts(panel, "name")
     assert any(" + " in name for name in names)
     shown = session.traces[0]
     for row, name in enumerate(names):
-        _trace, members, _ = panel.model.members(row)
+        _trace, members, _ = panel.model.contents.members(panel.model.item(row))
         sets = {shown.link(int(i)).operators for i in members}
         assert len(sets) == 1 or name == "(no operator)"
 
@@ -204,8 +204,8 @@ def test_two_files_have_a_row_each_with_their_file(opened, show_panel, tmp_path)
     session = opened(tmp_path / "f0.csv", tmp_path / "f1.csv")
     panel = show_panel(SelectionPanel, session)
     session.select_area(Area(0, 100, frozenset({(0, 0), (1, 0)})))
-    assert texts(panel, SelectionColumn.FILE) == ["f1.csv", "f0.csv"]
-    assert texts(panel, SelectionColumn.TOTAL) == ns("20", "10")
+    assert texts(panel, "File") == ["f1.csv", "f0.csv"]
+    assert texts(panel, "Total") == ns("20", "10")
 
 
 def test_selected_times_of_different_clocks_are_not_one_time(qapp):
@@ -223,7 +223,7 @@ def test_selected_times_of_different_clocks_are_not_one_time(qapp):
     # Both host files are on one clock: from 1 to 11 µs, of which 2 and 1 µs are busy.
     assert [part.span for part in answer.parts] == [(0, 1000), (0, 10_000), (0, 10_000)]
     found = contents_of(answer)
-    busy = found.columns[SelectionColumn.BUSY]
+    busy = found.columns["busy"]
     assert dict(zip(found.part.tolist(), busy.tolist(), strict=True)) == {0: 100, 1: 20, 2: 10}
 
 
@@ -261,7 +261,7 @@ def test_several_slices_by_the_session_are_a_subject_too(panel):
     session = panel.session
     session.select_slices(SliceSet({0: np.array([0, 1, 2])}), SliceRef(0, 0))
     assert panel.subtitle.text() == "3 selected slices · 1 track"
-    assert texts(panel, SelectionColumn.TOTAL) == ns("40", "20")
+    assert texts(panel, "Total") == ns("40", "20")
 
 
 def test_the_dock_and_the_status_bar_count_what_is_selected(rows, qtbot):

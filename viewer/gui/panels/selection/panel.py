@@ -7,7 +7,7 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
@@ -17,20 +17,18 @@ from viewer.export.tables.delimited import write_table
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedFrame
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.selection.table import (
-    COLUMNS,
     GROUP_TITLES,
-    SelectionColumn,
+    SELECTION,
     SelectionContents,
-    SelectionModel,
     contents_of,
     plain_columns,
 )
-from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.labels import ElidedLabel
-from viewer.gui.qt.widgets.tables import copy_rows, let_copy, marked_rows
+from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
 from viewer.gui.session.feeds.selection_statistics import SelectionAnswer, SelectionFeed
 from viewer.gui.session.session import Session
@@ -44,17 +42,6 @@ NOTHING = (
     "their time by name, operator, module or thread."
 )
 NO_SLICES = "Open a profile, then select slices or an area to see their time."
-MOST_COPIED = 2000  # rows; writing that many takes 50 ms
-_LEAST_NAME = 240  # px
-_DISPENSABLE = (
-    SelectionColumn.P50,
-    SelectionColumn.MIN,
-    SelectionColumn.P90,
-    SelectionColumn.MAX,
-    SelectionColumn.FILE,
-    SelectionColumn.MEAN,
-    SelectionColumn.SELF,
-)
 
 
 class SelectionPanel(GroupedFrame[SelectionContents]):
@@ -70,8 +57,8 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
     export_requested = Signal(object)  # Callable[[str], Job]
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        self.model = SelectionModel(theme)
-        self.table = SelectionView(self.model, theme)
+        self.model = TableModel(SELECTION, theme)
+        self.table = TableView(self.model, theme)
         self.summary = ElidedLabel("", theme, "caption", "text2")
         self.button = QPushButton("Export…")
         self.button.setToolTip("Write all rows to a .csv or .tsv file")
@@ -85,7 +72,6 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         self._feed = SelectionFeed.of(session)
         for key in KEYS:
             self.by.addItem(GROUP_TITLES[key], key)
-        let_copy(self.table, self.copy)
         self.by.activated.connect(self._group_by)
         self.filter.textChanged.connect(self.model.set_filter)
         self.table.chosen.connect(self._choose)
@@ -140,7 +126,6 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         answer = contents.answer
         self.show_page()
         self.model.show(contents)
-        self.table.fit_columns()
         self.subtitle.setText(subject_text(answer))
         self.summary.setText(summary_text(answer))
         self._mark()
@@ -151,17 +136,22 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         ref, answer = self._session.state.slice, self._feed.answer
         if ref is None or answer is None or len(marked_rows(self.table)) > 1:
             return
-        row = self.model.row_of(ref.trace, ref.index) if answer.holds(ref) else -1
+        rows = self.model.contents
+        if rows is None or not answer.holds(ref):
+            return
+        row = self.model.row_of(rows.row_of_slice(ref.trace, ref.index))
         if row >= 0 and row not in marked_rows(self.table):
             self.table.selectRow(row)
 
     @Slot(int)
     def _choose(self, row: int) -> None:
         """Select the slices of a group."""
-        if not 0 <= row < len(self.model.rows):
+        rows = self.model.contents
+        if rows is None or not 0 <= row < self.model.rowCount():
             return
-        trace, members, longest = self.model.members(row)
-        total = self.model.total_ns(row)
+        item = self.model.item(row)
+        trace, members, longest = rows.members(item)
+        total = int(rows.columns["total_ns"][item])
         self._feed.pick_out(SliceSet({trace: members}), SliceRef(trace, longest), total)
 
     @Slot(QModelIndex)
@@ -169,19 +159,15 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         self._choose(index.row())
         navigation.fit_selection(self._session)
 
-    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        copy_rows(self.table, self.model.tsv, MOST_COPIED, "Export writes all rows", form)
-
     @property
     def can_export(self) -> bool:
         """Whether there are rows to export."""
-        return self.model.contents is not None and bool(len(self.model.rows))
+        return self.model.contents is not None and bool(self.model.rowCount())
 
     @Slot()
     def export(self) -> None:
         """Request an export of the rows that match the filter, in their order."""
-        contents, rows = self.model.contents, self.model.rows
+        contents, rows = self.model.contents, self.model.items
         if contents is None:
             return
 
@@ -234,19 +220,3 @@ def summary_text(answer: SelectionAnswer) -> str:
     if gaps:
         texts.append(f"{counted(gaps, 'gap')} of unattributed time: self time of their calls")
     return " · ".join(texts)
-
-
-class SelectionView(ColumnTable[SelectionColumn]):
-    """The table, most expensive first until the user sorts it.
-
-    The file column is shown only for several files.
-    """
-
-    def __init__(self, model: SelectionModel, theme: Theme) -> None:
-        super().__init__(
-            model, "Selection", theme, COLUMNS, _LEAST_NAME, _DISPENSABLE, sortable=True
-        )
-        self._model = model
-
-    def hidden(self) -> Collection[SelectionColumn]:
-        return () if self._model.several_files else (SelectionColumn.FILE,)
