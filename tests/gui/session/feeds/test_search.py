@@ -10,7 +10,16 @@ import viewer.gui.session.feeds.search
 import viewer.gui.timeline.scene.search_hits
 from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from viewer.gui.panels.search.panel import TEACH, HitsPanel
-from viewer.gui.panels.search.table import COLUMNS, HitColumn, Order, sorted_hits
+from viewer.gui.panels.search.table import (
+    DURATION,
+    HITS,
+    NAME,
+    OPERATOR,
+    START,
+    TRACK,
+    Order,
+    sorted_hits,
+)
 from viewer.gui.session import navigation
 from viewer.gui.session.feeds.search import TYPING_BURST, Search, find
 from viewer.gui.session.session import Session
@@ -203,7 +212,7 @@ def test_rows_are_copied_with_plain_numbers(attention, panel):
     Search.of(attention.session).set_query("op:linear")
     attention.settle()
     panel.table.selectRow(0)
-    panel.copy()
+    panel.table.copy()
     head, line, _ = QGuiApplication.clipboard().text().split("\n")
     shown, i = attention.session.traces[0], linear(attention)[0]
     values = dict(zip(head.split("\t"), line.split("\t"), strict=True))
@@ -212,7 +221,7 @@ def test_rows_are_copied_with_plain_numbers(attention, panel):
     assert values["Name"] == shown.label(i)
 
 
-@pytest.mark.parametrize("cell", COLUMNS)
+@pytest.mark.parametrize("cell", [NAME, OPERATOR, START, DURATION, TRACK])
 @pytest.mark.parametrize("descending", [False, True])
 def test_the_list_is_sorted_as_python_would(attention, panel, cell, descending):
     session = attention.session
@@ -224,13 +233,11 @@ def test_the_list_is_sorted_as_python_would(attention, panel, cell, descending):
         i = hits.ref(at).index
         start, end = shown.span_ns(i)
         return {
-            HitColumn.NAME: shown.label(i).casefold(),
-            HitColumn.OPERATOR: panel.model.text(at, HitColumn.OPERATOR)
-            .replace("–", "")
-            .casefold(),
-            HitColumn.START: start,
-            HitColumn.DURATION: end - start,
-            HitColumn.TRACK: panel.model.text(at, HitColumn.TRACK).casefold(),
+            NAME: shown.label(i).casefold(),
+            OPERATOR: panel.model.text(at, OPERATOR).replace("–", "").casefold(),
+            START: start,
+            DURATION: end - start,
+            TRACK: panel.model.text(at, TRACK).casefold(),
         }[cell]
 
     values = [value(at) for at in order.tolist()]
@@ -243,14 +250,14 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, p
     Search.of(session).set_query("op:linear")
     attention.settle()
     header = panel.table.horizontalHeader()
-    at = COLUMNS.index(HitColumn.DURATION)
+    at = HITS.place(DURATION)
     lengths = []
     for arrow in "↓↑":
         x = header.sectionViewportPosition(at) + header.sectionSize(at) // 2
         place = QPoint(x, header.height() // 2)
         qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
         assert panel.model.titles()[at] == f"Duration {arrow}"
-        refs = [panel.model.hits.ref(int(i)) for i in panel.model.order]
+        refs = [panel.model.contents.hits.ref(int(i)) for i in panel.model.items]
         spans = [session.traces[0].span_ns(ref.index) for ref in refs]
         lengths.append([end - start for start, end in spans])
     assert lengths[0] == sorted(lengths[0], reverse=True)

@@ -5,27 +5,19 @@ Choosing a row selects its slice on the timeline. The row of the selected slice 
 
 from __future__ import annotations
 
-import numpy as np
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row
-from viewer.gui.panels.search.table import (
-    COLUMNS,
-    MOST_ROWS,
-    HitColumn,
-    HitsModel,
-    Order,
-    sorted_hits,
-)
-from viewer.gui.qt.clipboard import CopyFormat
+from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.base.tables.view import TableView
+from viewer.gui.panels.search.table import HITS, MOST_ROWS, HitRows, Order, sorted_hits
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.column_table import ColumnTable
 from viewer.gui.qt.widgets.labels import ElidedLabel
-from viewer.gui.qt.widgets.tables import copy_rows, let_copy, select_row
-from viewer.gui.session.feeds.search import NOTHING, Hits, Search
+from viewer.gui.qt.widgets.tables import select_row
+from viewer.gui.session.feeds.search import Hits, Search
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, group_digits
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -36,8 +28,6 @@ TEACH = (
 )
 NOTHING_OPEN = "Open a profile to search its slices by name, operator, source line or duration"
 SEARCHING = "Searching …"
-MOST_COPIED = 5000  # rows; writing that many takes less than 100 ms
-_LEAST_NAME = 120  # px
 
 
 class HitsPanel(AnswerPanel[Ints]):
@@ -52,18 +42,18 @@ class HitsPanel(AnswerPanel[Ints]):
         self._teaches = NOTHING_OPEN
         self._sorting: tuple[Hits, list[OpenTrace]] | None = None
         self._by = Order()
-        self.model = HitsModel(theme, self)
+        self.model = TableModel(HITS, theme, self)
         self._is_resorted = False  # until the answer to `_sort` is shown
-        self.table = HitsView(self.model, theme)
-        let_copy(self.table, self.copy)
+        self.table = TableView(self.model, theme)
         self.subtitle = ElidedLabel("", theme, "caption", "text2")
         head = head_row(theme)
         head.addWidget(self.subtitle, 1)
         self.set_page(self.table, head=head)
         self.table.chosen.connect(self._choose)
+        self.table.horizontalHeader().setSectionsClickable(True)
         self.table.horizontalHeader().sectionClicked.connect(self._sort)
         session.selection_changed.connect(self._mark)
-        session.coloring_changed.connect(lambda: self.model.color_by(session.state.scheme))
+        session.coloring_changed.connect(lambda: self.model.color(None))
         self.refresh_on(self._searching.changed, session.workspace_changed)
         self.refresh()
 
@@ -98,12 +88,12 @@ class HitsPanel(AnswerPanel[Ints]):
 
     def clear_page(self) -> None:
         self._sorting = None
-        self.model.show(NOTHING, [], np.empty(0, np.int64), self._by)
+        self.model.clear()
 
     @Slot(int)
     def _sort(self, column: int) -> None:
         """Sort by the clicked column; a second click reverses the order."""
-        self._by = self._by.after_click(COLUMNS[column])
+        self._by = self._by.after_click(HITS.columns[column].key)
         self._is_resorted = True
         self.refresh()
 
@@ -122,27 +112,41 @@ class HitsPanel(AnswerPanel[Ints]):
     def show_answer(self, order: Ints) -> None:
         """List the matches in this order."""
         assert self._sorting is not None
-        self.model.show(*self._sorting, order, self._by)
+        session = self._session
+        self.model.show(
+            HitRows(
+                *self._sorting,
+                order,
+                self._by,
+                lambda shown: shown.operator_colors(session.state.scheme),
+            )
+        )
         self.show_page()
         count = len(order)
         text = counted(count, "hit")
         if count > MOST_ROWS:
             text += f" · the first {group_digits(MOST_ROWS)} in this order are listed"
         self.subtitle.setText(text)
-        self.table.fit_columns()
         self._mark()
         if self._is_resorted:
             self._is_resorted = False
             self.table.scrollToTop()
 
+    @property
+    def _is_current(self) -> bool:
+        """Whether the current matches are listed."""
+        rows = self.model.contents
+        return rows is not None and rows.hits is self._searching.hits
+
     @Slot()
     def _mark(self) -> None:
         """Highlight only the row of the selected slice."""
-        if self.model.hits is not self._searching.hits:
+        if not self._is_current:
             return
-        row = self.model.row_of(self._searching.at)
+        place = self._searching.at
+        row = -1 if place is None else self.model.row_of(place)
         selection = self.table.selectionModel()
-        if row is None:
+        if row < 0:
             selection.clear()
             return
         index = self.model.index(row, 0)
@@ -152,8 +156,8 @@ class HitsPanel(AnswerPanel[Ints]):
 
     @Slot(int)
     def _choose(self, row: int) -> None:
-        if self.model.hits is self._searching.hits:
-            self._searching.select(int(self.model.order[row]))
+        if self._is_current:
+            self._searching.select(self.model.item(row))
 
     def take_focus(self) -> None:
         """Focus the list; select the first match if no row is selected."""
@@ -161,16 +165,3 @@ class HitsPanel(AnswerPanel[Ints]):
         if self.model.rowCount() and not self.table.selectionModel().hasSelection():
             self.table.selectRow(0)
             self._choose(0)
-
-    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows, or the first `MOST_COPIED` of them and a note about the rest."""
-        copy_rows(self.table, self.model.tsv, MOST_COPIED, "they were not copied", form)
-
-
-class HitsView(ColumnTable[HitColumn]):
-    """The table, sorted by a click on a heading."""
-
-    def __init__(self, model: HitsModel, theme: Theme) -> None:
-        dispensable = HitColumn.TRACK, HitColumn.OPERATOR
-        super().__init__(model, "Search matches", theme, COLUMNS, _LEAST_NAME, dispensable)
-        self.horizontalHeader().setSectionsClickable(True)

@@ -1,4 +1,4 @@
-"""Table model of the search results: a row is a position; its texts are created when painted.
+"""The table of search results: a row is the position of a match.
 
 Sorting needs one rank per distinct text and one pass over the matches, so large lists are sorted
 off the GUI thread. A list shows at most a million rows: nobody reads more, and a table widget
@@ -7,63 +7,47 @@ allocates memory for each row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QPixmap
 
 from viewer.analysis.links.labels import set_label, track_name
 from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.swatches import SwatchPixmaps, colors_of
-from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.column_table import TableColumn
-from viewer.gui.qt.widgets.table_model import CellModel, tsv_text
-from viewer.gui.session.feeds.search import NOTHING, Hits
+from viewer.gui.panels.base.swatches import colors_of
+from viewer.gui.panels.base.tables.columns import ColumnKind, Copied, PanelColumn, PanelTable
+from viewer.gui.session.feeds.search import Hits
 from viewer.model.queries import foreign
 from viewer.model.times import format_position, ticks_to_ns
-from viewer.render.color_schemes import DEFAULT
+from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace
 
 MOST_ROWS = 1_000_000
 
 
-class HitColumn(TableColumn):
-    """The columns: title, width, and whether it holds numbers."""
-
-    NAME = ("Name", 0, False)
-    OPERATOR = ("Operator", 140, False)
-    START = ("Start", 132, True)
-    DURATION = ("Duration", 92, True)
-    TRACK = ("Track", 120, False)
-
-    def __init__(self, title: str, width: int, is_number: bool) -> None:
-        super().__init__(title, width)
-        self.is_number = is_number
+NAME, OPERATOR, START, DURATION, TRACK = "name", "operator", "start", "duration", "track"
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """The column that sorts the matches, and the direction."""
 
-    cell: HitColumn = HitColumn.START
+    column: str = START
     descending: bool = False
 
-    def after_click(self, cell: HitColumn) -> Order:
+    def after_click(self, column: str) -> Order:
         """Return the order after a click on a heading.
 
         A new column is sorted in ascending order, durations in descending order; a click on the
         current column reverses it.
         """
-        if cell is self.cell:
-            return Order(cell, not self.descending)
-        return Order(cell, descending=cell is HitColumn.DURATION)
+        if column == self.column:
+            return Order(column, not self.descending)
+        return Order(column, descending=column == DURATION)
 
 
-COLUMNS = tuple(HitColumn)
-_TITLES = tuple(cell.title for cell in COLUMNS)
 _TSV_TITLES = ("Name", "Operator", "Start (ns)", "Duration (ns)", "Track", "Process", "File")
 
 
@@ -73,22 +57,21 @@ def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
     Slices timed by a separate clock have no duration in ns: they sort before all others, or after
     them if descending.
     """
-    cell = by.cell
-    if cell is HitColumn.START:
+    if by.column == START:
         order = np.arange(len(hits))
         return order[::-1] if by.descending else order
     value = np.zeros(len(hits), np.int64)
-    ranks = _ranks([_texts(shown, cell) for shown in traces])
+    ranks = _ranks([_texts(shown, by.column) for shown in traces])
     for number, shown in enumerate(traces):
         positions = np.flatnonzero(hits.trace == number)
         index, slices = hits.slice[positions], shown.trace.slices
-        match cell:
-            case HitColumn.NAME:
+        match by.column:
+            case "name":
                 value[positions] = ranks[number][shown.labels[index]]
-            case HitColumn.OPERATOR:
+            case "operator":
                 # -1, for no operator, indexes the last rank: that of the empty text.
                 value[positions] = ranks[number][shown.table.set_of_key[slices.key[index]]]
-            case HitColumn.TRACK:
+            case "track":
                 row = np.searchsorted(slices.row_ptr, index, side="right") - 1
                 value[positions] = ranks[number][slices.row_track[row]]
             case _:
@@ -99,14 +82,14 @@ def sorted_hits(hits: Hits, traces: Sequence[OpenTrace], by: Order) -> Ints:
     return np.argsort(-value if by.descending else value, kind="stable")
 
 
-def _texts(shown: OpenTrace, cell: HitColumn) -> list[str]:
+def _texts(shown: OpenTrace, column: str) -> list[str]:
     table = shown.table
-    match cell:
-        case HitColumn.NAME:
+    match column:
+        case "name":
             return list(shown.label_strings)
-        case HitColumn.OPERATOR:
+        case "operator":
             return [*(set_label(table, operators) for operators in table.sets), ""]
-        case HitColumn.TRACK:
+        case "track":
             return [track_name(table, i) for i in range(len(table.trace.tracks))]
     return []
 
@@ -122,106 +105,108 @@ def _ranks(texts: Sequence[Sequence[str]]) -> list[Ints]:
     return [np.array([order[t.casefold()] for t in trace_texts], np.int64) for trace_texts in texts]
 
 
-class HitsModel(CellModel[HitColumn]):
-    """Matches as rows, in a given order."""
+@dataclass(frozen=True, eq=False, slots=True)
+class HitRows:
+    """The matches of some traces in an order.
 
-    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(COLUMNS, theme, parent)
-        self._traces: Sequence[OpenTrace] = ()
-        self._swatches = SwatchPixmaps(theme)
-        self.hits: Hits = NOTHING
-        self.order: Ints = np.empty(0, np.int64)
-        self._titles: tuple[str, ...] = _TITLES
-        self._scheme = DEFAULT
+    order: their positions, sorted by `by`. colors: the palette index of each operator of a trace.
+    """
 
-    def color_by(self, scheme: str) -> None:
-        """Color the swatches by a color scheme, like the slices."""
-        if scheme != self._scheme:
-            self._scheme = scheme
-            self._swatches.clear()
-            last = self.index(self.rowCount() - 1, len(COLUMNS) - 1)
-            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.DecorationRole])
+    hits: Hits
+    traces: Sequence[OpenTrace]
+    order: Ints
+    by: Order
+    colors: Callable[[OpenTrace], Palette | None]
 
-    def show(self, hits: Hits, traces: Sequence[OpenTrace], order: Ints, by: Order) -> None:
-        """Show the matches of some traces. order: their positions, sorted by `by`."""
-        self.beginResetModel()
-        arrow = "↓" if by.descending else "↑"
-        self._titles = tuple(f"{c.title} {arrow}" if c is by.cell else c.title for c in COLUMNS)
-        self._swatches.clear()
-        self.hits, self._traces, self.order = hits, list(traces), order
-        self.endResetModel()
+    def slice(self, position: int) -> tuple[OpenTrace, int]:
+        """Return the trace and the index of a match."""
+        ref = self.hits.ref(position)
+        return self.traces[ref.trace], ref.index
 
-    def row_of(self, position: int | None) -> int | None:
-        """Return the row of a match, None if it is not in the list."""
-        if position is None:
-            return None
-        found = np.flatnonzero(self.order[:MOST_ROWS] == position)
-        return int(found[0]) if len(found) else None
 
-    def shown_rows(self) -> int:
-        return min(len(self.order), MOST_ROWS)
+# The text of a slice, given by its trace and its index.
+_Text = Callable[[OpenTrace, int], str]
 
-    def titles(self) -> Sequence[str]:
-        return self._titles
 
-    def is_right(self, column: int) -> bool:
-        return COLUMNS[column].is_number
+def _operator(shown: OpenTrace, i: int) -> str:
+    return set_label(shown.table, shown.link(i).operators)
 
-    def is_time(self, column: int) -> bool:
-        return COLUMNS[column].is_number
 
-    def tsv(self, rows: Iterable[int]) -> str:
-        """Return rows and headings as tab-separated text, times in ns."""
-        return tsv_text(_TSV_TITLES, map(self._plain_texts, rows))
+def _track(shown: OpenTrace, i: int) -> str:
+    return track_name(shown.table, shown.trace.slices.track(i))
 
-    def _plain_texts(self, row: int) -> tuple[str, ...]:
-        shown, i = self._slice(row)
-        start, end = shown.span_ns(i)
-        track = shown.trace.slices.track(i)
-        return (
-            shown.label(i),
-            set_label(shown.table, shown.link(i).operators),
-            str(start),
-            str(end - start) if shown.native(i) is None else "",
-            track_name(shown.table, track),
-            shown.trace.tracks[track].process,
-            shown.file.path,
+
+def _process(shown: OpenTrace, i: int) -> str:
+    return shown.trace.tracks[shown.trace.slices.track(i)].process
+
+
+def _name_tip(shown: OpenTrace, i: int) -> str:
+    text, name = shown.label(i), shown.trace.name(i)
+    return text if name == text else f"{text}\n{name} in the file"
+
+
+def _duration(shown: OpenTrace, i: int) -> str:
+    start, end = shown.span_ns(i)
+    return str(end - start) if shown.native(i) is None else ""
+
+
+def _swatch(c: HitRows, position: int, colors: Palette | None) -> Sequence[int] | None:
+    shown, i = c.slice(position)
+    return colors_of(shown.link(i).operators, c.colors(shown)) or None
+
+
+def _column(
+    key: str,
+    kind: ColumnKind,
+    width: int,
+    text: _Text,
+    tooltip: _Text | None = None,
+    **rest: Any,
+) -> PanelColumn[HitRows]:
+    """Return a column. Its title has an arrow if it sorts."""
+    tip, title = tooltip or text, key.capitalize()
+
+    def title_of(c: HitRows) -> str:
+        return f"{title} {'↓' if c.by.descending else '↑'}" if c.by.column == key else title
+
+    return PanelColumn(
+        title,
+        kind,
+        width,
+        key=key,
+        text=lambda c, position: text(*c.slice(position)),
+        tooltip=lambda c, position: tip(*c.slice(position)),
+        title_of=title_of,
+        **{"tone": "text1"} | rest,
+    )
+
+
+def _copied(c: HitRows, positions: Ints) -> Copied:
+    found = map(c.slice, positions.tolist())
+    return _TSV_TITLES, (
+        (
+            shown.label(i), _operator(shown, i), str(shown.span_ns(i)[0]), _duration(shown, i),
+            _track(shown, i), _process(shown, i), shown.file.path,
         )
+        for shown, i in found
+    )  # fmt: skip
 
-    def _slice(self, row: int) -> tuple[OpenTrace, int]:
-        ref = self.hits.ref(int(self.order[row]))
-        return self._traces[ref.trace], ref.index
 
-    def text(self, row: int, cell: HitColumn) -> str:
-        shown, i = self._slice(row)
-        match cell:
-            case HitColumn.NAME:
-                return shown.label(i)
-            case HitColumn.OPERATOR:
-                return set_label(shown.table, shown.link(i).operators) or MISSING
-            case HitColumn.START:
-                return format_position(shown.span_ns(i)[0])
-            case HitColumn.DURATION:
-                return shown.length_text(i)
-        return track_name(shown.table, shown.trace.slices.track(i))
-
-    def tooltip(self, row: int, cell: HitColumn) -> str:
-        shown, i = self._slice(row)
-        text = self.text(row, cell)
-        if cell is HitColumn.NAME and shown.trace.name(i) != text:
-            return f"{text}\n{shown.trace.name(i)} in the file"
-        if cell is HitColumn.TRACK:
-            return f"{shown.trace.tracks[shown.trace.slices.track(i)].process} · {text}"
-        if cell is HitColumn.OPERATOR and text == MISSING:
-            return shown.link(i).detail
-        return text
-
-    def tone(self, row: int, cell: HitColumn) -> str:
-        return "text2" if cell is HitColumn.TRACK else "text1"
-
-    def picture(self, row: int, cell: HitColumn) -> QPixmap | None:
-        if cell is not HitColumn.OPERATOR:
-            return None
-        shown, i = self._slice(row)
-        colors = shown.operator_colors(self._scheme)
-        return self._swatches.of(colors_of(shown.link(i).operators, colors))
+HITS: PanelTable[HitRows] = PanelTable(
+    "Search matches",
+    (
+        _column(NAME, ColumnKind.TEXT, 0, OpenTrace.label, _name_tip),
+        _column(OPERATOR, ColumnKind.TEXT, 140, lambda s, i: _operator(s, i) or MISSING,
+            lambda s, i: _operator(s, i) or s.link(i).detail, leaves=2, swatch=_swatch),
+        _column(START, ColumnKind.TIME, 132, lambda s, i: format_position(s.span_ns(i)[0])),
+        _column(DURATION, ColumnKind.TIME, 92, OpenTrace.length_text),
+        _column(TRACK, ColumnKind.TEXT, 120, _track,
+            lambda s, i: f"{_process(s, i)} · {_track(s, i)}", leaves=1, tone="text2"),
+    ),
+    least=120,
+    rows=lambda c: c.order[:MOST_ROWS],
+    copied=_copied,
+    sortable=False,
+    most_copied=5000,  # writing that many takes less than 100 ms
+    rest="they were not copied",
+)  # fmt: skip
