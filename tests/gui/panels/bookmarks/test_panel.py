@@ -7,7 +7,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.builders.clocked_traces import HOST, NS, clocked_trace
 from viewer.gui.panels.bookmarks.panel import BookmarksPanel
-from viewer.gui.panels.bookmarks.table import COLUMNS, BookmarkColumn
+from viewer.gui.panels.bookmarks.table import BOOKMARKS
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.session import Session
@@ -32,21 +32,21 @@ def panel(opened, show_panel, tmp_path):
 
 
 def texts(panel, cell):
-    at = COLUMNS.index(cell)
+    at = BOOKMARKS.place(cell)
     return [panel.model.index(r, at).data() for r in range(panel.model.rowCount())]
 
 
 def at(panel, row, cell):
-    return panel.table.visualRect(panel.model.index(row, COLUMNS.index(cell))).center()
+    return panel.table.visualRect(panel.model.index(row, BOOKMARKS.place(cell))).center()
 
 
 def test_rows_stand_by_start_each_with_its_units(panel):
     QAbstractItemModelTester(panel.model, QAbstractItemModelTester.FailureReportingMode.Warning)
-    assert texts(panel, BookmarkColumn.NAME) == ["<i>moment</i>", "span", "late"]
-    assert texts(panel, BookmarkColumn.START) == [f"{n}.000\u202fµs" for n in (10, 20, 60)]
-    assert texts(panel, BookmarkColumn.LENGTH) == ["moment", "30.000\u202fµs", "10.000\u202fµs"]
-    assert texts(panel, BookmarkColumn.NOTE) == ["", "", "a note"]
-    assert panel.model.titles() == ["Name", "Clock", "Start", "Length", "Note"]
+    assert texts(panel, "Name") == ["<i>moment</i>", "span", "late"]
+    assert texts(panel, "Start") == [f"{n}.000\u202fµs" for n in (10, 20, 60)]
+    assert texts(panel, "Length") == ["moment", "30.000\u202fµs", "10.000\u202fµs"]
+    assert texts(panel, "Note") == ["", "", "a note"]
+    assert list(panel.model.titles()) == ["Name", "Clock", "Start", "Length", "Note"]
     assert panel.table.isColumnHidden(1), "there is one clock"
 
 
@@ -58,9 +58,7 @@ def test_no_marks_say_how_to_make_one(panel):
 def test_a_click_goes_there_and_both_follow_each_other(panel, qtbot):
     session = panel.session
     session.set_range(100_000, 140_000)
-    qtbot.mouseClick(
-        panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, BookmarkColumn.START)
-    )
+    qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, "Start"))
     assert session.state.mark == 2
     assert session.state.t0 <= 20_000
     assert session.state.t1 >= 50_000
@@ -72,37 +70,33 @@ def test_a_click_goes_there_and_both_follow_each_other(panel, qtbot):
 def test_a_span_longer_than_the_view_is_fitted(panel, qtbot):
     session = panel.session
     session.set_range(100_000, 100_100)
-    qtbot.mouseClick(
-        panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, BookmarkColumn.START)
-    )
+    qtbot.mouseClick(panel.table.viewport(), Qt.MouseButton.LeftButton, pos=at(panel, 1, "Start"))
     assert (session.state.t0, session.state.t1) == (14_000, 56_000)
 
 
 def test_names_and_notes_are_edited_in_place(panel):
     session = panel.session
-    name, note = (
-        panel.model.index(1, COLUMNS.index(c)) for c in (BookmarkColumn.NAME, BookmarkColumn.NOTE)
-    )
+    name, note = (panel.model.index(1, BOOKMARKS.place(c)) for c in ("Name", "Note"))
     assert panel.model.setData(name, "a\nnew name")
     assert panel.model.setData(note, "why")
     assert session.state.marks[2] == Bookmark(20_000, 50_000, "a new name", "why")
     session.undo()
     session.undo()
     assert session.state.marks == MARKS
-    start = panel.model.index(1, COLUMNS.index(BookmarkColumn.START))
+    start = panel.model.index(1, BOOKMARKS.place("Start"))
     assert not panel.model.flags(start) & Qt.ItemFlag.ItemIsEditable
 
 
 def test_copied_marks_are_whole_ns(panel):
     panel.table.selectRow(2)
-    panel.copy()
+    panel.table.copy()
     head, line = QGuiApplication.clipboard().text().splitlines()
     assert head == "name\tstart_ns\tlength_ns\tnote"
     assert line == "late\t60000\t10000\ta note"
 
 
 def test_a_name_is_shown_as_text(panel):
-    index = panel.model.index(0, COLUMNS.index(BookmarkColumn.NAME))
+    index = panel.model.index(0, BOOKMARKS.place("Name"))
     assert "&lt;i&gt;" in index.data(Qt.ItemDataRole.ToolTipRole)
 
 
@@ -123,13 +117,13 @@ def clocks(qapp, show_panel):
 
 
 def test_several_clocks_are_named_and_sort_before_the_time(clocks):
-    assert texts(clocks, BookmarkColumn.NAME) == ["early", "late", "host", "closed"]
-    assert texts(clocks, BookmarkColumn.CLOCK) == [
+    assert texts(clocks, "Name") == ["early", "late", "host", "closed"]
+    assert texts(clocks, "Clock") == [
         "net.etdp", "net.etdp", "Host clock", "gone.csv (closed)"
     ]  # fmt: skip
     assert not clocks.table.isColumnHidden(1)
     clocks.table.selectRow(2)
-    clocks.copy()
+    clocks.table.copy()
     head, line = QGuiApplication.clipboard().text().splitlines()
     assert head == "name\tstart_ns\tlength_ns\tnote\tclock"
     assert line == "host\t5000\t1000\t\tHost clock"
@@ -152,7 +146,7 @@ def test_a_click_activates_the_clock_and_a_closed_one_moves_nothing(clocks, qtbo
     session.set_range(0, 2_000)
 
     def click(row):
-        pos = at(clocks, row, BookmarkColumn.START)
+        pos = at(clocks, row, "Start")
         qtbot.mouseClick(clocks.table.viewport(), Qt.MouseButton.LeftButton, pos=pos)
 
     click(1)
@@ -162,7 +156,7 @@ def test_a_click_activates_the_clock_and_a_closed_one_moves_nothing(clocks, qtbo
     before = session.state.all_ranges
     click(3)
     qtbot.mouseDClick(
-        clocks.table.viewport(), Qt.MouseButton.LeftButton, pos=at(clocks, 3, BookmarkColumn.START)
+        clocks.table.viewport(), Qt.MouseButton.LeftButton, pos=at(clocks, 3, "Start")
     )
     assert session.state.mark == 1
     assert session.state.all_ranges == before

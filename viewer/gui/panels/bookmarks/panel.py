@@ -8,23 +8,20 @@ current bookmark.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.panels.bookmarks.table import COLUMNS, BookmarkColumn, BookmarksModel
-from viewer.gui.qt.clipboard import CopyFormat
+from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.base.tables.view import TableView
+from viewer.gui.panels.bookmarks.table import BOOKMARKS, rows_of
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.column_table import ColumnTable
-from viewer.gui.qt.widgets.tables import copy_tsv, let_copy, marked_rows
+from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import bookmarks as marking
 from viewer.gui.session.session import Session
 
 NOTHING = "No bookmarks. Press {} to measure the selection, {} to add a bookmark."
 NO_TIME = "Open a profile to bookmark moments and spans, with names and notes."
-_LEAST_NOTE = 160  # px
 
 
 class BookmarksPanel(PagePanel):
@@ -32,9 +29,11 @@ class BookmarksPanel(PagePanel):
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
-        self.model = BookmarksModel(session, theme, self)
-        self.table = BookmarksView(self.model, theme)
-        let_copy(self.table, self.copy)
+        self.model = TableModel(BOOKMARKS, theme, self)
+        self.table = TableView(self.model, theme)
+        # F2 and Delete are keys of commands.
+        self.table.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._teaches = NO_TIME
         self.set_page(self.table)
         self.table.chosen.connect(self._go)
@@ -50,13 +49,19 @@ class BookmarksPanel(PagePanel):
     @Slot()
     def refresh(self) -> None:
         """Show the session's bookmarks, and highlight the current one."""
-        self.model.refresh()
-        if self.model.rows:
+        before, rows = self.model.contents, rows_of(self._session)
+        if rows != before:
+            # A reset would close the editor that has just written a text.
+            places = None if before is None else [(m.t0, m.t1, m.clock) for m in before.marks]
+            now = [(m.t0, m.t1, m.clock) for m in rows.marks]
+            same_clocks = before is not None and before.clocks == rows.clocks
+            self.model.show(rows, stays=same_clocks and places == now)
+        if rows.marks:
             self.show_page()
         else:
             self.show_sentence(self._teaches if self._session.traces else NO_TIME)
-        self.table.fit_columns()
-        row = self.model.row_of(self._session.state.mark)
+        mark = self._session.state.mark
+        row = -1 if mark is None else self.model.row_of(mark)
         if row < 0:
             self.table.clearSelection()
         elif row not in marked_rows(self.table):
@@ -64,40 +69,18 @@ class BookmarksPanel(PagePanel):
 
     @Slot(int)
     def _go(self, row: int) -> None:
-        if 0 <= row < len(self.model.rows):
-            marking.go_to(self._session, self.model.number(row))
+        if 0 <= row < self.model.rowCount():
+            marking.go_to(self._session, self.model.item(row))
 
     def _fit(self, row: int) -> None:
-        if COLUMNS[self.table.currentIndex().column()] in (
-            BookmarkColumn.START,
-            BookmarkColumn.LENGTH,
-        ):
-            marking.fit(self._session, self.model.number(row))
+        if self.model.is_time(self.table.currentIndex().column()):
+            marking.fit(self._session, self.model.item(row))
 
     def rename(self, number: int) -> None:
         """Edit the name of a bookmark, given by its number."""
         row = self.model.row_of(number)
         if row >= 0:
-            index = self.model.index(row, COLUMNS.index(BookmarkColumn.NAME))
+            index = self.model.index(row, BOOKMARKS.place("Name"))
             self.table.setCurrentIndex(index)
             self.table.setFocus()
             self.table.edit(index)
-
-    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected row."""
-        rows = marked_rows(self.table)
-        if rows:
-            copy_tsv(self, self.model.tsv(rows), form)
-
-
-class BookmarksView(ColumnTable[BookmarkColumn]):
-    """The table. Cells are edited by F2 or a double click; Delete is the key of a command."""
-
-    def __init__(self, model: BookmarksModel, theme: Theme) -> None:
-        super().__init__(model, "Bookmarks", theme, COLUMNS, _LEAST_NOTE)
-        self._marks = model
-        self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-
-    def hidden(self) -> Collection[BookmarkColumn]:
-        return () if self._marks.has_clocks else (BookmarkColumn.CLOCK,)
