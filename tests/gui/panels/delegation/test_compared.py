@@ -50,7 +50,7 @@ def panel(session_of, show_panel, qtbot):
 
 def rows_of(panel, section):
     """The rows of a section, with what they stand for."""
-    items = [(panel.model.item(i), row) for i, row in enumerate(panel.model.rows)]
+    items = [(panel.model.entry(i), row) for i, row in enumerate(panel.model.rows)]
     return [
         (item.of, row)
         for item, row in items
@@ -60,7 +60,7 @@ def rows_of(panel, section):
 
 def heads(panel):
     """The text next to the title of each section, and that below it."""
-    items = [(panel.model.item(i), row) for i, row in enumerate(panel.model.rows)]
+    items = [(panel.model.entry(i), row) for i, row in enumerate(panel.model.rows)]
     return {
         item.section: (row.hint, row.detail)
         for item, row in items
@@ -158,7 +158,7 @@ def test_a_row_of_a_delegate_selects_all_its_calls(panel):
     number = next(
         i for i, row in enumerate(panel.model.rows) if row.op == "XnnpackBackend"
     )  # fmt: skip
-    assert panel.model.item(number).of.level == DELEGATE
+    assert panel.model.entry(number).of.level == DELEGATE
     panel.view.chosen.emit(number)
     found, slices = panel.answer.found, panel.session.state.slices.of
     assert len(slices) == 1  # A has none
@@ -172,7 +172,7 @@ def test_a_selected_row_by_call_is_marked(panel):
     wanted = panel.answer.changes.rows[0]
     select_row(panel.session, panel.answer.found, wanted)
     (index,) = panel.view.selectionModel().selectedRows()
-    of = panel.model.item(index.row()).of
+    of = panel.model.entry(index.row()).of
     assert (of.level, of.number) == (CALLS, wanted)
 
 

@@ -45,7 +45,7 @@ def test_the_warm_up_is_left_out_unless_it_is_included(panel):
 
 def lines(panel, line):
     """The rows of one sort, as (what they stand for, what they show)."""
-    rows = [(panel.model.item(i), row) for i, row in enumerate(panel.model.rows)]
+    rows = [(panel.model.entry(i), row) for i, row in enumerate(panel.model.rows)]
     return [(item.of, row) for item, row in rows if item.line is line]
 
 
@@ -167,7 +167,7 @@ def test_the_filter_keeps_the_sections_of_what_it_leaves(panel):
 
 def test_sorting_stays_inside_the_sections(panel):
     panel.model.sort(0, Qt.SortOrder.AscendingOrder)
-    kinds = [panel.model.item(i).section for i in range(len(panel.model.rows))]
+    kinds = [panel.model.entry(i).section for i in range(len(panel.model.rows))]
     assert kinds == sorted(kinds, key=["Delegates", "Not delegated", "Links"].index)
     names = [row.keys[0] for _, row in lines(panel, DelegationLine.NOT_DELEGATED)]
     assert names == sorted(names)

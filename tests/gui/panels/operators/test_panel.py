@@ -13,10 +13,11 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.base import group_rows
-from viewer.gui.panels.base.operator_tables.contents import ColumnKind, OperatorContents, TableRow
+from viewer.gui.panels.base.operator_tables.contents import OperatorContents, TableRow
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import share_color
+from viewer.gui.panels.base.tables.columns import ColumnKind
 from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.panels.statistics.panel import KEYS, StatisticsPanel
 from viewer.gui.qt.theme.tokens import DARK, LIGHT

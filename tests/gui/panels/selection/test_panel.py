@@ -191,7 +191,7 @@ def test_totals_of_operators_are_never_divided(sample, show_panel):
     assert any(" + " in name for name in names)
     shown = session.traces[0]
     for row, name in enumerate(names):
-        _trace, members, _ = panel.model.contents.members(panel.model.item(row))
+        _trace, members, _ = panel.model.contents.members(panel.model.item_of(row))
         sets = {shown.link(int(i)).operators for i in members}
         assert len(sets) == 1 or name == "(no operator)"
 

@@ -5,18 +5,19 @@ Shared by all panels that show a `GroupTable`, so that a figure is the same in e
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.statistics.group_table import GroupTable, Spread, clock_title
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.operator_tables.contents import (
-    ColumnKind,
-    Heading,
     OperatorContents,
     TableRow,
     term_heading,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.tables.columns import ColumnKind, Heading, column_of
 from viewer.model.scope import LeftOut
 from viewer.model.times import (
     NARROW_SPACE,
@@ -27,6 +28,7 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.model.timing import ROUNDING_TICKS
+from viewer.tables.statistics import DELEGATE_NS, OTHER_CLOCKS, STATISTICS
 from viewer.view.open_trace import OpenTrace
 
 # 5,000 rows take 0.2 s to create and stay instant to sort and filter; a million would take 40 s.
@@ -52,30 +54,22 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
     most = max((group.wall or 0 for group in groups), default=0)
     # Usually the two are the same.
     has_wall = any(group.wall != group.self_ticks for group in groups)
-    main = figure_terms.WALL if has_wall else figure_terms.SELF
+    main = STATISTICS["wall_ns" if has_wall else "self_ns"]
     has_apart = any(group.delegate_ns is not None or group.clock for group in groups)
-    is_inference = table.key == "inference"
-    counts = FigureTerm("Runs", _INFERENCES) if is_inference else figure_terms.COUNT
+    counts = STATISTICS["count"]
+    if table.key == "inference":
+        counts = replace(counts, term=FigureTerm("Runs", _INFERENCES))
     headings = (
         Heading(title, ColumnKind.NAME, 0),
         # The first column of figures sorts: what the shares are of.
-        term_heading(main, ColumnKind.TIME, 92, _WHOLE),
+        column_of(main, 92, _WHOLE),
         # Beside the time, because a narrow panel hides its last columns.
-        *((Heading("Own clock", ColumnKind.TIME, 92, _OWN_CLOCK),) if has_apart else ()),
+        *((column_of(OTHER_CLOCKS[DELEGATE_NS], 92, tip=_OWN_CLOCK),) if has_apart else ()),
         term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132),
-        *((term_heading(figure_terms.SELF, ColumnKind.TIME, 92),) if has_wall else ()),
-        term_heading(figure_terms.TOTAL, ColumnKind.TIME, 96),
-        term_heading(counts, ColumnKind.NUMBER, 64),
-        *(
-            term_heading(term, ColumnKind.TIME, 92)
-            for term in (
-                figure_terms.MEAN,
-                figure_terms.MEDIAN,
-                figure_terms.P90,
-                figure_terms.MIN,
-                figure_terms.MAX,
-            )
-        ),
+        *((column_of(STATISTICS["self_ns"], 92),) if has_wall else ()),
+        column_of(STATISTICS["total_ns"], 96),
+        column_of(counts, 64),
+        *(column_of(STATISTICS[f"{name}_ns"], 92) for name in ("mean", "p50", "p90", "min", "max")),
     )
     rows = []
     for group in groups:

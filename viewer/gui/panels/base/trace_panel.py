@@ -16,9 +16,10 @@ from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column, subtitle_label
-from viewer.gui.panels.base.tables.model import ArrangedModel, TableModel
+from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.base.tables.view import ArrangedView
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable
+from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session import navigation
 from viewer.gui.session.inferences import TraceScope, current_scope
 from viewer.gui.session.selection import longest_slice, selected_operators
@@ -67,7 +68,7 @@ class TraceTablePanel(TracePanel[Answer]):
     def __init__(
         self,
         session: Session,
-        table: RowTable,
+        table: ArrangedView,
         theme: Theme,
         hint: str,
         name: str,
@@ -83,8 +84,7 @@ class TraceTablePanel(TracePanel[Answer]):
         """
         super().__init__(session, theme, parent, ranges=ranges)
         self.table = table
-        rows = table.model()
-        assert isinstance(rows, ArrangedModel | OperatorModel)
+        rows = table.arranged
         rows.setParent(self)
         table.chosen.connect(self._choose)
         self.filter = FilterLine(hint, name, table, theme)
@@ -108,9 +108,9 @@ class TraceTablePanel(TracePanel[Answer]):
     @Slot()
     def _color(self) -> None:
         """Paint operators in the current colors of their slices."""
-        model = self.table.model()
-        assert isinstance(model, TableModel)
-        model.color(self._operator_colors())
+        rows = self.table.arranged
+        assert isinstance(rows, TableModel)
+        rows.color(self._operator_colors())
 
     def _operator_colors(self) -> Palette | None:
         """Return the palette index of every operator of the shown trace."""

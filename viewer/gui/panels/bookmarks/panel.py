@@ -61,7 +61,7 @@ class BookmarksPanel(PagePanel):
         else:
             self.show_sentence(self._teaches if self._session.traces else NO_TIME)
         mark = self._session.state.mark
-        row = -1 if mark is None else self.model.row_of(mark)
+        row = -1 if mark is None else self.model.row_of_item(mark)
         if row < 0:
             self.table.clearSelection()
         elif row not in marked_rows(self.table):
@@ -70,15 +70,15 @@ class BookmarksPanel(PagePanel):
     @Slot(int)
     def _go(self, row: int) -> None:
         if 0 <= row < self.model.rowCount():
-            marking.go_to(self._session, self.model.item(row))
+            marking.go_to(self._session, self.model.item_of(row))
 
     def _fit(self, row: int) -> None:
         if self.model.is_time(self.table.currentIndex().column()):
-            marking.fit(self._session, self.model.item(row))
+            marking.fit(self._session, self.model.item_of(row))
 
     def rename(self, number: int) -> None:
         """Edit the name of a bookmark, given by its number."""
-        row = self.model.row_of(number)
+        row = self.model.row_of_item(number)
         if row >= 0:
             index = self.model.index(row, BOOKMARKS.place("Name"))
             self.table.setCurrentIndex(index)

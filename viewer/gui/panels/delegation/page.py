@@ -16,8 +16,6 @@ from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.operator_tables.contents import (
     LINE,
     WHOLE_BELOW,
-    ColumnKind,
-    Heading,
     OperatorContents,
     TableRow,
     first_line,
@@ -26,6 +24,7 @@ from viewer.gui.panels.base.operator_tables.contents import (
     term_heading,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.model.times import (
     counted,
     format_share,

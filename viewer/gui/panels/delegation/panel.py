@@ -189,7 +189,7 @@ class DelegationPanel(OperatorTracePanel[Shown]):
         if self._choosing:
             return
         wanted = ComparedRow(CALLS, number)
-        rows = (i for i in range(len(self.model.rows)) if self.model.item(i).of == wanted)
+        rows = (i for i in range(len(self.model.rows)) if self.model.entry(i).of == wanted)
         self.view.mark(next(rows, -1))
 
     @Slot()
@@ -202,7 +202,7 @@ class DelegationPanel(OperatorTracePanel[Shown]):
     @Slot(int)
     def _choose(self, row: int) -> None:
         """Select what a row shows, or show the rest of its section."""
-        item = self.model.item(row)
+        item = self.model.entry(row)
         if item.line is DelegationLine.MORE:
             self.model.expand(item.section)
         elif isinstance(item.of, ComparedRow):
@@ -235,7 +235,7 @@ class DelegationPanel(OperatorTracePanel[Shown]):
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
-        if self.model.item(index.row()).of is not None:
+        if self.model.entry(index.row()).of is not None:
             super()._fit(index)
 
 

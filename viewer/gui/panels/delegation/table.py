@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 from PySide6.QtCore import QObject, Qt
 
 from viewer.analysis.delegates.delegation import Unlinked
+from viewer.arrays import Ints
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents, TableRow
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
+from viewer.gui.panels.base.tables.columns import Copied
 from viewer.gui.panels.delegation.page import LINKS, DelegationItem, DelegationLine, DelegationPage
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
@@ -38,68 +41,73 @@ class DelegationModel(OperatorModel):
         self._arrange()
         self.endResetModel()
 
-    def item(self, row: int) -> DelegationItem:
+    def entry(self, row: int) -> DelegationItem:
         """Return what a row shows."""
-        return self._item_of(self.rows[row])
+        return self._entry_of(self.rows[row])
 
-    def _item_of(self, row: TableRow) -> DelegationItem:
+    def _entry_of(self, row: TableRow) -> DelegationItem:
         if row.group < 0:
             return DelegationItem(DelegationLine.MORE, row.module)
         return self.page.items[row.group]
 
     def _arrange(self) -> None:
+        every = self.contents.rows
         words = self._filter.lower().split()
-        column, order = self._sort
-        self.rows = []
-        for head in (
-            r for r in self.contents.rows if self._item_of(r).line is DelegationLine.SECTION
-        ):
-            section = self._item_of(head).section
-            rows = [
-                row
-                for row in self.contents.rows
+        lines: list[tuple[int, TableRow]] = []
+        for place, head in enumerate(every):
+            if self._entry_of(head).line is not DelegationLine.SECTION:
+                continue
+            section = self._entry_of(head).section
+            inside = [
+                i
+                for i, row in enumerate(every)
                 if row is not head
-                and self._item_of(row).section == section
+                and self._entry_of(row).section == section
                 and all(word in f"{row.name} {row.detail}".lower() for word in words)
             ]
-            if words and not rows:
+            if words and not inside:
                 continue
-            if 0 <= column < len(self.contents.headings):
+            if self._sort is not None:
+                column, order = self._sort
                 descending = order == Qt.SortOrder.DescendingOrder
-                rows.sort(key=lambda row: row.keys[column], reverse=descending)
-            self.rows.append(head)
-            most = len(rows) if words or section in self._open or section == LINKS else AT_FIRST
-            if len(rows) == most + 1:
+                inside.sort(key=lambda i: every[i].keys[column], reverse=descending)
+            lines.append((place, head))
+            most = len(inside) if words or section in self._open or section == LINKS else AT_FIRST
+            if len(inside) == most + 1:
                 most += 1
-            self.rows += rows[:most]
-            if rows[most:]:
-                text = f"Show {group_digits(len(rows) - most)} more"
+            lines += [(i, every[i]) for i in inside[:most]]
+            if inside[most:]:
+                text = f"Show {group_digits(len(inside) - most)} more"
                 empty = ("",) * len(self.contents.headings)
-                self.rows.append(TableRow((), section, text, "", empty, (text,)))
+                # Of a section there is one such row: its place is after all others.
+                lines.append((len(every) + place, TableRow((), section, text, "", empty, (text,))))
+        self.items = np.array([place for place, _ in lines], np.int64)
+        self.rows = [row for _, row in lines]
 
     def tsv(self, rows: Iterable[int]) -> str:
-        """Return rows and headings as tab-separated text, with the remedy of each reason."""
-        copied = [
-            row
-            for row in rows
-            if self.item(row).line not in (DelegationLine.SECTION, DelegationLine.MORE)
-        ]
-        lines = super().tsv(copied).splitlines()
-        columns = len(self.contents.headings)
-        has_links = any(item.line is DelegationLine.REASON for item in self.page.items)
-        text = [f"Section\t{lines[0]}" + ("\tWhat to do" if has_links else "")]
-        for row, line in zip(copied, lines[1:], strict=True):
-            item = self.item(row)
-            if isinstance(item.of, Unlinked):
-                # The number of slices is in the column before the last one, of source lines.
-                cells = [self.rows[row].name, *[""] * (columns - 3), str(item.of.slices), ""]
-                line = "\t".join([*cells, item.of.remedy])
-            text.append(f"{item.section}\t{line}")
-        return "\n".join(text) + "\n"
+        """Return rows and headings as tab-separated text, without those that span all columns."""
+        spans = DelegationLine.SECTION, DelegationLine.MORE
+        return super().tsv(row for row in rows if self.entry(row).line not in spans)
+
+    def copied(self, contents: OperatorContents, items: Ints) -> Copied:
+        """Return rows as in other tables, with their section and the remedy of each reason."""
+        titles, lines = super().copied(contents, items)
+        has_links = any(entry.line is DelegationLine.REASON for entry in self.page.items)
+        rows = [contents.rows[i] for i in items.tolist()]
+        cells = (self._with_remedy(row, line) for row, line in zip(rows, lines, strict=True))
+        return ["Section", *titles, *(["What to do"] if has_links else [])], cells
+
+    def _with_remedy(self, row: TableRow, line: Iterable[str]) -> list[str]:
+        entry = self._entry_of(row)
+        if not isinstance(entry.of, Unlinked):
+            return [entry.section, *line]
+        # The number of slices is in the column before the last one, of source lines.
+        empty = [""] * (len(self.contents.headings) - 3)
+        return [entry.section, row.name, *empty, str(entry.of.slices), "", entry.of.remedy]
 
     @guard
     def flags(self, index: Index) -> Qt.ItemFlag:
-        if index.isValid() and self.item(index.row()).line is DelegationLine.SECTION:
+        if index.isValid() and self.entry(index.row()).line is DelegationLine.SECTION:
             return Qt.ItemFlag.NoItemFlags  # arrow keys skip it
         return super().flags(index)
 
@@ -107,7 +115,7 @@ class DelegationModel(OperatorModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid() or index.row() >= len(self.rows):
             return None
-        row, item = self.rows[index.row()], self.item(index.row())
+        row, item = self.rows[index.row()], self.entry(index.row())
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             if item.line is DelegationLine.SECTION:
                 return f"{row.op}: {row.hint}. {row.detail}"

@@ -47,7 +47,7 @@ class DelegationView(OperatorView):
         self.clearSpans()
         header = self.verticalHeader()
         for row in range(len(model.rows)):
-            spans = model.item(row).line not in _CELLS
+            spans = model.entry(row).line not in _CELLS
             if spans and columns > 1:
                 self.setSpan(row, 0, 1, columns)
             height = self._painter.height_of(row, self.viewport().width())
@@ -70,7 +70,7 @@ class _Painter(OperatorDelegate):
 
     def height_of(self, row: int, width: int) -> int:
         """Return the height of a row at a table width, in px."""
-        theme, line = self._theme, self._page_model.item(row).line
+        theme, line = self._theme, self._page_model.entry(row).line
         if line not in (DelegationLine.SECTION, DelegationLine.REASON):
             return theme.px(ROW_HEIGHT)
         detail = self._page_model.rows[row].detail
@@ -88,7 +88,7 @@ class _Painter(OperatorDelegate):
 
     @guard
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        item = self._page_model.item(index.row())
+        item = self._page_model.entry(index.row())
         row: TableRow = index.data(ROW_ROLE)
         if item.line in _CELLS:
             super().paint(painter, option, index)

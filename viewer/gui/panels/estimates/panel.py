@@ -20,13 +20,12 @@ from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates,
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.operator_tables.contents import (
-    ColumnKind,
-    Heading,
     OperatorContents,
     TableRow,
     term_heading,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.session.session import Session

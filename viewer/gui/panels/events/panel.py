@@ -89,7 +89,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
         if ref is None or answer is None or len(marked_rows(self.table)) > 1:
             return
         if self._session.traces[ref.trace] is answer.shown:
-            row = self.model.row_of(answer.rows.event_of(ref.index))
+            row = self.model.row_of_item(answer.rows.event_of(ref.index))
             if row < 0:
                 self.table.clearSelection()
             elif row not in marked_rows(self.table):
@@ -98,7 +98,7 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
     @Slot(int)
     def _choose(self, row: int) -> None:
         if self.answer is not None:
-            longest = self.answer.rows.longest_slice(self.model.item(row))
+            longest = self.answer.rows.longest_slice(self.model.item_of(row))
             self._select(self.answer.shown, longest)
 
 

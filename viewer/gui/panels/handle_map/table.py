@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
 from PySide6.QtCore import QObject, Qt
 
 from viewer.analysis.cost.lines import source_place
 from viewer.analysis.delegates.handle_maps import IdentifierStatus, MapRow
 from viewer.analysis.statistics import figure_terms
+from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.operator_tables.contents import (
-    ColumnKind,
-    Heading,
     OperatorContents,
     TableRow,
     term_heading,
 )
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.tables.columns import ColumnKind, Copied, Heading
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.table_model import Index
@@ -156,28 +157,24 @@ class HandleMapModel(OperatorModel):
         """Return all visible rows, in their order."""
         return [self.maps.rows[row.group] for row in self.rows]
 
-    def _arrange(self) -> None:
-        words = self._filter.lower().split()
-        self.rows = [
-            row
-            for row in self.contents.rows
-            if self._show.has(self.maps.rows[row.group])
-            and all(word in self._searched(row) for word in words)
-        ]
-        self._sort_rows()
+    def listed(self, contents: OperatorContents) -> Ints:
+        """Return the rows with the chosen status."""
+        return np.flatnonzero([self._show.has(self.maps.rows[row.group]) for row in contents.rows])
 
-    def _searched(self, row: TableRow) -> str:
-        """Return the text that the filter searches: name, cells and identifier."""
-        return " ".join((row.name, *row.texts, self.maps.rows[row.group].identifier)).lower()
+    def holds(self, contents: OperatorContents, word: str) -> Bools:
+        """Return the rows with a word in their name, cells or identifier."""
+        found = (
+            word in " ".join((r.name, *r.texts, self.maps.rows[r.group].identifier)).lower()
+            for r in contents.rows
+        )
+        return np.fromiter(found, np.bool_, len(contents.rows))
 
-    def tsv(self, rows: Iterable[int]) -> str:
-        """Return rows and headings as tab-separated text, with status and note."""
-        copied = list(rows)
-        head, *lines = super().tsv(copied).splitlines()
-        entries = [self.map_row(row) for row in copied]
-        ends = [f"{row.status.title}\t{' '.join(row.detail.split())}" for row in entries]
-        complete = [f"{line}\t{end}" for line, end in zip(lines, ends, strict=True)]
-        return "\n".join([f"{head}\tStatus\tNote", *complete]) + "\n"
+    def copied(self, contents: OperatorContents, items: Ints) -> Copied:
+        """Return rows as in other tables, with status and note."""
+        titles, lines = super().copied(contents, items)
+        entries = [self.maps.rows[contents.rows[i].group] for i in items.tolist()]
+        ends = ((entry.status.title, _detail(entry)) for entry in entries)
+        return [*titles, "Status", "Note"], ([*c, *end] for c, end in zip(lines, ends, strict=True))
 
     @guard
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:

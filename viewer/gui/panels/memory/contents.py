@@ -14,13 +14,9 @@ import numpy as np
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.memory.usage import held_by_groups
 from viewer.arrays import Ints
-from viewer.gui.panels.base.operator_tables.contents import (
-    ColumnKind,
-    Heading,
-    OperatorContents,
-    TableRow,
-)
+from viewer.gui.panels.base.operator_tables.contents import OperatorContents, TableRow
 from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.gui.panels.memory.answer import MemoryAnswer, Writer
 from viewer.model.text import bytes_text, display_name
 from viewer.model.times import (

@@ -11,14 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from viewer.analysis.numeric.gap import Gap
-from viewer.gui.panels.base.operator_tables.contents import (
-    ColumnKind,
-    Heading,
-    OperatorContents,
-    TableRow,
-    name_parts,
-)
+from viewer.gui.panels.base.operator_tables.contents import OperatorContents, TableRow, name_parts
 from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.gui.panels.numbers.measures import Measure, value_of
 from viewer.gui.session.numbers.logged import Figures, LoggedNumbers, MeasuredNumbers, NumbersRow
 from viewer.model.text import one_line

@@ -23,7 +23,6 @@ from viewer.gui.panels.base.cost_panel import FILTER_HINT, CostPanel
 from viewer.gui.panels.base.group_rows import group_contents, show_whole
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
-    ColumnKind,
     OperatorContents,
     SetFacts,
     costs_contents,
@@ -34,6 +33,7 @@ from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
 from viewer.gui.panels.base.slice_facts import scope_text
+from viewer.gui.panels.base.tables.columns import ColumnKind
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed

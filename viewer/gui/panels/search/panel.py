@@ -144,7 +144,7 @@ class HitsPanel(AnswerPanel[Ints]):
         if not self._is_current:
             return
         place = self._searching.at
-        row = -1 if place is None else self.model.row_of(place)
+        row = -1 if place is None else self.model.row_of_item(place)
         selection = self.table.selectionModel()
         if row < 0:
             selection.clear()
@@ -157,7 +157,7 @@ class HitsPanel(AnswerPanel[Ints]):
     @Slot(int)
     def _choose(self, row: int) -> None:
         if self._is_current:
-            self._searching.select(self.model.item(row))
+            self._searching.select(self.model.item_of(row))
 
     def take_focus(self) -> None:
         """Focus the list; select the first match if no row is selected."""

@@ -139,7 +139,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         rows = self.model.contents
         if rows is None or not answer.holds(ref):
             return
-        row = self.model.row_of(rows.row_of_slice(ref.trace, ref.index))
+        row = self.model.row_of_item(rows.row_of_slice(ref.trace, ref.index))
         if row >= 0 and row not in marked_rows(self.table):
             self.table.selectRow(row)
 
@@ -149,7 +149,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         rows = self.model.contents
         if rows is None or not 0 <= row < self.model.rowCount():
             return
-        item = self.model.item(row)
+        item = self.model.item_of(row)
         trace, members, longest = rows.members(item)
         total = int(rows.columns["total_ns"][item])
         self._feed.pick_out(SliceSet({trace: members}), SliceRef(trace, longest), total)

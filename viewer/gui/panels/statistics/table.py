@@ -11,12 +11,11 @@ from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.torq.identities import LOCATION
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
-    ColumnKind,
-    Heading,
     OperatorContents,
     TableRow,
     term_heading,
 )
+from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.model.times import format_time, group_digits, percent_digits, tick_to_ns
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import OpenTrace

@@ -86,7 +86,7 @@ class UntimedPanel(TraceTablePanel[UntimedAnswer]):
     @Slot(int)
     def _choose(self, row: int) -> None:
         rows = self.model.contents
-        index = -1 if rows is None else rows.slice_of(self.model.item(row))
+        index = -1 if rows is None else rows.slice_of(self.model.item_of(row))
         if rows is not None and index >= 0:
             self._select(rows.shown, index)
 

@@ -5,9 +5,9 @@ import pytest
 from tests.builders.compared_windows import arms_of, write_arms
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.gui.panels.base.operator_tables.compared import compared_contents, reach_of
-from viewer.gui.panels.base.operator_tables.contents import ColumnKind
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.tables.columns import ColumnKind
 from viewer.gui.qt.widgets.change_cells import Dots
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.workspace.workspace import Workspace

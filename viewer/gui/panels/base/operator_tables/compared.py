@@ -15,9 +15,7 @@ from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.gui.panels.base.operator_tables.contents import (
     LINE,
-    ColumnKind,
     ComparedCell,
-    Heading,
     OperatorContents,
     TableRow,
     first_line,
@@ -25,6 +23,7 @@ from viewer.gui.panels.base.operator_tables.contents import (
     name_parts,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
+from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.gui.qt.widgets.change_cells import Dots, dots_of
 from viewer.model.times import format_time
 from viewer.program.program import Operator

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 
 from viewer.analysis.cost.lines import lines_text, source_place
 from viewer.analysis.links.labels import set_labels
@@ -17,47 +16,18 @@ from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.slice_facts import MISSING, tensor_text
+from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.gui.qt.widgets.change_cells import Dots
 from viewer.gui.session.feeds.costs import CostAnswer
 from viewer.model.times import format_bounded, format_time, group_digits, percent_digits, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.program.program import Operator, Program
 
-
-class ColumnKind(Enum):
-    """How a column is painted."""
-
-    NAME = "name"
-    BAR = "bar"  # a time, and a bar next to it
-    SHARE = "share"  # a percentage, and a bar behind it
-    TIME = "time"
-    NUMBER = "number"
-    TEXT = "text"
-    CODE = "code"
-    CHANGE = "change"  # a time with a sign, and a bar from a zero line next to it
-    DOTS = "dots"  # the sessions of two arms
-
-
 LINE = "Line"  # the title of the column of source lines
 SHARED_SELF = "The time of a slice of several operators is in a row of its own, and never divided."
 WHOLE_BELOW = "It is at the right end of the line below the table."
 KERNEL = "Time of the kernels inside the operator's calls. It is a part of the time of the calls."
 CALLS = "A kernel inside its call is not counted again."
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A column: its title, how it is painted, its width in px (0: the rest), and its tooltip."""
-
-    title: str
-    kind: ColumnKind
-    width: int
-    tip: str = ""
-
-    @property
-    def is_time(self) -> bool:
-        """Whether its cells are times, and its sort keys their ns."""
-        return self.kind in (ColumnKind.BAR, ColumnKind.TIME, ColumnKind.CHANGE)
 
 
 def term_heading(term: FigureTerm, kind: ColumnKind, width: int, more: str = "") -> Heading:

@@ -9,10 +9,9 @@ from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from viewer.gui.panels.base.operator_tables.contents import ColumnKind, TableRow
+from viewer.gui.panels.base.operator_tables.contents import TableRow
 from viewer.gui.panels.base.operator_tables.model import (
     RELATED_ROLE,
-    RIGHT_KINDS,
     ROW_ROLE,
     OperatorModel,
 )
@@ -27,6 +26,7 @@ from viewer.gui.panels.base.swatches import (
     share_color,
     slice_color,
 )
+from viewer.gui.panels.base.tables.columns import ColumnKind
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.change_cells import paint_change_bar, paint_dots
@@ -120,8 +120,7 @@ class OperatorDelegate(QStyledItemDelegate):
         shown = elided_text(
             painter.fontMetrics(), text, Qt.TextElideMode.ElideRight, inside.width()
         )
-        right = kind in RIGHT_KINDS
-        painter.drawText(inside, int(RIGHT if right else LEFT), shown)
+        painter.drawText(inside, int(RIGHT if kind.is_right else LEFT), shown)
 
     def _dots(self, painter: QPainter, rect: QRect, row: TableRow) -> None:
         cell = row.compared

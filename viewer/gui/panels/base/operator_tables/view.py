@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, QRect, Qt, Slot
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QHeaderView, QMenu
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QRect, Qt
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QHeaderView
 
-from viewer.gui.panels.base.operator_tables.contents import LINE, ColumnKind, OperatorContents
+from viewer.gui.panels.base.operator_tables.contents import LINE, OperatorContents
 from viewer.gui.panels.base.operator_tables.delegate import OperatorDelegate
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
-from viewer.gui.qt.clipboard import CopyFormat
+from viewer.gui.panels.base.tables.columns import ColumnKind
+from viewer.gui.panels.base.tables.view import ArrangedView
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import (
-    RowTable,
     SortHeader,
-    add_copying,
-    copy_tsv,
     fit_columns,
-    marked_rows,
-    offer_markdown,
-    paint_faint,
-    pop_up,
     select_row,
 )
 from viewer.render.palette import Palette
@@ -31,21 +25,18 @@ from viewer.render.palette import Palette
 _LEAST_NAME = 230  # px; the minimum width of the name column
 
 
-class OperatorView(RowTable):
-    """The table widget. It is painted fainter while its figures are stale. Ctrl+C copies rows."""
+class OperatorView(ArrangedView):
+    """The widget of tables of operators. Ctrl+C copies rows."""
 
     def __init__(self, model: OperatorModel, theme: Theme, name: str = "Operators") -> None:
         super().__init__(model, name, theme)
         self._model = model
-        self.opacity = 1.0
         self.setHorizontalHeader(_Header(model, theme))
         self._delegate = OperatorDelegate(model, theme, self)
         self.setItemDelegate(self._delegate)
         self.setMouseTracking(True)
-        self.setSortingEnabled(True)
-        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
-        self.horizontalHeader().setSortIndicatorClearable(True)
-        add_copying(self, self.copy, self._menu)
+        self.let_sort()
+        self.offer_copies()
 
     def show_contents(self, contents: OperatorContents, sorted_by: int) -> None:
         """Replace the contents; if the columns change, sort by `sorted_by` (-1: unsorted)."""
@@ -121,34 +112,6 @@ class OperatorView(RowTable):
             picked.setCurrentIndex(self._model.index(first, 0), flags.NoUpdate)
             if scroll:
                 self.scrollTo(self._model.index(first, 0))
-
-    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows, or all rows if none is selected."""
-        self._put(marked_rows(self) or range(len(self._model.rows)), form)
-
-    def copy_all(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the whole table, in the order shown."""
-        self._put(range(len(self._model.rows)), form)
-
-    def _put(self, rows: list[int] | range, form: CopyFormat) -> None:
-        copy_tsv(self, self._model.tsv(rows), form)
-
-    @Slot(QPoint)
-    def _menu(self, at: QPoint) -> None:
-        menu = QMenu(self)
-        count = len(marked_rows(self))
-        rows = menu.addAction(
-            "Copy row" if count < 2 else f"Copy {count} rows", lambda: self.copy()
-        )
-        rows.setEnabled(count > 0)
-        menu.addAction("Copy table as TSV", lambda: self.copy_all())
-        offer_markdown(menu, "Copy table as TSV", self.copy_all)
-        pop_up(menu, self, at)
-
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        paint_faint(self, event, self.opacity, self._theme)
 
 
 class _Header(SortHeader):

@@ -52,7 +52,7 @@ class ColumnKind(Enum):
         return self.is_right or self is ColumnKind.BAR
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PanelColumn(Generic[C]):
     """A column of a panel.
 
@@ -112,6 +112,10 @@ class PanelColumn(Generic[C]):
         return self.width + more
 
 
+# A column of which each row has the text and the sort key itself.
+Heading = PanelColumn[Any]
+
+
 def column_of(
     spec: ColumnSpec, width: int, more: str = "", kind: ColumnKind | None = None, **rest: Any
 ) -> PanelColumn[Any]:
@@ -139,7 +143,7 @@ class Copies(Enum):
     TABLE = "the same, with the whole table in its menu"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PanelTable(Generic[C]):
     """A table of a panel.
 

@@ -136,7 +136,8 @@ class ArrangedModel(TitledModel, Generic[C]):
             self.items = now
         indexes = self.persistentIndexList()
         if indexes:
-            place = np.empty(int(self.items.max(initial=-1)) + 1, np.int64)
+            most = max(int(self.items.max(initial=-1)), int(before.max(initial=-1)))
+            place = np.full(most + 1, -1)  # a row that left has no index
             place[self.items] = np.arange(len(self.items))
             now_at = [self.index(int(place[before[i.row()]]), i.column()) for i in indexes]
             self.changePersistentIndexList(indexes, now_at)
@@ -162,11 +163,11 @@ class ArrangedModel(TitledModel, Generic[C]):
             items = self.sorted_items(contents, items, column, descending=descending)
         self.items = items
 
-    def item(self, row: int) -> int:
+    def item_of(self, row: int) -> int:
         """Return the position in the contents of a row."""
         return int(self.items[row])
 
-    def row_of(self, item: int) -> int:
+    def row_of_item(self, item: int) -> int:
         """Return the row of a position in the contents, -1 if it is not listed."""
         rows = np.flatnonzero(self.items == item)
         return int(rows[0]) if len(rows) else -1
@@ -301,5 +302,5 @@ class TableModel(ArrangedModel[C]):
             return False
         edit = self.columns[index.column()].edit
         if edit is not None:
-            edit(self.contents, self.item(index.row()), str(value))
+            edit(self.contents, self.item_of(index.row()), str(value))
         return True

@@ -34,7 +34,7 @@ class ArrangedView(RowTable):
 
     def __init__(self, model: ArrangedModel[Any], name: str, theme: Theme) -> None:
         super().__init__(model, name, theme)
-        self._arranged = model
+        self.arranged = model
         self.opacity = 1.0
 
     def let_sort(self) -> None:
@@ -46,14 +46,14 @@ class ArrangedView(RowTable):
 
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or all rows if none is selected."""
-        self._put(marked_rows(self) or range(self._arranged.rowCount()), form)
+        self._put(marked_rows(self) or range(self.arranged.rowCount()), form)
 
     def copy_all(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the whole table, in the order shown."""
-        self._put(range(self._arranged.rowCount()), form)
+        self._put(range(self.arranged.rowCount()), form)
 
     def _put(self, rows: Sequence[int], form: CopyFormat) -> None:
-        copy_tsv(self, self._arranged.tsv(rows), form)
+        copy_tsv(self, self.arranged.tsv(rows), form)
 
     def offer_copies(self) -> None:
         """Let a menu copy the selected rows or the whole table."""
