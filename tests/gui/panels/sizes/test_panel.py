@@ -10,7 +10,7 @@ from tests.builders.sized_programs import write_constants
 from tests.gui.events import CTRL, wheel
 from viewer.formats import open_file
 from viewer.gui.panels.sizes.panel import NOTHING, SizesPanel
-from viewer.gui.panels.sizes.table import COLUMNS, PartColumn
+from viewer.gui.panels.sizes.table import PARTS
 from viewer.gui.panels.sizes.tree import Grouping
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.comparison import compare, compare_files
@@ -68,7 +68,7 @@ def settle(panel, qtbot):
 
 
 def names(panel):
-    return [panel.model.text(row, PartColumn.NAME) for row in panel.model.rows.tolist()]
+    return [panel.model.text(row, "Name") for row in panel.model.items.tolist()]
 
 
 def marked(panel):
@@ -79,7 +79,7 @@ def marked(panel):
 
 def row_named(panel, name):
     answer = panel.shown_answer
-    return next(row for row in range(len(answer)) if panel.model.text(row, PartColumn.NAME) == name)
+    return next(row for row in range(len(answer)) if panel.model.text(row, "Name") == name)
 
 
 def node_named(panel, label):
@@ -94,7 +94,7 @@ def click(panel, qtbot, node, *, twice=False):
 
 
 def title_of(panel, column):
-    return panel.model.titles()[COLUMNS.index(column)]
+    return panel.model.titles()[PARTS.place(column)]
 
 
 # -- what is shown -----------------------------------------------------------------------------
@@ -111,8 +111,8 @@ def test_without_a_program_file_it_says_what_to_open(show):
 
 def test_the_largest_part_is_first_and_all_are_listed(llama):
     answer = llama.shown_answer
-    assert int(answer.bytes_a[llama.model.rows].sum()) == answer.a.size
-    assert (np.diff(answer.bytes_a[llama.model.rows]) <= 0).all()
+    assert int(answer.bytes_a[llama.model.items].sum()) == answer.a.size
+    assert (np.diff(answer.bytes_a[llama.model.items]) <= 0).all()
     assert plain_spaces(llama.figures.text()).count("4.7 kB") == 1
     assert llama.subtitle.text() == f"{len(answer)} parts"
     assert llama.chooser.isHidden()
@@ -123,21 +123,21 @@ def test_without_an_etrecord_it_says_what_to_open(show):
     panel = show("pte/llama.pte")
     assert panel.footer.text().startswith("Open the matching ETRecord")
     assert panel.groupings.buttons[Grouping.MODULE].isHidden()
-    used = panel.model.text(int(panel.model.rows[1]), PartColumn.OPERATOR)
+    used = panel.model.text(int(panel.model.items[1]), "Used by")
     assert used.startswith("aten::")
 
 
 def test_columns_without_contents_are_hidden(llama, copied):
-    copies = COLUMNS.index(PartColumn.COPIES)
+    copies = PARTS.place("Copies")
     assert llama.table.isColumnHidden(copies)
     assert not copied.table.isColumnHidden(copies)
-    assert llama.table.isColumnHidden(COLUMNS.index(PartColumn.CHANGE))
-    assert copied.table.isColumnHidden(COLUMNS.index(PartColumn.MODULE))
+    assert llama.table.isColumnHidden(PARTS.place("Change"))
+    assert copied.table.isColumnHidden(PARTS.place("Module"))
 
 
 def test_copies_are_counted_and_their_bytes_shown(copied):
     assert "2 parts are copies of other parts: 256 B" in plain_spaces(copied.summary.text())
-    count = copied.model.text(row_named(copied, "constant 5"), PartColumn.COPIES)
+    count = copied.model.text(row_named(copied, "constant 5"), "Copies")
     assert count == "3"
 
 
@@ -157,12 +157,12 @@ def test_a_part_with_copies_has_a_corner_in_the_color_of_warnings(copied, theme)
 
 def test_sorting_by_a_title_and_back(llama):
     header = llama.table.horizontalHeader()
-    header.setSortIndicator(COLUMNS.index(PartColumn.NAME), Qt.SortOrder.AscendingOrder)
+    header.setSortIndicator(PARTS.place("Name"), Qt.SortOrder.AscendingOrder)
     assert names(llama) == sorted(names(llama), key=str.lower)
-    header.setSortIndicator(COLUMNS.index(PartColumn.BYTES), Qt.SortOrder.AscendingOrder)
-    assert (np.diff(llama.shown_answer.bytes_a[llama.model.rows]) >= 0).all()
+    header.setSortIndicator(PARTS.place("Bytes"), Qt.SortOrder.AscendingOrder)
+    assert (np.diff(llama.shown_answer.bytes_a[llama.model.items]) >= 0).all()
     header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-    assert (np.diff(llama.shown_answer.bytes_a[llama.model.rows]) <= 0).all()
+    assert (np.diff(llama.shown_answer.bytes_a[llama.model.items]) <= 0).all()
 
 
 def test_the_filter_searches_all_texts(llama, qtbot):
@@ -243,7 +243,7 @@ def test_without_an_etrecord_calls_are_selected_and_marked(show, qtbot):
     assert trace.keys.instruction[key] == use.instruction
     panel.session.clear_selection()
     panel.session.select_slices(found, found[0])
-    assert panel.model.text(row, PartColumn.NAME) in marked(panel)
+    assert panel.model.text(row, "Name") in marked(panel)
 
 
 def test_a_part_that_others_use_too_is_marked_only_without_own_ones(mobile):
@@ -426,14 +426,14 @@ def test_two_files_can_be_chosen_and_compared_without_profiles(show, qtbot):
     panel.chooser.activated.emit(2)
     settle(panel, qtbot)
     assert panel.shown_answer.is_compared
-    assert title_of(panel, PartColumn.BYTES) == "A"
+    assert title_of(panel, "Bytes") == "A"
 
 
 def test_a_comparison_shows_both_programs_with_their_changes(compared):
     answer = compared.shown_answer
     assert compared.chooser.currentText() == "llama.pte → mobile_x.pte"
-    assert not compared.table.isColumnHidden(COLUMNS.index(PartColumn.CHANGE))
-    change = answer.change[compared.model.rows]
+    assert not compared.table.isColumnHidden(PARTS.place("Change"))
+    change = answer.change[compared.model.items]
     assert (np.diff(np.abs(change)) <= 0).all(), "the largest change is first"
     compared.table.copy_all()
     lines = QGuiApplication.clipboard().text().splitlines()
@@ -472,7 +472,7 @@ def test_the_end_of_a_comparison_shows_one_file_again(compared, qtbot):
     compare(compared.session, None)
     qtbot.waitUntil(lambda: not compared.shown_answer.is_compared)
     assert compared.by_change.isHidden()
-    assert title_of(compared, PartColumn.BYTES) == "Bytes"
+    assert title_of(compared, "Bytes") == "Bytes"
 
 
 def test_copies_are_looked_for_once_the_panel_is_visible(make_panel, opened, data, qtbot):

@@ -8,7 +8,7 @@ here.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 
 import numpy as np
@@ -25,6 +25,7 @@ from viewer.gui.panels.base.page_panel import (
     plain_column,
     subtitle_label,
 )
+from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.sizes.answer import (
     Copies,
     SizesAnswer,
@@ -33,7 +34,7 @@ from viewer.gui.panels.sizes.answer import (
     work_out,
 )
 from viewer.gui.panels.sizes.selection import select_users, selected_rows
-from viewer.gui.panels.sizes.table import PartsModel, PartTexts
+from viewer.gui.panels.sizes.table import PARTS, PartRows, PartTexts
 from viewer.gui.panels.sizes.table_view import PartsView
 from viewer.gui.panels.sizes.texts import (
     beside_text,
@@ -233,7 +234,7 @@ class SizesPanel(AnswerPanel[_Page]):
         self._soon.setSingleShot(True)
         self._soon.setInterval(_SOON_MS)
         self._soon.timeout.connect(self._look_for_copies)
-        self.model = PartsModel(theme)
+        self.model = TableModel(PARTS, theme)
         self.table = PartsView(self.model, theme)
         self.treemap = TreemapView(theme)
         page = self._make_page()
@@ -387,10 +388,9 @@ class SizesPanel(AnswerPanel[_Page]):
         self.footer.setText(beside)
         self.footer.setVisible(bool(beside))
         self._colors = answer.colors(*self._palettes(answer))
-        self.model.show(answer)
         self.model.color(self._colors)
+        self.model.show(PartRows(PartTexts(answer)))
         self._show_tree()
-        self.table.fit_columns()
         self._say_count()
         self._mark()
         self._stop_copying()
@@ -413,9 +413,9 @@ class SizesPanel(AnswerPanel[_Page]):
         self._stop_copying()
         answer = self.shown_answer
         if answer is not None and self.copies is None and not self._copies_seen.defer():
-            texts = self.model.texts
-            assert texts is not None
-            self._copying.submit(_afterwards, answer, texts, self._stop.is_set)
+            rows = self.model.contents
+            assert rows is not None
+            self._copying.submit(_afterwards, answer, rows.texts, self._stop.is_set)
 
     @Slot(str)
     def _fail_copies(self, message: str) -> None:
@@ -429,14 +429,13 @@ class SizesPanel(AnswerPanel[_Page]):
 
     @Slot(object)
     def _show_copies(self, copies: Copies) -> None:
-        answer = self.shown_answer
-        if answer is None:
+        answer, rows = self.shown_answer, self.model.contents
+        if answer is None or rows is None:
             return
         self.copies = copies
         self.summary.setText(copies_text(answer, copies))
-        self.model.show_copies(copies)
+        self.model.show(replace(rows, copies=copies), stays=True)
         self.treemap.show_copies(copies)
-        self.table.fit_columns()
 
     def _say_count(self) -> None:
         answer = self.shown_answer
@@ -455,7 +454,6 @@ class SizesPanel(AnswerPanel[_Page]):
         if answer is not None:
             self._colors = answer.colors(*self._palettes(answer))
             self.model.color(self._colors)
-            self.table.viewport().update()
             self._show_tree()
 
     @Slot()
@@ -464,17 +462,18 @@ class SizesPanel(AnswerPanel[_Page]):
         self._show_figures()
         self.model.color(self._colors)
         self._follow_zoom()
-        self.table.viewport().update()
 
     @Slot()
     def _follow_zoom(self) -> None:
         """Show where the picture is, and only the rows that are in it."""
-        answer, tree = self.shown_answer, self.tree
-        if answer is None or tree is None:
+        answer, tree, rows = self.shown_answer, self.tree, self.model.contents
+        if answer is None or tree is None or rows is None:
             return
         root = self.treemap.root
         self.path.show_path(answer, tree, root)
-        self.model.show_only(None if self.treemap.shows_all else tree.rows_in(*root))
+        only = None if self.treemap.shows_all else tree.rows_in(*root)
+        if only is not None or rows.only is not None:
+            self.model.show(replace(rows, only=only))
         self._say_count()
         self._mark_rows(self._marked_rows())
 
@@ -527,7 +526,7 @@ class SizesPanel(AnswerPanel[_Page]):
     def _choose_row(self, place: int) -> None:
         tree = self.tree
         if tree is not None and 0 <= place < self.model.shown_rows():
-            row = self.model.item(place)
+            row = self.model.item_of(place)
             self._choose(np.array([row], np.int64), [int(tree.node[row])])
 
     @Slot(object)
@@ -573,7 +572,7 @@ class SizesPanel(AnswerPanel[_Page]):
 
     def _mark_rows(self, rows: Ints) -> None:
         """Select rows in the table, and scroll to the first."""
-        places = self.model.places_of(rows.tolist())
+        places = self.model.rows_of_items(rows)
         if places != marked_rows(self.table):
             self.table.mark(places)
 

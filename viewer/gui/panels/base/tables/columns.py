@@ -135,7 +135,7 @@ def column_of(
 Copied = tuple[Sequence[str], Iterable[Iterable[str]]]
 
 
-class Copies(Enum):
+class CopyScope(Enum):
     """Which rows a table copies."""
 
     SELECTED = "selected"
@@ -172,7 +172,7 @@ class PanelTable(Generic[C]):
     rest: str = ""
     sortable: bool = True
     keeps_columns: bool = True
-    copies: Copies = Copies.SELECTED
+    copies: CopyScope = CopyScope.SELECTED
 
     def place(self, key: str) -> int:
         """Return the position of a column, given by its key or title."""

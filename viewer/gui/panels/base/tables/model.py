@@ -172,6 +172,10 @@ class ArrangedModel(TitledModel, Generic[C]):
         rows = np.flatnonzero(self.items == item)
         return int(rows[0]) if len(rows) else -1
 
+    def rows_of_items(self, items: Ints) -> list[int]:
+        """Return the rows of some positions, ascending; without those that are not listed."""
+        return np.flatnonzero(np.isin(self.items, items)).tolist()
+
     def tsv(self, rows: Iterable[int]) -> str:
         """Return rows and headings as tab-separated text with plain numbers."""
         if self.contents is None:

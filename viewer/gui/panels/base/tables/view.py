@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QMenu
 
-from viewer.gui.panels.base.tables.columns import Copies
+from viewer.gui.panels.base.tables.columns import CopyScope
 from viewer.gui.panels.base.tables.model import ArrangedModel, TableModel
 from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard
@@ -89,7 +89,7 @@ class TableView(ArrangedView):
         self._size_columns()
         if table.sortable:
             self.let_sort()
-        if table.copies is Copies.TABLE:
+        if table.copies is CopyScope.TABLE:
             self.offer_copies()
         else:
             let_copy(self, self.copy)
@@ -122,7 +122,7 @@ class TableView(ArrangedView):
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or the first of very many and a note about the rest."""
         table, model = self._table_model.table, self._table_model
-        if table.copies is Copies.SELECTED:
+        if table.copies is CopyScope.SELECTED:
             copy_rows(self, model.tsv, table.most_copied or model.rowCount(), table.rest, form)
         else:
             super().copy(form)
