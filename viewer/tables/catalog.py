@@ -75,10 +75,10 @@ FINDINGS = TableSpec("findings", (
 
 # A row is a problem of a file.
 PROBLEMS = TableSpec("problems", (
-    ColumnSpec("file", "category", "Path of the file"),
-    ColumnSpec("kind", "string", "What is unexpected", "kind"),
-    ColumnSpec("count", "int64", "How often", "count"),
-    ColumnSpec("first", "string", "Where it first occurs", "first"),
+    ColumnSpec("file", "category", "Path of the file", title="File"),
+    ColumnSpec("kind", "string", "What is unexpected", "kind", title="What"),
+    ColumnSpec("count", "int64", "How often", "count", title="Count"),
+    ColumnSpec("first", "string", "Where it first occurs", "first", title="First"),
 ))  # fmt: skip
 
 COUNTERS = TableSpec("counters", (

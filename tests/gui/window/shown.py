@@ -26,7 +26,7 @@ def message(controller):
 
 
 def problems(controller):
-    return [(entry.severity.word, entry.what) for entry in controller.problems.model.entries]
+    return [(entry.severity.word, entry.what) for entry in controller.problems.model.contents]
 
 
 def runs_offered(controller):

@@ -4,7 +4,8 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from viewer.gui.panels.problems.panel import NOTHING, ProblemModel, ProblemsPanel, Severity
+from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.problems.panel import NOTHING, PROBLEMS, ProblemsPanel, Severity
 from viewer.gui.session.linking import pair_files
 
 
@@ -23,14 +24,18 @@ def panel(wrong, show_panel):
     return show_panel(ProblemsPanel, wrong, 815, 400)
 
 
+def texts(panel, row):
+    return tuple(panel.model.index(row, c).data() for c in range(panel.model.columnCount()))
+
+
 def test_pairs_come_before_odd_data_and_all_is_counted(panel):
     odd = sum(len(t.problems) for t in panel.session.workspace.traces)
     assert odd == 2
-    assert [e.severity for e in panel.model.entries] == [
+    assert [e.severity for e in panel.model.contents] == [
         Severity.WARNING, Severity.WARNING, Severity.NOTE, Severity.NOTE
     ]  # fmt: skip
     assert panel.count == 4
-    assert panel.model.entries[0].what.startswith(
+    assert panel.model.contents[0].what.startswith(
         "cnn_portable_x10.etdp does not match attn_teal_xnnpack.etrecord"
     )
 
@@ -39,7 +44,7 @@ def test_a_failure_comes_first_and_changes_the_count(panel, qtbot):
     with qtbot.waitSignal(panel.count_changed) as told:
         panel.add_failure("/some/where/bad.etdp", "this is a ZIP archive")
     assert told.args == [5]
-    assert panel.model.entries[0].texts == (
+    assert texts(panel, 0) == (
         "Error", "this is a ZIP archive", "", "", "bad.etdp"
     )  # fmt: skip
     panel.add_failure("/some/where/bad.etdp", "the file is empty")
@@ -49,7 +54,7 @@ def test_a_failure_comes_first_and_changes_the_count(panel, qtbot):
 def test_a_failure_tells_its_place_and_file_in_columns_of_their_own(panel):
     path = "/some/where/cut.etdp"
     panel.add_failure(path, f"{path} (byte 7712): the file ends here: copy it again")
-    assert panel.model.entries[0].texts == (
+    assert texts(panel, 0) == (
         "Error", "the file ends here: copy it again", "", "byte 7712", "cut.etdp"
     )  # fmt: skip
 
@@ -63,7 +68,7 @@ def test_columns_without_any_text_leave_their_room_to_the_sentences(panel, sampl
 
 
 def test_the_same_problem_shows_its_number_and_first_place(panel):
-    entry = panel.model.entries[2]
+    entry = panel.model.contents[2]
     assert (entry.what, entry.count, entry.first) == (
         "end before start: taken as a 32-bit counter that wrapped", 1, "event 2"
     )  # fmt: skip
@@ -72,7 +77,7 @@ def test_the_same_problem_shows_its_number_and_first_place(panel):
 def test_a_chosen_pair_is_still_warned_of(panel):
     space = panel.session.workspace
     pair_files(panel.session, space.traces[0].path, space.programs[0].path)
-    assert "They are linked because you chose so." in panel.model.entries[0].what
+    assert "They are linked because you chose so." in panel.model.contents[0].what
 
 
 def test_nothing_odd_is_said(sample, make_panel):
@@ -84,7 +89,7 @@ def test_nothing_odd_is_said(sample, make_panel):
 
 def test_rows_are_copied_with_whole_paths(panel):
     panel.table.selectRow(2)
-    panel.copy()
+    panel.table.copy()
     heading, row = QGuiApplication.clipboard().text().splitlines()
     assert heading == "Severity\tWhat\tCount\tFirst\tFile"
     assert row.endswith("etdump/SYN_wraparound.etdp")
@@ -95,8 +100,8 @@ def test_long_sentences_are_shown_in_full(panel, qtbot):
 
 
 def test_the_model_keeps_the_rules_of_qt(panel, theme):
-    model = ProblemModel(theme)
+    model = TableModel(PROBLEMS, theme)
     tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    model.show(panel.model.entries)
+    model.show(panel.model.contents)
     model.show([])
     assert tester.model() is model

@@ -223,7 +223,7 @@ def test_a_bad_file_gives_one_error_that_names_it(attention, qtbot, tmp_path, da
         assert said.startswith(name)
         assert words in said
         assert "\n" not in said
-        (entry,) = [e for e in attention.problems.model.entries if e.path == path]
+        (entry,) = [e for e in attention.problems.model.contents if e.path == path]
         assert entry.severity.word == "Error"
         assert said.endswith(entry.what)
         assert sum(word == "Error" for word, _ in problems(attention)) == number

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
-from PySide6.QtCore import QObject, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QFontMetrics, QIcon
+import numpy as np
+from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QHeaderView,
     QStyledItemDelegate,
@@ -17,21 +19,20 @@ from PySide6.QtWidgets import (
 )
 
 from viewer.gui.panels.base.page_panel import PagePanel
-from viewer.gui.qt.clipboard import CopyFormat
+from viewer.gui.panels.base.tables.columns import CopyScope, PanelColumn, PanelTable, column_of
+from viewer.gui.panels.base.tables.model import TableModel
+from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import tip
-from viewer.gui.qt.widgets.table_model import RIGHT, Index, TitledModel
-from viewer.gui.qt.widgets.tables import ROW_HEIGHT, QuietTable, copy_tsv, let_copy, marked_rows
+from viewer.gui.qt.widgets.table_model import Index
+from viewer.gui.qt.widgets.tables import ROW_HEIGHT
 from viewer.gui.session.session import Session
-from viewer.model.text import display_name, visible_controls
+from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.model.trace import Problem
+from viewer.tables.catalog import PROBLEMS as TABLE
 
 NOTHING = "No problems found."
-_HEADINGS = ("Severity", "What", "Count", "First", "File")
-_WIDTHS = (88, 0, 52, 96, 144)
-_OPTIONAL_COLUMNS = (2, 3)  # columns that are hidden if all of their cells are empty
 _ROW_AIR = 10
 _CELL_PADDING = 24
 
@@ -59,12 +60,6 @@ class ProblemEntry:
     first: str
     path: str
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The cell texts."""
-        count = group_digits(self.count) if self.count else ""
-        return self.severity.word, self.what, count, self.first, display_name(self.path)
-
 
 def entries_of(session: Session, failures: dict[str, str]) -> list[ProblemEntry]:
     """Return all problems: failed files, then doubtful matches, then unexpected data per file."""
@@ -90,54 +85,41 @@ def _failure(path: str, message: str) -> ProblemEntry:
     return ProblemEntry(Severity.ERROR, what, 0, place.strip(" ()"), path)
 
 
-class ProblemModel(TitledModel):
-    """The entries as rows."""
+Entries = Sequence[ProblemEntry]
 
-    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.entries: list[ProblemEntry] = []
 
-    def show(self, entries: list[ProblemEntry]) -> None:
-        """Replace all rows."""
-        self.beginResetModel()
-        self.entries = entries
-        self.endResetModel()
+def _column(
+    name: str, text: Callable[[ProblemEntry], str], width: int, **rest: Any
+) -> PanelColumn[Entries]:
+    """Return a column. Its tooltip is the text."""
+    return column_of(TABLE[name], width, **{
+        "text": lambda c, i: text(c[i]),
+        "tooltip": lambda c, i: text(c[i]),
+    } | rest)  # fmt: skip
 
-    def tsv(self, rows: list[int]) -> str:
-        """Return rows and headings as tab-separated text, with full paths."""
-        lines = ["\t".join(_HEADINGS)]
-        for row in rows:
-            entry = self.entries[row]
-            lines.append("\t".join((*entry.texts[:2], str(entry.count), entry.first, entry.path)))
-        return "\n".join(lines) + "\n"
 
-    def shown_rows(self) -> int:
-        return len(self.entries)
+def _has_none(text: Callable[[ProblemEntry], object]) -> Callable[[Entries], bool]:
+    return lambda entries: not any(map(text, entries))
 
-    def titles(self) -> Sequence[str]:
-        return _HEADINGS
 
-    def is_right(self, column: int) -> bool:
-        return column == 2
-
-    @guard
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid() or index.row() >= len(self.entries):
-            return None
-        entry, column = self.entries[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return visible_controls(entry.texts[column])
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tip(entry.path if column == len(_HEADINGS) - 1 else entry.texts[column])
-        if role == Qt.ItemDataRole.DecorationRole and column == 0:
-            icon: QIcon = self._theme.icon(entry.severity.icon, entry.severity.token)
-            return icon
-        if role == Qt.ItemDataRole.ForegroundRole and column > 1:
-            return self._theme.color("text2")
-        if role == Qt.ItemDataRole.TextAlignmentRole and column == 2:
-            return RIGHT
-        return None
+PROBLEMS: PanelTable[Entries] = PanelTable(
+    "Problems",
+    (
+        PanelColumn("Severity", width=88, tone="text1", text=lambda c, i: c[i].severity.word,
+            tooltip=lambda c, i: c[i].severity.word,
+            icon=lambda c, i: (c[i].severity.icon, c[i].severity.token)),
+        _column("kind", lambda e: e.what, 0, tone="text1"),
+        _column("count", lambda e: group_digits(e.count) if e.count else "", 52,
+            plain=lambda c, i: str(c[i].count), is_unused=_has_none(lambda e: e.count)),
+        _column("first", lambda e: e.first, 96, is_unused=_has_none(lambda e: e.first)),
+        _column("file", lambda e: display_name(e.path), 144,
+            tooltip=lambda c, i: c[i].path, plain=lambda c, i: c[i].path),
+    ),
+    least=200,
+    rows=lambda c: np.arange(len(c)),
+    sortable=False,
+    copies=CopyScope.ALL_IF_NONE,
+)  # fmt: skip
 
 
 class _RoomyDelegate(QStyledItemDelegate):
@@ -167,33 +149,21 @@ class ProblemsPanel(PagePanel):
         super().__init__(session, theme, parent)
         self._failures: dict[str, str] = {}
         self._counted = 0
-        self.model = ProblemModel(theme, self)
-        self.table = self._table()
+        self.model = TableModel(PROBLEMS, theme, self)
+        self.table = TableView(self.model, theme)
+        self.table.setItemDelegate(_RoomyDelegate(self.table, theme))
+        self.table.setWordWrap(True)
+        rows = self.table.verticalHeader()
+        rows.setMinimumSectionSize(theme.px(ROW_HEIGHT))
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.set_page(self.table)
         self.refresh_on(session.workspace_changed)
         self.refresh()
 
-    def _table(self) -> QTableView:
-        theme = self._theme
-        table = QuietTable("Problems")
-        table.setModel(self.model)
-        table.setItemDelegate(_RoomyDelegate(table, theme))
-        table.setWordWrap(True)
-        table.verticalHeader().setMinimumSectionSize(theme.px(ROW_HEIGHT))
-        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header = table.horizontalHeader()
-        for column, width in enumerate(_WIDTHS):
-            mode = QHeaderView.ResizeMode
-            header.setSectionResizeMode(column, mode.Interactive if width else mode.Stretch)
-            if width:
-                header.resizeSection(column, theme.px(width))
-        let_copy(table, self.copy)
-        return table
-
     @property
     def count(self) -> int:
         """The number of problems, for the badge of the tab."""
-        return len(self.model.entries)
+        return self.model.rowCount()
 
     def add_failure(self, path: str, message: str) -> None:
         """Add a file that could not be opened, or replace the message of this path."""
@@ -210,14 +180,6 @@ class ProblemsPanel(PagePanel):
             self.show_page()
         else:
             self.show_sentence(NOTHING)
-        for column in _OPTIONAL_COLUMNS:
-            is_used = any(entry.texts[column] for entry in self.model.entries)
-            self.table.setColumnHidden(column, not is_used)
         if self.count != self._counted:
             self._counted = self.count
             self.count_changed.emit(self.count)
-
-    def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
-        """Copy the selected rows, or all rows if none is selected."""
-        marked = marked_rows(self.table)
-        copy_tsv(self, self.model.tsv(marked or list(range(self.count))), form)
