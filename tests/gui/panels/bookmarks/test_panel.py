@@ -46,7 +46,7 @@ def test_rows_stand_by_start_each_with_its_units(panel):
     assert texts(panel, "Start") == [f"{n}.000\u202fµs" for n in (10, 20, 60)]
     assert texts(panel, "Length") == ["moment", "30.000\u202fµs", "10.000\u202fµs"]
     assert texts(panel, "Note") == ["", "", "a note"]
-    assert list(panel.model.titles()) == ["Name", "Clock", "Start", "Length", "Note"]
+    assert list(panel.model.titles) == ["Name", "Clock", "Start", "Length", "Note"]
     assert panel.table.isColumnHidden(1), "there is one clock"
 
 

@@ -46,7 +46,7 @@ def test_the_dearest_operator_comes_first_with_its_time_share_and_line(panel):
     assert row.name == "blocks.0 · scaled_dot_product_attention"
     assert row.texts[1:4] == ("8.544\u202fµs", "15.5", "6.539\u202fµs")
     assert row.texts[-1] == "52"
-    assert panel.model.titles()[1:] == ("Self", "% of inferences", "Kernel", "Count", "Line")
+    assert panel.model.titles[1:] == ("Self", "% of inferences", "Kernel", "Count", "Line")
 
 
 def test_a_shared_call_is_one_row_that_names_how_many_share_it(panel):

@@ -92,7 +92,7 @@ def test_what_is_inside_another_of_its_group_is_a_part_of_it(panel):
     assert texts(panel, "Count") == ["1", "1"]
     assert texts(panel, "Total") == ["1.000\u202fµs", "100\u202fns"]
     assert texts(panel, "Self") == ns("900", "100")
-    assert panel.model.titles()[SELECTION.place("Total")] == "Total"
+    assert panel.model.titles[SELECTION.place("Total")] == "Total"
     assert texts(panel, "Busy, %") == ["100.0", "10.0"]
 
 

@@ -94,7 +94,7 @@ def click(panel, qtbot, node, *, twice=False):
 
 
 def title_of(panel, column):
-    return panel.model.titles()[PARTS.place(column)]
+    return panel.model.titles[PARTS.place(column)]
 
 
 # -- what is shown -----------------------------------------------------------------------------

@@ -256,7 +256,7 @@ def test_a_click_on_a_heading_sorts_and_a_second_one_turns_it_round(attention, p
         x = header.sectionViewportPosition(at) + header.sectionSize(at) // 2
         place = QPoint(x, header.height() // 2)
         qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        assert panel.model.titles()[at] == f"Duration {arrow}"
+        assert panel.model.titles[at] == f"Duration {arrow}"
         refs = [panel.model.contents.hits.ref(int(i)) for i in panel.model.items]
         spans = [session.traces[0].span_ns(ref.index) for ref in refs]
         lengths.append([end - start for start, end in spans])

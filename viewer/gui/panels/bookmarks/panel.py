@@ -73,7 +73,7 @@ class BookmarksPanel(PagePanel):
             marking.go_to(self._session, self.model.item_of(row))
 
     def _fit(self, row: int) -> None:
-        if self.model.is_time(self.table.currentIndex().column()):
+        if BOOKMARKS.columns[self.table.currentIndex().column()].is_time:
             marking.fit(self._session, self.model.item_of(row))
 
     def rename(self, number: int) -> None:

@@ -440,7 +440,7 @@ class SizesPanel(AnswerPanel[_Page]):
     def _say_count(self) -> None:
         answer = self.shown_answer
         if answer is not None:
-            self.subtitle.setText(count_text(answer, self.model.shown_rows()))
+            self.subtitle.setText(count_text(answer, self.model.rowCount()))
 
     def _palettes(self, answer: SizesAnswer) -> tuple[Palette | None, Palette | None]:
         """Return the color of every operator of each file, as on the timeline."""
@@ -525,7 +525,7 @@ class SizesPanel(AnswerPanel[_Page]):
     @Slot(int)
     def _choose_row(self, place: int) -> None:
         tree = self.tree
-        if tree is not None and 0 <= place < self.model.shown_rows():
+        if tree is not None and 0 <= place < self.model.rowCount():
             row = self.model.item_of(place)
             self._choose(np.array([row], np.int64), [int(tree.node[row])])
 

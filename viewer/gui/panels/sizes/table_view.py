@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.swatches import paint_share, share_color, slice_color
 from viewer.gui.panels.base.tables.model import TableModel
-from viewer.gui.panels.base.tables.view import TableView
+from viewer.gui.panels.base.tables.view import CellDelegate, TableView
 from viewer.gui.panels.sizes.answer import SizesAnswer
 from viewer.gui.panels.sizes.table import PartRows
 from viewer.gui.panels.sizes.texts import verdict_of
@@ -19,7 +19,6 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.change_cells import paint_difference, paint_ratio
 from viewer.gui.qt.widgets.table_model import RIGHT, Index
-from viewer.gui.qt.widgets.time_cells import TimeDelegate
 from viewer.render.palette import PLAIN, SLAB
 
 _INSET = 6  # px
@@ -51,7 +50,7 @@ class PartsView(TableView):
             self.scrollTo(first)
 
 
-class _Delegate(TimeDelegate):
+class _Delegate(CellDelegate):
     """Paints bytes in front of their share, and changes with a bar or a mark."""
 
     def __init__(self, model: TableModel[PartRows], theme: Theme) -> None:

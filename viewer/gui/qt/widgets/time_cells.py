@@ -10,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QRect, QRectF, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPalette
-from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter
 
-from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.elided_text import elided_text, measurable
-from viewer.gui.qt.widgets.table_model import LEFT, RIGHT, Index, TitledModel
+from viewer.gui.qt.widgets.elided_text import elided_text
+from viewer.gui.qt.widgets.table_model import LEFT, RIGHT
 from viewer.model.times import NARROW_SPACE, is_fraction_of_ns, split_time
 
 _WIDEST_UNITS = ("ms", "µs")
@@ -70,40 +67,3 @@ def paint_time(painter: QPainter, room: QRect, text: str, *, fractions: bool = F
     painter.drawText(QRectF(room).adjusted(0, 0, -right, 0), int(RIGHT), number)
     unit_left = room.width() - widths.slot + widths.space
     painter.drawText(QRectF(room).adjusted(unit_left, 0, 0, 0), int(LEFT), unit)
-
-
-class TimeDelegate(QStyledItemDelegate):
-    """Paints the time columns of a `TitledModel` with `paint_time`, other cells as usual."""
-
-    def __init__(self, model: TitledModel, theme: Theme) -> None:
-        super().__init__(model)
-        self._model = model
-        self._theme = theme
-
-    @guard
-    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        super().initStyleOption(option, index)
-        option.text = measurable(option.text)
-        if self._model.elides_middle(index.column()):
-            option.textElideMode = Qt.TextElideMode.ElideMiddle
-
-    @guard
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        if not self._model.is_time(index.column()):
-            super().paint(painter, option, index)
-            return
-        self.initStyleOption(option, index)
-        text, widget = option.text, option.widget
-        style = widget.style() if widget is not None else QApplication.style()
-        room = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, widget)
-        margin = style.pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, widget) + 1
-        option.text = ""
-        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
-        painter.save()
-        painter.setFont(option.font)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        ink = option.palette.color(QPalette.ColorRole.Text)
-        painter.setPen(self._theme.color("text1") if selected else ink)
-        fractions = self._model.has_fractions(index.column())
-        paint_time(painter, room.adjusted(margin, 0, -margin, 0), text, fractions=fractions)
-        painter.restore()

@@ -115,7 +115,7 @@ class OperatorModel(ArrangedModel[OperatorContents]):
         if role == RELATED_ROLE:
             return not self._wanted.isdisjoint(row.operators)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if self.is_number(column) else LEFT
+            return RIGHT if self.columns[column].kind.is_number else LEFT
         if role == Qt.ItemDataRole.ToolTipRole and column == 0:
             return tip("\n".join(filter(None, (row.name, row.detail))))
         return None

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt
 
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.swatches import SwatchPixmaps
@@ -22,7 +22,6 @@ from viewer.gui.qt.widgets.table_model import (
     LEFT,
     RIGHT,
     Index,
-    TitledModel,
     any_fraction_of_ns,
     tsv_text,
 )
@@ -33,7 +32,7 @@ C = TypeVar("C")
 _NO_ROWS = np.empty(0, np.int64)
 
 
-class ArrangedModel(TitledModel, Generic[C]):
+class ArrangedModel(QAbstractTableModel, Generic[C]):
     """Rows of contents in an order; subclasses say which, and what is in a cell.
 
     contents: None without rows. items: the position in the contents of each row.
@@ -47,7 +46,7 @@ class ArrangedModel(TitledModel, Generic[C]):
         self.items: Ints = _NO_ROWS
         self.columns = tuple(columns)
         self.unused: frozenset[int] = frozenset()
-        self._titles = tuple(column.title for column in self.columns)
+        self.titles = tuple(column.title for column in self.columns)
         self._fractions: frozenset[int] = frozenset()
         self._filter = ""
         self._sort: tuple[int, Qt.SortOrder] | None = None
@@ -78,7 +77,7 @@ class ArrangedModel(TitledModel, Generic[C]):
     def describe(self, contents: C) -> None:
         """Set what depends on contents besides the rows: titles, unused columns, fractions."""
         columns = list(enumerate(self.columns))
-        self._titles = tuple(c.title_of(contents) if c.title_of else c.title for _, c in columns)
+        self.titles = tuple(c.title_of(contents) if c.title_of else c.title for _, c in columns)
         self.unused = frozenset(i for i, c in columns if c.is_unused and c.is_unused(contents))
         self._fractions = frozenset(
             i for i, c in columns if c.fractions and any_fraction_of_ns(c.fractions(contents))
@@ -182,31 +181,40 @@ class ArrangedModel(TitledModel, Generic[C]):
             return ""
         return tsv_text(*self.copied(self.contents, self.items[np.array(list(rows), np.int64)]))
 
-    # -- columns ---------------------------------------------------------------------------------
-
-    def shown_rows(self) -> int:
-        return len(self.items)
-
-    def titles(self) -> Sequence[str]:
-        return self._titles
-
-    def is_right(self, column: int) -> bool:
-        return self.columns[column].kind.is_right
-
-    def is_number(self, column: int) -> bool:
-        return self.columns[column].kind.is_number
-
-    def is_time(self, column: int) -> bool:
-        return self.columns[column].kind.is_time
+    # -- Qt interface ----------------------------------------------------------------------------
 
     def has_fractions(self, column: int) -> bool:
+        """Whether any time of a column is a fraction of a ns, such as a mean of 385.5 ns."""
         return column in self._fractions
 
-    def elides_middle(self, column: int) -> bool:
-        return self.columns[column].elides_middle
+    @guard(0)
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.items)
 
-    def title_tip(self, column: int) -> str:
-        return self.columns[column].tip
+    @guard(0)
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.columns)
+
+    @guard
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> object:
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
+            return None
+        kind = self.columns[section].kind
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return visible_controls(self.titles[section])
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(self.columns[section].tip)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return RIGHT if kind.is_right else LEFT
+        if role == Qt.ItemDataRole.InitialSortOrderRole:
+            order = Qt.SortOrder
+            return order.DescendingOrder if kind.is_number else order.AscendingOrder
+        return None
 
 
 class TableModel(ArrangedModel[C]):
@@ -245,7 +253,7 @@ class TableModel(ArrangedModel[C]):
             return self.table.copied(contents, items)
         columns = [
             (title, column)
-            for i, (title, column) in enumerate(zip(self._titles, self.columns, strict=True))
+            for i, (title, column) in enumerate(zip(self.titles, self.columns, strict=True))
             if self.table.keeps_columns or i not in self.unused
         ]
         columns += [(column.title, column) for column in self.table.also_copied]

@@ -6,14 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QPoint, Qt, Slot
-from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QMenu
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import (
+    QApplication,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+)
 
 from viewer.gui.panels.base.tables.columns import CopyScope
 from viewer.gui.panels.base.tables.model import ArrangedModel, TableModel
 from viewer.gui.qt.clipboard import CopyFormat
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.elided_text import measurable
+from viewer.gui.qt.widgets.table_model import Index
 from viewer.gui.qt.widgets.tables import (
     RowTable,
     add_copying,
@@ -26,7 +34,7 @@ from viewer.gui.qt.widgets.tables import (
     paint_faint,
     pop_up,
 )
-from viewer.gui.qt.widgets.time_cells import TimeDelegate
+from viewer.gui.qt.widgets.time_cells import paint_time
 
 
 class ArrangedView(RowTable):
@@ -77,6 +85,43 @@ class ArrangedView(RowTable):
         paint_faint(self, event, self.opacity, self._theme)
 
 
+class CellDelegate(QStyledItemDelegate):
+    """Paints times with `paint_time`, other cells as usual."""
+
+    def __init__(self, model: ArrangedModel[Any], theme: Theme) -> None:
+        super().__init__(model)
+        self._model = model
+        self._theme = theme
+
+    @guard
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.text = measurable(option.text)
+        if self._model.columns[index.column()].elides_middle:
+            option.textElideMode = Qt.TextElideMode.ElideMiddle
+
+    @guard
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        if not self._model.columns[index.column()].is_time:
+            super().paint(painter, option, index)
+            return
+        self.initStyleOption(option, index)
+        text, widget = option.text, option.widget
+        style = widget.style() if widget is not None else QApplication.style()
+        room = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, widget)
+        margin = style.pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, widget) + 1
+        option.text = ""
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
+        painter.save()
+        painter.setFont(option.font)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        ink = option.palette.color(QPalette.ColorRole.Text)
+        painter.setPen(self._theme.color("text1") if selected else ink)
+        fractions = self._model.has_fractions(index.column())
+        paint_time(painter, room.adjusted(margin, 0, -margin, 0), text, fractions=fractions)
+        painter.restore()
+
+
 class TableView(ArrangedView):
     """The widget of a `PanelTable`."""
 
@@ -85,7 +130,7 @@ class TableView(ArrangedView):
         super().__init__(model, table.name, theme)
         self._table_model = model
         self._sized: list[int] = []
-        self.setItemDelegate(TimeDelegate(model, theme))
+        self.setItemDelegate(CellDelegate(model, theme))
         self._size_columns()
         if table.sortable:
             self.let_sort()
