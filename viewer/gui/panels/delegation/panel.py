@@ -169,7 +169,6 @@ class DelegationPanel(OperatorTracePanel[Shown]):
     def _fill(self, page: DelegationPage) -> None:
         self.model.page = page
         self.view.show_contents(page.contents, sorted_by=-1)
-        self.table.fit_columns()
 
     @Slot()
     def _color(self) -> None:

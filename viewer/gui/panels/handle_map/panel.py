@@ -157,7 +157,6 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
             return
         self.model.maps = maps
         self.view.show_contents(maps.contents, sorted_by=-1)
-        self.view.fit_columns()
         for i, show in enumerate(RowFilter):
             count = sum(show.has(row) for row in maps.rows)
             self.by.setItemText(i, f"{show.title} ({count})")

@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QRect, Qt
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QHeaderView
 
 from viewer.gui.panels.base.operator_tables.contents import LINE, OperatorContents
 from viewer.gui.panels.base.operator_tables.delegate import OperatorDelegate
@@ -17,7 +16,6 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import (
     SortHeader,
-    fit_columns,
     select_row,
 )
 from viewer.render.palette import Palette
@@ -29,9 +27,12 @@ class OperatorView(ArrangedView):
     """The widget of tables of operators. Ctrl+C copies rows."""
 
     def __init__(self, model: OperatorModel, theme: Theme, name: str = "Operators") -> None:
-        super().__init__(model, name, theme)
+        super().__init__(model, name, theme, _LEAST_NAME)
         self._model = model
-        self.setHorizontalHeader(_Header(model, theme))
+        header = _Header(model, theme)
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(theme.px(40))
+        self.setHorizontalHeader(header)
         self._delegate = OperatorDelegate(model, theme, self)
         self.setItemDelegate(self._delegate)
         self.setMouseTracking(True)
@@ -43,7 +44,6 @@ class OperatorView(ArrangedView):
         kinds = [h.kind for h in self._model.contents.headings]
         self._model.show(contents)
         if kinds != [h.kind for h in contents.headings]:
-            self._size_columns()
             order = Qt.SortOrder.DescendingOrder
             self.horizontalHeader().setSortIndicator(sorted_by, order)
 
@@ -56,34 +56,15 @@ class OperatorView(ArrangedView):
         """Align names without a swatch with those that have one."""
         self._delegate.swatch_room = True
 
-    def _size_columns(self) -> None:
-        header = self.horizontalHeader()
-        header.setStretchLastSection(False)
-        header.setMinimumSectionSize(self._theme.px(40))
-        for i, heading in enumerate(self._model.contents.headings):
-            if heading.kind is ColumnKind.NAME:
-                header.setSectionResizeMode(i, QHeaderView.ResizeMode.Stretch)
-            else:
-                header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
-                header.resizeSection(i, self._theme.px(heading.width))
-        self.fit_columns()
-
-    def fit_columns(self) -> None:
-        """Keep names legible: hide other columns if the table is too narrow.
+    def leaving(self) -> list[int]:
+        """Keep names legible: return the columns to hide if the table is too narrow.
 
         The name, time and share stay, and the changes if arms are compared. The source lines are
         hidden last, because they are links.
         """
-        headings = self._model.contents.headings
-        widths = {
-            i: _LEAST_NAME if heading.kind is ColumnKind.NAME else heading.width
-            for i, heading in enumerate(headings)
-        }
-        stay = [i for i, heading in enumerate(headings) if heading.kind is ColumnKind.CHANGE]
-        rest = [i for i in reversed(widths) if i > 2 and i not in stay]
-        lines = [i for i in rest if headings[i].title == LINE]
-        others = [i for i in rest if i not in lines]
-        fit_columns(self, self._theme, widths, (), [*others, *lines], wide=0)
+        columns = self.arranged.columns
+        found = [i for i, c in enumerate(columns) if i > 2 and c.kind is not ColumnKind.CHANGE]
+        return sorted(found, key=lambda i: (columns[i].title == LINE, -i))
 
     def mark(self, row: int) -> None:
         """Highlight one row and scroll it into view; -1 clears the highlight."""

@@ -40,10 +40,16 @@ from viewer.gui.qt.widgets.time_cells import paint_time
 class ArrangedView(RowTable):
     """A table that sorts by clicks on its titles and is painted fainter while it is stale."""
 
-    def __init__(self, model: ArrangedModel[Any], name: str, theme: Theme) -> None:
+    def __init__(self, model: ArrangedModel[Any], name: str, theme: Theme, least: int) -> None:
+        """least: the least width in px of the column that takes the remaining space."""
         super().__init__(model, name, theme)
         self.arranged = model
         self.opacity = 1.0
+        self._least = least
+        self._sized: list[int] = []
+        self._size_columns()
+        model.modelReset.connect(self.fit_columns)
+        model.headerDataChanged.connect(self.fit_columns)
 
     def let_sort(self) -> None:
         """Let clicks on titles sort; a third click restores the own order of the rows."""
@@ -51,6 +57,32 @@ class ArrangedView(RowTable):
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, Qt.SortOrder.DescendingOrder)
         self.setSortingEnabled(True)
+
+    def leaving(self) -> list[int]:
+        """Return the columns that are hidden for want of space, in this order."""
+        raise NotImplementedError
+
+    def _size_columns(self) -> None:
+        """Set the widths of the columns, if the contents changed them."""
+        model, header = self.arranged, self.horizontalHeader()
+        widths = [column.room(model.contents) for column in model.columns]
+        if widths != self._sized:
+            self._sized = widths
+            for i, width in enumerate(widths):
+                if width:
+                    header.resizeSection(i, self._theme.px(width))
+
+    @Slot()
+    def fit_columns(self) -> None:
+        """Show the columns that have something to show and fit into the width."""
+        columns, unused = self.arranged.columns, self.arranged.unused
+        self._size_columns()
+        wide = next(
+            (i for i, c in enumerate(columns) if not c.width and i not in unused),
+            next((i for i, c in enumerate(columns) if c.fills), 0),
+        )
+        widths = {i: width or self._least for i, width in enumerate(self._sized)}
+        fit_columns(self, self._theme, widths, unused, self.leaving(), wide)
 
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or all rows if none is selected."""
@@ -127,42 +159,19 @@ class TableView(ArrangedView):
 
     def __init__(self, model: TableModel[Any], theme: Theme) -> None:
         table = model.table
-        super().__init__(model, table.name, theme)
+        super().__init__(model, table.name, theme, table.least)
         self._table_model = model
-        self._sized: list[int] = []
         self.setItemDelegate(CellDelegate(model, theme))
-        self._size_columns()
         if table.sortable:
             self.let_sort()
         if table.copies is CopyScope.TABLE:
             self.offer_copies()
         else:
             let_copy(self, self.copy)
-        model.modelReset.connect(self.fit_columns)
-        model.headerDataChanged.connect(self.fit_columns)
 
-    def _size_columns(self) -> None:
-        """Set the widths of the columns, if the contents changed them."""
-        widths = [column.room(self._table_model.contents) for column in self._table_model.columns]
-        if widths != self._sized:
-            self._sized = widths
-            for i, width in enumerate(widths):
-                if width:
-                    self.horizontalHeader().resizeSection(i, self._theme.px(width))
-
-    @Slot()
-    def fit_columns(self) -> None:
-        """Show the columns that have something to show and fit into the width."""
-        model = self._table_model
-        columns, unused = model.columns, model.unused
-        self._size_columns()
-        wide = next(
-            (i for i, c in enumerate(columns) if not c.width and i not in unused),
-            next((i for i, c in enumerate(columns) if c.fills), 0),
-        )
-        widths = {i: width or model.table.least for i, width in enumerate(self._sized)}
-        leaving = sorted((c.leaves, i) for i, c in enumerate(columns) if c.leaves)
-        fit_columns(self, self._theme, widths, unused, [i for _, i in leaving], wide)
+    def leaving(self) -> list[int]:
+        columns = self.arranged.columns
+        return [i for _, i in sorted((c.leaves, i) for i, c in enumerate(columns) if c.leaves)]
 
     def copy(self, form: CopyFormat = CopyFormat.TEXT) -> None:
         """Copy the selected rows, or the first of very many and a note about the rest."""
