@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QSizeF, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtTest import QAbstractItemModelTester
 
-from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.events.panel import NO_EVENTS, NOTHING, EventsPanel
 from viewer.gui.panels.events.table import EVENTS
 from viewer.gui.qt.widgets.tables import NoRows, marked_rows
@@ -221,13 +219,3 @@ def test_marked_rows_are_copied_as_tsv(cnn, qtbot):
     qtbot.keyClick(cnn.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = QGuiApplication.clipboard().text().splitlines()
     assert [line.split("\t")[0] for line in lines] == ["Event", texts(cnn, "Event")[0]]
-
-
-def test_the_model_keeps_the_rules_of_qt(cnn, theme):
-    model = TableModel(EVENTS, theme)
-    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    answer = cnn.answer
-    model.show(answer.rows)
-    model.set_filter("conv")
-    model.sort(2, Qt.SortOrder.DescendingOrder)
-    assert tester.model() is model

@@ -2,10 +2,8 @@
 
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtTest import QAbstractItemModelTester
 
-from viewer.gui.panels.base.tables.model import TableModel
-from viewer.gui.panels.problems.panel import NOTHING, PROBLEMS, ProblemsPanel, Severity
+from viewer.gui.panels.problems.panel import NOTHING, ProblemsPanel, Severity
 from viewer.gui.session.linking import pair_files
 
 
@@ -97,11 +95,3 @@ def test_rows_are_copied_with_whole_paths(panel):
 
 def test_long_sentences_are_shown_in_full(panel, qtbot):
     qtbot.waitUntil(lambda: panel.table.rowHeight(0) > 3 * panel.fontMetrics().height())
-
-
-def test_the_model_keeps_the_rules_of_qt(panel, theme):
-    model = TableModel(PROBLEMS, theme)
-    tester = QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    model.show(panel.model.contents)
-    model.show([])
-    assert tester.model() is model

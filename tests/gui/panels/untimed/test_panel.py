@@ -6,10 +6,8 @@ from functools import partial
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QPixmap
-from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.gui.panels.base.slice_facts import slice_rows, track_text
-from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.untimed.panel import NOTHING, UntimedPanel
 from viewer.gui.panels.untimed.table import EVENTS
 from viewer.gui.session.inferences import pick_run
@@ -173,20 +171,6 @@ def test_hints_tell_what_has_no_room(cnn):
     assert "logged outside any instruction" in str(cell(cnn, 13, "Operator", TIP))
     assert isinstance(cell(cnn, 0, "Operator", Qt.ItemDataRole.DecorationRole), QPixmap)
     assert cell(cnn, 13, "Operator", Qt.ItemDataRole.DecorationRole) is None
-
-
-def test_the_model_keeps_the_rules_of_models(cnn):
-    QAbstractItemModelTester(cnn.model, QAbstractItemModelTester.FailureReportingMode.Fatal)
-    cnn.filter.setText("relu")
-    cnn.filter.setText("")
-    assert cnn.model.index(99, 0).data() is None
-
-
-def test_an_empty_model_has_no_rows(theme):
-    model = TableModel(EVENTS, theme)
-    model.set_filter("x")
-    assert model.rowCount() == 0
-    assert model.columnCount() == len(EVENTS.columns)
 
 
 # -- what other panels say of them -----------------------------------------------------------------

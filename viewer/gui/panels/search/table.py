@@ -145,11 +145,6 @@ def _name_tip(shown: OpenTrace, i: int) -> str:
     return text if name == text else f"{text}\n{name} in the file"
 
 
-def _duration(shown: OpenTrace, i: int) -> str:
-    start, end = shown.span_ns(i)
-    return str(end - start) if shown.native(i) is None else ""
-
-
 def _swatch(c: HitRows, position: int, colors: Palette | None) -> Sequence[int] | None:
     shown, i = c.slice(position)
     return colors_of(shown.link(i).operators, c.colors(shown)) or None
@@ -182,14 +177,20 @@ def _column(
 
 
 def _copied(c: HitRows, positions: Ints) -> Copied:
-    found = map(c.slice, positions.tolist())
-    return _TSV_TITLES, (
-        (
-            shown.label(i), _operator(shown, i), str(shown.span_ns(i)[0]), _duration(shown, i),
-            _track(shown, i), _process(shown, i), shown.file.path,
-        )
-        for shown, i in found
-    )  # fmt: skip
+    return _TSV_TITLES, (_plain(*c.slice(position)) for position in positions.tolist())
+
+
+def _plain(shown: OpenTrace, i: int) -> tuple[str, ...]:
+    start, end = shown.span_ns(i)
+    return (
+        shown.label(i),
+        _operator(shown, i),
+        str(start),
+        str(end - start) if shown.native(i) is None else "",
+        _track(shown, i),
+        _process(shown, i),
+        shown.file.path,
+    )
 
 
 HITS: PanelTable[HitRows] = PanelTable(
