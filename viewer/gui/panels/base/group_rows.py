@@ -5,19 +5,24 @@ Shared by all panels that show a `GroupTable`, so that a figure is the same in e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
-from viewer.analysis.statistics.group_table import GroupTable, Spread, clock_title
+from viewer.analysis.statistics.group_table import Group, GroupTable, Spread, clock_title
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.operator_tables.contents import (
+    Cell,
     OperatorContents,
+    RowColumns,
     TableRow,
+    cells_of,
+    headings_of,
     term_heading,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
-from viewer.gui.panels.base.tables.columns import ColumnKind, Heading, column_of
+from viewer.gui.panels.base.tables.columns import ColumnKind, column_of
 from viewer.model.scope import LeftOut
 from viewer.model.times import (
     NARROW_SPACE,
@@ -59,66 +64,78 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
     counts = STATISTICS["count"]
     if table.key == "inference":
         counts = replace(counts, term=FigureTerm("Runs", _INFERENCES))
-    headings = (
-        Heading(title, ColumnKind.NAME, 0),
+    cut = float(ROUNDING_TICKS * rate)
+
+    def is_cut(group: Group) -> bool:
+        """Whether the file cuts all of its time to 0."""
+        return bool(_spread(group).zeros) and not tick_to_ns(group.total, rate)
+
+    def time(ticks: int | None, group: Group, *, is_known: bool) -> Cell:
+        ns = tick_to_ns(ticks or 0, rate)
+        zeros = _spread(group).zeros if is_cut(group) else 0
+        return format_bounded(ns, zeros, cut) if is_known else MISSING, ns
+
+    def has_wall_time(group: Group) -> bool:
+        return group.is_counted and not group.is_apart
+
+    def share(group: Group) -> Cell:
+        is_known = has_wall_time(group) and not is_cut(group)
+        return percent_digits(group.share) if is_known else MISSING, group.share
+
+    def total(group: Group) -> Cell:
+        ns, zeros = tick_to_ns(group.total, rate), _spread(group).zeros
+        return MISSING if group.is_apart else format_bounded(ns, zeros, cut), ns
+
+    def length(name: str) -> Callable[[Group], Cell]:
+        def cell(group: Group) -> Cell:
+            spread = _spread(group)
+            if not spread.count:
+                return MISSING, -1.0
+            own = spread.in_ns or spread.unit
+            ns = float(getattr(spread, name) * (1 if own else rate))
+            return _length_text(ns, spread, cut), ns
+
+        return cell
+
+    columns: RowColumns[Group] = (
         # The first column of figures sorts: what the shares are of.
-        column_of(main, 92, _WHOLE),
+        (column_of(main, 92, _WHOLE), lambda g: time(g.wall, g, is_known=has_wall_time(g))),
         # Beside the time, because a narrow panel hides its last columns.
-        *((column_of(OTHER_CLOCKS[DELEGATE_NS], 92, tip=_OWN_CLOCK),) if has_apart else ()),
-        term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132),
-        *((column_of(STATISTICS["self_ns"], 92),) if has_wall else ()),
-        column_of(STATISTICS["total_ns"], 96),
-        column_of(counts, 64),
-        *(column_of(STATISTICS[f"{name}_ns"], 92) for name in ("mean", "p50", "p90", "min", "max")),
-    )
+        *(((column_of(OTHER_CLOCKS[DELEGATE_NS], 92, tip=_OWN_CLOCK), _apart),)
+            if has_apart else ()),
+        (term_heading(figure_terms.share(table.share_of), ColumnKind.SHARE, 132), share),
+        *(((column_of(STATISTICS["self_ns"], 92),
+            lambda g: time(g.self_ticks, g, is_known=not g.is_apart)),) if has_wall else ()),
+        (column_of(STATISTICS["total_ns"], 96), total),
+        (column_of(counts, 64), lambda g: (group_digits(_spread(g).count), _spread(g).count)),
+        *((column_of(STATISTICS[f"{name}_ns"], 92), length(name))
+            for name in ("mean", "p50", "p90", "min", "max")),
+    )  # fmt: skip
     rows = []
     for group in groups:
-        ns, total = tick_to_ns(group.self_ticks or 0, rate), tick_to_ns(group.total, rate)
-        spread = group.spread
-        assert spread is not None  # only units have none
-        ticks = (spread.mean, spread.p50, spread.p90, spread.min, spread.max)
-        durations = [float(t * (1 if spread.in_ns or spread.unit else rate)) for t in ticks]
-        if not spread.count:
-            durations = [-1.0] * len(ticks)
-        wall = tick_to_ns(group.wall or 0, rate)
-        has_time = not group.is_apart
-        has_wall_time = has_time and group.is_counted
-        is_cut = bool(spread.zeros) and not total  # all that the file has of it
-        cut, zeros = float(ROUNDING_TICKS * rate), spread.zeros if is_cut else 0
-        texts: tuple[str, ...] = (
-            "",
-            format_bounded(wall, zeros, cut) if has_wall_time else MISSING,
-            percent_digits(group.share) if has_wall_time and not is_cut else MISSING,
-            *((format_bounded(ns, zeros, cut) if has_time else MISSING,) if has_wall else ()),
-            MISSING if group.is_apart else format_bounded(total, spread.zeros, cut),
-            group_digits(spread.count),
-            *(_length_text(ns, spread, cut) if ns >= 0 else MISSING for ns in durations),
-        )
-        keys: tuple[float | str, ...] = (
-            group.label.lower(),
-            wall,
-            group.share,
-            *((ns,) if has_wall else ()),
-            total,
-            spread.count,
-            *durations,
-        )
-        if has_apart:
-            clock = group.clock
-            apart = group.delegate_ns if clock is None else clock.total
-            unit = "" if clock is None else clock.unit
-            own = MISSING if apart is None else own_clock_text(apart, unit)
-            texts = (*texts[:2], own, *texts[2:])
-            keys = (*keys[:2], -1 if apart is None else apart, *keys[2:])
         operators = shown.table.sets[group.number] if table.key == "operator" else ()
         module, dot, name = group.label.partition(" · ")
         if not (operators and dot):
             module, name = "", group.label
         part = (group.wall or 0) / most if most else 0.0
+        cells = cells_of(columns, group, group.label.lower())
         rows.append(
-            TableRow(operators, module, name, "", texts, keys, part, "accent", group=group.number)
+            TableRow(operators, module, name, "", *cells, part, "accent", group=group.number)
         )
-    return OperatorContents(headings, tuple(rows))
+    return OperatorContents(headings_of(title, columns), tuple(rows))
+
+
+def _spread(group: Group) -> Spread:
+    assert group.spread is not None  # only units have none
+    return group.spread
+
+
+def _apart(group: Group) -> Cell:
+    clock = group.clock
+    apart = group.delegate_ns if clock is None else clock.total
+    if apart is None:
+        return MISSING, -1
+    return own_clock_text(apart, "" if clock is None else clock.unit), apart
 
 
 def own_clock_text(length: float, unit: str) -> str:

@@ -8,20 +8,26 @@ why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.analysis.statistics import figure_terms
+from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.operator_tables.contents import (
+    Cell,
     OperatorContents,
+    RowColumns,
     TableRow,
+    cells_of,
+    headings_of,
     term_heading,
 )
 from viewer.gui.panels.base.slice_facts import MISSING
@@ -156,50 +162,43 @@ def _contents(rows: Sequence[ComparedAction], title: str, several: bool) -> Oper
     ]
     most = max(longest, default=0.0)
 
-    def time(ns: float | None) -> str:
-        return MISSING if ns is None else format_time(ns)
+    def number(value: float | None, text: Callable[[Any], str]) -> Cell:
+        return (MISSING, -1.0) if value is None else (text(value), value)
 
-    headings = (
-        Heading(title, ColumnKind.NAME, 0),
-        Heading("Measured", ColumnKind.BAR, 208, "Mean of the measured inferences."),
-        Heading("Estimate", ColumnKind.TIME, 96, "What the compiler expected."),
-        Heading("Ratio", ColumnKind.NUMBER, 76, "The measured time divided by the estimate."),
-        Heading("Runs", ColumnKind.NUMBER, 52, "How many inferences were measured."),
-        *(
-            term_heading(term, ColumnKind.TIME, 92, "Of the measured inferences.")
-            for term in (figure_terms.MEDIAN, figure_terms.MIN, figure_terms.MAX)
-        ),
-    )
+    def of_runs(term: FigureTerm, name: str) -> tuple[Heading, Callable[[ComparedAction], Cell]]:
+        heading = term_heading(term, ColumnKind.TIME, 92, "Of the measured inferences.")
+        return heading, lambda row: number(getattr(row.measured, name, None), format_time)
+
+    columns: RowColumns[ComparedAction] = (
+        (Heading("Measured", ColumnKind.BAR, 208, "Mean of the measured inferences."),
+            lambda row: number(getattr(row.measured, "mean", None), format_time)),
+        (Heading("Estimate", ColumnKind.TIME, 96, "What the compiler expected."),
+            lambda row: number(row.estimate_ns, format_time)),
+        (Heading("Ratio", ColumnKind.NUMBER, 76, "The measured time divided by the estimate."),
+            lambda row: number(row.ratio, format_ratio)),
+        (Heading("Runs", ColumnKind.NUMBER, 52, "How many inferences were measured."),
+            lambda row: number(getattr(row.measured, "runs", None), group_digits)),
+        of_runs(figure_terms.MEDIAN, "p50"),
+        of_runs(figure_terms.MIN, "min"),
+        of_runs(figure_terms.MAX, "max"),
+    )  # fmt: skip
     listed = []
     for row in rows:
-        measured, ratio = row.measured, row.ratio
-        spread = (measured.p50, measured.min, measured.max) if measured else (None,) * 3
-        mean = measured.mean if measured else None
-        texts = (
-            "",
-            time(mean),
-            time(row.estimate_ns),
-            MISSING if ratio is None else format_ratio(ratio),
-            group_digits(measured.runs) if measured else MISSING,
-            *map(time, spread),
-        )
-        numbers = (mean, row.estimate_ns, ratio, measured.runs if measured else None, *spread)
-        keys = (row.label.lower(), *(-1.0 if n is None else n for n in numbers))
+        mean = row.measured.mean if row.measured else 0.0
         listed.append(
             TableRow(
                 row.operators,
                 "",
                 row.label,
                 _place(row, several),
-                texts,
-                keys,
-                (mean or 0.0) / most if most else 0.0,
+                *cells_of(columns, row, row.label.lower()),
+                mean / most if most else 0.0,
                 tone="unit_compute" if row.on_npu else "unit_host",
                 mark=row.estimate_ns / most if row.estimate_ns is not None and most else -1.0,
                 detail=_detail(row),
             )
         )
-    return OperatorContents(headings, tuple(listed))
+    return OperatorContents(headings_of(title, columns), tuple(listed))
 
 
 def _place(row: ComparedAction, several: bool) -> str:

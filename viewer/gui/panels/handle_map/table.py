@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -14,8 +14,12 @@ from viewer.analysis.delegates.handle_maps import IdentifierStatus, MapRow
 from viewer.analysis.statistics import figure_terms
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.operator_tables.contents import (
+    Cell,
     OperatorContents,
+    RowColumns,
     TableRow,
+    cells_of,
+    headings_of,
     term_heading,
 )
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
@@ -69,59 +73,57 @@ def maps_of(rows: Sequence[MapRow], program: Program | None, shown: OpenTrace | 
     """Return the rows of a profile, or of an ETRecord without a profile, which has no times."""
     rate = None if shown is None else shown.axis.ns_per_tick
     several = len({row.method for row in rows if row.instruction >= 0}) > 1
+
+    def time(row: MapRow) -> Cell:
+        has_time = rate is not None and row.has_time
+        ns = tick_to_ns(row.ticks, rate) if rate is not None and has_time else -1
+        return format_time(ns) if ns >= 0 else MISSING, ns
+
+    def handles(row: MapRow) -> Cell:
+        return _handles(row), row.handles[0] if row.handles else -1
+
+    def names(row: MapRow) -> Cell:
+        operators = [] if program is None else [program.operators[i] for i in row.operators]
+        text = " + ".join(operator.label for operator in operators) or MISSING
+        return text, text.lower()
+
+    of_time: RowColumns[MapRow] = (
+        (term_heading(figure_terms.SELF, ColumnKind.TIME, 92), time),
+        (Heading("Status", ColumnKind.TEXT, 104),
+            lambda row: (row.status.title, row.status.title)),
+    )  # fmt: skip
+    counts: RowColumns[MapRow] = (
+        (term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60),
+            lambda row: (group_digits(row.slices) if row.slices else MISSING, row.slices)),
+    )  # fmt: skip
+    columns: RowColumns[MapRow] = (
+        *(() if rate is None else of_time),
+        (Heading("Handles", ColumnKind.TEXT, 60), handles),
+        (Heading("Operators", ColumnKind.TEXT, 140), names),
+        *(() if rate is None else counts),
+        (Heading("Backend", ColumnKind.TEXT, 150),
+            lambda row: (row.backend or MISSING, row.backend)),
+    )  # fmt: skip
     table_rows = []
     for number, row in enumerate(rows[:MOST_SHOWN]):
-        operators = [] if program is None else [program.operators[i] for i in row.operators]
-        names = " + ".join(operator.label for operator in operators) or MISSING
-        handles = ", ".join(map(str, row.handles)) or MISSING
-        name = short_identifier(row.identifier) if row.identifier else f"handle {handles}"
+        name = short_identifier(row.identifier) if row.identifier else f"handle {_handles(row)}"
         where = f"instr. {row.instruction}" if row.instruction >= 0 else row.no_instruction
         if several:
             where = f"{row.method} · {where}"
-        first = row.handles[0] if row.handles else -1
-        texts: tuple[str, ...] = (handles, names, row.backend or MISSING)
-        keys: tuple[float | str, ...] = (first, names.lower(), row.backend)
-        if rate is not None:
-            ns = tick_to_ns(row.ticks, rate) if row.has_time else -1
-            time = format_time(ns) if ns >= 0 else MISSING
-            slices = group_digits(row.slices) if row.slices else MISSING
-            texts = (time, row.status.title, *texts[:2], slices, texts[2])
-            keys = (ns, row.status.title, *keys[:2], row.slices, keys[2])
-        elif row.status is IdentifierStatus.UNCOVERED:
+        if rate is None and row.status is IdentifierStatus.UNCOVERED:
             where += f" · {row.status.title}"
+        cells = cells_of(columns, row, name.lower())
         table_rows.append(
-            TableRow(
-                row.operators,
-                "",
-                name,
-                where,
-                ("", *texts),
-                (name.lower(), *keys),
-                group=number,
-                detail=_detail(row),
-            )
+            TableRow(row.operators, "", name, where, *cells, group=number, detail=_detail(row))
         )
-    handle_headings = (
-        Heading("Handles", ColumnKind.TEXT, 60),
-        Heading("Operators", ColumnKind.TEXT, 140),
-    )
-    time_headings: tuple[Heading, ...] = ()
-    count_headings: tuple[Heading, ...] = ()
-    if rate is not None:
-        time_heading = term_heading(figure_terms.SELF, ColumnKind.TIME, 92)
-        time_headings = time_heading, Heading("Status", ColumnKind.TEXT, 104)
-        count_headings = (term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60),)
-    headings = (
-        Heading("Identifier", ColumnKind.NAME, 0),
-        *time_headings,
-        *handle_headings,
-        *count_headings,
-        Heading("Backend", ColumnKind.TEXT, 150),
-    )
-    contents = OperatorContents(headings, tuple(table_rows))
+    contents = OperatorContents(headings_of("Identifier", columns), tuple(table_rows))
     if program is not None:
-        contents = OperatorContents(headings, tuple(table_rows), lambda i: source_place(program, i))
+        contents = replace(contents, place=lambda i: source_place(program, i))
     return MapRows(contents, tuple(rows))
+
+
+def _handles(row: MapRow) -> str:
+    return ", ".join(map(str, row.handles)) or MISSING
 
 
 def _detail(row: MapRow) -> str:

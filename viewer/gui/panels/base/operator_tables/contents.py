@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
+from viewer.analysis.cost.costs import CostRow
 from viewer.analysis.cost.lines import lines_text, source_place
 from viewer.analysis.links.labels import set_labels
 from viewer.analysis.links.link_table import LinkTable
@@ -23,6 +25,8 @@ from viewer.model.times import format_bounded, format_time, group_digits, percen
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.program.program import Operator, Program
 
+R = TypeVar("R")
+
 LINE = "Line"  # the title of the column of source lines
 SHARED_SELF = "The time of a slice of several operators is in a row of its own, and never divided."
 WHOLE_BELOW = "It is at the right end of the line below the table."
@@ -33,6 +37,24 @@ CALLS = "A kernel inside its call is not counted again."
 def term_heading(term: FigureTerm, kind: ColumnKind, width: int, more: str = "") -> Heading:
     """Return the column of a figure. more: what is special about it in this table."""
     return Heading(term.title, kind, width, term.explained(more))
+
+
+Cell = tuple[str, float | str]  # the text of a cell, and its sort key: of a time its ns
+# A column, and its cell of a row.
+RowColumns = Sequence[tuple[Heading, Callable[[R], Cell]]]
+
+
+def headings_of(title: str, columns: RowColumns[Any]) -> tuple[Heading, ...]:
+    """Return the names, under a title, and the other columns."""
+    return Heading(title, ColumnKind.NAME, 0), *(heading for heading, _ in columns)
+
+
+def cells_of(
+    columns: RowColumns[R], row: R, name_key: float | str
+) -> tuple[tuple[str, ...], tuple[float | str, ...]]:
+    """Return the texts and the sort keys of a row. name_key: the key of its name."""
+    cells = [cell(row) for _, cell in columns]
+    return ("", *(text for text, _ in cells)), (name_key, *(key for _, key in cells))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,74 +165,70 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
     most = tick_to_ns(max((r.ticks for r in table.rows), default=0), rate)
     kernels = any(cost.kernel for cost in table.rows)
     share_term = figure_terms.share(whole_text(shown.trace, figure_terms.BUSY_TIME))
-    headings = (
-        Heading("Operator", ColumnKind.NAME, 0),
-        term_heading(figure_terms.SELF, ColumnKind.TIME, 92, SHARED_SELF),
-        term_heading(share_term, ColumnKind.SHARE, 132, WHOLE_BELOW),
-        *((Heading("Kernel", ColumnKind.TIME, 88, KERNEL),) if kernels else ()),
-        term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, CALLS),
-        Heading(LINE, ColumnKind.NUMBER, 76),
-    )
-    rows = []
     whole = table.whole  # a property that sums all rows: read it once
+
+    def time(cost: CostRow) -> Cell:
+        ns = tick_to_ns(cost.ticks, rate)
+        return format_bounded(ns, cost.zeros, float(ROUNDING_TICKS * rate)), ns
+
+    def share(cost: CostRow) -> Cell:
+        share = cost.wall / whole if whole else 0.0
+        is_cut = cost.zeros > 0 and not tick_to_ns(cost.ticks, rate)
+        return MISSING if is_cut else percent_digits(share), share
+
+    def kernel(cost: CostRow) -> Cell:
+        ns = tick_to_ns(cost.kernel, rate)
+        return format_time(ns) if ns else MISSING, ns
+
+    columns: RowColumns[CostRow] = (
+        (term_heading(figure_terms.SELF, ColumnKind.TIME, 92, SHARED_SELF), time),
+        (term_heading(share_term, ColumnKind.SHARE, 132, WHOLE_BELOW), share),
+        *([(Heading("Kernel", ColumnKind.TIME, 88, KERNEL), kernel)] if kernels else ()),
+        (term_heading(figure_terms.COUNT, ColumnKind.NUMBER, 60, CALLS),
+            lambda cost: (group_digits(cost.slices), cost.slices)),
+        (Heading(LINE, ColumnKind.NUMBER, 76),
+            lambda cost: (facts[cost.operators].line, facts[cost.operators].keys[1])),
+    )  # fmt: skip
+    rows = []
     for cost in table.rows:
         fact = facts[cost.operators]
-        ns, kernel = tick_to_ns(cost.ticks, rate), tick_to_ns(cost.kernel, rate)
-        share = cost.wall / whole if whole else 0.0
-        is_cut = not ns and cost.zeros > 0
-        time = format_bounded(ns, cost.zeros, float(ROUNDING_TICKS * rate))
-        texts: list[str] = ["", time, MISSING if is_cut else percent_digits(share)]
-        keys: list[float | str] = [fact.keys[0], ns, share]
-        if kernels:
-            texts.append(format_time(kernel) if kernel else MISSING)
-            keys.append(kernel)
-        texts += [group_digits(cost.slices), fact.line]
-        keys += [cost.slices, fact.keys[1]]
-        rows.append(
-            TableRow(
-                cost.operators,
-                fact.module,
-                fact.op,
-                fact.hint,
-                tuple(texts),
-                tuple(keys),
-                ns / most if most else 0.0,
-            )
-        )
+        part = tick_to_ns(cost.ticks, rate) / most if most else 0.0
+        cells = cells_of(columns, cost, fact.keys[0])
+        rows.append(TableRow(cost.operators, fact.module, fact.op, fact.hint, *cells, part))
+    headings = headings_of("Operator", columns)
     return OperatorContents(headings, tuple(rows), lambda i: source_place(program, i))
 
 
 def record_contents(program: Program) -> OperatorContents:
     """List all operators of a program that has no linked trace, without costs."""
-    is_text = bool(program.text_lines)
-    headings = (
-        Heading("Operator", ColumnKind.NAME, 0),
-        *(() if len(program.methods) < 2 else (Heading("Method", ColumnKind.TEXT, 110),)),
-        *(() if is_text else (Heading("Handle", ColumnKind.NUMBER, 64),)),
-        Heading("Nodes", ColumnKind.NUMBER, 58),
-        Heading(LINE, ColumnKind.NUMBER, 60),
-        Heading("Output", ColumnKind.CODE, 190),
-    )
+    method = Heading("Method", ColumnKind.TEXT, 110), lambda o: (o.method, o.method)
+    handle = Heading("Handle", ColumnKind.NUMBER, 64), lambda o: _number(o.debug_handle)
+    columns: RowColumns[Operator] = (
+        *([method] if len(program.methods) > 1 else ()),
+        *([handle] if not program.text_lines else ()),
+        (Heading("Nodes", ColumnKind.NUMBER, 58),  # unknown for a bare handle
+            lambda o: _number(len(o.nodes) if o.ops else 0, MISSING)),
+        (Heading(LINE, ColumnKind.NUMBER, 60),
+            lambda o: _number(o.source.line if o.source else 0, MISSING)),
+        (Heading("Output", ColumnKind.CODE, 190), _output),
+    )  # fmt: skip
     rows = []
     for operator in program.operators:
-        outputs = outputs_of(operator)
-        output = tensor_text(outputs[0]) if outputs else MISSING
-        method: tuple[str, ...] = () if len(program.methods) < 2 else (operator.method,)
-        handle = () if is_text else (operator.debug_handle,)
-        line = operator.source.line if operator.source else 0
-        nodes = len(operator.nodes) if operator.ops else 0  # unknown for a bare handle
-        texts = (
-            "",
-            *method,
-            *map(str, handle),
-            str(nodes or MISSING),
-            str(line or MISSING),
-            output,
-        )
-        keys = (operator.label, *method, *handle, nodes, line, output)
         module, op = name_parts(operator.label)
-        rows.append(TableRow((operator.index,), module, op, "", texts, keys))
+        cells = cells_of(columns, operator, operator.label)
+        rows.append(TableRow((operator.index,), module, op, "", *cells))
+    headings = headings_of("Operator", columns)
     return OperatorContents(headings, tuple(rows), lambda i: source_place(program, i))
+
+
+def _number(number: int, zero: str = "0") -> Cell:
+    return str(number or zero), number
+
+
+def _output(operator: Operator) -> Cell:
+    outputs = outputs_of(operator)
+    text = tensor_text(outputs[0]) if outputs else MISSING
+    return text, text
 
 
 def name_parts(label: str) -> tuple[str, str]:
