@@ -15,6 +15,8 @@ from tests.paths import ROOT
 from viewer.fleet import schemas
 from viewer.fleet.arrow_rows import arrow_table
 from viewer.fleet.rows import ProfileRows
+from viewer.gui.panels.base.group_rows import group_contents
+from viewer.gui.panels.base.tables.columns import ColumnKind
 from viewer.tables.catalog import ANSWERS, TABLES
 from viewer.tables.spec import ColumnSpec
 from viewer.workspace.exports import export
@@ -128,6 +130,17 @@ def test_texts_and_reports_have_it(capsys, tmp_path, table):
         assert run(capsys, "report", *ATTENTION, "-o", str(report))[0] == 0
         text = report.read_text(encoding="utf-8")
         assert f">{TITLE}</th>" in text or f" {TITLE} |" in text
+
+
+@pytest.mark.parametrize("table", ["stats"], indirect=True)
+def test_the_panel_of_groups_has_it(opened, table):
+    shown = opened(*ATTENTION).traces[0]
+    groups = shown.grouping.by("operator")
+    contents = group_contents(shown, groups, "Operator")
+    heading = contents.headings[-1]
+    assert (heading.title, heading.tip, heading.kind) == (TITLE, f"{MEANING}.", ColumnKind.NUMBER)
+    assert [row.keys[-1] for row in contents.rows] == [len(group.label) for group in groups.groups]
+    assert contents.rows[0].texts[-1] == str(contents.rows[0].keys[-1])
 
 
 @pytest.mark.parametrize("table", ["operators", "findings"], indirect=True)

@@ -6,8 +6,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from tests.builders.clocked_traces import HOST, NS, clocked_trace
-from viewer.gui.panels.bookmarks.panel import BookmarksPanel
-from viewer.gui.panels.bookmarks.table import BOOKMARKS
+from viewer.gui.panels.bookmarks.panel import BOOKMARKS, BookmarksPanel
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.bookmarks import set_bookmarks
 from viewer.gui.session.session import Session

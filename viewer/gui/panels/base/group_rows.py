@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
@@ -33,6 +34,7 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.model.timing import ROUNDING_TICKS
+from viewer.tables.spec import ColumnSpec
 from viewer.tables.statistics import DELEGATE_NS, OTHER_CLOCKS, STATISTICS
 from viewer.view.open_trace import OpenTrace
 
@@ -110,6 +112,9 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
         (column_of(counts, 64), lambda g: (group_digits(_spread(g).count), _spread(g).count)),
         *((column_of(STATISTICS[f"{name}_ns"], 92), length(name))
             for name in ("mean", "p50", "p90", "min", "max")),
+        # The share is above. Others with a title whose value a group states.
+        *((column_of(spec, 92), partial(_stated, spec)) for spec in STATISTICS.columns
+            if spec.title and spec.value and spec.name != "share"),
     )  # fmt: skip
     rows = []
     for group in groups:
@@ -128,6 +133,15 @@ def group_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorC
 def _spread(group: Group) -> Spread:
     assert group.spread is not None  # only units have none
     return group.spread
+
+
+def _stated(spec: ColumnSpec, group: Group) -> Cell:
+    value = spec.of(group)
+    if value is None:
+        return MISSING, "" if spec.is_text else -1
+    if spec.unit == "ns":
+        return format_time(value), value
+    return group_digits(value) if isinstance(value, int) else str(value), value
 
 
 def _apart(group: Group) -> Cell:

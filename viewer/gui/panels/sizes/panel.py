@@ -34,8 +34,7 @@ from viewer.gui.panels.sizes.answer import (
     work_out,
 )
 from viewer.gui.panels.sizes.selection import select_users, selected_rows
-from viewer.gui.panels.sizes.table import PARTS, PartRows, PartTexts
-from viewer.gui.panels.sizes.table_view import PartsView
+from viewer.gui.panels.sizes.table import PARTS, PartRows, PartsView, PartTexts
 from viewer.gui.panels.sizes.texts import (
     beside_text,
     box_name,

@@ -9,7 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.gui.panels.base.tables.columns import ColumnKind, PanelColumn, PanelTable, column_of
 from viewer.gui.panels.base.tables.model import TableModel
-from viewer.gui.panels.bookmarks.table import BOOKMARKS
+from viewer.gui.panels.bookmarks.panel import BOOKMARKS
 from viewer.gui.panels.events.table import EVENTS
 from viewer.gui.panels.problems.panel import PROBLEMS
 from viewer.gui.panels.search.table import HITS
