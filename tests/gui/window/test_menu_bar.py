@@ -151,7 +151,7 @@ def test_the_menu_of_a_mark_is_about_that_mark(attention, qtbot):
     settle(qtbot, attention)
     table = attention.marks.table
     ask(table.viewport(), row_of(table, 0))
-    first = attention.marks.model.number(0)
+    first = attention.marks.model.item_of(0)
     assert attention.session.state.mark == first
     choose("Delete bookmark")
     assert len(attention.session.state.marks) == 1
