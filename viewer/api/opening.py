@@ -31,6 +31,7 @@ def open(
     part: Option = (),
     columns: Option = (),
     same_clock: Option = (),
+    phases: Option = (),
 ) -> Profile:
     """Open profiles, ETRecords, program files, sources and session files together.
 
@@ -52,6 +53,7 @@ def open(
             "us"}`.
         same_clock: Profiles that share a clock, `{"prefill.etdp": "decode.etdp"}`, or `"stated"`
             for all that state the time of day; their times then count from one start.
+        phases: Phases of inferences, `{"Execute:1": "prefill"}`, or `"Execute="` for one phase.
 
     Returns:
         The open files, with their tables.
@@ -64,7 +66,7 @@ def open(
     if not paths:
         raise ValueError("nothing to open: give at least one file")
     options = option_texts(pair, clock, method, identifier_column, source_path, part, columns)
-    options = replace(options, same_clock=_texts(same_clock))
+    options = replace(options, same_clock=_texts(same_clock), phases=_texts(phases))
     return Profile(opened_workspace(paths, options, metadata), options.arguments)
 
 

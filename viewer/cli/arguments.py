@@ -86,6 +86,14 @@ def _add_options(parser: argparse._ArgumentGroup) -> None:
         "inferences; without FILE in all profiles",
     )
     parser.add_argument(
+        "--phases",
+        action="append",
+        default=[],
+        metavar="[FILE:]NAME[:NUMBERS]=PHASE",
+        help="name, merge or split phases, whose figures are kept apart: "
+        '"Execute:1=prefill", or "Execute=" if all inferences are of one phase',
+    )
+    parser.add_argument(
         "--identifier-column",
         action="append",
         default=[],
@@ -226,6 +234,7 @@ def option_texts(chosen: argparse.Namespace) -> OptionTexts:
         part=chosen.part,
         columns=chosen.columns,
         same_clock=chosen.same_clock,
+        phases=chosen.phases,
     )
 
 

@@ -307,6 +307,7 @@ class Run:
     all_tracks: bool = False
     load: int = 0
     is_apart: bool = False
+    phase: str = ""
 
     @property
     def part(self) -> int:

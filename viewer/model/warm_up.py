@@ -22,32 +22,33 @@ _PART = 4  # at most one in so many warms up, so few inferences keep most of the
 def with_warm_up(runs: Sequence[Run], processes: Sequence[str]) -> tuple[Run, ...]:
     """Return runs that state whether they warm up.
 
-    In every series (process, scope and `Run.part`), these are the first min(3, n // 4) of each n
-    inferences that follow a load, in order of time. A load belongs to the series of the next
-    inference, since methods may be loaded one by one. An inference that did not finish neither
-    counts nor warms up. If a file is a part of another one, its first inference is not number 1 (or
-    is a later step), and no load precedes it: then none warms up.
+    In every phase of every series (process, scope and `Run.part`), these are the first
+    min(3, n // 4) of each n inferences that follow a load, in order of time. A load belongs to the
+    series of the next inference, since methods may be loaded one by one. An inference that did not
+    finish neither counts nor warms up. If a file is a part of another one, its first inference is
+    not number 1 (or is a later step), and no load precedes it: then none warms up.
 
     processes: the process of every track.
     """
-    groups: dict[tuple[tuple[str, int, int], int], list[int]] = {}
+    groups: dict[tuple[tuple[str, int, int], int, str], list[int]] = {}
     loads: dict[tuple[str, int, int], int] = {}
     loaded: set[str] = set()  # processes with a load since the last inference
+    first: dict[tuple[str, int, int], Run] = {}
     for at in sorted(range(len(runs)), key=lambda i: runs[i].start):
         run, process = runs[at], processes[runs[at].track]
         if run.kind is RunKind.LOAD:
             loaded.add(process)
             continue
+        series = process, run.scope, run.part
         if process in loaded:
             loaded.remove(process)
-            series = process, run.scope, run.part
             loads[series] = loads.get(series, 0) + 1
         if run.finished:
-            series = process, run.scope, run.part
-            groups.setdefault((series, loads.get(series, 0)), []).append(at)
+            first.setdefault(series, run)
+            groups.setdefault((series, loads.get(series, 0), run.phase), []).append(at)
     warm: set[int] = set()
-    for (_, load), own in groups.items():
-        if load or (runs[own[0]].number == 1 and not runs[own[0]].is_later_step):
+    for (series, load, _), own in groups.items():
+        if load or (first[series].number == 1 and not first[series].is_later_step):
             warm.update(own[: min(MOST, len(own) // _PART)])
     return tuple(
         run if run.warms_up is (at in warm) else replace(run, warms_up=at in warm)

@@ -14,7 +14,8 @@ from viewer.model.times import RateOrigin, format_rate
 from viewer.program.sources.files import Substitution
 from viewer.workspace.clocks import DEBUG_INFO
 from viewer.workspace.inference_methods import single_choices
-from viewer.workspace.method_option import apply_methods
+from viewer.workspace.inference_phases import chosen_phases
+from viewer.workspace.method_option import apply_methods, apply_phases
 from viewer.workspace.shared_clocks import STATED, SameClock
 from viewer.workspace.workspace import Workspace
 
@@ -35,7 +36,9 @@ class Choices:
     this machine. parts: (file, the share of it to open, from its start); "" as the file applies to
     all. A session file has none: it opens whole files. table_columns: (file, what the columns of
     this plain CSV are, as --columns states it); "" as the file applies to all. same_clocks: which
-    profiles share a clock; one without paths is of all that state the time of day.
+    profiles share a clock; one without paths is of all that state the time of day. phases: what a
+    command line says before and after the last "=" of a --phases option; phases_of: (profile, runs,
+    numbers of the inferences, phase), "" for none.
     """
 
     pairs: tuple[tuple[str, str | None], ...] = ()
@@ -50,6 +53,8 @@ class Choices:
     parts: tuple[tuple[str, Fraction], ...] = ()
     table_columns: tuple[tuple[str, str], ...] = ()
     same_clocks: tuple[SameClock, ...] = ()
+    phases: tuple[tuple[str, str], ...] = ()
+    phases_of: tuple[tuple[str, str, tuple[int, ...], str], ...] = ()
 
     def part_of(self, path: str) -> Fraction:
         """The share of a file to open: the one stated for it, else for all files, else 1."""
@@ -90,6 +95,13 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
             complaints.append(f"the method of {runs}: {error}")
     texts = [f"{before}={after}" for before, after in choices.methods]
     complaints += apply_methods(texts, workspace)
+    for profile, runs, numbers, phase in choices.phases_of:
+        try:
+            workspace.set_phase(profile, runs, phase, numbers)
+        except ValueError as error:
+            complaints.append(f"the phases of {runs}: {error}")
+    texts = [f"{before}={after}" for before, after in choices.phases]
+    complaints += apply_phases(texts, workspace)
     complaints += _apply_same_clocks(choices.same_clocks, workspace)
     # The links decide which backend a clock belongs to, so these come last.
     return complaints + _apply_delegate_clocks(choices.delegate_clocks, workspace)
@@ -133,6 +145,11 @@ def chosen(workspace: Workspace) -> Choices:
             replace(one, paths=paths)
             for one in choices.same_clocks
             if len(paths := tuple(path for path in one.paths if path in open_now)) > 1
+        ),
+        phases_of=tuple(
+            (trace.path, *one)
+            for trace in workspace.traces
+            for one in chosen_phases(trace, choices)
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The `--method` options of a command line: [FILE:]RUNS[:NUMBERS]=METHOD. No Qt.
+"""The `--method` and `--phases` options of a command line: [FILE:]RUNS[:NUMBERS]=NAME. No Qt.
 
 Names of files, runs and methods may contain ":" and "=". So a text is read with the open files:
 FILE counts only if it is one of them, RUNS only if a profile has such runs. "Execute 1" is the
@@ -9,7 +9,7 @@ unless there are runs of this name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from viewer.model.trace import Trace
@@ -23,7 +23,10 @@ _NUMBERED = re.compile(r"(?P<runs>.+?)(?: · run)? (?P<number>\d{1,9})(?: of \d+
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One reading of a text: its profile (None: all with such runs), runs, numbers and method."""
+    """One reading of a text: its profile (None: all with such runs), runs, numbers and method.
+
+    The method is a phase in --phases, and may be "" there.
+    """
 
     file: str | None
     runs: str
@@ -41,13 +44,27 @@ def apply_methods(texts: Sequence[str], workspace: Workspace) -> list[str]:
 
     A choice for one file overrides one for all, and one for some inferences one for all of them.
     """
+    return _apply("--method", texts, workspace, workspace.choose_method)
+
+
+def apply_phases(texts: Sequence[str], workspace: Workspace) -> list[str]:
+    """Choose phases as `apply_methods` chooses methods."""
+    return _apply("--phases", texts, workspace, workspace.set_phase)
+
+
+def _apply(
+    option: str,
+    texts: Sequence[str],
+    workspace: Workspace,
+    choose: Callable[[str, str, str, Collection[int]], None],
+) -> list[str]:
     complaints: list[str] = []
     readings: list[tuple[str, _Reading]] = []
     for text in texts:
         try:
             readings.append((text, _read(text, workspace)))
         except ValueError as error:
-            complaints.append(f"--method {text}: {error}")
+            complaints.append(f"{option} {text}: {error}")
     given: dict[tuple[str, str, int, bool], str] = {}
     for text, one in sorted(readings, key=lambda both: both[1].rank):
         for trace in _profiles(one.file, one.runs, workspace):
@@ -58,11 +75,11 @@ def apply_methods(texts: Sequence[str], workspace: Workspace) -> list[str]:
                     if given.setdefault(place, one.method) != one.method:
                         raise ValueError(
                             f"inference {place[2]} of {one.runs} is {given[place]} by another "
-                            "--method"
+                            f"{option}"
                         )
-                workspace.choose_method(trace.path, one.runs, one.method, numbers)
+                choose(trace.path, one.runs, one.method, numbers)
             except ValueError as error:
-                complaints.append(f"--method {text}: {error}")
+                complaints.append(f"{option} {text}: {error}")
     return complaints
 
 
@@ -94,7 +111,7 @@ def _readings(text: str, workspace: Workspace) -> Iterator[_Reading]:
     paths = [trace.path for trace in workspace.traces]
     for file, rest in [*_files(text, paths), (None, text)]:
         for left, method in _cut(rest, "="):
-            if left and method:
+            if left:
                 yield _Reading(file, left, None, method)
                 # The last ":" first: the numbers have none.
                 for runs, numbers in reversed(list(_cut(left, ":"))):

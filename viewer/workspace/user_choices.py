@@ -34,7 +34,8 @@ class UserChoices:
     clock) -> ns per cycle or tick. source_paths: recorded folders and their locations on this
     machine, in the order given. remembered: `form_of` a profile -> the column chosen for that form,
     "" for none. table_columns: plain CSV -> what its columns are, as --columns states it.
-    same_clocks: which profiles share a clock, in the order stated.
+    same_clocks: which profiles share a clock, in the order stated. phases: profile -> (scope
+    number, number of an inference in it) -> its phase, "" for none.
     """
 
     pairs: Mapping[str, str | None] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class UserChoices:
     remembered: Mapping[str, str] = field(default_factory=dict)
     table_columns: Mapping[str, str] = field(default_factory=dict)
     same_clocks: tuple[SameClock, ...] = ()
+    phases: Mapping[str, Mapping[tuple[int, int], str]] = field(default_factory=dict)
 
     @property
     def lasting(self) -> UserChoices:
@@ -92,6 +94,18 @@ class UserChoices:
         new = {(scope, number): method for number in numbers}
         methods = {**self.inference_methods.get(pair, {}), **new}
         return replace(self, inference_methods={**self.inference_methods, pair: methods})
+
+    def with_phase(
+        self, profile: str, scope: int, numbers: Collection[int], phase: str
+    ) -> UserChoices:
+        """Return a copy in which some inferences of a scope are of a phase, "" for none."""
+        own = {**self.phases.get(profile, {}), **{(scope, number): phase for number in numbers}}
+        return replace(self, phases={**self.phases, profile: own})
+
+    def without_phases(self, profile: str) -> UserChoices:
+        """Return a copy in which the times of a profile decide its phases."""
+        kept = {path: own for path, own in self.phases.items() if path != profile}
+        return replace(self, phases=kept)
 
     def with_column(self, profile: str, column: str | None) -> UserChoices:
         """Return a copy with a profile's identifier column, or with none."""

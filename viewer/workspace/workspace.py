@@ -40,6 +40,7 @@ from viewer.analysis.links.pairing import (
     what_ran,
 )
 from viewer.analysis.recorded.program import recorded_links
+from viewer.analysis.sequence.layout import evidence_of, with_phases
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
 from viewer.formats import open_file
@@ -61,6 +62,7 @@ from viewer.workspace.identifier_choice import (
     key_kinds,
 )
 from viewer.workspace.inference_methods import SplitTrace, check_inferences, split_by
+from viewer.workspace.inference_phases import sizes_vary, with_phase
 from viewer.workspace.match_cache import MatchCache
 from viewer.workspace.open_paths import OpenFile, find_path, with_file
 from viewer.workspace.shared_clocks import SameClock, states_time_of_day
@@ -194,7 +196,13 @@ class Workspace:
         """Return a trace as displayed, with the identities that other open files provide."""
         split = self._split.get(read.path)
         own = self._own(read) if split is None else split.trace
-        return self._with_methods(located(own, self.dispatches, in_text=self._lowered is not None))
+        trace = located(own, self.dispatches, in_text=self._lowered is not None)
+        trace = self._with_methods(trace)
+        return with_phases(
+            trace,
+            lambda scope: self._has_dynamic_sizes(trace, scope),
+            self.choices.phases.get(read.path, {}),
+        )
 
     def _with_methods(self, trace: Trace) -> Trace:
         """Return a trace whose inferences are series of one method as far as that is known."""
@@ -209,6 +217,30 @@ class Workspace:
         names = (ran and self._matches.methods_that_ran(trace, ran)) or [()] * len(trace.scopes)
         decided = [s for s in scopes if len(names[s]) == 1]
         return with_methods(trace, decided, [s for s in scopes if len(names[s]) > 1])
+
+    def _has_dynamic_sizes(self, trace: Trace, scope: int) -> bool | None:
+        """Return whether input sizes of a scope's method can vary, None if no file shows it."""
+        program, ran = self._choose(trace), self.what_ran(trace)
+        names = (ran and self._matches.methods_that_ran(trace, ran)) or {scope: ()}
+        may_have_run = [one for one in ran.methods if one.name in names[scope]] if ran else []
+        name = None if program is None else self._fit(trace, program).methods[scope]
+        recorded = program.method(name) if program is not None and name else None
+        return sizes_vary(may_have_run, recorded)
+
+    def phase_evidence(self, trace: Trace) -> list[str]:
+        """Return why inferences of a trace have phases; empty if it has none, or chosen ones."""
+        if trace.path in self.choices.phases or not any(run.phase for run in trace.runs):
+            return []
+        return evidence_of(trace, lambda scope: self._has_dynamic_sizes(trace, scope))
+
+    def set_phase(
+        self, trace_path: str, scope: str, phase: str, numbers: Collection[int] = ()
+    ) -> None:
+        """Choose the phase of inferences in a scope: of some, or of all; "" puts them in none.
+
+        Raises ValueError for a trace without such inferences.
+        """
+        self.choose(with_phase(self.choices, self.open_trace(trace_path), scope, phase, numbers))
 
     def _own(self, read: Trace) -> Trace:
         """Return a trace with the identities of its file, or of its active column."""
@@ -573,4 +605,5 @@ def _shown_for(choices: UserChoices) -> tuple[object, ...]:
         choices.inference_methods,
         choices.methods,
         choices.pairs,
+        choices.phases,
     )

@@ -32,6 +32,7 @@ def test_a_request_arrives_as_it_was_sent():
         parts=(("", Fraction(1, 5)), (os.path.abspath("big.csv"), Fraction(1, 10))),
         table_columns=(("", "unit=us"), ("/t.csv", "start=Start (ns),dur=Took")),
         same_clocks=(SameClock(("/a/run.etdp", "/b.etdp")), SameClock((), by_date=True)),
+        phases=(("Execute:1", "prefill"),),
         pairs=(("/a/run.etdp", "/a/model.etrecord"), ("/b.etdp", None)),
         methods=(("Execute 1", "forward"),),
         columns=((None, "job_id"), ("/a/jobs.csv", "")),
@@ -63,7 +64,7 @@ GOOD = {
 }  # fmt: skip
 LISTS = (
     "pairs", "methods", "columns", "clocks", "delegate_clocks", "source_paths", "parts",
-    "table_columns", "same_clocks",
+    "table_columns", "same_clocks", "phases",
 )  # fmt: skip
 NOTHING = {name: [] for name in LISTS}
 HOSTILE = {

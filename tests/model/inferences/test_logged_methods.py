@@ -26,7 +26,7 @@ def medians(trace: Trace, **options) -> dict[str, tuple[int, int]]:
     """Duration of the median, and of how many it is, by process and scope."""
     return {
         f"{process} {trace.scopes[scope].name}": (own.median, own.runs)
-        for (process, scope, _), own in times_of_methods(trace, **options).items()
+        for (process, scope, *_), own in times_of_methods(trace, **options).items()
     }
 
 

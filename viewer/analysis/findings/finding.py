@@ -392,13 +392,19 @@ def scope_name(table: LinkTable, scope: int) -> str:
 
 
 def series_names(table: LinkTable, series: Collection[Series]) -> dict[Series, str]:
-    """Return what to call the methods of inferences: "forward"; "" if there is only one."""
+    """Return what to call the methods and phases of inferences: "forward", "forward, decode".
+
+    "" if there is only one; only the phase, "decode", if all are of one method.
+    """
     if len(series) < 2:
         return dict.fromkeys(series, "")
+    is_one = len({one[:3] for one in series}) == 1
     found = {}
-    for process, scope, part in series:
+    for process, scope, part, phase in series:
         load = f" from load {part}" if part else ""
-        found[process, scope, part] = f"{scope_name(table, scope)}{load}"
+        method = f"{scope_name(table, scope)}{load}"
+        parts = (phase,) if is_one and phase else (method, phase)
+        found[process, scope, part, phase] = ", ".join(filter(None, parts))
     named = Counter(found.values())
     return {one: f"{name} of {one[0]}" if named[name] > 1 else name for one, name in found.items()}
 

@@ -167,7 +167,7 @@ def event_statistics(table: LinkTable, *, by_series: bool = True) -> EventStatis
 
 def _place(trace: Trace, run: Run, by_series: bool) -> tuple[str, int, int]:
     """Return what runs of one block share: their series, or (for loads) process and track."""
-    process, scope, part = series_of(trace, run)
+    process, scope, part, _ = series_of(trace, run)
     if run.kind is not RunKind.INFERENCE:
         return process, run.track, 0
     return process, scope, part if by_series else 0

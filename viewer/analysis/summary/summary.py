@@ -167,7 +167,7 @@ def _medians(
     }
     wanted = [series_of(trace, picked)] if picked is not None else list(made)
     median = made.get(wanted[0]) if len(wanted) == 1 else None
-    is_open = any(part < 0 for _, _, part in made)
+    is_open = any(part < 0 for _, _, part, _ in made)
     methods = () if is_open or len(made) < 2 else sorted(made.values(), key=lambda one: -one.total)
     return median if median is not None and median.runs > 1 else None, tuple(methods)
 

@@ -195,6 +195,7 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
         "same_clocks": [
             [os.path.abspath(path) for path in one.paths] for one in choices.same_clocks
         ],
+        "phases": [[runs, phase] for runs, phase in choices.phases],
     }
 
 
@@ -252,6 +253,7 @@ def _read(found: dict[str, Any]) -> Choices:
     return Choices(
         pairs=tuple((_path(one), other and _path(other)) for one, other in pairs("pairs")),
         methods=tuple((_text(runs), _text(method)) for runs, method in pairs("methods")),
+        phases=tuple((_text(runs), _text(phase)) for runs, phase in pairs("phases")),
         columns=tuple((of and _path(of), _text(column)) for of, column in pairs("columns")),
         clocks=tuple(clocks),
         delegate_clocks=tuple(delegate_clocks),

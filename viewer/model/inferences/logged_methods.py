@@ -3,7 +3,7 @@
 The runtime logs no method, so inferences of one process and scope count as one method, unless
 several methods with the same instructions were loaded (`Run.load`). Then only those that are known
 to be of one of them count as a series. What may be of several methods is in no series: no median,
-warm-up or comparison mixes it with anything.
+warm-up or comparison mixes it with anything. Each phase of a method is a series of its own.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from viewer.model.quantiles import exact_median
 from viewer.model.trace import Run, RunKind, Trace
 from viewer.model.warm_up import counted_inferences, typical_inference, with_warm_up
 
-Series = tuple[str, int, int]  # process, scope, and `Run.part`
+Series = tuple[str, int, int, str]  # process, scope, `Run.part` and `Run.phase`
 
 
 def series_of(trace: Trace, run: Run) -> Series:
-    """Return what inferences of one method share; that of one that may be of several is unique."""
-    return trace.tracks[run.track].process, run.scope, run.part
+    """Return what inferences of one phase share; that of one that may be of several is unique."""
+    return trace.tracks[run.track].process, run.scope, run.part, run.phase
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class OptionTexts:
     part: Sequence[str] = ()
     columns: Sequence[str] = ()
     same_clock: Sequence[str] = ()
+    phases: Sequence[str] = ()
 
     def choices(self, files: Sequence[str]) -> Choices | None:
         """Return the choices for some files, None without any option.
@@ -37,7 +38,7 @@ class OptionTexts:
         Raises ValueError with the option as the command line names it, if one is wrong.
         """
         given = (self.pair, self.method, self.identifier_column, self.clock, self.source_path)
-        if not any((*given, self.part, self.columns, self.same_clock)):
+        if not any((*given, self.part, self.columns, self.same_clock, self.phases)):
             return None
         from viewer.workspace.link_choices import Choices
 
@@ -47,6 +48,13 @@ class OptionTexts:
                 raise ValueError(
                     f"--method {text}: write it as NAME=METHOD or NAME:NUMBERS=METHOD, as in "
                     '"Execute 1=forward" or "Execute 1:1-3,7=forward"'
+                )
+        phases = [text.rpartition("=")[::2] for text in self.phases]
+        for text, (scope, _) in zip(self.phases, phases, strict=True):
+            if not scope:
+                raise ValueError(
+                    f"--phases {text}: write it as NAME:NUMBERS=PHASE, as in "
+                    '"Execute:1=prefill" or "Execute=" for one phase'
                 )
         clocks = _clocks(self.clock, files)
         return Choices(
@@ -59,6 +67,7 @@ class OptionTexts:
             parts=_parts(self.part, files),
             table_columns=_table_columns(self.columns, files),
             same_clocks=tuple(_same_clock(text, files) for text in self.same_clock),
+            phases=tuple(phases),
         )
 
     @property
@@ -84,7 +93,7 @@ class OptionTexts:
 
             return named(files) or not named(others)
 
-        lists = ("pair", "method", "identifier_column", "clock", "part", "columns")
+        lists = ("pair", "method", "identifier_column", "clock", "part", "columns", "phases")
         own = {name: list(filter(is_own, getattr(self, name))) for name in lists}
         return replace(self, **own, same_clock=self._same_clock_of(files, others))
 

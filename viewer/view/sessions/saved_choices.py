@@ -43,6 +43,15 @@ class InferencesChoice(msgspec.Struct, frozen=True):
     method: str
 
 
+class PhaseChoice(msgspec.Struct, frozen=True):
+    """The phase of some inferences in a scope of a profile, by their numbers; "" for none."""
+
+    profile: int
+    scope: str
+    numbers: tuple[int, ...]
+    phase: str
+
+
 class ColumnChoice(msgspec.Struct, frozen=True):
     """The column whose values are a profile's identifiers, "" for none."""
 
@@ -94,6 +103,7 @@ class SavedChoices(msgspec.Struct, frozen=True, omit_defaults=True):
     inferences: tuple[InferencesChoice, ...] = ()
     table_columns: tuple[TableColumns, ...] = ()
     same_clocks: tuple[SharedClock, ...] = ()
+    phases: tuple[PhaseChoice, ...] = ()
 
 
 def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
@@ -136,6 +146,10 @@ def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
         same_clocks=tuple(
             SharedClock(tuple(number[path] for path in one.paths), one.by_date)
             for one in choices.same_clocks
+        ),
+        phases=tuple(
+            PhaseChoice(number[profile], scope, numbers, phase)
+            for profile, scope, numbers, phase in choices.phases_of
         ),
     )
 
@@ -193,6 +207,11 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
             for one in saved.same_clocks
             # Of a session of which only one of them is there, nothing is left to say.
             if len(profiles := tuple(p for n in one.profiles if (p := path(n)))) > 1
+        ),
+        phases_of=tuple(
+            (profile, one.scope, one.numbers, one.phase)
+            for one in saved.phases
+            if one.numbers and (profile := path(one.profile))
         ),
     )
 

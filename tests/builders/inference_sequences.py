@@ -1,0 +1,148 @@
+"""Sequences of inferences with their truth: steady, stepping, growing, warming up, of two phases.
+
+Each has a row per inference and a column per operator, in ns, as `part_times` returns them. The
+noise of an inference is shared by its operators to one half, as on a device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from viewer.arrays import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """The times of operators, and the truth.
+
+    first: the first inference of each level after the first, from 0. phase: of each inference.
+    dynamic: whether input sizes can vary.
+    """
+
+    parts: Ints
+    first: tuple[int, ...] = ()
+    factors: tuple[float, ...] = ()
+    phase: tuple[int, ...] = field(default=())
+    dynamic: bool | None = None
+
+    @property
+    def lengths(self) -> Ints:
+        """The duration of each inference: its operators and a constant."""
+        return np.asarray(self.parts.sum(axis=1) + 20_000)
+
+
+def _operators(random: np.random.Generator) -> Floats:
+    return random.lognormal(13, 1, int(random.integers(3, 12)))
+
+
+def _noisy(random: np.random.Generator, times: Floats, noise: float) -> Ints:
+    shared = 1 + random.normal(0, noise / np.sqrt(2), (len(times), 1))
+    own = 1 + random.normal(0, noise / np.sqrt(2), times.shape)
+    return np.maximum(times * np.maximum(shared, 0.2) * np.maximum(own, 0.2), 1).astype(np.int64)
+
+
+def steady(seed: int) -> Sequence:
+    """Nothing changes; 20 to 400 inferences, noise of 1 to 10 %."""
+    random = np.random.default_rng([1, seed])
+    count = int(random.integers(20, 401))
+    times = np.tile(_operators(random), (count, 1))
+    return Sequence(_noisy(random, times, random.uniform(0.01, 0.1)), phase=(0,) * count)
+
+
+def steps(seed: int, *, noise: float | None = None, least: float = 1.1) -> Sequence:
+    """One to three levels, each with at least 8 inferences."""
+    random = np.random.default_rng([2, seed])
+    count = int(random.integers(20, 401))
+    levels = int(random.integers(1, 3)) if count >= 60 else 1
+    cuts = _cuts(random, count, levels)
+    factors, scale = [], np.ones(count)
+    for cut in cuts:
+        factor = float(random.uniform(least, 2))
+        scale[cut:] *= factor
+        factors.append(float(scale[cut]))
+    times = _operators(random) * scale[:, None]
+    drawn = random.uniform(0.01, 0.1) if noise is None else random.uniform(0.01, noise)
+    return Sequence(_noisy(random, times, drawn), tuple(cuts), tuple(factors), (0,) * count)
+
+
+def _cuts(random: np.random.Generator, count: int, levels: int) -> list[int]:
+    while True:
+        cuts = sorted(random.integers(8, count - 7, levels).tolist())
+        if (np.diff([0, *cuts, count]) >= 8).all():
+            return cuts
+
+
+def slope(seed: int, *, operators: bool = False) -> Sequence:
+    """All operators (or one of them) grow to 1.2 to 2 times."""
+    random = np.random.default_rng([3, seed])
+    count = int(random.integers(40, 401))
+    growth = np.linspace(0, random.uniform(0.2, 1), count)[:, None]
+    own = _operators(random)
+    grows = np.ones(len(own)) if not operators else (np.arange(len(own)) == np.argmax(own)) * 1.0
+    times = own * (1 + growth * grows)
+    return Sequence(_noisy(random, times, random.uniform(0.01, 0.03)), phase=(0,) * count)
+
+
+def spikes(seed: int) -> Sequence:
+    """Single inferences are 2 to 5 times as long, in all operators."""
+    random = np.random.default_rng([4, seed])
+    count = int(random.integers(40, 401))
+    scale = np.ones(count)
+    at = random.choice(np.arange(1, count), max(1, count // 30), replace=False)
+    scale[at] = random.uniform(2, 5, len(at))
+    times = _operators(random) * scale[:, None]
+    return Sequence(_noisy(random, times, random.uniform(0.01, 0.05)), phase=(0,) * count)
+
+
+def warm_ups(seed: int) -> Sequence:
+    """The first 1 to 5 inferences are slower: some operators, or all of them by up to 2.5 times."""
+    random = np.random.default_rng([5, seed])
+    count = int(random.integers(20, 401))
+    own = _operators(random)
+    scale = np.ones((count, len(own)))
+    length = int(random.integers(1, 6))
+    decay = np.linspace(1, 0.2, length)[:, None]
+    if random.random() < 0.5:
+        scale[:length] += random.uniform(0.3, 1.5) * decay
+    else:
+        slow = np.zeros(len(own), np.bool_)
+        slow[random.permutation(len(own))[: int(random.integers(1, 1 + len(own) // 2))]] = True
+        scale[:length] += slow * random.uniform(1, 20) * decay
+    times = own * scale
+    return Sequence(_noisy(random, times, random.uniform(0.01, 0.05)), phase=(0,) * count)
+
+
+def prefill_decode(seed: int) -> Sequence:
+    """1 to 8 prompts of any length, each followed by steps whose attention grows."""
+    random = np.random.default_rng([6, seed])
+    linear, attention = random.uniform(1e6, 4e6, 4), random.uniform(2e3, 8e3, 2)
+    prompts = int(random.integers(1, 9))
+    rows: list[Floats] = []
+    phase: list[int] = []
+    dynamic = None if random.random() < 0.5 else True
+    # Without a file that shows it, one prompt must be longer than a slow start.
+    least = 4 if dynamic is None else 2.2
+    for _ in range(prompts):
+        tokens = int(random.integers(16, 257))
+        work = random.uniform(least, 20)
+        rows.append(np.concatenate([linear * work, attention * tokens * max(work, tokens / 8)]))
+        phase.append(0)
+        for step in range(int(random.integers(10, 80))):
+            rows.append(np.concatenate([linear, attention * (tokens + step)]))
+            phase.append(1)
+    parts = _noisy(random, np.array(rows), random.uniform(0.01, 0.03))
+    return Sequence(parts, phase=tuple(phase), dynamic=dynamic)
+
+
+def two_sizes(seed: int) -> Sequence:
+    """Inputs of two sizes take turns, in any order; the larger takes 2 to 6 times."""
+    random = np.random.default_rng([7, seed])
+    count = int(random.integers(30, 301))
+    larger = random.random(count) < random.uniform(0.3, 0.7)
+    scale = np.where(larger, random.uniform(2, 6), 1.0)
+    times = _operators(random) * scale[:, None]
+    phase = (larger != larger[0]).astype(int)
+    parts = _noisy(random, times, random.uniform(0.01, 0.05))
+    return Sequence(parts, phase=tuple(phase.tolist()))

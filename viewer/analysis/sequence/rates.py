@@ -1,0 +1,98 @@
+"""The time between inferences, and how many there are per second of wall time.
+
+The runtime measures an inference; what the host does before the next one (sampling, copies,
+waiting) is in no slice. Times between inferences are known only where a file states when they
+started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.model.timing import Timing
+from viewer.model.trace import RunKind, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How the inferences of a phase fill the wall time.
+
+    count: how many. ticks: all durations. gaps: the idle ticks before each of them that another one
+    preceded. longest: the position in `Trace.runs` of the one after the longest gap.
+    """
+
+    count: int
+    ticks: int
+    gaps: tuple[int, ...]
+    longest: int
+
+    @property
+    def idle(self) -> int:
+        """The idle ticks together."""
+        return sum(self.gaps)
+
+    @property
+    def wall(self) -> int:
+        """The ticks of the inferences and of the gaps before them."""
+        return self.ticks + self.idle
+
+    @property
+    def share(self) -> float:
+        """The part of the wall time between inferences, 0 to 1."""
+        return self.idle / self.wall if self.wall else 0.0
+
+    def per_second(self, rate: Fraction) -> float | None:
+        """Return inferences per second of wall time; rate: ns per tick. None without any time."""
+        return float(self.count * 10**9 / (self.wall * rate)) if self.wall else None
+
+
+def gaps_of(trace: Trace) -> list[int | None]:
+    """Return per run the idle ticks since the inference before it in its process.
+
+    None for loads, for the first inference, and if its start is not measured. What a load takes in
+    between is not idle.
+    """
+    found: list[int | None] = [None] * len(trace.runs)
+    if not _are_starts_measured(trace):
+        return found
+    busy_until: dict[str, int] = {}
+    has_inference: set[str] = set()
+    loaded: dict[str, int] = {}
+    for at in sorted(range(len(trace.runs)), key=lambda at: trace.runs[at].start):
+        run = trace.runs[at]
+        process = trace.tracks[run.track].process
+        before = busy_until.get(process, run.start)
+        if run.kind is RunKind.LOAD:
+            loaded[process] = loaded.get(process, 0) + max(run.end - max(run.start, before), 0)
+            continue
+        if process in has_inference:
+            idle = run.start - before - loaded.get(process, 0)
+            found[at] = max(idle, 0)
+        has_inference.add(process)
+        loaded.pop(process, None)
+        busy_until[process] = max(before, run.end)
+    return found
+
+
+def rate_of(trace: Trace, runs: Sequence[int]) -> Rate | None:
+    """Return the rate of some inferences of one phase; None if no gap is known."""
+    gaps = gaps_of(trace)
+    known = [(gap, at) for at in runs if (gap := gaps[at]) is not None]
+    if not known:
+        return None
+    ticks = sum(trace.runs[at].end - trace.runs[at].start for at in runs)
+    return Rate(len(runs), ticks, tuple(gap for gap, _ in known), max(known)[1])
+
+
+def _are_starts_measured(trace: Trace) -> bool:
+    """Whether the file states when its inferences started."""
+    timing = trace.slices.timing
+    if timing is None or not len(timing):
+        return True
+    starts = np.isin(trace.slices.start, [run.start for run in trace.runs])
+    invented = Timing.PLACED | Timing.DERIVED
+    return not bool((timing[starts] & invented).all()) if starts.any() else True
