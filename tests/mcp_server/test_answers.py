@@ -123,7 +123,7 @@ def test_a_wrong_query_says_what_is_wrong(opened):
 def test_findings_are_those_of_the_command(opened, command):
     found, expected = answered(opened, "findings", limit=2), command("findings")
     (file,), (whole,) = found["files"], expected["files"]
-    assert file == {**whole, "findings": whole["findings"][:2], "total": 6, "shown": 2}
+    assert file == {**whole, "findings": whole["findings"][:2], "total": 7, "shown": 2}
 
 
 def test_compare_proves_a_change_between_sessions(tmp_path):

@@ -67,7 +67,7 @@ def test_the_text_is_ranked_and_has_no_rules(answer):
         "  2 high   Delegate 8 operators that ran outside: "
         "up to 18.134 µs of 52.388 µs (34.6 %) per inference",
     ]
-    assert out.endswith("\n  2 checks passed\n  3 checks do not apply to this trace\n")
+    assert out.endswith("\n  2 checks passed\n  4 checks do not apply to this trace\n")
     assert "Reported when" not in out
 
 
@@ -80,6 +80,49 @@ def test_the_rules_and_the_other_checks_are_an_option(answer):
     )
     assert "    Estimates: no estimates of what this profile measured are open\n" in out
     assert out.count("Rule: ") == len(Family)
+
+
+def facts_of(answer, name):
+    _, out, _ = answer(DATA / "phases" / name, "--json")
+    (file,) = json.loads(out)["files"]
+    return file
+
+
+def test_levels_of_a_change_are_data(answer):
+    file = facts_of(answer, "sus_steps.etdp")
+    (change,) = (one for one in file["findings"] if one["kind"] == "changes")
+    assert change["severity"] == "high"
+    assert "from inference 81 on 1.25 times, from inference 141 on 1.9 times" in change["title"]
+    first, second, third = change["levels"]
+    assert (first["first_inference"], first["factor"]) == (1, 1)
+    assert (second["first_inference"], round(second["factor"], 2)) == (81, 1.25)
+    assert (third["first_inference"], round(third["factor"], 2)) == (141, 1.9)
+    assert [round(one["p50_ns"] / 1e6, 1) for one in (first, second, third)] == [19.5, 24.4, 37.0]
+    assert change["phase"] is None
+    assert "All operators change by the same factor" in change["advice"]
+
+
+def test_findings_of_a_language_model_are_of_a_phase(answer):
+    file = facts_of(answer, "llm_200.etdp")
+    kinds = {(one["kind"], one["phase"]) for one in file["findings"]}
+    assert {("changes", "decode"), ("between", "decode"), ("largest", "prefill")} <= kinds
+    assert not any(kind == "warm_up" for kind, _ in kinds)
+    (trend,) = (one for one in file["findings"] if one["kind"] == "changes")
+    assert "llama::custom_sdpa.out takes 8.1" in trend["title"]
+    assert trend["levels"] == []
+    (between,) = (one for one in file["findings"] if one["kind"] == "between")
+    assert "145.6 steps per second of wall time" in between["detail"].lower()
+    assert "21.8 % of the wall time" in between["title"]
+
+
+def test_findings_of_two_methods_are_of_one(answer):
+    file = facts_of(answer, "encdec.etdp")
+    assert file["scope"] == (
+        "57 inferences after warm-up of Execute 2 and all 3 inferences of Execute 1"
+    ) or file["scope"] == (
+        "all 3 inferences of Execute 1 and 57 inferences after warm-up of Execute 2"
+    )
+    assert {one["phase"] for one in file["findings"]} == {"Execute 1", "Execute 2"}
 
 
 def test_without_a_finding_the_text_says_so(answer):

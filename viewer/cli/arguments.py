@@ -91,7 +91,7 @@ def _add_options(parser: argparse._ArgumentGroup) -> None:
         default=[],
         metavar="[FILE:]NAME[:NUMBERS]=PHASE",
         help="name, merge or split phases, whose figures are kept apart: "
-        '"Execute:1=prefill", or "Execute=" if all inferences are of one phase',
+        '"Execute:1=prefill", or "Execute=" for one phase',
     )
     parser.add_argument(
         "--identifier-column",

@@ -105,7 +105,7 @@ def left_out(trace: Trace, scope: TimeScope = WHOLE) -> LeftOut:
         return LeftOut()
     finished = len(counted_inferences(trace))
     return LeftOut(
-        sum(1 for _ in trace.inferences()) - finished,
+        sum(run.counts for run in trace.inferences()) - finished,
         finished - len(counted_inferences(trace, warm_up=scope.warm_up)),
         sum(run.is_apart for run in trace.runs),
     )
@@ -143,7 +143,7 @@ def inferences_text(trace: Trace, scope: TimeScope = WHOLE) -> str:
     did not finish.
     """
     count = sum(run.count for run in counted_inferences(trace, warm_up=scope.warm_up))
-    every = sum(run.count for run in trace.inferences())
+    every = sum(run.count for run in trace.inferences() if run.counts)
     if left_out(trace, scope).warm_up:
         return f"{counted(count, 'inference')} after warm-up"
     if count < every:

@@ -288,7 +288,9 @@ class Run:
     load: where the runs of its scope may be of several methods that nothing distinguishes, the
     number of the load, from 1, whose method it ran; -1 if it may have run any of them. 0 where they
     are of one method. is_apart: of a load that a file lists next to its inferences: it counts in no
-    figure of the whole trace.
+    figure of the whole trace. phase: which phase of its method it is in, "decode"; "" if there is
+    only one (`viewer.analysis.sequence.phases` decides, or the user). counts: False for inferences
+    of other series in a view of one (`viewer.model.inferences.logged_methods.of_series`).
     """
 
     kind: RunKind
@@ -308,6 +310,7 @@ class Run:
     load: int = 0
     is_apart: bool = False
     phase: str = ""
+    counts: bool = True
 
     @property
     def part(self) -> int:

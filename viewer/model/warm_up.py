@@ -67,13 +67,13 @@ def counts_per_run(trace: Trace, *, warm_up: bool) -> list[bool]:
     Loads count, unless they are apart from the inferences (`Run.is_apart`).
 
     Inferences that did not finish do not, unless none finished, because then there is nothing else
-    to show. warm_up: whether those that warm up count.
+    to show. warm_up: whether those that warm up count. In a view of one series, others do not.
     """
     any_finished = next(trace.finished_inferences(), None) is not None
     return [
         not run.is_apart
         if run.kind is RunKind.LOAD
-        else (run.finished or not any_finished) and (warm_up or not run.warms_up)
+        else run.counts and (run.finished or not any_finished) and (warm_up or not run.warms_up)
         for run in trace.runs
     ]
 

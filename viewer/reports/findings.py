@@ -29,7 +29,7 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.scope import TimeScope
 from viewer.model.text import one_line
-from viewer.model.times import counted, plain_spaces
+from viewer.model.times import counted, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import HEAD, Facts, clock_facts, range_text
@@ -92,6 +92,18 @@ class _FindingRow:
     finding: Finding
     rate: Fraction
     place: Facts
+
+    @property
+    def levels(self) -> list[Facts]:
+        """The levels of a change over time, with times in ns."""
+        return [
+            {
+                "first_inference": one.first,
+                "p50_ns": tick_to_ns(one.ticks, self.rate),
+                "factor": round(one.factor, 4),
+            }
+            for one in self.finding.levels
+        ]
 
 
 def _not_reported_facts(one: NotReported) -> Facts:
@@ -158,6 +170,8 @@ def _file_lines(file: Facts, with_rules: bool) -> list[str]:
     for number, one in enumerate(file["findings"], 1):
         lines += ["", f"{number:3} {one['severity']:6} {one_line(one['title'])}"]
         lines.append(f"{_INDENT}{one_line(one['detail'])}")
+        if one["advice"]:
+            lines.append(f"{_INDENT}{one_line(one['advice'])}")
         if "range" in one["place"]:
             lines.append(f"{_INDENT}--range {one['place']['range']}")
         if with_rules:

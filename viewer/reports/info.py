@@ -18,6 +18,7 @@ from viewer.analysis.links.labels import run_label, run_number
 from viewer.analysis.links.link_table import REASONS, LinkState, LinkTable
 from viewer.analysis.links.match import UNCHECKABLE, Match, mean_match
 from viewer.analysis.links.pairing import Candidate
+from viewer.analysis.sequence.rates import gaps_of
 from viewer.model.queries import unattributed_time
 from viewer.model.text import one_line
 from viewer.model.times import (
@@ -28,11 +29,12 @@ from viewer.model.times import (
     plain_spaces,
     tick_to_ns,
 )
-from viewer.model.trace import Problem, Run, Trace, UntimedKind
+from viewer.model.trace import Problem, Run, RunKind, Trace, UntimedKind
 from viewer.model.untimed import counts_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.reports.executables import executable_facts, executable_lines
+from viewer.reports.phases import phase_lines
 from viewer.tables.catalog import INFERENCES, PROBLEMS
 from viewer.workspace.workspace import Workspace
 
@@ -98,6 +100,7 @@ class _InferenceRow:
     methods: list[str]
     start_ns: int
     end_ns: int
+    gap_ns: int | None
 
 
 def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
@@ -105,16 +108,22 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
 
     `methods`: those that it may have run while its method is open. `index`: its number in its
     scope, from 1, as for `--method`. `finished`: False if it failed or
-    was cut short. `warm_up`: whether figures per inference leave it out.
+    was cut short. `warm_up`: whether figures per inference leave it out. `phase`: "decode", null if
+    its method has one. `gap_ns`: idle time since the inference before, null for the first.
     """
     rate, offset = workspace.clocks.ns_per_tick(trace), workspace.clocks.offset_ns(trace)
     table = workspace.links(trace)
+    gaps = gaps_of(trace)
     facts = []
-    for run in trace.inferences():
+    for run, gap in zip(trace.runs, gaps, strict=True):
+        if run.kind is not RunKind.INFERENCE:
+            continue
         ends = (tick_to_ns(tick, rate) + offset for tick in (run.start, run.end))
         method = table.method_of_scope(run.scope)
         methods = [] if method else list(table.methods_of_scope(run.scope))
-        row = INFERENCES.row(_InferenceRow(run, run_label(table, run), method, methods, *ends))
+        idle = None if gap is None else tick_to_ns(gap, rate)
+        label = run_label(table, run)
+        row = INFERENCES.row(_InferenceRow(run, label, method, methods, *ends, idle))
         # Names in the order of JSON.
         facts.append({name: row[name] for name in ("label", "method", "methods", *row)})
     return facts
@@ -349,6 +358,7 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
         ]
         rest = len(runs) - len(first)
         lines += first + ([f"    and {rest} more"] if rest else [])
+        lines += [f"    {one_line(text)}" for text in phase_lines(workspace, trace)]
         lines += _open_method_lines(table, runs)
     bundled = [r.bundled_input for r in trace.runs if r.bundled_input >= 0]
     if bundled:
@@ -372,7 +382,8 @@ def _inference_text(facts: Facts, table: LinkTable, run: Run) -> str:
     if facts["methods"]:
         label = one_line(f"{table.trace.scopes[run.scope].name} · {run_number(run)}")
         method = f"{one_line(table.method_text(run.scope))}, "
-    return f"{label}: {format_time(length)}, {method}--range {first}ns:{first + length}ns"
+    phase = f"{one_line(run.phase)}, " if run.phase else ""
+    return f"{label}: {format_time(length)}, {method}{phase}--range {first}ns:{first + length}ns"
 
 
 def _open_method_lines(table: LinkTable, runs: list[Facts]) -> list[str]:

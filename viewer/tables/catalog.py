@@ -28,6 +28,10 @@ INFERENCES = TableSpec("inferences", (
     ColumnSpec("warm_up", "bool", "Whether figures per inference leave it out", "run.warms_up"),
     ColumnSpec("methods", "object", "Methods that it may have run while that is open, a list",
         "methods"),
+    ColumnSpec("phase", "string", "Phase of its method, such as prefill; missing if there is one",
+        lambda row: row.run.phase or None),
+    ColumnSpec("gap_ns", "Int64", "Idle time since the inference before; missing for the first",
+        "gap_ns", "ns"),
 ))  # fmt: skip
 
 LINKS = TableSpec("links", (
@@ -70,6 +74,12 @@ FINDINGS = TableSpec("findings", (
         "finding.gain.per"),
     ColumnSpec("share", "float64", "Share of the time of the scope, 0 to 1",
         lambda row: None if row.finding.share is None else round(row.finding.share, 6)),
+    ColumnSpec("phase", "string", "Phase or method that it is about; missing if there is only one",
+        lambda row: row.finding.phase or None),
+    ColumnSpec("levels", "object", "Of a change over time, a list: `first_inference` from 1, "
+        "`p50_ns`, and `factor` to the first level", "levels"),
+    ColumnSpec("advice", "string", "What to do, or what is known about the cause",
+        lambda row: plain_spaces(row.finding.advice)),
     ColumnSpec("place", "object", "Where it is, as in `opscope findings --json`", "place"),
 ))  # fmt: skip
 

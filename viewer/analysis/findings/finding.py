@@ -44,6 +44,8 @@ class Family(Enum):
     GAPS = ("gaps", "Gaps")
     NO_OPERATOR = ("no_operator", "No operator")
     DMA = ("dma", "DMA without compute")
+    CHANGES = ("changes", "Change over time")
+    BETWEEN = ("between", "Between inferences")
     WARM_UP = ("warm_up", "Warm-up")
     SLOW_RUNS = ("slow_runs", "Slow inferences")
     ESTIMATES = ("estimates", "Estimates")
@@ -165,12 +167,26 @@ NO_GAIN = Gain()
 
 
 @dataclass(frozen=True, slots=True)
+class FindingLevel:
+    """Inferences of one level of a change over time.
+
+    first: the number of the first one, from 1. ticks: their median. factor: to the first level.
+    """
+
+    first: int
+    ticks: Fraction
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One piece of advice that the data supports.
 
     action: what to do, as a short command. gain: the most that it saves. detail: the numbers behind
     it. rule: when it is reported. place: where to look. across: it compares all inferences,
-    whichever is selected.
+    whichever is selected. phase: the phase or method that it is about, "" if there is only one.
+    levels: of a change over time. advice: what to do, or what is known about the cause; "" if the
+    action says it all.
     """
 
     family: Family
@@ -180,6 +196,9 @@ class Finding:
     rule: str
     place: FindingPlace
     across: bool = False
+    phase: str = ""
+    levels: tuple[FindingLevel, ...] = ()
+    advice: str = ""
 
     @property
     def title(self) -> str:
@@ -235,7 +254,8 @@ class FindingContext:
 
     table: the cost of operator sets there. ticks: wall time of the groups of `work` there.
     whole_ticks: the total that both are shares of. rate: ns per tick. estimates: of all open files,
-    None if nothing is compared. threads: how busy threads add up, for a plain profile.
+    None if nothing is compared. threads: how busy threads add up, for a plain profile. phase: the
+    phase or method that it covers, "" if there is only one.
     """
 
     costs: Costs
@@ -247,6 +267,7 @@ class FindingContext:
     ticks: Ints
     whole_ticks: int
     threads: ThreadTime | None
+    phase: str = ""
 
     @property
     def links(self) -> LinkTable:
@@ -266,7 +287,11 @@ class FindingContext:
     @property
     def scope(self) -> str:
         """The scope in words: "inference 2", "all 5 inferences", "the whole trace"."""
-        return scope_text(self.links, self.within)
+        return f"{scope_text(self.links, self.within)}{self._of_phase}"
+
+    @property
+    def _of_phase(self) -> str:
+        return f" of {self.phase}" if self.phase else ""
 
     @cached_property
     def is_timed(self) -> bool:
@@ -332,7 +357,8 @@ class FindingContext:
 
     def gain_per(self, ticks: int, whole: int, per: int, of: str = "") -> Gain:
         """Return a gain per inference. per: of how many; of: which ones, if it is not the scope."""
-        return self._bounded(ticks, whole, per, f"{PER_INFERENCE}{f', {of}' if of else ''}")
+        each = f"{PER_INFERENCE}{self._of_phase}"
+        return self._bounded(ticks, whole, per, f"{each}{f', {of}' if of else ''}")
 
     def _bounded(self, ticks: int, whole: int, per: int, of: str) -> Gain:
         if whole <= 0:

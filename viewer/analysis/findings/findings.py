@@ -10,7 +10,7 @@ result too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.thread_time import GroupTime, ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings import operators as of_operators
+from viewer.analysis.findings.delegation import outside
 from viewer.analysis.findings.estimates import estimates as off_estimates
 from viewer.analysis.findings.far_times import FarTimes, far, far_times
 from viewer.analysis.findings.finding import (
@@ -32,18 +33,27 @@ from viewer.analysis.findings.finding import (
     OperatorSets,
     SliceKeys,
     SliceNumbers,
+    joined,
+    series_names,
 )
 from viewer.analysis.findings.gaps import dma, gaps
 from viewer.analysis.findings.inferences import Outliers, outliers, slow_runs, warm_up
+from viewer.analysis.findings.sequence import between, changes
 from viewer.analysis.links.coverage import starts_within
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
+from viewer.model.inferences.logged_methods import Series, of_series, series_of
 from viewer.model.scope import TimeScope
+from viewer.model.warm_up import counted_inferences
 
+MOST_PHASES = 4  # with the largest total; others rarely matter
 # More would not be read; a file with many methods could have one or two for each of them.
 MOST = 12
+
+
+_Rule = Callable[[FindingContext], FamilyAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,7 @@ class FindingsAnalysis:
         self.table = table
         self._costs = costs or Costs(table)
         self._work = WorkTime(table)
+        self._phases: dict[Series, FindingsAnalysis] = {}
 
     @property
     def threads(self) -> ThreadTime | None:
@@ -113,28 +124,34 @@ class FindingsAnalysis:
         )
 
     def found_in(self, context: FindingContext) -> Findings:
-        """Return the findings of a context."""
-        families: tuple[Callable[[], FamilyAnswer], ...] = (
-            lambda: of_operators.largest(context),
-            lambda: of_operators.copies(context),
-            lambda: of_operators.outside(context),
-            lambda: gaps(context, self._overview),
-            lambda: of_operators.no_operator(context),
-            lambda: dma(context, self._overview),
-            lambda: warm_up(context),
-            lambda: slow_runs(context),
-            lambda: off_estimates(context),
-            lambda: of_operators.links(context),
-            lambda: far(context, self.far_times),
+        """Return the findings of a context; those per inference are per phase."""
+        phases = self._phases_of(context) or [context]
+        whole: tuple[_Rule, ...] = (
+            lambda of: dma(of, self._overview),
+            changes,
+            between,
+            warm_up,
+            slow_runs,
+            off_estimates,
+            of_operators.links,
+            lambda of: far(of, self.far_times),
         )
+        answers = [[(one, family(one)) for one in phases] for family in self._of_inferences]
+        answers += [[(context, family(context))] for family in whole]
         found: list[Finding] = []
         not_reported: list[NotReported] = []
-        for family in families:
-            answer = family()
-            if isinstance(answer, NotReported):
-                not_reported.append(answer)
-            else:
-                found += answer
+        for of_phases in answers:
+            reported = [
+                (one, of.phase) for of, one in of_phases if not isinstance(one, NotReported)
+            ]
+            # A family that goes by scope names the phase itself.
+            found += [
+                finding if finding.phase else replace(finding, phase=name)
+                for one, name in reported
+                for finding in one
+            ]
+            if not reported:
+                not_reported += [one for _, one in of_phases if isinstance(one, NotReported)][:1]
         is_one = context.run is not None
         # Far times hide all others, so they come first.
         found.sort(
@@ -145,16 +162,61 @@ class FindingsAnalysis:
                 -one.gain.stated,
             )
         )
-        return Findings(
-            context.scope, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0)
+        scope = joined([one.scope for one in phases])
+        return Findings(scope, tuple(found[:MOST]), tuple(not_reported), max(len(found) - MOST, 0))
+
+    @property
+    def _of_inferences(self) -> tuple[_Rule, ...]:
+        """The families whose figures are per inference of one phase."""
+        return (
+            of_operators.largest,
+            of_operators.copies,
+            outside,
+            lambda of: gaps(of, self._overview),
+            of_operators.no_operator,
         )
+
+    def _phases_of(self, context: FindingContext) -> list[FindingContext]:
+        """Return the context of each phase and method; empty for one of them, or if it is open.
+
+        The largest total first.
+        """
+        trace = self.table.trace
+        if context.run is not None or not context.is_timed or not context.within.is_whole:
+            return []
+        runs = counted_inferences(trace, warm_up=context.within.warm_up)
+        total: dict[Series, int] = {}
+        for run in runs:
+            series = series_of(trace, run)
+            total[series] = total.get(series, 0) + run.end - run.start
+        if len(total) < 2 or any(run.part < 0 for run in runs):
+            return []
+        names = series_names(self.table, total)
+        chosen = sorted(total, key=lambda series: -total[series])[:MOST_PHASES]
+        return [
+            replace(
+                self._of_phase(series).context(context.within, context.rate, context.estimates),
+                phase=names[series],
+            )
+            for series in chosen
+        ]
+
+    def _of_phase(self, series: Series) -> FindingsAnalysis:
+        if series not in self._phases:
+            view = of_series(self.table.trace, series)
+            self._phases[series] = FindingsAnalysis(replace(self.table, trace=view))
+        return self._phases[series]
 
     def slices_of(self, finding: Finding, scope: TimeScope) -> Ints:
         """Return the slices that a finding is about, ascending, in a scope.
 
         Empty if the finding is about a time range, a run or a report.
         """
-        return self.slices_at(finding.place, scope)
+        analysis = self
+        for series, own in self._phases.items():
+            if finding.phase and series_names(self.table, self._phases)[series] == finding.phase:
+                analysis = own
+        return analysis.slices_at(finding.place, scope)
 
     def slices_at(self, place: FindingPlace, scope: TimeScope) -> Ints:
         """Return the slices of a place, as `slices_of` does for that of a finding."""

@@ -88,7 +88,7 @@ class _Scope:
         count = len(self.runs)
         whole = sum(map(_length, self.runs))
         every = f"all {counted(count, 'inference')}{self.name}"
-        if context.is_timed and not self.name:
+        if context.is_timed:
             return context.gain_per(ticks, whole, count, f"over {every}")
         return context.gain_of(ticks, whole, every)
 

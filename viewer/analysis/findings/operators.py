@@ -1,4 +1,4 @@
-"""Findings about operators: hot spots, copies, not delegated, time without an operator, links.
+"""Findings about operators: hot spots, copies, time without an operator, links.
 
 Times are those of `viewer.analysis.cost.costs` and `viewer.analysis.cost.work_time`, which charge
 every instant once, so nothing is counted twice. Time shared by several operators is reported as
@@ -37,9 +37,8 @@ from viewer.model.times import counted, group_digits
 
 # Few enough to look at one by one; half of the time makes that worthwhile.
 FEW, HALF = 5, Fraction(1, 2)
-# Copies below 5%, or work outside delegates below 10%, make no noticeable difference.
+# Copies below 5% make no noticeable difference.
 COPIES_SHARE = Fraction(1, 20)
-OUTSIDE_SHARE = Fraction(1, 10)
 # If 10% of the time has no operator, the costs of operators miss 10%.
 NO_OPERATOR_SHARE = Fraction(1, 10)
 # The same for linkable slices without a link.
@@ -50,16 +49,13 @@ _LONGEST_IN_TITLE = 40  # longer lists of names are in the detail only
 
 _FEW_RULE = (
     f"Reported when at most {FEW} operators (or groups of operators with shared time), and no more "
-    f"than half of those with any time, take at least {percent(HALF)} of the time. Without linked "
-    "operators, the same of events by name; spans that cover their whole thread do not count."
+    f"than half of those with any time, take at least {percent(HALF)} of the time; else the same "
+    "of the types of operators, else of modules. Without linked operators, the same of events by "
+    "name; spans that cover their whole thread do not count."
 )
 _COPIES_RULE = (
     "Reported when events that copy, rearrange or convert data take at least "
     f"{percent(COPIES_SHARE)} of the time."
-)
-_OUTSIDE_RULE = (
-    f"Reported when a delegate ran, and at least {percent(OUTSIDE_SHARE)} of the time ran outside "
-    "delegates. The bound is never reached, because a delegate takes time too."
 )
 _NO_OPERATOR_RULE = (
     f"Reported when no operator's slice runs in at least {percent(NO_OPERATOR_SHARE)} of the time "
@@ -68,6 +64,12 @@ _NO_OPERATOR_RULE = (
 _LINKS_RULE = (
     f"Reported when at least {percent(UNLINKED_SHARE)} of the linkable slices have no operator."
 )
+
+
+_ADVICE = {
+    WorkPart.OUTSIDE: "Delegate them, or use optimized kernels or a smaller data type for them.",
+    WorkPart.DELEGATED: "Use a smaller data type or smaller tensors in them, or another delegate.",
+}
 
 
 def largest(context: FindingContext) -> FamilyAnswer:
@@ -85,7 +87,8 @@ def largest(context: FindingContext) -> FamilyAnswer:
     rows.sort(key=lambda row: -row.wall)
     count, ticks = _until_half([row.wall for row in rows], context.whole_ticks)
     if why := _not_few(count, ticks, len(rows), context):
-        return NotReported(Family.LARGEST, why, _FEW_RULE, bool(rows))
+        answer = _largest_kind(context, rows, "type") or _largest_kind(context, rows, "module")
+        return answer or NotReported(Family.LARGEST, why, _FEW_RULE, bool(rows))
     named = [(_row_name(context, row), row.wall) for row in rows[:count]]
     return [
         Finding(
@@ -95,8 +98,65 @@ def largest(context: FindingContext) -> FamilyAnswer:
             f"{_parts(context, named)} of {_counted_rows(rows)}.{_busy_text(context)}",
             _FEW_RULE,
             OperatorSets(tuple(row.operators for row in rows[:count])),
+            advice=_what_to_do(context, {n for row in rows[:count] for n in row.operators}),
         )
     ]
+
+
+def _largest_kind(context: FindingContext, rows: Sequence[CostRow], kind: str) -> list[Finding]:
+    """Report the few types or modules with half of the time, where no few operators have it."""
+    operators = context.links.program.operators if context.links.program else ()
+    of: dict[str, list[CostRow]] = {}
+    for row in rows:
+        own = (operators[i] for i in row.operators)
+        names = {one.op if kind == "type" else one.module_path for one in own}
+        # What several share is of none of them; an operator may be in no module.
+        if len(names) == 1 and all(names):
+            of.setdefault(names.pop(), []).append(row)
+    groups = sorted(of.items(), key=lambda one: -sum(row.wall for row in one[1]))
+    named = [(name, sum(row.wall for row in own)) for name, own in groups]
+    count, ticks = _until_half([wall for _, wall in named], context.whole_ticks)
+    several = any(len(own) > 1 for _, own in groups[:count])
+    if not several or _not_few(count, ticks, len(named), context):
+        return []
+    chosen = [row for _, own in groups[:count] for row in own]
+    advice = _what_to_do(context, {n for row in chosen for n in row.operators})
+    who = joined([name for name, _ in named[:count]])
+    what = "operators" if kind == "type" else "the operators"
+    action = f"Speed up {who} {what}" if kind == "type" else f"Speed up {what} of {who}"
+    return [
+        Finding(
+            Family.LARGEST,
+            action,
+            context.gain(ticks),
+            f"{context.listed(named[:count], with_share=True)}, of {counted(len(named), kind)}; "
+            f"{counted(len(chosen), 'operator')} of similar cost."
+            f"{_busy_text(context)}",
+            _FEW_RULE,
+            OperatorSets(tuple(row.operators for row in chosen)),
+            advice=advice,
+        )
+    ]
+
+
+def _what_to_do(context: FindingContext, operators: set[int]) -> str:
+    """Return what speeds up some operators, by where most of their time is."""
+    keys = [
+        key
+        for key, link in enumerate(context.links.links)
+        if operators.issuperset(link.operators) and link.operators
+    ]
+    return _advice(context, keys)
+
+
+def _advice(context: FindingContext, keys: Sequence[int]) -> str:
+    """Return what speeds up the work of some keys; "" for a file without delegate calls."""
+    own = set(context.work.group_of_key[list(keys)].tolist()) - {-1}
+    ticks = dict.fromkeys(WorkPart, 0)
+    for group in own:
+        ticks[context.work.groups[group].part] += int(context.ticks[group])
+    part = max(ticks, key=lambda one: ticks[one])
+    return _ADVICE[part] if ticks[part] and part in _ADVICE else ""
 
 
 def _largest_events(context: FindingContext) -> FamilyAnswer:
@@ -119,6 +179,7 @@ def _largest_events(context: FindingContext) -> FamilyAnswer:
             f"{_busy_text(context)}",
             _FEW_RULE,
             SliceKeys(work.keys_named(most_expensive)),
+            advice=_advice(context, work.keys_named(most_expensive)),
         )
     ]
 
@@ -221,43 +282,6 @@ def copies(context: FindingContext) -> FamilyAnswer:
             SliceKeys(tuple(key for _, group in copy_groups for key in group.keys)),
         )
     ]
-
-
-# -- not delegated ---------------------------------------------------------------------------------
-
-
-def outside(context: FindingContext) -> FamilyAnswer:
-    """Report what ran outside delegates, if any delegate ran."""
-    groups, ticks, whole = context.work.groups, context.ticks, context.whole_ticks
-    timed = np.flatnonzero(ticks).tolist()
-    if not any(groups[n].part is WorkPart.DELEGATED for n in timed):
-        why = f"no delegate ran in {context.scope}"
-        return NotReported(Family.OUTSIDE, why, _OUTSIDE_RULE, False)
-    is_outside = np.array([group.part is WorkPart.OUTSIDE for group in groups], np.bool_)
-    outside_ticks = np.where(is_outside, ticks, 0)
-    total = int(outside_ticks.sum())
-    if not whole or total < OUTSIDE_SHARE * whole:
-        why = f"{share_text(total, whole)} of {context.whole} ran outside delegates"
-        return NotReported(Family.OUTSIDE, why, _OUTSIDE_RULE, True)
-    keys = tuple(key for i in np.flatnonzero(outside_ticks).tolist() for key in groups[i].keys)
-    return [
-        Finding(
-            Family.OUTSIDE,
-            f"Delegate {_outside_text(context, keys)} that ran outside",
-            context.gain(total),
-            f"{context.listed(context.work.by_thing(outside_ticks))}.",
-            _OUTSIDE_RULE,
-            SliceKeys(keys),
-        )
-    ]
-
-
-def _outside_text(context: FindingContext, keys: Sequence[int]) -> str:
-    """Return "3 operators", or "the work" if not all of it is linked to operators."""
-    operators = [context.links.links[key].operators for key in keys]
-    if not all(operators):
-        return "the work"
-    return counted(len({i for own in operators for i in own}), "operator")
 
 
 # -- without an operator ---------------------------------------------------------------------------

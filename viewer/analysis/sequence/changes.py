@@ -26,7 +26,7 @@ from viewer.model.trace import RunKind, Trace
 # Operators with less of the time are noise.
 _LEAST_PART = 0.01
 # All operators change by one factor if those with so much of the time are within a part of it.
-_NEARLY_ALL, _NEAR = 0.9, 0.25
+_NEARLY_ALL, _MOST_GROUPS, _NEAR = 0.9, 0.75, 0.25
 _LEAST_NEAR = 0.05
 # Operators that change less than this part of the whole change are not named.
 _NAMED_PART = 0.1
@@ -190,4 +190,5 @@ def _is_uniform(before: Floats, after: Floats) -> bool:
     factor = np.log(after[counts].sum() / before[counts].sum())
     own = np.log(np.maximum(after[counts], 1) / before[counts])
     near = np.abs(own - factor) <= max(_NEAR * abs(factor), _LEAST_NEAR)
-    return bool((before[counts] * near).sum() >= _NEARLY_ALL * before[counts].sum())
+    is_most = bool((before[counts] * near).sum() >= _NEARLY_ALL * before[counts].sum())
+    return is_most and bool(near.mean() >= _MOST_GROUPS)

@@ -24,6 +24,20 @@ def series_of(trace: Trace, run: Run) -> Series:
     return trace.tracks[run.track].process, run.scope, run.part, run.phase
 
 
+def of_series(trace: Trace, series: Series) -> Trace:
+    """Return a view of a trace whose figures cover only the inferences of one series.
+
+    Its slices, keys and runs are those of the trace, in their places.
+    """
+    runs = [
+        replace(run, counts=series_of(trace, run) == series)
+        if run.kind is RunKind.INFERENCE
+        else run
+        for run in trace.runs
+    ]
+    return replace(trace, runs=tuple(runs))
+
+
 @dataclass(frozen=True, slots=True)
 class MethodTime:
     """How long an inference of one method takes.

@@ -1,0 +1,212 @@
+"""The finding about work outside delegates: all of it, or a part, and why it was not delegated.
+
+If nothing is delegated, everything runs on kernels of the CPU: the strongest finding of this rule.
+If everything is, there is none. Why an operator was not delegated is in no file; what the files
+show is listed: data types and shapes, whether others of its type were delegated, and whether its
+neighbors were.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from viewer.analysis.cost.work_time import WorkPart
+from viewer.analysis.delegates.delegation import recorded
+from viewer.analysis.findings.finding import (
+    NAMED,
+    Family,
+    FamilyAnswer,
+    Finding,
+    FindingContext,
+    NotReported,
+    SliceKeys,
+    joined,
+    percent,
+    share_text,
+)
+from viewer.analysis.links.coverage import starts_within
+from viewer.arrays import Ints
+from viewer.model.times import counted
+from viewer.model.trace import KeyKind
+from viewer.program.program import Operator, Program
+
+# Work outside delegates below 10% makes no noticeable difference.
+OUTSIDE_SHARE = Fraction(1, 10)
+_OUTSIDE_RULE = (
+    f"Reported when at least {percent(OUTSIDE_SHARE)} of the time ran outside delegates. The bound "
+    "is never reached, because a delegate takes time too."
+)
+_NOT_KNOWN = "No open file shows why it was not delegated."
+_KERNEL_OF_CPU = "native_call_"
+_TRY = (
+    "Try a partitioner when you export: XNNPACK for CPUs, or that of the device's accelerator. "
+    "Else link the optimized kernels instead of the portable ones."
+)
+
+
+def outside(context: FindingContext) -> FamilyAnswer:
+    """Report what ran outside delegates."""
+    groups, ticks, whole = context.work.groups, context.ticks, context.whole_ticks
+    timed = np.flatnonzero(ticks).tolist()
+    is_outside = np.array([group.part is WorkPart.OUTSIDE for group in groups], np.bool_)
+    outside_ticks = np.where(is_outside, ticks, 0)
+    total = int(outside_ticks.sum())
+    is_delegated = any(groups[n].part is WorkPart.DELEGATED for n in timed)
+    if not total and not is_delegated:
+        why = f"neither a delegate nor a kernel ran in {context.scope}"
+        return NotReported(Family.OUTSIDE, why, _OUTSIDE_RULE, False)
+    if not whole or total < OUTSIDE_SHARE * whole:
+        why = f"{share_text(total, whole)} of {context.whole} ran outside delegates"
+        return NotReported(Family.OUTSIDE, why, _OUTSIDE_RULE, True)
+    keys = tuple(key for i in np.flatnonzero(outside_ticks).tolist() for key in groups[i].keys)
+    if is_delegated:
+        action = f"Delegate {_outside_text(context, keys)} that ran outside"
+        detail = f"{context.listed(context.work.by_thing(outside_ticks))}."
+        advice = _why(context, keys)
+    else:
+        action = "Delegate the model: nothing runs in a delegate"
+        detail, advice = _nothing_delegated(context, keys, outside_ticks), _TRY
+    return [
+        Finding(
+            Family.OUTSIDE,
+            action,
+            context.gain(total),
+            detail,
+            _OUTSIDE_RULE,
+            SliceKeys(keys),
+            advice=advice,
+        )
+    ]
+
+
+def _outside_text(context: FindingContext, keys: Sequence[int]) -> str:
+    """Return "3 operators", or "the work" if not all of it is linked to operators."""
+    operators = [context.links.links[key].operators for key in keys]
+    if not all(operators):
+        return "the work"
+    return counted(len({i for own in operators for i in own}), "operator")
+
+
+def _nothing_delegated(context: FindingContext, keys: Sequence[int], ticks: Ints) -> str:
+    """Return where everything ran instead, which types take most of it, and what to try."""
+    trace = context.trace
+    kernels = [key for key in keys if trace.keys.kind[key] == KeyKind.KERNEL]
+    names = [trace.strings[int(trace.keys.name[key])] for key in kernels]
+    is_cpu = bool(names) and all(name.startswith(_KERNEL_OF_CPU) for name in names)
+    where = f"{_KERNEL_OF_CPU} kernels of the CPU library" if is_cpu else "kernels"
+    types = Counter[str]()
+    for group in np.flatnonzero(ticks).tolist():
+        types[_type(context, group)] += int(ticks[group])
+    shares = [f"{name} {share_text(own, context.whole_ticks)}" for name, own in types.most_common()]
+    by_kernel = f" By kernel: {joined(_kernels(context, kernels))}." if kernels else ""
+    return (
+        f"0 of {context.time_per(context.whole_ticks)} runs in a delegate; all operators run as "
+        f"{where}: {joined(shares)}.{by_kernel}"
+    )
+
+
+def _kernels(context: FindingContext, keys: Sequence[int]) -> list[str]:
+    """Return the kernels with their shares of the time, the largest first."""
+    trace = context.trace
+    inside = starts_within(trace, context.within)
+    long = (trace.slices.end - trace.slices.start)[inside]
+    total = np.zeros(len(trace.keys), np.int64)
+    np.add.at(total, trace.slices.key[inside], long)
+    named = Counter[str]()
+    for key in keys:
+        named[trace.strings[int(trace.keys.name[key])]] += int(total[key])
+    return [f"{name} {share_text(own, context.whole_ticks)}" for name, own in named.most_common()]
+
+
+def _type(context: FindingContext, group: int) -> str:
+    """Return the type of the operators of a group, else what it is called."""
+    own, program = context.work.groups[group], context.links.program
+    operators = context.links.links[own.keys[0]].operators
+    types = {program.operators[i].op for i in operators} if program is not None else set()
+    return types.pop() if len(types) == 1 else context.work.things[own.thing]
+
+
+def _why(context: FindingContext, keys: Sequence[int]) -> str:
+    """Return what the files show about why the most expensive operators were not delegated."""
+    program, ticks = context.links.program, Counter[int]()
+    group_of_key, of_group = context.work.group_of_key, context.ticks
+    for key in keys:
+        operators = context.links.links[key].operators
+        if len(operators) == 1:
+            ticks[operators[0]] += int(of_group[group_of_key[key]])
+    if program is None or program.is_mlir or not ticks:
+        return _NOT_KNOWN
+    delegated = {i for one in recorded(program).instances for i in one.operators}
+    known = [text for i, _ in ticks.most_common(NAMED) if (text := why_text(program, delegated, i))]
+    return " ".join(f"{text}." for text in known) or _NOT_KNOWN
+
+
+def why_text(program: Program, delegated: set[int], index: int) -> str:
+    """Return what a program shows about an operator that was not delegated; "" if nothing.
+
+    "head · linear is i64: 4 of 5 linear are delegated, of f32; its neighbors are delegated".
+    """
+    operator = program.operators[index]
+    alike = [one for one in program.operators if one.op == operator.op]
+    inside = [one for one in alike if one.index in delegated]
+    facts: list[str] = []
+    own, others = _dtypes(operator), {dtype for one in inside for dtype in _dtypes(one)}
+    if inside:
+        of = f", of {'/'.join(sorted(others))}" if others and own != others else ""
+        facts.append(f"{len(inside)} of {len(alike)} {operator.op} are delegated{of}")
+    elif len(alike) > 1 and delegated:
+        facts.append(f"none of {len(alike)} {operator.op} is delegated")
+    elif delegated:
+        facts.append(f"it is the only {operator.op}")
+    if _is_dynamic(operator):
+        facts.append("its shapes are dynamic")
+    near = _neighbors(program, operator)
+    if near and delegated:
+        count = sum(one in delegated for one in near)
+        if count == len(near):
+            facts.append("its neighbors are delegated")
+        else:
+            facts.append(f"{count or 'none'} of its {len(near)} neighbors delegated")
+    if not facts:
+        return ""
+    dtype = f" ({'/'.join(sorted(own))})" if own else ""
+    return f"{operator.label}{dtype}: {'; '.join(facts)}"
+
+
+def _dtypes(operator: Operator) -> set[str]:
+    """Return the data types of what an operator reads and writes."""
+    return {
+        value.dtype
+        for node in operator.nodes
+        for value in (*node.inputs, *node.outputs)
+        if value.dtype
+    }
+
+
+def _is_dynamic(operator: Operator) -> bool:
+    return any(
+        isinstance(size, str)
+        for node in operator.nodes
+        for value in (*node.inputs, *node.outputs)
+        for size in value.shape or ()
+    )
+
+
+def _neighbors(program: Program, operator: Operator) -> set[int]:
+    """Return the operators that make what an operator reads, or read what it makes."""
+    read = {value.name for node in operator.nodes for value in node.inputs}
+    made = {value.name for node in operator.nodes for value in node.outputs}
+    found = set()
+    for other in program.operators:
+        if other.index == operator.index or other.method != operator.method:
+            continue
+        for node in other.nodes:
+            outputs = {value.name for value in node.outputs}
+            inputs = {value.name for value in node.inputs}
+            if outputs & read or inputs & made:
+                found.add(other.index)
+    return found
