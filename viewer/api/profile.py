@@ -88,14 +88,16 @@ class Profile(ProfileTables):
         *,
         inference: int | None = None,
         span: tuple[int, int] | None = None,
+        phase: str = "",
     ) -> pd.DataFrame:
         """Return the time of groups of slices: the rows of `opscope stats --by`.
 
         Args:
             by: unit, operator, node, type, module, line, caller, location, delegate, thread,
-                inference or name.
+                inference, name or phase.
             inference: Only inferences of this number, from 1.
             span: Only this range, in ns from the start of the clock.
+            phase: Only inferences of this phase or method, such as "decode".
 
         Returns:
             A row for each group, most wall time first; times in ns.
@@ -108,7 +110,7 @@ class Profile(ProfileTables):
 
         _check_span(span)
         try:
-            rows = stats(self.workspace, by, span, inference)["rows"]
+            rows = stats(self.workspace, by, span, inference, phase)["rows"]
         except NoSuchGroups as error:
             raise ValueError(str(error)) from error
         return self._rows(ANSWERS["stats"], rows)
@@ -155,7 +157,9 @@ class Profile(ProfileTables):
             raise ValueError(str(error)) from error
         return self._rows(ANSWERS["calls"], rows)
 
-    def cost(self, *, inference: int | None = None, warm_up: bool = True) -> pd.DataFrame:
+    def cost(
+        self, *, inference: int | None = None, warm_up: bool = True, phase: str = ""
+    ) -> pd.DataFrame:
         """Return the time of each set of operators; the wall times of all rows are the whole.
 
         Time that several operators share is one row. The last row of a profile, without operators,
@@ -164,6 +168,7 @@ class Profile(ProfileTables):
         Args:
             inference: Only those of this number, from 1.
             warm_up: Whether figures of the whole profile cover inferences that warm up.
+            phase: Only inferences of this phase or method, such as "decode".
 
         Returns:
             A row for each set; times in ns.
@@ -171,6 +176,7 @@ class Profile(ProfileTables):
         from viewer.analysis.cost.costs import Costs
         from viewer.model.scope import TimeScope
         from viewer.reports.inferences import numbered_inferences
+        from viewer.reports.phases import linked_phase
         from viewer.tables.costs import cost_rows
 
         scopes = [(trace, TimeScope(warm_up=warm_up)) for trace in self.workspace.traces]
@@ -179,7 +185,8 @@ class Profile(ProfileTables):
             scopes = [(trace, TimeScope(run)) for trace, run in runs]
         rows = []
         for trace, scope in scopes:
-            table, rate = self.workspace.links(trace), self.workspace.clocks.ns_per_tick(trace)
+            table = linked_phase(self.workspace, trace, phase)
+            rate = self.workspace.clocks.ns_per_tick(trace)
             rows += cost_rows(table, Costs(table).table(scope), rate)
         return self._rows(ANSWERS["cost"], rows)
 

@@ -48,7 +48,8 @@ def _profile(profile: Profile, *, named: bool) -> list[str]:
     found = findings_of(profile)
     lines += ["**Findings**", ""] if found else []
     lines += [
-        f"1. **{markdown_text(one.title)}** ({one.severity.key}): {markdown_text(one.detail)}"
+        f"1. **{markdown_text(one.title)}** ({one.severity.key}): "
+        f"{markdown_text(f'{one.detail} {one.advice}'.rstrip())}"
         for one in found
     ]
     return [*lines, *([""] if found else []), *_table(profile)]

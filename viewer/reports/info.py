@@ -118,12 +118,12 @@ def inference_facts(workspace: Workspace, trace: Trace) -> list[Facts]:
     for run, gap in zip(trace.runs, gaps, strict=True):
         if run.kind is not RunKind.INFERENCE:
             continue
-        ends = (tick_to_ns(tick, rate) + offset for tick in (run.start, run.end))
+        start, end = (tick_to_ns(tick, rate) + offset for tick in (run.start, run.end))
         method = table.method_of_scope(run.scope)
         methods = [] if method else list(table.methods_of_scope(run.scope))
         idle = None if gap is None else tick_to_ns(gap, rate)
         label = run_label(table, run)
-        row = INFERENCES.row(_InferenceRow(run, label, method, methods, *ends, idle))
+        row = INFERENCES.row(_InferenceRow(run, label, method, methods, start, end, idle))
         # Names in the order of JSON.
         facts.append({name: row[name] for name in ("label", "method", "methods", *row)})
     return facts

@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
-from viewer.analysis.findings.finding import series_names
 from viewer.analysis.findings.sequence import noun_of, rate_text
+from viewer.analysis.links.labels import series_names
+from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.changes import sequences
 from viewer.analysis.sequence.rates import rate_of
-from viewer.model.inferences.logged_methods import series_of, times_of_methods
+from viewer.model.inferences.logged_methods import (
+    Series,
+    of_series,
+    series_of,
+    times_of_methods,
+)
 from viewer.model.times import counted, format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
+from viewer.reports.inferences import NoSuchRun
 from viewer.workspace.workspace import Workspace
+
+
+def phase_names(table: LinkTable) -> list[str]:
+    """Return what the methods and phases of a trace are called; empty if there is only one."""
+    return list(filter(None, _named(table).values()))
+
+
+def linked_phase(workspace: Workspace, trace: Trace, phase: str) -> LinkTable:
+    """Return the links of a trace, with "" for all of it, else of the view of one phase.
+
+    phase: as in `phase_names`. Raises NoSuchRun if there is none of that name.
+    """
+    table = workspace.links(trace)
+    if not phase:
+        return table
+    series = [one for one, name in _named(table).items() if name == phase]
+    if not series:
+        known = ", ".join(phase_names(table)) or "none"
+        raise NoSuchRun(f"{trace.path} has no phase {phase!r}; it has {known}")
+    return replace(table, trace=of_series(trace, series[0]))
+
+
+def _named(table: LinkTable) -> dict[Series, str]:
+    trace = table.trace
+    series = dict.fromkeys(series_of(trace, run) for run in trace.inferences() if run.part >= 0)
+    return series_names(table, series)
 
 
 def phase_lines(workspace: Workspace, trace: Trace) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_keys import KEYS
@@ -30,6 +31,7 @@ from viewer.program.sources.files import short_names
 from viewer.reports.columns import aligned_times, column_lines
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import HEAD, Facts, clock_facts, format_words
+from viewer.reports.phases import linked_phase, phase_names
 from viewer.tables.statistics import (
     DELEGATE_NS,
     UNGROUPED,
@@ -43,6 +45,7 @@ from viewer.tables.statistics import (
 from viewer.workspace.workspace import Workspace
 
 WHOLE = "whole"
+PHASE = "phase"  # of `opscope stats` alone: its groups are no slices
 # Units for the text, as options have them: the name on screen, and its ns.
 UNITS = {"ns": ("ns", 1), "us": ("µs", 1_000), "ms": ("ms", 1_000_000), "s": ("s", 1_000_000_000)}
 AUTO = "auto"
@@ -60,11 +63,13 @@ def stats(
     key: str,
     span: tuple[int, int] | None = None,
     inference: int | None = None,
+    phase: str = "",
 ) -> Facts:
     """Return the statistics by a key, as `opscope stats --json` prints them.
 
     span: ns from the start of each clock; None: everything. inference: only while inferences of
-    this number ran, each of which has its own file and rows. `files` has for each profile its
+    this number ran, each of which has its own file and rows. phase: only inferences of this method
+    or phase, as by `phase` they are called. `files` has for each profile its
     clock, the ticks of the span, the total that shares are relative to (`whole`), its time in no
     group (`ungrouped`), how many slices have no wall time because it is that of what they enclose
     (`scopes`), the groups that have only such slices (`not_counted`), how many inferences are left
@@ -72,15 +77,19 @@ def stats(
     `rows` are the groups of all profiles, file by file; those with slices whose rate the user
     stated have lengths in ns alone, and `delegate_ns`. By `kernel`, rows on another clock name it,
     and `clocks` of the file has what each timed: no part of the whole. Raises NoSuchGroups, and
-    `NoSuchRun` of `viewer.reports.inferences`.
+    `NoSuchRun` of `viewer.reports.inferences`, also for a phase.
     """
     if not workspace.traces:
         raise NoSuchGroups("no profile is open")
     groupings = [
-        (trace, Grouping(workspace.links(trace), workspace.clocks.ns_per_tick(trace)))
+        (
+            trace,
+            Grouping(linked_phase(workspace, trace, phase), workspace.clocks.ns_per_tick(trace)),
+        )
         for trace in workspace.traces
     ]
-    missing = {trace.path: grouping.missing(key) for trace, grouping in groupings}
+    own_key = "inference" if key == PHASE else key
+    missing = {trace.path: grouping.missing(own_key) for trace, grouping in groupings}
     if all(missing.values()):
         known = [k for k in KEYS if any(not grouping.missing(k) for _, grouping in groupings)]
         why = "; ".join(dict.fromkeys(missing.values()))
@@ -98,11 +107,14 @@ def stats(
         if run is not None:
             ticks = run.start, run.end
             also = {"inference": plain_spaces(run_label(workspace.links(trace), run))}
-        found = None if missing[trace.path] else by_trace[trace].by(key, *(ticks or (None, None)))
+        grouping, within = by_trace[trace], ticks or (None, None)
+        found = None
+        if not missing[trace.path]:
+            found = grouping.by_phase(*within) if key == PHASE else grouping.by(key, *within)
         wall = wall_times(found, rate) if found else {}
         absent, has_kernels = missing[trace.path], not by_trace[trace].missing("kernel")
         facts = _file_facts(workspace, trace, ticks, found, wall, absent, has_kernels=has_kernels)
-        files.append(facts | also)
+        files.append(facts | also | ({"phase": phase} if phase else {}))
         if found:
             also = {**also, "share_of": found.share_of}
             rows += [group_row(trace.path, rate, group, wall) | also for group in found.groups]
@@ -165,6 +177,7 @@ def _file_facts(
         "warm_up": left_out(trace, STEADY).warm_up if found and not ticks else 0,
         "initialization": left_out(trace).loads if found and not ticks else 0,
         "missing": missing or None,
+        **({"phases": names} if (names := phase_names(workspace.links(trace))) else {}),
     }
 
 
@@ -224,6 +237,8 @@ def file_lines(file: Facts) -> list[str]:
         lines.append(f"  {counted(file['foreign'], 'slice')} with separate clocks left out{hint}")
     if file.get("values"):
         lines.append(f"  {counted(file['values'], 'value')} without a time left out")
+    if file.get("phases") and not file.get("phase"):
+        lines.append(f"  covers {joined(file['phases'])}; --phase shows one")
     if file["warm_up"]:
         lines.append(f"  includes {counted(file['warm_up'], 'warm-up inference')}")
     excluded = LeftOut(file["unfinished"], loads=file["initialization"])

@@ -37,8 +37,8 @@ from viewer.program.program import Operator, Program
 # Work outside delegates below 10% makes no noticeable difference.
 OUTSIDE_SHARE = Fraction(1, 10)
 _OUTSIDE_RULE = (
-    f"Reported when at least {percent(OUTSIDE_SHARE)} of the time ran outside delegates. The bound "
-    "is never reached, because a delegate takes time too."
+    f"Reported when a delegate ran, and at least {percent(OUTSIDE_SHARE)} of the time ran outside "
+    "delegates; or when none ran. The bound is never reached, because a delegate takes time too."
 )
 _NOT_KNOWN = "No open file shows why it was not delegated."
 _KERNEL_OF_CPU = "native_call_"

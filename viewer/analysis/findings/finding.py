@@ -9,8 +9,7 @@ A `Gain` is the upper bound of the possible savings; findings are ranked by it.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -22,10 +21,11 @@ from viewer.analysis.cost.costs import Costs, CostTable, whole_slices
 from viewer.analysis.cost.thread_time import ThreadTime
 from viewer.analysis.cost.work_time import WorkTime
 from viewer.analysis.findings.severity import Severity, severity_of
+from viewer.analysis.links.labels import scope_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.torq.estimates import Estimates
 from viewer.arrays import Ints
-from viewer.model.inferences.logged_methods import Series, series_of
+from viewer.model.inferences.logged_methods import series_of
 from viewer.model.queries import execute_keys
 from viewer.model.scope import TimeScope, counted_in, typical_text, whole_scope_text
 from viewer.model.times import NARROW_SPACE, counted, format_share, format_time, tick_to_ns
@@ -410,29 +410,6 @@ def scope_text(table: LinkTable, scope: TimeScope) -> str:
         return "the load"
     several = len({one.scope for one in trace.inferences()}) > 1
     return f"inference {run.number}{f' of {scope_name(table, run.scope)}' if several else ''}"
-
-
-def scope_name(table: LinkTable, scope: int) -> str:
-    """Return the method of a scope ("forward"), else the file's name for the scope."""
-    return table.method_of_scope(scope) or table.trace.scopes[scope].name
-
-
-def series_names(table: LinkTable, series: Collection[Series]) -> dict[Series, str]:
-    """Return what to call the methods and phases of inferences: "forward", "forward, decode".
-
-    "" if there is only one; only the phase, "decode", if all are of one method.
-    """
-    if len(series) < 2:
-        return dict.fromkeys(series, "")
-    is_one = len({one[:3] for one in series}) == 1
-    found = {}
-    for process, scope, part, phase in series:
-        load = f" from load {part}" if part else ""
-        method = f"{scope_name(table, scope)}{load}"
-        parts = (phase,) if is_one and phase else (method, phase)
-        found[process, scope, part, phase] = ", ".join(filter(None, parts))
-    named = Counter(found.values())
-    return {one: f"{name} of {one[0]}" if named[name] > 1 else name for one, name in found.items()}
 
 
 def joined(texts: Sequence[str], count: int | None = None) -> str:

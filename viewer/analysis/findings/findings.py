@@ -34,12 +34,12 @@ from viewer.analysis.findings.finding import (
     SliceKeys,
     SliceNumbers,
     joined,
-    series_names,
 )
 from viewer.analysis.findings.gaps import dma, gaps
 from viewer.analysis.findings.inferences import Outliers, outliers, slow_runs, warm_up
 from viewer.analysis.findings.sequence import between, changes
 from viewer.analysis.links.coverage import starts_within
+from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.estimates import Estimates
@@ -125,7 +125,7 @@ class FindingsAnalysis:
 
     def found_in(self, context: FindingContext) -> Findings:
         """Return the findings of a context; those per inference are per phase."""
-        phases = self._phases_of(context) or [context]
+        phases = self.phases_of(context) or [context]
         whole: tuple[_Rule, ...] = (
             lambda of: dma(of, self._overview),
             changes,
@@ -176,7 +176,7 @@ class FindingsAnalysis:
             of_operators.no_operator,
         )
 
-    def _phases_of(self, context: FindingContext) -> list[FindingContext]:
+    def phases_of(self, context: FindingContext) -> list[FindingContext]:
         """Return the context of each phase and method; empty for one of them, or if it is open.
 
         The largest total first.

@@ -25,9 +25,9 @@ from viewer.analysis.findings.finding import (
     NotReported,
     RunRef,
     joined,
-    series_names,
     times_text,
 )
+from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.model.inferences.logged_methods import Series, series_of
 from viewer.model.quantiles import exact_median

@@ -23,9 +23,9 @@ from viewer.analysis.findings.finding import (
     RunRef,
     joined,
     percent,
-    series_names,
     share_text,
 )
+from viewer.analysis.links.labels import series_names
 from viewer.analysis.sequence.changes import Change, change_of, sequences
 from viewer.analysis.sequence.levels import LEAST_CHANGE, LEAST_ON_A_SIDE
 from viewer.analysis.sequence.phases import DECODE

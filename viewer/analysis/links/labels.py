@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.arrays import Codes, Ints
+from viewer.model.inferences.logged_methods import Series
 from viewer.model.names.executorch import KERNEL_PREFIX
 from viewer.model.trace import KeyKind, Run, RunKind, Trace
 from viewer.program.debug_handles import short_identifier
@@ -144,6 +145,29 @@ def _common_module(modules: list[str]) -> str:
             break
         common.append(parts[0])
     return ".".join(common)
+
+
+def scope_name(table: LinkTable, scope: int) -> str:
+    """Return the method of a scope ("forward"), else the file's name for the scope."""
+    return table.method_of_scope(scope) or table.trace.scopes[scope].name
+
+
+def series_names(table: LinkTable, series: Collection[Series]) -> dict[Series, str]:
+    """Return what to call the methods and phases of inferences: "forward", "forward, decode".
+
+    "" if there is only one; only the phase, "decode", if all are of one method.
+    """
+    if len(series) < 2:
+        return dict.fromkeys(series, "")
+    is_one = len({one[:3] for one in series}) == 1
+    found = {}
+    for process, scope, part, phase in series:
+        load = f" from load {part}" if part else ""
+        method = f"{scope_name(table, scope)}{load}"
+        parts = (phase,) if is_one and phase else (method, phase)
+        found[process, scope, part, phase] = ", ".join(filter(None, parts))
+    named = Counter(found.values())
+    return {one: f"{name} of {one[0]}" if named[name] > 1 else name for one, name in found.items()}
 
 
 def run_label(table: LinkTable, run: Run) -> str:

@@ -162,7 +162,8 @@ def _weighted_quantile(values: Floats, weights: Floats, part: float) -> Floats:
     below = np.cumsum(weights[order], axis=1)
     at = (below >= part * weights.sum()).argmax(axis=1)
     rows = np.arange(len(values))
-    return values[rows, order[rows, at]]
+    found: Floats = values[rows, order[rows, at]]
+    return found
 
 
 def _splits(scale: Floats) -> list[float]:

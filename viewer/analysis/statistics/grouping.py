@@ -64,7 +64,7 @@ import numpy as np
 from viewer.analysis.cost.costs import Costs, FreeTime, length_within, whole_slices
 from viewer.analysis.cost.stated_time import made_of_others, stated_alone
 from viewer.analysis.cost.thread_time import ThreadTime, thread_time_of
-from viewer.analysis.links.labels import run_label, track_name
+from viewer.analysis.links.labels import run_label, scope_name, series_names, track_name
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped, inclusive, outermost, those_in
 from viewer.analysis.statistics.figure_terms import BUSY_TIME
@@ -89,6 +89,7 @@ from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.charging import Charged, charge, covered_per_group, total_charged
 from viewer.model.distributions import grouped
 from viewer.model.inferences.inference_views import thread_of_rows
+from viewer.model.inferences.logged_methods import series_of
 from viewer.model.queries import Tree, counted_slices, foreign, is_whole, starts_between, tree
 from viewer.model.scope import TimeScope, timed_by
 from viewer.model.times import ticks_to_ns
@@ -300,6 +301,27 @@ class Grouping:
             kept = set(map(id, counted))  # by identity: a damaged file may have equal runs
             wall = np.where([id(run) in kept for run in runs], total, 0)
         return table_of("inference", labels, total, total, wall, spread, 0, 0)
+
+    def by_phase(self, first: int | None = None, last: int | None = None) -> GroupTable:
+        """Return the statistics of inferences by method and phase."""
+        runs = list(self._trace.inferences())
+        series = [series_of(self._trace, run) for run in runs]
+        distinct = list(dict.fromkeys(series))
+        names = series_names(self._table, distinct)
+        group = np.array([distinct.index(one) for one in series], np.int64)
+        of_each = self._by_inference(first, last).groups
+        total, wall = np.zeros((2, len(distinct)), np.int64)
+        for one in of_each:
+            total[group[one.number]] += one.total
+            wall[group[one.number]] += one.wall
+        start = np.array([run.start for run in runs], np.int64)
+        end = np.array([run.end for run in runs], np.int64)
+        started = np.flatnonzero(starts_between(self._trace, start, first, last))
+        order = started[np.argsort(group[started], kind="stable")]
+        spread = Spreads(grouped((end - start)[order], group[order], len(distinct)))
+        labels = [names[one] or scope_name(self._table, one[1]) for one in distinct]
+        found = table_of("phase", labels, total, total, wall, spread, 0, 0)
+        return replace(found, share_of=self._share_of("inference"))
 
     # -- groups by the keys of slices --------------------------------------------------------------
 

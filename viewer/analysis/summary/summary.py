@@ -7,6 +7,7 @@ that of `viewer.analysis.delegates`, names without operators and findings are th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,11 +16,13 @@ import numpy as np
 from viewer.analysis.cost.costs import CostTable
 from viewer.analysis.cost.lines import lines_text, place_of
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
-from viewer.analysis.findings.finding import FindingContext, series_names
+from viewer.analysis.findings.finding import FindingContext, FindingLevel
 from viewer.analysis.findings.findings import Findings, FindingsAnalysis
 from viewer.analysis.findings.inferences import Outliers, SlowestInference, slowest_inference
-from viewer.analysis.links.labels import set_label
+from viewer.analysis.links.labels import series_names, set_label
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.sequence.changes import sequences
+from viewer.analysis.sequence.rates import Rate, rate_of
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.inferences.logged_methods import series_of, times_of_methods
 from viewer.model.scope import TimeScope
@@ -52,7 +55,9 @@ class MedianInference:
 
     ticks: the median of the durations of `runs` inferences. run: the position of the typical one,
     the nearest to it; typical_ticks: its own duration. total: all durations together. name: of the
-    method, "" if the trace has one.
+    method and phase, "" if the trace has one. levels: if durations shift, their levels in order of
+    time, of all inferences after warm-up. rate: how they fill the wall time, None if that is not
+    known.
     """
 
     run: int
@@ -61,6 +66,8 @@ class MedianInference:
     runs: int
     total: int
     name: str = ""
+    levels: tuple[FindingLevel, ...] = ()
+    rate: Rate | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +83,8 @@ class Summary:
     0 if unknown. costs: empty without a program. delegation: None unless the runtime calls
     delegates. expensive: shares are of `expensive_whole`; is_linked: whether they are operators;
     without_shared: whether calls that several operators share are left out. outliers: the slow
-    inferences that distort figures of all inferences, or None.
+    inferences that distort figures of all inferences, or None. phase: of several methods or phases,
+    the one with the largest total, which whole, costs, delegation and expensive are of; else "".
     """
 
     scope: TimeScope
@@ -97,6 +105,7 @@ class Summary:
     slowest: SlowestInference | None
     outliers: Outliers | None
     findings: Findings
+    phase: str = ""
 
 
 def summary_of(
@@ -114,13 +123,19 @@ def summary_of(
     across all open files. warm_up: whether inferences that warm up count in the median.
     """
     trace = findings.table.trace
-    context = findings.context(scope, rate, estimates)
+    whole = context = findings.context(scope, rate, estimates)
+    phases = findings.phases_of(context)
     report = delegation.report(scope)
+    if phases:
+        context = phases[0]
+        report = Delegation(context.links).report(scope)
     expensive, without_shared = _operators(context)
     is_linked = bool(expensive)
     # The view of the typical inference leaves them out.
     warm_up = warm_up and not scope.typical_of
-    median, methods = _medians(findings.table, scope.run, warm_up=warm_up)
+    found = findings.found_in(whole)
+    levels = {one.phase: one.levels for one in found.found if one.levels}
+    median, methods = _medians(findings.table, scope.run, levels, warm_up=warm_up)
     return Summary(
         scope=scope,
         inference=scope.run,
@@ -137,14 +152,19 @@ def summary_of(
         expensive_whole=context.whole_ticks,
         is_linked=is_linked,
         without_shared=without_shared,
-        slowest=slowest_inference(context),
+        slowest=slowest_inference(whole),
         outliers=findings.outliers,
-        findings=findings.found_in(context),
+        findings=found,
+        phase=context.phase,
     )
 
 
 def _medians(
-    table: LinkTable, picked: Run | None, *, warm_up: bool
+    table: LinkTable,
+    picked: Run | None,
+    levels: Mapping[str, tuple[FindingLevel, ...]],
+    *,
+    warm_up: bool,
 ) -> tuple[MedianInference | None, tuple[MedianInference, ...]]:
     """Return the median of the one method, or that of the picked inference, and those of several.
 
@@ -154,6 +174,7 @@ def _medians(
     position = {id(run): i for i, run in enumerate(trace.runs)}
     times = times_of_methods(trace, warm_up=warm_up)
     names = series_names(table, times)
+    rates = {series_of(trace, trace.runs[own[0]]): rate_of(trace, own) for own in sequences(trace)}
     made = {
         one: MedianInference(
             position[id(own.typical)],
@@ -162,6 +183,8 @@ def _medians(
             own.runs,
             own.total,
             names[one],
+            levels.get(names[one], ()),
+            rates.get(one),
         )
         for one, own in times.items()
     }

@@ -11,7 +11,7 @@ from viewer.cli.arguments import Parser, add_files, add_inference, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.model.times import parse_range
 from viewer.reports.inferences import NoSuchRun
-from viewer.reports.stats import AUTO, UNITS, NoSuchGroups, stats, stats_text
+from viewer.reports.stats import AUTO, PHASE, UNITS, NoSuchGroups, stats, stats_text
 
 _FIGURES = (
     figure_terms.TOTAL,
@@ -44,9 +44,9 @@ def run(arguments: list[str]) -> int:
         "--by",
         required=True,
         type=key_named,
-        choices=KEYS,
+        choices=(*KEYS, PHASE),
         metavar="KEY",
-        help=", ".join(KEYS),
+        help=", ".join((*KEYS, PHASE)),
     )
     parser.add_argument(
         "--range",
@@ -55,6 +55,12 @@ def run(arguments: list[str]) -> int:
         "or from the earliest start if several traces share a clock",
     )
     add_inference(parser)
+    parser.add_argument(
+        "--phase",
+        default="",
+        metavar="NAME",
+        help="count only inferences of this method or phase, as --by phase shows it",
+    )
     parser.add_argument(
         "--unit",
         choices=(AUTO, *UNITS),
@@ -75,7 +81,7 @@ def run(arguments: list[str]) -> int:
     if not workspace.paths:
         return 1
     try:
-        facts = stats(workspace, chosen.by, span, chosen.inference)
+        facts = stats(workspace, chosen.by, span, chosen.inference, chosen.phase)
     except NoSuchGroups as error:
         complain(str(error))
         return 1

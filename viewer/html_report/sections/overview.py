@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from viewer.analysis.findings.finding import Finding, share_text
+from viewer.analysis.findings.sequence import noun_of
+from viewer.analysis.summary.summary import MedianInference
 from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import details, figures, paragraph, section, text
 from viewer.model.scope import STEADY, left_out
@@ -36,12 +40,12 @@ def key_figures(profile: Profile) -> list[tuple[str, str]]:
     median = summary.median
     if median is not None:
         what = f"median of {counted(median.runs, 'inference')}"
-        found.append((format_time(tick_to_ns(median.ticks, rate)), what))
+        found += _median_figures(median, what, rate)
     elif summary.methods:
         for one in summary.methods[:_MOST_METHODS]:
             what = f"median of {counted(one.runs, 'inference')} of {one.name}"
             what = what if one.runs > 1 else f"the inference of {one.name}"
-            found.append((format_time(tick_to_ns(one.ticks, rate)), what))
+            found += _median_figures(one, what, rate)
         if len(summary.methods) > _MOST_METHODS:
             more = counted(len(summary.methods) - _MOST_METHODS, "more method")
             found.append((more, "with less time"))
@@ -54,9 +58,30 @@ def key_figures(profile: Profile) -> list[tuple[str, str]]:
         found.append((format_time(tick_to_ns(summary.slowest.ticks, rate)), "slowest inference"))
     if summary.delegation is not None:
         report = summary.delegation
-        found.append((share_text(report.delegated, report.whole), "delegated"))
+        where = f"delegated in {summary.phase}" if summary.phase else "delegated"
+        found.append((share_text(report.delegated, report.whole), where))
     slices = len(shown.file.slices) - shown.file.slices.derived_count
     found.append((group_digits(slices), f"slices on {counted(len(shown.file.tracks), 'track')}"))
+    return found
+
+
+def _median_figures(median: MedianInference, what: str, rate: Fraction) -> list[tuple[str, str]]:
+    """Return a median, or the first and the last level if durations shift, and the rate."""
+    noun = noun_of(median.name)
+    of = f" of {median.name}" if median.name else ""
+    found = [(format_time(tick_to_ns(median.ticks, rate)), what)]
+    if median.levels:
+        first, last = median.levels[0], median.levels[-1]
+        found = [
+            (
+                f"{format_time(tick_to_ns(first.ticks, rate))} → "
+                f"{format_time(tick_to_ns(last.ticks, rate))}",
+                f"median{of}, first and last of {len(median.levels)} levels: from inference "
+                f"{group_digits(last.first)} on {last.factor:.2g} times",
+            )
+        ]
+    if median.rate is not None and (per_second := median.rate.per_second(rate)):
+        found.append((f"{per_second:,.4g}", f"{noun}s{of} per second of wall time"))
     return found
 
 
@@ -91,7 +116,8 @@ def _findings(profile: Profile) -> str:
     items = "\n".join(
         f'<li class="{text(one.severity.key)}"><strong>{text(one.title)}</strong> '
         f'<span class="severity">{text(one.severity.key)}</span>'
-        f"{paragraph(one.detail)}{paragraph(f'Rule: {one.rule}', 'rule')}</li>"
+        f"{paragraph(one.detail)}{paragraph(one.advice)}"
+        f"{paragraph(f'Rule: {one.rule}', 'rule')}</li>"
         for one in findings_of(profile)
     )
     listed = f'<ol class="findings">{items}</ol>' if items else paragraph("No findings.", "note")

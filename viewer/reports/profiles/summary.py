@@ -70,11 +70,12 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Est
         "whole_is": plain_spaces(found.of),
         "busy_time_is": plain_spaces(found.busy) or None,
         "threads": found.threads or None,
-        "median": None if median is None else _median_facts(trace, median, ns),
+        "median": None if median is None else _median_facts(trace, median, ns, rate),
         "methods": [
-            {"method": plain_spaces(one.name), **_median_facts(trace, one, ns)}
+            {"method": plain_spaces(one.name), **_median_facts(trace, one, ns, rate)}
             for one in found.methods
         ],
+        "phase": plain_spaces(found.phase) or None,
         "slowest": None
         if slowest is None
         else {
@@ -104,7 +105,7 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Est
 
 
 def _median_facts(
-    trace: Trace, median: MedianInference, ns: Callable[[int | Fraction], int]
+    trace: Trace, median: MedianInference, ns: Callable[[int | Fraction], int], rate: Fraction
 ) -> Facts:
     """The median of some inferences, and which one is typical, with its own time."""
     return {
@@ -112,6 +113,16 @@ def _median_facts(
         "ns": ns(median.ticks),
         "typical_ns": ns(median.typical_ticks),
         "inferences": median.runs,
+        "levels": [
+            {
+                "first_inference": one.first,
+                "p50_ns": ns(one.ticks),
+                "factor": round(one.factor, 4),
+            }
+            for one in median.levels
+        ],
+        "per_second": None if median.rate is None else median.rate.per_second(rate),
+        "idle_share": None if median.rate is None else round(median.rate.share, 6),
     }
 
 

@@ -106,7 +106,7 @@ def test_screen_readers_read_the_rule_as_the_description(view):
     assert view.model().data(index, role) == rows(view)[1].rule
     at = group(view, False)
     heard = view.model().data(view.model().index(at), Qt.ItemDataRole.AccessibleTextRole)
-    assert heard == "3 checks do not apply to this trace, collapsed"
+    assert heard == "4 checks do not apply to this trace, collapsed"
 
 
 def test_a_click_on_a_group_expands_and_collapses_it(view, qtbot):
@@ -128,7 +128,7 @@ def test_keys_expand_and_collapse_a_group(view, qtbot, opens, closes):
     at, before = group(view, False), rows(view)
     view.setCurrentIndex(view.model().index(at))
     qtbot.keyClick(view, opens)
-    assert [row.kind for row in rows(view)[at + 1 :]] == [RowKind.CHECK] * 3
+    assert [row.kind for row in rows(view)[at + 1 :]] == [RowKind.CHECK] * 4
     assert view.currentIndex().row() == at
     qtbot.keyClick(view, closes)
     assert rows(view) == before
