@@ -11,7 +11,6 @@ do not run in an inference, such as those of a branch, have no time there, which
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +19,7 @@ import numpy as np
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Bools, Floats, Ints
+from viewer.model.inferences.logged_methods import of_one_phase
 from viewer.model.names.executorch import KERNEL_PREFIX
 from viewer.model.queries import foreign, run_of_slices
 from viewer.model.timing import ROUNDING_TICKS, Timing, timings
@@ -305,10 +305,10 @@ def sessions_of(
 ) -> list[Session]:
     """Return the sessions of a file: one, or one per restart of its clock.
 
-    Of the inferences of a scope that may be of several methods, only those count that are known to
-    be of the one with most of them. A clock restarts with the device: an inference starts before
-    an earlier one of the file ended. Only dumps state their order. A file without inferences counts
-    as one.
+    Of the inferences of a scope that are of several phases or may be of several methods, only those
+    count that are known to be of the one with most of them. A clock restarts with the device: an
+    inference starts before an earlier one of the file ended. Only dumps state their order. A file
+    without inferences counts as one.
 
     is_chosen: which inferences; None for all. warm_up: whether those that warm up count.
     unit: as of `Session`.
@@ -323,7 +323,7 @@ def sessions_of(
         name = os.path.basename(trace.path)
         whole = Run(RunKind.INFERENCE, 1, name, 0, 0, trace.start, trace.end, all_tracks=True)
         return [Session(table, ns_per_tick, (whole,), is_whole=True, unit=unit)]
-    runs = _of_one_method(runs)
+    runs = of_one_phase(runs)
     if runs and any(run.first_row < 0 for run in runs):
         return [Session(table, ns_per_tick, tuple(runs), unit=unit)]
     found: list[list[Run]] = []
@@ -335,14 +335,3 @@ def sessions_of(
         found[-1].append(run)
         over = max(over, run.end)
     return [Session(table, ns_per_tick, tuple(own), unit=unit) for own in found]
-
-
-def _of_one_method(runs: list[Run]) -> list[Run]:
-    """Return runs of which those of a scope are of one method, as far as that is known."""
-    count = Counter((run.scope, run.part) for run in runs)
-    largest: dict[int, int] = {}
-    for scope, part in count:
-        known = largest.setdefault(scope, part)
-        if count[scope, part] > count[scope, known]:
-            largest[scope] = part
-    return [run for run in runs if run.part == largest[run.scope]]

@@ -25,6 +25,7 @@ from viewer.analysis.cost.costs import CostRow, Costs, CostTable
 from viewer.analysis.links.link_table import LinkTable
 from viewer.arrays import Floats, Ints
 from viewer.model import quantiles
+from viewer.model.inferences.logged_methods import of_one_phase
 from viewer.model.trace import Run
 from viewer.model.warm_up import counted_inferences
 from viewer.program.module_tree import ModuleTree
@@ -180,6 +181,8 @@ def run_medians(
     """
     counted = counted_inferences(table.trace, warm_up=warm_up)
     runs = [run for run in counted if run.finished]
+    if any(run.phase for run in runs):
+        runs = of_one_phase(runs)
     at, sets, set_of = _charged_sets(tree, table)
     modules = np.full(len(tree.modules), np.nan)
     of_sets = np.full(len(sets), np.nan)

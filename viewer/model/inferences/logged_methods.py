@@ -8,7 +8,8 @@ warm-up or comparison mixes it with anything. Each phase of a method is a series
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -36,6 +37,20 @@ def of_series(trace: Trace, series: Series) -> Trace:
         for run in trace.runs
     ]
     return replace(trace, runs=tuple(runs))
+
+
+def of_one_phase(runs: Sequence[Run]) -> list[Run]:
+    """Return runs of which those of a scope are of one method and phase, as far as that is known.
+
+    The one with most of them.
+    """
+    count = Counter((run.scope, run.part, run.phase) for run in runs)
+    largest: dict[int, tuple[int, int, str]] = {}
+    for own in count:
+        known = largest.setdefault(own[0], own)
+        if count[own] > count[known]:
+            largest[own[0]] = own
+    return [run for run in runs if (run.scope, run.part, run.phase) == largest[run.scope]]
 
 
 @dataclass(frozen=True, slots=True)
