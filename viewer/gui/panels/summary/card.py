@@ -34,6 +34,12 @@ from viewer.gui.panels.base.inference_list import (
 )
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.swatches import Swatch, colors_of, paint_part, paint_parts
+from viewer.gui.panels.summary.course import (
+    CourseStrip,
+    course_bars,
+    course_texts,
+    wall_parts,
+)
 from viewer.gui.panels.summary.links import FigureLink, FindingLink
 from viewer.gui.panels.summary.sections import Action, IconMark, SectionColumn
 from viewer.gui.qt.crash_report import guard
@@ -168,6 +174,7 @@ class SummaryCard(SectionColumn):
         self._warnings()
         self._title()
         self._key_figures()
+        self._course()
         self._parts()
         self._expensive()
         self._inferences()
@@ -248,11 +255,12 @@ class SummaryCard(SectionColumn):
         if median is not None:
             hint = f"The median of {counted(median.runs, 'inference')}"
             one = self._time(median.ticks, self._median_text(), hint), self._pick(median.run)
-            figures.append(one)
+            figures.append(self._levels_of(median) if median.levels else one)
         report = summary.delegation
         if report is not None:
             number, unit = _split_share(share_text(report.delegated, report.whole))
-            link = FigureLink(number, unit, "delegated", self._theme)
+            what = f"delegated in {summary.phase}" if summary.phase else "delegated"
+            link = FigureLink(number, unit, what, self._theme)
             # Of several methods, the medians stay together, and the slowest says more than 0 %.
             if picked is not None or not summary.methods:
                 figures.insert(1, (link, self._panel("delegation")))
@@ -264,7 +272,49 @@ class SummaryCard(SectionColumn):
         if picked is None and len(summary.methods) > _MOST_METHODS:
             self._methods(summary.methods)
 
+    def _levels_of(self, one: MedianInference) -> tuple[FigureLink, Action]:
+        """The medians of the first and of the last level."""
+        first, last = (
+            split_time(format_time(tick_to_ns(level.ticks, self._rate)))
+            for level in (one.levels[0], one.levels[-1])
+        )
+        before = first[0] if first[1] == last[1] else " ".join(first)
+        caption = ", ".join(filter(None, (one.name, "first → last level")))
+        hint = "; ".join(
+            f"{format_time(tick_to_ns(level.ticks, self._rate))} from inference "
+            f"{group_digits(level.first)} on"
+            for level in one.levels
+        )
+        link = FigureLink(f"{before} → {last[0]}", last[1], caption, self._theme, hint)
+        return link, self._pick(one.run)
+
+    def _course(self) -> None:
+        """How long inferences took in their order, per phase, and where the wall time went."""
+        summary, shown = self._summary, self._shown
+        bars = course_bars(shown)
+        if len(bars) <= MOST_INFERENCES:
+            return
+        self.begin("In order", counted(len(bars), "inference"))
+        runs = shown.file.runs
+        current = next((i for i, run in enumerate(runs) if run is summary.inference), -1)
+        strip = CourseStrip(bars, current, self._theme)
+        strip.picked.connect(lambda run: self._pick(run)())
+        self.column.addWidget(strip)
+        of = summary.methods or tuple(filter(None, [summary.median]))
+        for text, run in course_texts(shown, of):
+            if run >= 0:
+                self.line(text, self._pick(run), "text1")
+            else:
+                self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
+        for text in self._session.workspace.phase_evidence(shown.file):
+            self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
+        wall = [Part(*part, "events") for part in wall_parts(shown)]
+        if len(wall) > 1:
+            self._bar_of(tuple(wall))
+
     def _of_method(self, one: MedianInference) -> tuple[FigureLink, Action]:
+        if one.levels:
+            return self._levels_of(one)
         caption = f"{one.name}, median" if one.runs > 1 else one.name
         hint = f"The median of {counted(one.runs, 'inference')} of {one.name}"
         return self._time(one.ticks, caption, hint), self._pick(one.run)
@@ -291,6 +341,11 @@ class SummaryCard(SectionColumn):
         whole = sum(part.ns for part in parts)
         if not whole:
             return
+        self._bar_of(parts)
+
+    def _bar_of(self, parts: tuple[Part, ...]) -> None:
+        """A bar of parts with its legend."""
+        whole = sum(part.ns for part in parts)
         self.column.addSpacing(self._theme.px(4))
         self.column.addWidget(PartsBar(parts, self._theme))
         rows = []
@@ -314,7 +369,8 @@ class SummaryCard(SectionColumn):
         title = "Most expensive operators" if summary.is_linked else "Most expensive events"
         # An inference is named by its key figure already.
         is_noted = summary.without_shared and summary.inference is not None
-        self.begin(title, WITHOUT_SHARED if is_noted else self._scope_text())
+        scope = f"of {summary.phase}" if summary.phase else self._scope_text()
+        self.begin(title, WITHOUT_SHARED if is_noted else scope)
         self.grid([self._expensive_row(one) for one in summary.expensive], 1)
         if summary.without_shared and not is_noted:
             self.column.addWidget(label(WITHOUT_SHARED, self._theme, "caption", "text2"))

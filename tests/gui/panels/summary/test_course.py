@@ -1,0 +1,107 @@
+"""The strip of durations in the summary: phases, levels and the wall time, each clickable."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from tests.paths import DATA
+from viewer.gui.panels.summary.course import CourseStrip, course_bars, wall_parts
+from viewer.gui.panels.summary.links import FigureLink, TextLink
+from viewer.gui.panels.summary.panel import SummaryPanel
+from viewer.gui.session.inferences import pick_run
+from viewer.model.times import plain_spaces
+
+
+@pytest.fixture
+def panel(opened, show_panel, qtbot):
+    def show(name):
+        session = opened(str(DATA / "phases" / name))
+        pick_run(session, None)
+        shown = show_panel(SummaryPanel, session, 372, 900)
+        qtbot.waitUntil(lambda: shown.card is not None)
+        return shown
+
+    return show
+
+
+def figures(panel):
+    found = panel.card.findChildren(FigureLink)
+    return {one.caption: plain_spaces(one.text()) for one in found}
+
+
+def texts(panel):
+    return [plain_spaces(one.text()) for one in panel.card.findChildren(TextLink)]
+
+
+def strip(panel):
+    return panel.card.findChild(CourseStrip)
+
+
+def number(session):
+    return session.traces[0].trace.runs[session.state.run[1]].number
+
+
+def test_levels_are_in_the_headline_and_lead_to_their_first_inference(panel):
+    shown = panel("sus_steps.etdp")
+    assert figures(shown)["first → last level"] == "19.506 → 36.986 ms"
+    text = "From inference 141 on: 36.986 ms (1.90 times)"
+    assert text in texts(shown)
+    links = {plain_spaces(name): one for name, one in shown.card.links().items()}
+    links[text].click()
+    assert number(shown.session) == 141
+
+
+def test_phases_have_figures_of_their_own(panel):
+    shown = panel("llm_200.etdp")
+    found = figures(shown)
+    assert found["decode, median"] == "5.378 ms"
+    assert found["prefill"] == "78.478 ms"
+    assert found["delegated in decode"] == "75.2 %"
+
+
+def test_the_slowest_of_two_methods(panel):
+    shown = panel("encdec.etdp")
+    found = figures(shown)
+    assert found["Execute 1, median"] == "6.800 ms"
+    assert found["Execute 2, median"] == "350.100 µs"
+
+
+def test_a_click_in_the_strip_picks_the_inference(panel):
+    shown = panel("sus_steps.etdp")
+    one = strip(shown)
+    one.resize(400, 48)
+    QTest.mouseClick(one, Qt.MouseButton.LeftButton, pos=QPoint(399, 20))
+    assert number(shown.session) == 200
+
+
+def test_arrows_move_in_the_strip(panel):
+    shown = panel("sus_steps.etdp")
+    picked = []
+    strip(shown).picked.connect(picked.append)
+    QTest.keyClick(strip(shown), Qt.Key.Key_Right)
+    assert len(picked) == 1
+    assert number(shown.session) == 1
+
+
+def test_bars_are_in_order_of_time_with_their_phases(panel):
+    shown = panel("encdec.etdp").session.traces[0]
+    bars = course_bars(shown)
+    assert [bar.phase for bar in bars] == ([0] + [1] * 20) * 3
+    assert bars[0].text.startswith("Inference 1, ")
+
+
+def test_the_wall_time_adds_up(panel):
+    shown = panel("llm_200.etdp")
+    parts = {name: ns for name, _, ns in wall_parts(shown.session.traces[0])}
+    assert parts["Load"] == 350_000_000
+    assert parts["Between inferences"] == 300_000_000
+    runs = list(shown.session.traces[0].file.inferences())
+    assert parts["Inferences"] + parts["Between inferences"] == runs[-1].end - runs[0].start
+
+
+@pytest.mark.parametrize(("name", "least"), [("sus_steps.etdp", 0.51), ("llm_200.etdp", 0.1)])
+def test_heights_are_relative_to_the_longest(panel, name, least):
+    """Durations that differ much are on a logarithmic scale."""
+    shown = panel(name)
+    heights = strip(shown).heights()
+    assert (heights.max(), heights.min()) == (1, pytest.approx(least, abs=0.005))
