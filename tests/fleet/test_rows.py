@@ -116,3 +116,14 @@ def test_findings_and_slices():
     assert made.of("findings")["rank"][0] == 1
     slices = made.of("slices")
     assert len(slices["name"].values) == len(made.trace.slices)
+
+
+def test_inferences_have_phases_and_the_time_between_them():
+    rows = rows_of(DATA / "phases" / "llm_200.etdp").of("inferences")
+    assert rows["phase"] == ["prefill", *["decode"] * 200]
+    assert rows["gap_ns"] == [None, *[1_500_000] * 200]
+
+
+def test_operators_per_inference_are_of_the_phase_with_most_inferences():
+    rows = rows_of(DATA / "phases" / "llm_200.etdp").of("inference_operators")
+    assert 1 not in rows["inference"]

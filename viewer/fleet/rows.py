@@ -22,12 +22,13 @@ from viewer.analysis.comparison.sessions import MethodTimes, PartId, Session, se
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.coverage import coverage_of
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.sequence.rates import gaps_of
 from viewer.arrays import Bools, Floats, Ints
 from viewer.fleet.schemas import KEYS, TABLES
 from viewer.model.queries import foreign
-from viewer.model.times import RateOrigin, ticks_to_ns
+from viewer.model.times import RateOrigin, tick_to_ns, ticks_to_ns
 from viewer.model.timing import ROUNDING_TICKS, Timing, timings
-from viewer.model.trace import Column, KeyKind, Problem
+from viewer.model.trace import Column, KeyKind, Problem, RunKind
 from viewer.program.program import Program
 from viewer.reports.findings import findings_facts
 from viewer.tables.operators import costed_operator_columns
@@ -239,6 +240,12 @@ class ProfileRows:
             "finished": [run.finished for run in runs],
             "warm_up": [run.warms_up for run in runs],
             "count": [run.count for run in runs],
+            "phase": [run.phase or None for run in runs],
+            "gap_ns": [
+                None if gap is None else tick_to_ns(gap, self.rate.ns_per_tick)
+                for run, gap in zip(trace.runs, gaps_of(trace), strict=True)
+                if run.kind is RunKind.INFERENCE
+            ],
         }
 
     def _slices(self) -> Rows:

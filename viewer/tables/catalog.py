@@ -29,9 +29,9 @@ INFERENCES = TableSpec("inferences", (
     ColumnSpec("methods", "object", "Methods that it may have run while that is open, a list",
         "methods"),
     ColumnSpec("phase", "string", "Phase of its method, such as prefill; missing if there is one",
-        lambda row: row.run.phase or None),
+        lambda row: row.run.phase or None, lake=2),
     ColumnSpec("gap_ns", "Int64", "Idle time since the inference before; missing for the first",
-        "gap_ns", "ns"),
+        "gap_ns", "ns", lake=2),
 ))  # fmt: skip
 
 LINKS = TableSpec("links", (

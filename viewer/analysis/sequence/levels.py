@@ -30,6 +30,7 @@ _OUTLIER = 4.0  # standard deviations from the neighbors
 _NEIGHBORS = 7
 # More positions are grouped, so that random orders take milliseconds.
 _MOST = 2000
+_MOST_LEVELS = 24  # more are noise, or a course that levels do not describe
 _MOST_PAIRS = 200_000
 
 
@@ -95,8 +96,8 @@ def _levels(values: Floats, least: float = LEAST_CHANGE) -> tuple[int, ...]:
     """Return the first position of each level."""
     firsts = {0}
     open_spans = [(0, len(values))]
-    while open_spans:
-        lo, hi = open_spans.pop()
+    while open_spans and len(firsts) < _MOST_LEVELS:
+        lo, hi = open_spans.pop(0)
         at = _shift(values[lo:hi], least)
         if at is not None:
             firsts.add(lo + at)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -50,12 +51,21 @@ class Rate:
         return float(self.count * 10**9 / (self.wall * rate)) if self.wall else None
 
 
+_gaps: WeakKeyDictionary[Trace, list[int | None]] = WeakKeyDictionary()
+
+
 def gaps_of(trace: Trace) -> list[int | None]:
     """Return per run the idle ticks since the inference before it in its process.
 
     None for loads, for the first inference, and if its start is not measured. What a load takes in
     between is not idle.
     """
+    if trace not in _gaps:
+        _gaps[trace] = _computed(trace)
+    return _gaps[trace]
+
+
+def _computed(trace: Trace) -> list[int | None]:
     found: list[int | None] = [None] * len(trace.runs)
     if not _are_starts_measured(trace):
         return found

@@ -73,7 +73,16 @@ def typical_run(trace: Trace) -> Trace:
     of_methods = list(islice(times_of_methods(trace).values(), MOST_TRACKS))
     runs = [one.typical for one in of_methods]
     names = [
-        f"{one.typical.label}, typical of {one.runs}" if one.runs > 1 else one.typical.label
+        ", ".join(
+            filter(
+                None,
+                (
+                    one.typical.label,
+                    one.typical.phase,
+                    f"typical of {one.runs}" if one.runs > 1 else "",
+                ),
+            )
+        )
         for one in of_methods
     ]
     return _aligned(trace, runs, names)

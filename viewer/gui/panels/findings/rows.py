@@ -50,7 +50,7 @@ class FindingRow:
         if found is None:
             return self.title
         severity = f"{found.severity.title} severity"
-        return f"{self.number}. {severity}: {found.title}. {found.detail}"
+        return f"{self.number}. {severity}: {found.title}. {_detail(found)}"
 
     @property
     def accessible(self) -> str:
@@ -75,6 +75,10 @@ class FindingRow:
         return f"{share_text(gain.ticks, gain.whole)} {base}"
 
 
+def _detail(found: Finding) -> str:
+    return f"{found.detail} {found.advice}".rstrip()
+
+
 def rows_of(findings: Findings, opened: Collection[bool] = ()) -> tuple[FindingRow, ...]:
     """Return the rows: findings by rank, then the checks without one.
 
@@ -82,7 +86,7 @@ def rows_of(findings: Findings, opened: Collection[bool] = ()) -> tuple[FindingR
     not apply.
     """
     rows = [
-        FindingRow(RowKind.FINDING, one.action, one.detail, number, one.rule, one)
+        FindingRow(RowKind.FINDING, one.action, _detail(one), number, one.rule, one)
         for number, one in enumerate(findings.found, 1)
     ]
     if not rows:
