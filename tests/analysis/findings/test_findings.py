@@ -344,6 +344,12 @@ def test_all_inferences_that_warm_up_are_compared_with_the_steady_ones():
     )
 
 
+@pytest.mark.parametrize(("first", "names_it"), [(299, False), (300, True)])
+def test_a_first_inference_that_is_far_longer_may_have_a_larger_input(first, names_it):
+    one = found(dump(*runs(first, *[100] * 9)), Family.WARM_UP)
+    assert ("larger input, such as a prompt" in one.advice) is names_it
+
+
 def test_a_warm_up_within_the_spread_of_the_steady_inferences():
     # The median is 100 and half of the steady ones are 10 from it: 150 is 5 deviations above.
     steady = (100, 90, 110, 100, 110)

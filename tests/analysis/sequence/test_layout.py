@@ -5,8 +5,9 @@ import pytest
 
 from tests.builders.inference_trace import inference_trace
 from viewer.analysis.sequence.layout import evidence_of, with_phases
+from viewer.model.building.builder import TraceBuilder
 from viewer.model.inferences.logged_methods import times_of_methods
-from viewer.model.trace import Trace
+from viewer.model.trace import Clock, KeyKind, RunKind, Trace
 
 
 def unknown(scope: int) -> bool | None:
@@ -65,3 +66,28 @@ def test_single_slow_inferences_are_no_phase() -> None:
         at += int(times.sum()) + 10
     trace = inference_trace("slow", runs, load=0)
     assert with_phases(trace, unknown, {}) is trace
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_methods_that_take_turns_have_no_phases(seed: int) -> None:
+    """Each method does the same work in all of its inferences, however they are mixed."""
+    random = np.random.default_rng(seed)
+    builder = TraceBuilder("two", "test", "", Clock())
+    scopes = [builder.scope(name) for name in ("encoder", "decoder")]
+    tracks = [builder.track("p", name) for name in ("encoder", "decoder")]
+    at = 0
+    for method in random.integers(0, 2, 80).tolist():
+        start = at
+        for name in "abc":
+            length = int(random.normal(1, 0.05) * (60_000, 3_000)[method])
+            builder.add(
+                track=tracks[method], start=np.array([at]), end=np.array([at + length]),
+                name=builder.intern(name),
+                key=builder.key(KeyKind.PLAIN, name, scope=scopes[method]),
+            )  # fmt: skip
+            at += length
+        builder.run(RunKind.INFERENCE, "run", tracks[method], scopes[method], start, at)
+        at += 100
+    trace = builder.build()
+    assert with_phases(trace, unknown, {}) is trace
+    assert len(times_of_methods(trace)) == 2

@@ -49,6 +49,13 @@ OUTLIERS = Fraction(1, 10)
 # For this many scopes, the events that took longer are listed: two passes over all each.
 _EXPLAINED = 12
 
+# From this factor on, a larger input is as likely as caches that are cold.
+MORE_WORK = 3
+_MORE_WORK = (
+    "If it had a larger input, such as a prompt, it did more work and does not warm up: --phases "
+    "keeps its figures apart."
+)
+
 _SLOW = (
     f"more than {float(TIMES):g} times the median of the inferences after warm-up, and "
     f"more than {DEVIATIONS} median absolute deviations above it"
@@ -122,7 +129,16 @@ def warm_up(context: FindingContext) -> FamilyAnswer:
         gain = scope.gain(context, more)
         place = scope.place(long[0])
         found.append(
-            Finding(Family.WARM_UP, action, gain, detail, _WARM_UP_RULE, place, across=True)
+            Finding(
+                Family.WARM_UP,
+                action,
+                gain,
+                detail,
+                _WARM_UP_RULE,
+                place,
+                across=True,
+                advice=_MORE_WORK if _length(long[0]) >= MORE_WORK * usual.ticks else "",
+            )
         )
     return found or _none_found(Family.WARM_UP, why, _WARM_UP_RULE, applies)
 
