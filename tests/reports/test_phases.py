@@ -87,13 +87,14 @@ def test_python_has_the_figures_of_a_phase():
 
 
 def test_the_summary_has_levels_and_rates():
-    median = summary(STEPS)["median"]
-    assert [one["first_inference"] for one in median["levels"]] == [1, 81, 141]
-    assert round(median["per_second"]) == 32
-    decode, prefill = summary(LLM)["methods"]
-    assert (decode["method"], round(decode["per_second"])) == ("decode", 146)
+    (steps,) = summary(STEPS)["phases"]
+    assert [one["first_inference"] for one in steps["levels"]] == [1, 81, 141]
+    assert (steps["phase"], round(steps["per_second"])) == (None, 32)
+    decode, prefill = summary(LLM)["phases"]
+    assert (decode["phase"], round(decode["per_second"])) == ("decode", 146)
     assert decode["idle_share"] == pytest.approx(0.218, abs=0.001)
-    assert (prefill["method"], prefill["inferences"]) == ("prefill", 1)
+    assert (prefill["phase"], prefill["per_second"]) == ("prefill", None)
+    assert [one["method"] for one in summary(LLM)["methods"]] == ["decode", "prefill"]
 
 
 def test_the_summary_of_two_methods_has_the_slowest_of_all():

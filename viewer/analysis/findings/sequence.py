@@ -196,20 +196,24 @@ def _causes(context: FindingContext, change: Change) -> str:
             "All operators change by the same factor: look at the clock frequency and the "
             "temperature of the device, not at one operator."
         )
+    rest = [f"{context.time(Fraction(abs(change.outside)))} outside all events"]
+    rest = rest if change.outside else []
     if not change.parts:
-        return "No single operator changes with it."
+        where = f"It is {rest[0]}." if rest else ""
+        return where or "No single operator changes with it."
     if change.trend is not None:
         slopes = (
             f"{context.work.things[one.group]} {context.time(Fraction(abs(one.slope)))} each"
             for one in change.parts
         )
-        return f"It is in {joined(list(slopes))}; the others stay as they are."
+        return f"It is in {joined([*slopes])}; the others stay as they are."
     named = (
         f"{context.work.things[one.group]} from {context.time(Fraction(one.before))} to "
         f"{context.time(Fraction(one.after))}"
         for one in change.parts
     )
-    return f"Not all operators change by one factor: {joined(list(named))}."
+    more = f", and {rest[0]}" if rest else ""
+    return f"Not all operators change by one factor: {joined([*named])}{more}."
 
 
 def _factor(factor: float) -> str:

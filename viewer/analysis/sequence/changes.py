@@ -63,8 +63,9 @@ class Change:
 
     runs: their positions in `Trace.runs`, in order of time, without warm-up. levels: at least one.
     trend: None without one; positions: how many it goes over. is_uniform: whether all groups change
-    by one factor. parts: those that change, the largest change first. beyond: the ticks that all
-    inferences take beyond the first level, or the start of the trend.
+    by one factor. parts: those that change, the largest change first. outside: the part of the
+    change that is in no group, 0 if it is small. beyond: the ticks that all inferences take beyond
+    the first level, or the start of the trend.
     """
 
     runs: tuple[int, ...]
@@ -73,6 +74,7 @@ class Change:
     positions: int
     is_uniform: bool
     parts: tuple[PartChange, ...]
+    outside: float
     beyond: int
 
     @property
@@ -112,7 +114,9 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
         last = usual + np.array([one.after for one in changed])
     else:
         span = 0
-        beyond = int(np.maximum(lengths - float(levels[0].median), 0)[levels[0].count :].sum())
+        # By medians: single slow inferences are no part of it.
+        first = levels[0].median
+        beyond = int(sum((one.count * (one.median - first) for one in levels), start=Fraction()))
         usual, last = (
             np.median(parts[some], axis=0).astype(np.float64)
             for some in (slice(levels[0].count), slice(-levels[-1].count, None))
@@ -124,6 +128,7 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
             )
         ]
         whole = float(levels[-1].median - levels[0].median)
+    outside = whole - sum(one.after - one.before for one in changed)
     own = [one for one in changed if (one.after - one.before) * np.sign(whole) > 0]
     own = [one for one in own if abs(one.after - one.before) >= _NAMED_PART * abs(whole)]
     own.sort(key=lambda one: -abs(one.after - one.before))
@@ -134,6 +139,7 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
         span + 1,
         _is_uniform(usual, last),
         tuple(own),
+        outside if abs(outside) >= _NAMED_PART * abs(whole) else 0.0,
         max(beyond, 0),
     )
 

@@ -70,12 +70,16 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Est
         "whole_is": plain_spaces(found.of),
         "busy_time_is": plain_spaces(found.busy) or None,
         "threads": found.threads or None,
-        "median": None if median is None else _median_facts(trace, median, ns, rate),
+        "median": None if median is None else _median_facts(trace, median, ns),
         "methods": [
-            {"method": plain_spaces(one.name), **_median_facts(trace, one, ns, rate)}
+            {"method": plain_spaces(one.name), **_median_facts(trace, one, ns)}
             for one in found.methods
         ],
         "phase": plain_spaces(found.phase) or None,
+        "phases": [
+            _course_facts(one, ns, rate)
+            for one in found.methods or tuple(filter(None, [found.median]))
+        ],
         "slowest": None
         if slowest is None
         else {
@@ -105,7 +109,7 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Est
 
 
 def _median_facts(
-    trace: Trace, median: MedianInference, ns: Callable[[int | Fraction], int], rate: Fraction
+    trace: Trace, median: MedianInference, ns: Callable[[int | Fraction], int]
 ) -> Facts:
     """The median of some inferences, and which one is typical, with its own time."""
     return {
@@ -113,16 +117,23 @@ def _median_facts(
         "ns": ns(median.ticks),
         "typical_ns": ns(median.typical_ticks),
         "inferences": median.runs,
+    }
+
+
+def _course_facts(
+    median: MedianInference, ns: Callable[[int | Fraction], int], rate: Fraction
+) -> Facts:
+    """How the inferences of a phase change over time, and how they fill the wall time."""
+    own = median.rate
+    return {
+        "phase": plain_spaces(median.name) or None,
         "levels": [
-            {
-                "first_inference": one.first,
-                "p50_ns": ns(one.ticks),
-                "factor": round(one.factor, 4),
-            }
+            {"first_inference": one.first, "p50_ns": ns(one.ticks), "factor": round(one.factor, 4)}
             for one in median.levels
         ],
-        "per_second": None if median.rate is None else median.rate.per_second(rate),
-        "idle_share": None if median.rate is None else round(median.rate.share, 6),
+        "per_second": None if own is None else own.per_second(rate),
+        "idle_ns": None if own is None else ns(own.idle),
+        "idle_share": None if own is None else round(own.share, 6),
     }
 
 
