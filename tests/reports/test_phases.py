@@ -117,3 +117,15 @@ def test_the_report_states_levels_phases_and_rates(capsys, tmp_path):
     assert "steps of decode per second of wall time: **145.6**" in texts[LLM]
     assert "the inference of prefill: **78.478 ms**" in texts[LLM]
     assert "slowest inference: **6.800 ms**" in texts[TWO]
+    before, decode = texts[LLM].split("\n**decode**\n")
+    assert "\n**prefill**\n" in before
+    (row,) = (line for line in decode.splitlines() if "DELEGATE" in line)
+    assert "| 400 |" in row
+
+
+def test_the_html_report_has_a_table_for_each_phase(capsys, tmp_path):
+    target = tmp_path / "report.html"
+    assert run(capsys, "report", LLM, "-o", str(target))[0] == 0
+    page = target.read_text()
+    assert "<h3>llm_200.etdp, prefill</h3>" in page
+    assert "<h3>llm_200.etdp, decode</h3>" in page

@@ -14,11 +14,13 @@ from functools import cached_property
 from viewer.analysis.cost.costs import CostTable
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.summary.summary import Summary, summary_of
 from viewer.html_report.options import Limits, ReportOptions
 from viewer.html_report.short_paths import short_paths
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import STEADY, WHOLE
+from viewer.reports.phases import linked_phase, phase_names
 from viewer.view.clock_groups import ClockGroup, clock_groups
 from viewer.view.open_trace import OpenTrace, views_of
 from viewer.workspace.estimates import of_workspace
@@ -66,15 +68,28 @@ class Profile:
         """The costs of operators in the whole trace, as in `opscope stats`."""
         return self.shown.costs.table(WHOLE)
 
-    def groups(self, key: str) -> GroupTable | None:
-        """Return the statistics by a key in the whole trace, None if it has no such groups."""
-        if key not in self._groups:
-            grouping = self.shown.grouping
-            self._groups[key] = None if grouping.missing(key) else grouping.by(key)
-        return self._groups[key]
+    @cached_property
+    def phases(self) -> Sequence[str]:
+        """What its tables are of: its phases, each in a table of its own, or "" for the trace."""
+        trace = self.shown.file
+        has_phases = any(run.phase for run in trace.runs)
+        return phase_names(self.workspace.links(trace)) if has_phases else [""]
+
+    def groups(self, key: str, phase: str = "") -> GroupTable | None:
+        """Return the statistics by a key in a phase, None if the trace has no such groups."""
+        if (key, phase) not in self._groups:
+            grouping = self._grouping(phase)
+            self._groups[key, phase] = None if grouping.missing(key) else grouping.by(key)
+        return self._groups[key, phase]
+
+    def _grouping(self, phase: str) -> Grouping:
+        if not phase:
+            return self.shown.grouping
+        table = linked_phase(self.workspace, self.shown.file, phase)
+        return Grouping(table, self.shown.axis.ns_per_tick)
 
     @cached_property
-    def _groups(self) -> dict[str, GroupTable | None]:
+    def _groups(self) -> dict[tuple[str, str], GroupTable | None]:
         return {}
 
     @cached_property

@@ -52,11 +52,15 @@ def _profile(profile: Profile, *, named: bool) -> list[str]:
         f"{markdown_text(f'{one.detail} {one.advice}'.rstrip())}"
         for one in found
     ]
-    return [*lines, *([""] if found else []), *_table(profile)]
+    lines += [""] if found else []
+    for phase in profile.phases:
+        lines += [f"**{markdown_text(phase)}**", ""] if phase else []
+        lines += _table(profile, phase)
+    return lines
 
 
-def _table(profile: Profile) -> list[str]:
-    groups = profile.groups(profile.key)
+def _table(profile: Profile, phase: str) -> list[str]:
+    groups = profile.groups(profile.key, phase)
     if groups is None or not len(groups.groups):
         return []
     rate, columns = profile.shown.axis.ns_per_tick, figures()

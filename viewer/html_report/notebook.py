@@ -84,7 +84,9 @@ def _profile(profile: Profile) -> str:
 
 
 def _operators(profile: Profile) -> str:
-    groups = profile.groups(profile.key)
+    # The phase with the largest total.
+    phase = profile.summary.phase if len(profile.phases) > 1 else ""
+    groups = profile.groups(profile.key, phase)
     if groups is None or not groups.groups:
         return ""
     rate, most = profile.shown.axis.ns_per_tick, _LIMITS.rows
@@ -95,6 +97,7 @@ def _operators(profile: Profile) -> str:
         rows.append(Row([*figure_cells(row, columns), Cell(group.label)]))
     more = len(groups.groups) - len(rows)
     title = "Operator" if profile.key == "operator" else "Name"
-    caption = f"{title}s with the most own time" + (f", {more} more" if more else "")
+    of = f" in {phase}" if phase else ""
+    caption = f"{title}s with the most own time{of}" + (f", {more} more" if more else "")
     titles = [*(column.title for column in columns), title]
     return table(caption, titles, rows, left=1, sortable=False)

@@ -31,7 +31,11 @@ def figures() -> list[ColumnSpec]:
 
 def operators(contents: Contents, places: Places) -> str:
     """Return the operators of every profile; names for profiles without operators."""
-    parts = [_groups(contents, one, one.key, "operator", places) for one in contents.profiles]
+    parts = [
+        _groups(contents, one, phase, one.key, "operator", places)
+        for one in contents.profiles
+        for phase in one.phases
+    ]
     title = "Operators" if any(p.key == "operator" for p in contents.profiles) else "Names"
     if any(part for part in parts):
         parts.append(paragraph(_LEGEND, "note"))
@@ -40,7 +44,11 @@ def operators(contents: Contents, places: Places) -> str:
 
 def modules(contents: Contents) -> str:
     """Return the modules of every profile."""
-    parts = [_groups(contents, one, "module", "module", Places()) for one in contents.profiles]
+    parts = [
+        _groups(contents, one, phase, "module", "module", Places())
+        for one in contents.profiles
+        for phase in one.phases
+    ]
     return section("modules", "Modules", *parts)
 
 
@@ -68,8 +76,10 @@ def figure_cells(row: dict[str, Any], columns: Sequence[ColumnSpec]) -> list[Cel
     return cells
 
 
-def _groups(contents: Contents, profile: Profile, key: str, kind: str, places: Places) -> str:
-    found = profile.groups(key)
+def _groups(
+    contents: Contents, profile: Profile, phase: str, key: str, kind: str, places: Places
+) -> str:
+    found = profile.groups(key, phase)
     if found is None or not len(found.groups):
         return ""
     rate, most = profile.shown.axis.ns_per_tick, contents.limits.rows
@@ -93,8 +103,10 @@ def _groups(contents: Contents, profile: Profile, key: str, kind: str, places: P
         notes.append(f"{counted(found.foreign, 'slice')} with separate clocks left out")
     titles = [share.title if one.name == "share" else one.title for one in columns]
     titles.append(kind.capitalize() if key == kind else "Name")
-    caption = f"{titles[-1]}s of {profile.title}"
-    name = f"<h3>{text(profile.title)}</h3>" if len(contents.profiles) > 1 else ""
+    title = f"{profile.title}, {phase}" if phase else profile.title
+    caption = f"{titles[-1]}s of {title}"
+    several = len(contents.profiles) > 1 or len(profile.phases) > 1
+    name = f"<h3>{text(title)}</h3>" if several else ""
     return name + table(caption, titles, rows, left=1) + paragraph(". ".join(notes), "note")
 
 
