@@ -17,9 +17,9 @@ from tests.gui.dark_theme import dark_theme
 from viewer.gui.panels.calls.answer import CallMode, CallTrees
 from viewer.gui.panels.calls.changes import ChangesQuestion, work_out_changes
 from viewer.gui.panels.calls.flame_view import FlameView
-from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts
-from viewer.gui.panels.calls.tree_model import CallModel
-from viewer.gui.panels.calls.tree_view import CallView
+from viewer.gui.panels.calls.panel import call_table
+from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts, NodeTexts
+from viewer.gui.qt.widgets.tree_model import TreeModel
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.compared_arms import ChosenArm, ComparedArms
@@ -84,13 +84,13 @@ def test_two_traces_by_call_path(space, qtbot):
     texts = ChangeTexts(answer)
     told("graph takes changes", lambda: view.show_texts(texts))
     frames(view, "changes")
-    model = CallModel()
-    table = CallView(model, theme)
+    model = TreeModel[NodeTexts]()
+    table = call_table(model, theme)
     qtbot.addWidget(table)
     model.setParent(table)
     table.resize(900, HEIGHT)
     table.show()
-    told("table takes changes", lambda: (table.show_texts(texts), table.open_first()))
+    told("table takes changes", lambda: (table.show_rows(texts), table.open_first()))
     column = iter(range(1000))
     told("table sorts", lambda: model.sort(next(column) % 5))
     print()

@@ -28,9 +28,9 @@ from viewer.gui.panels.calls.answer import (
     work_out,
 )
 from viewer.gui.panels.calls.flame_view import FlameView
-from viewer.gui.panels.calls.texts import CallTexts
-from viewer.gui.panels.calls.tree_model import CallModel
-from viewer.gui.panels.calls.tree_view import CallView
+from viewer.gui.panels.calls.panel import call_table, show_matches
+from viewer.gui.panels.calls.texts import CallTexts, NodeTexts
+from viewer.gui.qt.widgets.tree_model import TreeModel
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import WHOLE, TimeScope
 from viewer.view.open_trace import views_of
@@ -100,15 +100,15 @@ def test_frames_of_a_large_tree(trees, qtbot):
     view.show_hits(matches.boxes)
     told("frame of a search, zooming", lambda: zoomed(1.25), 20)
 
-    model = CallModel()
-    table = CallView(model, theme)
+    model = TreeModel[NodeTexts]()
+    table = call_table(model, theme)
     qtbot.addWidget(table)
     model.setParent(table)
     table.resize(900, HEIGHT)
     table.show()
-    told("table takes an answer", lambda: (table.show_texts(texts), table.open_first()))
-    told("table of a search", lambda: table.show_matches(texts, matches))
-    table.show_texts(texts)
+    told("table takes an answer", lambda: (table.show_rows(texts), table.open_first()))
+    told("table of a search", lambda: show_matches(table, texts, matches))
+    table.show_rows(texts)
     column = iter(range(1000))
     told("table sorts", lambda: model.sort(next(column) % 5))
     deepest = np.flatnonzero(answer.table.depth == answer.table.depth.max())

@@ -66,7 +66,7 @@ def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(attention
     settle(qtbot, controller)
     panel, session = controller.model, controller.session
     panel.view.setFocus()
-    panel.view.mark(panel.model.rows.top[0])
+    panel.view.mark(0)
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down):
         qtbot.keyClick(panel.view, key)
     assert marked(panel) == ["blocks.0.ln1"]
@@ -75,7 +75,7 @@ def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(attention
     qtbot.keyClick(panel.view, Qt.Key.Key_Asterisk, Qt.KeyboardModifier.ShiftModifier)
     assert "blocks.0.mlp.fc1" in opened_rows(panel)
     rows = panel.model.rows
-    one = rows.made[rows.inside(rows.made[rows.find((ATTENTION_0,))])[3]]
+    one = rows.made[rows.below(rows.find((ATTENTION_0,)))[3]]
     open_to(panel, one)
     panel.view.mark(one.id)
     qtbot.keyClick(panel.view, Qt.Key.Key_Return)

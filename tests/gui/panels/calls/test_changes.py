@@ -49,7 +49,7 @@ def node(panel, *path):
 
 
 def cells(panel, number):
-    return [panel.model.texts.cell(number, column) for column in CHANGES]
+    return [panel.model.rows.cell(number, column) for column in CHANGES]
 
 
 def listed(panel):
@@ -71,7 +71,7 @@ def test_a_row_has_both_times_the_change_and_the_verdict(panel):
         f"+11.438{NARROW}µs",
         "2.00 x",
     ]
-    assert panel.model.texts.verdict(slower) == "slower"
+    assert panel.model.rows.verdict(slower) == "slower"
     assert panel.subtitle.text().startswith("17 paths: 2 slower · medians of 3 + 3 sessions")
 
 
@@ -131,11 +131,11 @@ def test_what_only_a_has_is_a_group_of_its_own_beside_all_boxes_of_b(plain):
     ]  # fmt: skip
     inner = node(plain, "Only in A", "copy", "memcpy")
     assert answer.path(inner) == ["main", "run", "copy", "memcpy"]
-    assert "Called by main > run > copy" in plain.model.texts.lines(inner)
+    assert "Called by main > run > copy" in plain.model.rows.lines(inner)
 
 
 def test_the_sign_is_in_the_box_and_in_the_tip(plain):
-    texts, conv = plain.model.texts, node(plain, "main", "run", "conv")
+    texts, conv = plain.model.rows, node(plain, "main", "run", "conv")
     assert texts.mark(conv) == "▲"
     assert texts.box(conv) == f"+2.502{NARROW}µs"
     assert texts.lines(conv)[1] == f"▲ +2.502{NARROW}µs, +50.0 %"
@@ -220,7 +220,7 @@ def test_without_changes_in_panels_the_tree_has_costs_again(panel):
 def test_swapped_arms_swap_verdicts(panel):
     swap_arms(panel.session)
     slower = node(panel, "Method::execute", "blocks.1.dw · convolution")
-    assert panel.model.texts.verdict(slower) == "faster"
+    assert panel.model.rows.verdict(slower) == "faster"
 
 
 def test_kinds_of_trees_that_changes_do_not_have_say_why(panel, plain):
@@ -242,7 +242,7 @@ def test_kinds_of_trees_that_changes_do_not_have_say_why(panel, plain):
 def test_other_names_of_calls_have_changes_too(panel, mode, path):
     panel.modes.buttons[mode].click()
     assert panel.mode is mode
-    assert panel.model.texts.verdict(node(panel, *path)) == "slower"
+    assert panel.model.rows.verdict(node(panel, *path)) == "slower"
 
 
 def test_the_kind_of_costs_is_not_that_of_changes(panel):
@@ -264,14 +264,14 @@ def test_one_call_can_be_shown_alone_and_searched(plain):
 def test_rows_sort_by_every_column(plain):
     for column in range(len(CHANGES)):
         plain.model.sort(column, Qt.SortOrder.DescendingOrder)
-        keys = plain.model.texts.keys(CHANGES[column])
+        keys = plain.model.rows.keys(CHANGES[column])
         below = plain.model.listed_below(node(plain, "main", "run"))
         assert list(keys[below]) == sorted(keys[below], reverse=True)
 
 
 def test_copied_rows_have_plain_numbers_and_a_verdict(plain):
     conv = node(plain, "main", "run", "conv")
-    lines = plain.model.texts.tsv([conv], CHANGES).splitlines()
+    lines = plain.model.rows.tsv([conv], CHANGES).splitlines()
     assert lines[0] == "Call\tPath\tA, ns\tB, ns\tChange, ns\tChange, %\tVerdict"
     assert lines[1] == "conv\tmain > run\t5005\t7507\t2502\t+50.0 %\tslower"
 

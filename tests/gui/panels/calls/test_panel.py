@@ -308,13 +308,13 @@ def test_a_process_of_instants_alone_takes_no_rows(opened, data, show_session):
 def test_bottom_up_a_search_keeps_the_callers_of_its_matches(panel, qtbot):
     panel.modes.buttons[CallMode.BOTTOM_UP].click()
     panel.filter.setText("copy")
-    qtbot.waitUntil(lambda: panel.model.is_searched)
+    qtbot.waitUntil(lambda: panel.model.rows.matches is not None)
     copy = node(panel, "copy")
     assert panel.model.rowCount(panel.model.index_of(copy)) == 2
 
 
 def test_showing_callers_ends_the_search(panel, qtbot):
     panel.filter.setText("conv")
-    qtbot.waitUntil(lambda: panel.model.is_searched)
+    qtbot.waitUntil(lambda: panel.model.rows.matches is not None)
     panel.show_callers(node(panel, "main", "run", "conv"))
     assert panel.filter.text() == ""

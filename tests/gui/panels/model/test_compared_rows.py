@@ -31,7 +31,7 @@ def change(panel, *names):
 
 
 def test_every_module_has_both_times_and_a_verdict_of_all_that_is_in_it(panel):
-    assert panel.model.rows.cells == OF_CHANGES
+    assert panel.model.rows.columns == OF_CHANGES
     verdicts = {
         name: change(panel, "forward", name).verdict.value
         for name in ("stem", "blocks.0", "blocks.1", "norm")
@@ -49,13 +49,13 @@ def test_an_operator_has_the_change_of_its_call(panel):
     slower = row_at(panel, "forward", "blocks.1", "dw", "convolution")
     assert panel.model.rows.change(slower).verdict.value == "slower"
     assert "Same record" in panel.model.rows.explained(slower)
-    assert not panel.model.rows.has_inside(slower)
+    assert not panel.model.rows.has_below(slower.id)
 
 
 def test_modules_are_sorted_by_their_change(panel):
     panel.model.sort(OF_CHANGES.index(ModelColumn.CHANGE))
     rows = panel.model.rows
-    inside = [rows.made[n] for n in rows.inside(rows.made[rows.top[0]])]
+    inside = [rows.made[n] for n in rows.below(0)]
     changes = [rows.change(row).change_ns for row in inside if rows.change(row)]
     assert changes == sorted(changes)
     assert rows.name(inside[-1]) == "blocks.1"
@@ -87,16 +87,16 @@ def test_swapped_arms_swap_verdicts(panel):
 def test_without_changes_in_panels_the_tree_has_costs_again(panel):
     session = panel.session
     compare(session, replace(session.state.compared, in_tables=False))
-    assert panel.model.rows.cells == WITH_COSTS
+    assert panel.model.rows.columns == WITH_COSTS
     compare(session, None)
-    assert panel.model.rows.cells == WITH_COSTS
+    assert panel.model.rows.columns == WITH_COSTS
     assert panel.costs is not None
 
 
 def test_calls_of_several_operators_are_listed_where_they_count(delegated):
     rows = delegated.model.rows
     block = row_at(delegated, "forward", "layers.0")
-    sets = [rows.made[n] for n in rows.inside(block) if rows.made[n].kind is RowKind.SET]
+    sets = [rows.made[n] for n in rows.below(block.id) if rows.made[n].kind is RowKind.SET]
     assert sets
     assert any("→ XnnpackBackend" in rows.name(row) for row in sets)
     assert all(rows.change(row).b_ns for row in sets)
@@ -107,14 +107,14 @@ def test_calls_of_several_operators_are_listed_where_they_count(delegated):
 
 def test_copied_rows_have_plain_numbers(panel):
     row = row_at(panel, "forward", "blocks.1", "dw")
-    copied = panel.model.rows.tsv([row], OF_CHANGES).splitlines()
+    copied = panel.model.rows.tsv([row.id], OF_CHANGES).splitlines()
     assert copied[0] == "Module\tKind\tA, ns\tB, ns\tChange, ns\tChange, %"
     assert copied[1] == "blocks.1.dw\tmodule\t11438\t22877\t11438\t2.00 x"
 
 
 def test_the_filter_keeps_changes(panel):
     panel.filter.setText("dw")
-    assert panel.model.rows.cells == OF_CHANGES
-    names = [panel.model.rows.name(row) for row in panel.view.listed_rows()]
+    assert panel.model.rows.columns == OF_CHANGES
+    names = [panel.model.rows.cell(n, ModelColumn.NAME) for n in panel.view.listed_nodes()]
     assert "dw" in names
     assert "stem" not in names

@@ -53,10 +53,12 @@ def test_an_operator_is_selected_as_in_the_operators_panel(panel, qtbot):
 def test_a_slice_is_selected_by_a_click_and_shown_by_a_double_click(panel, qtbot):
     session, rows = panel.session, panel.model.rows
     attention = rows.made[rows.find((ATTENTION_0,))]
-    one = rows.made[rows.inside(attention)[2]]
+    one = rows.made[rows.below(attention.id)[2]]
     click(qtbot, panel, one)
     assert session.state.slice == SliceRef(0, one.number)
-    assert panel.model.row(panel.view.currentIndex()).number == one.number  # it stays marked
+    assert (
+        rows.made[panel.model.node(panel.view.currentIndex())].number == one.number
+    )  # it stays marked
     before = session.state.t1 - session.state.t0
     click(qtbot, panel, one, twice=True)
     t0, t1 = session.traces[0].span_ns(one.number)
@@ -66,7 +68,7 @@ def test_a_slice_is_selected_by_a_click_and_shown_by_a_double_click(panel, qtbot
 
 def test_enter_on_a_slice_shows_it(panel, qtbot):
     session, rows = panel.session, panel.model.rows
-    one = rows.made[rows.inside(rows.made[rows.find((ATTENTION_0,))])[4]]
+    one = rows.made[rows.below(rows.find((ATTENTION_0,)))[4]]
     open_to(panel, one)
     panel.view.mark(one.id)
     qtbot.keyClick(panel.view, Qt.Key.Key_Return)
@@ -75,7 +77,7 @@ def test_enter_on_a_slice_shows_it(panel, qtbot):
 
 
 def test_arrows_go_through_the_rows_and_select_them(panel, qtbot):
-    panel.view.mark(panel.model.rows.top[0])
+    panel.view.mark(0)
     qtbot.keyClick(panel.view, Qt.Key.Key_Down)
     assert marked(panel) == ["blocks.0"]
     assert len(panel.session.state.slices) == 20
@@ -86,7 +88,7 @@ def test_arrows_go_through_the_rows_and_select_them(panel, qtbot):
 
 def test_an_asterisk_opens_modules_and_leaves_slices_closed(panel, qtbot):
     rows = panel.model.rows
-    panel.view.mark(rows.top[0])
+    panel.view.mark(0)
     qtbot.keyClick(panel.view, Qt.Key.Key_Asterisk, Qt.KeyboardModifier.ShiftModifier)
     opened = [r for r in rows.made if panel.view.isExpanded(index(panel, r))]
     assert {r.kind for r in opened} == {RowKind.MODULE}
@@ -150,7 +152,7 @@ def test_a_record_alone_shows_its_modules_without_costs(
     opened, attention_record, make_panel, qtbot
 ):
     panel = make_panel(ModelPanel, opened(attention_record))
-    assert panel.model.rows.cells == model_rows.OF_RECORD
+    assert panel.model.rows.columns == model_rows.OF_RECORD
     forward = row_at(panel, "forward")
     assert texts(panel, forward) == {
         ModelColumn.NAME: "forward",
@@ -163,7 +165,7 @@ def test_a_record_alone_shows_its_modules_without_costs(
     assert panel.footer.isHidden()
     assert "This file has no timing data" in panel.note.text()
     with qtbot.waitSignal(panel.source_requested) as asked:
-        panel.view.chosen.emit(linear)
+        panel.view.chosen.emit(linear.id)
     assert asked.args[1] == 48
 
 
@@ -205,7 +207,7 @@ def test_operators_in_branches_are_listed_as_such(show_files):
     panel = show_files(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
     rows = panel.model.rows
     loose = row_at(panel, "forward", "Operators without a module")
-    inside = [rows.made[n] for n in rows.inside(loose)]
+    inside = [rows.made[n] for n in rows.below(loose.id)]
     assert len(inside) == 9
     assert all("branch of cond" in rows.hint(r) for r in inside)
     assert "without a slice here" in panel.note.text()
@@ -216,7 +218,7 @@ def test_methods_stand_below_the_model_with_the_medians_of_their_own_runs(show_f
     panel = show_files(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
     rows = panel.model.rows
     model = row_at(panel, "Model")
-    assert [rows.name(rows.made[n]) for n in rows.inside(model)] == ["decode", "encode"]
+    assert [rows.name(rows.made[n]) for n in rows.below(model.id)] == ["decode", "encode"]
     assert texts(panel, model)[ModelColumn.P50] == "–"  # its runs are of two methods
     assert texts(panel, row_at(panel, "Model", "encode"))[ModelColumn.P50] != "–"
 

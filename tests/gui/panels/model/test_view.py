@@ -16,7 +16,7 @@ def test_the_filter_leaves_what_has_every_word_and_the_way_to_it(panel):
     before = opened_rows(panel)
     panel.filter.setText("mlp linear")
     rows = panel.model.rows
-    listed = [rows.full_name(r) for r in panel.view.listed_rows()]
+    listed = [rows.full_name(rows.made[n]) for n in panel.view.listed_nodes()]
     assert listed[:6] == [
         "forward", "blocks.0", "blocks.0.mlp", "blocks.0.mlp.fc1", "blocks.0.mlp.fc1 · linear",
         "blocks.0.mlp.fc2",
@@ -47,19 +47,34 @@ def test_enter_in_the_filter_goes_to_the_tree(panel, qtbot):
 
 def test_rows_are_sorted_among_their_neighbors(panel):
     rows = panel.model.rows
-    order = [rows.name(rows.made[n]) for n in rows.inside(rows.made[rows.top[0]])]
+    order = [rows.name(rows.made[n]) for n in rows.below(0)]
     assert order[:2] == ["blocks.0", "blocks.1"]
-    column = rows.cells.index(ModelColumn.TOTAL)
+    column = rows.columns.index(ModelColumn.TOTAL)
     panel.view.sortByColumn(column, Qt.SortOrder.AscendingOrder)
     rows = panel.model.rows
     totals = [rows.figures(rows.made[n]).total
-              for n in rows.inside(row_at(panel, "forward", "blocks.0"))]  # fmt: skip
+              for n in rows.below(row_at(panel, "forward", "blocks.0").id)]  # fmt: skip
     known = [t for t in totals if t is not None]
     assert known == sorted(known)
     assert totals[len(known) :] == [None] * (len(totals) - len(known))  # what has none is last
     panel.view.sortByColumn(-1, Qt.SortOrder.DescendingOrder)
     rows = panel.model.rows
-    assert [rows.name(rows.made[n]) for n in rows.inside(rows.made[rows.top[0]])] == order
+    assert [rows.name(rows.made[n]) for n in rows.below(0)] == order
+
+
+def test_what_is_open_stays_when_sorted_rows_get_other_figures(panel):
+    rows = panel.model.rows
+    norm, block = row_at(panel, "forward", "blocks.0", "ln1"), row_at(panel, "forward", "blocks.0")
+    panel.view.open_rows([0, block.id, norm.id])
+    panel.view.selectAll()
+    chosen = marked(panel)
+    panel.view.sortByColumn(rows.columns.index(ModelColumn.TOTAL), Qt.SortOrder.AscendingOrder)
+    assert sorted(marked(panel)) == sorted(chosen)
+    before = sorted(opened_rows(panel))
+    assert before == ["blocks.0", "blocks.0.ln1", "forward"]
+    pick_run(panel.session, None)
+    assert panel.model.rows.tree is rows.tree
+    assert sorted(opened_rows(panel)) == before
 
 
 def test_open_rows_are_copied_as_plain_tab_separated_text(panel):
@@ -87,10 +102,10 @@ def test_a_screen_reader_hears_what_a_row_is(panel):
 
 
 def test_columns_go_where_there_is_no_room_and_the_bar_stays(panel):
-    assert panel.view.shown_cells == list(model_rows.WITH_COSTS)
+    assert panel.view.shown_columns == list(model_rows.WITH_COSTS)
     panel.resize(420, 400)
-    assert panel.view.shown_cells[:2] == [ModelColumn.NAME, ModelColumn.TOTAL]
-    assert ModelColumn.MEAN not in panel.view.shown_cells
+    assert panel.view.shown_columns[:2] == [ModelColumn.NAME, ModelColumn.TOTAL]
+    assert ModelColumn.MEAN not in panel.view.shown_columns
 
 
 def test_every_time_has_its_own_unit(show_files):
@@ -107,10 +122,10 @@ def test_every_time_has_its_own_unit(show_files):
 def test_no_digit_of_a_count_is_cut(panel, theme):
     pick_run(panel.session, None)
     rows = panel.model.rows
-    forward = rows.made[rows.top[0]]
+    forward = rows.made[0]
     rows.costed.costs.slices[0] = 123_456_789
     panel.view.fit_columns()
-    column = rows.cells.index(ModelColumn.SLICES)
+    column = rows.columns.index(ModelColumn.SLICES)
     text = rows.text(forward, ModelColumn.SLICES)
     metrics = QFontMetrics(theme.font("cell"))
     assert panel.view.columnWidth(column) >= metrics.horizontalAdvance(text) + 12

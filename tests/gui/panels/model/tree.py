@@ -10,15 +10,15 @@ THIN = "\u202f"
 def row_at(panel, *names):
     """The row that one gets to by opening rows of these names, one in the other."""
     rows = panel.model.rows
-    inside, found = rows.top, None
+    inside, found = rows.below(-1), None
     for name in names:
         found = next(rows.made[n] for n in inside if rows.name(rows.made[n]) == name)
-        inside = rows.inside(found)
+        inside = rows.below(found.id)
     return found
 
 
 def texts(panel, row):
-    return {cell: panel.model.rows.text(row, cell) for cell in panel.model.rows.cells}
+    return {cell: panel.model.rows.text(row, cell) for cell in panel.model.rows.columns}
 
 
 def index(panel, row):
@@ -45,7 +45,8 @@ def click(qtbot, panel, row, *, twice=False):
 def marked(panel):
     """The names of the marked rows."""
     chosen = panel.view.selectionModel().selectedRows()
-    return [panel.model.rows.full_name(panel.model.row(i)) for i in chosen]
+    rows = panel.model.rows
+    return [rows.full_name(rows.made[panel.model.node(i)]) for i in chosen]
 
 
 def opened_rows(panel):

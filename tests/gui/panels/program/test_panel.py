@@ -6,7 +6,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from viewer.formats import open_file
-from viewer.gui.panels.program.panel import BYTES, CONTENTS, KIND, NAME, NOTHING, ProgramPanel
+from viewer.gui.panels.program.panel import NOTHING, ProgramPanel
+
+NAME, KIND, CONTENTS, BYTES = range(4)
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def test_what_is_expanded_stays_while_the_files_do(part, data):
     session.add([open_file(str(data / "pte" / "cond.pte"))])
     assert [row[0] for row in inside(part)] == ["part_x.pte", "cond.pte"]
     session.close_all()
-    assert (part.sentence, model.executables) == (NOTHING, ())
+    assert (part.sentence, model.rows) == (NOTHING, None)
 
 
 def test_rows_are_copied_as_text(part):

@@ -12,12 +12,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QWidget
 
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.tree_cells import TreeCells
 from viewer.gui.panels.calls.answer import (
     CallMode,
     CallsAnswer,
@@ -37,15 +39,15 @@ from viewer.gui.panels.calls.changes import (
 from viewer.gui.panels.calls.flame_painting import ChangeLegend
 from viewer.gui.panels.calls.flame_view import FlameView
 from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
-from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts
-from viewer.gui.panels.calls.tree_model import CallModel
-from viewer.gui.panels.calls.tree_view import CallView
+from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts, NodeTexts
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.segment_bar import SegmentBar
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, offer_markdown
+from viewer.gui.qt.widgets.tree_model import TreeModel
+from viewer.gui.qt.widgets.tree_view import TreeView
 from viewer.gui.session.comparison import path_of_selection, select_path
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import TraceScope, current_scope
@@ -63,7 +65,10 @@ NOTHING = "Open a profile to see its calls as a tree."
 NOTHING_RAN = "Nothing ran in this range."
 NOTHING_COMPARED = "No call of the compared inferences can be shown."
 _SEARCHED_AT_ONCE = 10_000  # nodes; searching so many takes 10 ms
+MOST_OPENED = 1000  # rows that one command or search opens: opening so many takes 20 ms
 _FIELD_WIDTH = 190  # px
+_LEAST_NAME = 220  # px; the minimum width of the names
+_INDENT = 12  # px per level; call trees are deep
 _MOST_FLAME = 0.45  # of the height of the page
 _MOST_OPENED = 12  # rows with the largest changes that are in view at first
 
@@ -153,6 +158,21 @@ def node_of_selection(session: Session, answer: ShownCalls, picked: Picked | Non
     return answer.node_of(ref.index) if isinstance(answer, CallsAnswer) else -1
 
 
+def call_table(model: TreeModel[NodeTexts], theme: Theme) -> TreeView[NodeTexts]:
+    """Return the table of calls."""
+    table = TreeView(model, "Calls", theme, _INDENT, _LEAST_NAME)
+    table.setItemDelegate(TreeCells(model, theme))
+    table.setExpandsOnDoubleClick(False)
+    table.most_opened = MOST_OPENED
+    return table
+
+
+def show_matches(table: TreeView[NodeTexts], texts: NodeTexts, matches: Matches) -> None:
+    """Show only what a search found and what is around it, opened up to a limit."""
+    around = np.flatnonzero(matches.around & ~matches.found)
+    table.show_rows(texts.searched(matches), around[:MOST_OPENED].tolist())
+
+
 class ModeBar(SegmentBar[CallMode]):
     """The buttons of all kinds, of which some are offered."""
 
@@ -202,8 +222,8 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         self._searching = Latest(self)
         self._searching.answered.connect(self._show_matches)
         self._is_split = False  # whether the user or an answer has divided the height
-        self.model = CallModel()
-        self.table = CallView(self.model, theme)
+        self.model = TreeModel[NodeTexts]()
+        self.table = call_table(self.model, theme)
         self.flame = FlameView(theme)
         self.set_page(self._make_page(), fading=(self.flame, self.table))
         self.model.setParent(self)
@@ -374,14 +394,14 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         self._searching.cancel()
         self._trees, self._picked, self._focus = None, None, ()
         self._compared = None
-        self.table.show_texts(None)
+        self.table.show_rows(None)
         self.flame.show_texts(None)
 
     # -- contents --------------------------------------------------------------------------------
 
     def show_answer(self, answer: CallsAnswer | ChangesAnswer) -> None:
         """Show the nodes; what was open and zoomed to stays if it is in the same tree."""
-        before = self.model.texts.answer if self.model.texts is not None else None
+        before = self.model.rows.answer if self.model.rows is not None else None
         if not len(answer.table):
             trees = self._trees
             is_cost = isinstance(answer, CallsAnswer)
@@ -394,14 +414,12 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         texts = ChangeTexts(answer) if isinstance(answer, ChangesAnswer) else CallTexts(answer)
         self.modes.buttons[answer.question.mode].setChecked(True)
         self.flame.show_texts(texts, zoomed)
-        self.table.show_texts(texts)
+        self.table.show_rows(texts, opened or ())
         if opened is None:
             self.table.open_first()
             if isinstance(answer, ChangesAnswer):
                 self.table.open_rows(answer.largest_changes(_MOST_OPENED))
             self.table.scrollToTop()
-        else:
-            self.table.open_rows(opened)
         self._say_found("")
         self.footer.setText(texts.footer())
         self.legend.setVisible(is_changes)
@@ -422,7 +440,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         if before is None or not is_same:
             return None, -1
         numbers = before.table.number
-        opened = sorted(self.table.open_nodes & frozenset(range(len(numbers))))
+        opened = sorted(key for key in self.table.open_keys if isinstance(key, int))
         found = (answer.node_numbered(int(numbers[node])) for node in opened)
         zoomed = self.flame.zoomed
         again = answer.node_numbered(int(numbers[zoomed])) if zoomed >= 0 else -1
@@ -443,15 +461,15 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
     @Slot(str)
     def _search(self, text: str) -> None:
         """Paint what does not match faint, and list only matches and what is around them."""
-        texts, words = self.model.texts, text.strip()
+        texts, words = self.model.rows, text.strip()
         if texts is None:
             return
         if not words:
             self._searching.cancel()
             self._say_found("")
             self.flame.show_hits(None)
-            if self.model.is_searched:
-                self.table.show_texts(texts)
+            if texts.matches is not None:
+                self.table.show_rows(texts.searched(None))
                 self.table.open_first()
                 self._mark()
             return
@@ -462,16 +480,16 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
 
     @Slot(object)
     def _show_matches(self, matches: Matches) -> None:
-        texts = self.model.texts
+        texts = self.model.rows
         if texts is None or texts.answer is not matches.answer:
             return
         self._say_found(texts.found(matches))
         self.flame.show_hits(matches.boxes)
-        self.table.show_matches(texts, matches)
+        show_matches(self.table, texts, matches)
 
     def _say_found(self, text: str) -> None:
         """Show above the graph what a search found, or else the scope."""
-        texts = self.model.texts
+        texts = self.model.rows
         scope = texts.subtitle(several=len(self._session.traces) > 1) if texts is not None else ""
         self.subtitle.shorter = texts.shorter_subtitles if texts is not None and not text else ()
         self.subtitle.setText(text or scope)
@@ -495,7 +513,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
     def _mark(self) -> None:
         """Highlight the node of the selected slice, or the one that was chosen here."""
         answer = self.answer
-        if answer is None or self._choosing or self.is_empty or self.model.texts is None:
+        if answer is None or self._choosing or self.is_empty or self.model.rows is None:
             return
         node = node_of_selection(self._session, answer, self._picked)
         self.flame.mark(node)
@@ -557,7 +575,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
     @Slot(QMenu, int)
     def _fill_menu(self, menu: QMenu, node: int) -> None:
         """Add what can be done with a node to its context menu."""
-        texts, answer = self.model.texts, self.answer
+        texts, answer = self.model.rows, self.answer
         if texts is None or answer is None:
             return
         name = answer.table.text(node)
@@ -589,7 +607,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
 
         Raises NothingToExport if no calls are shown.
         """
-        answer, texts = self.answer, self.model.texts
+        answer, texts = self.answer, self.model.rows
         if answer is None or texts is None or self.is_empty:
             raise NothingToExport("No calls to save")
         scope = texts.subtitle(several=False)

@@ -6,21 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
+from copy import copy
+from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, ClassVar
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.statistics import figure_terms
-from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.arrays import Ints
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, scope_text
+from viewer.gui.panels.base.tree_cells import CHANGE, RATIO, CostRows, arm_columns
 from viewer.gui.panels.calls.answer import CallsAnswer
 from viewer.gui.panels.calls.changes import ChangesAnswer
-from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
+from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
+from viewer.gui.qt.widgets.tree_model import Cell, TreeColumn
 from viewer.model.scope import left_out
 from viewer.model.text import capped, display_name, one_line
 from viewer.model.times import (
@@ -53,33 +55,18 @@ def in_one_line(name: str) -> str:
     return one_line(capped(name)) or UNNAMED
 
 
-class CallColumn(Enum):
-    """A column of the table: its title and tooltip, and its width in px (0: the rest)."""
+class CallColumn:
+    """The columns, with costs or with changes."""
 
-    CALL = FigureTerm("Call", ""), 0
-    TOTAL = figure_terms.TOTAL, 128
-    SELF = figure_terms.SELF, 112
-    COUNT = figure_terms.COUNT, 72
-    MEAN = figure_terms.MEAN, 100
-    A = FigureTerm("A", _MEDIANS), 84
-    B = FigureTerm("B", f"{_MEDIANS} B is the other arm."), 84
-    CHANGE = FigureTerm("Change", "B less A, per inference."), 150
-    RATIO = FigureTerm("Change, %", "B less A, per inference, and what is proven about it."), 92
-
-    @property
-    def term(self) -> FigureTerm:
-        """Its title and meaning."""
-        return self.value[0]
-
-    @property
-    def width(self) -> int:
-        """Its width in px, 0 for the rest."""
-        return self.value[1]
-
-    @property
-    def is_time(self) -> bool:
-        """Whether its cells are times."""
-        return self not in (CallColumn.CALL, CallColumn.COUNT, CallColumn.RATIO)
+    CALL = TreeColumn("Call", 0, CALL, Cell.NAME)
+    TOTAL = TreeColumn(figure_terms.TOTAL.title, 128, figure_terms.TOTAL.definition, Cell.TIME)
+    SELF = TreeColumn(figure_terms.SELF.title, 112, figure_terms.SELF.definition, Cell.TIME, 3)
+    COUNT = TreeColumn(figure_terms.COUNT.title, 72, figure_terms.COUNT.definition, hides=2)
+    MEAN = TreeColumn(figure_terms.MEAN.title, 100, figure_terms.MEAN.definition, Cell.TIME, 1)
+    A, B = (
+        replace(arm, hides=place) for arm, place in zip(arm_columns(_MEDIANS), (5, 4), strict=True)
+    )
+    CHANGE, RATIO = CHANGE, RATIO
 
 
 COSTS = (
@@ -92,17 +79,56 @@ COSTS = (
 CHANGES = (CallColumn.CALL, CallColumn.A, CallColumn.B, CallColumn.CHANGE, CallColumn.RATIO)
 
 
-class NodeTexts:
-    """The texts of one answer. Nodes are numbers of its table.
+class NodeTexts(CostRows):
+    """The rows of one answer, with their texts. Nodes are numbers of its table.
 
-    columns: those of the table. hatches: whether boxes of the color `UNLINKED` are hatched.
+    hatches: whether boxes of the color `UNLINKED` are hatched.
     """
 
-    columns: ClassVar[tuple[CallColumn, ...]] = ()
+    at_first = 500  # Qt asks for each of them before it paints any
+    swatch_room = True
     hatches: ClassVar[bool] = False
 
     def __init__(self, answer: ShownCalls) -> None:
         self.answer = answer
+        self.rows = answer.rows
+        self.matches: Matches | None = None
+
+    def searched(self, matches: Matches | None) -> Self:
+        """Return the rows of what a search found and of what is around it alone; None: of all."""
+        found = copy(self)
+        found.matches = matches
+        return found
+
+    def arranged(self, column: TreeColumn | None, descending: bool) -> Self:
+        keep = None if self.matches is None else self.matches.around
+        rank = self.first_rank
+        if column is not None:
+            keys = self.keys(column)
+            rank = -keys if descending else keys
+        found = copy(self)
+        is_first = keep is None and column is None
+        table = self.answer.table
+        found.rows = self.answer.rows if is_first else CallRows(table, rank, keep)
+        return found
+
+    def below(self, node: int) -> Ints:
+        return self.rows.below(node)
+
+    def parent_of(self, node: int) -> int:
+        return int(self.answer.table.parent[node])
+
+    def place_of(self, node: int) -> int:
+        return int(self.rows.row[node])
+
+    def hover(self, node: int, column: TreeColumn) -> str:
+        return "\n".join(self.lines(node)) if column is CallColumn.CALL else ""
+
+    def swatch(self, node: int) -> Sequence[int]:
+        return (int(self.answer.color[node]),)
+
+    def is_quiet(self, node: int, column: TreeColumn) -> bool:
+        return self.matches is not None and not self.matches.found[node]
 
     def name(self, node: int) -> str:
         """Return the name of a node, in one line."""
@@ -121,21 +147,9 @@ class NodeTexts:
         """Return the text behind the name in the box of a node."""
         raise NotImplementedError
 
-    def cell(self, node: int, column: CallColumn) -> str:
-        """Return the text of a cell."""
-        raise NotImplementedError
-
-    def rest(self, nodes: Ints, column: CallColumn) -> str:
-        """Return the text of a cell of the row that stands for some nodes without a row."""
-        raise NotImplementedError
-
-    def keys(self, column: CallColumn) -> NDArray[Any]:
+    def keys(self, column: TreeColumn) -> NDArray[Any]:
         """Return per node what a column sorts by, ascending."""
         raise NotImplementedError
-
-    def has_fractions(self, column: CallColumn) -> bool:
-        """Return whether any time of a column is a fraction of a ns."""
-        return False
 
     def lines(self, node: int) -> list[str]:
         """Return the lines of the hover tip of a node; the first is the title."""
@@ -158,7 +172,7 @@ class NodeTexts:
         """Return how much a search found: "12 calls · 34.2 % total"."""
         raise NotImplementedError
 
-    def plain(self, node: int, column: CallColumn) -> str:
+    def plain(self, node: int, column: TreeColumn) -> str:
         """Return the text of a cell to copy: times in ns, no digit grouping."""
         raise NotImplementedError
 
@@ -170,12 +184,12 @@ class NodeTexts:
         """Return the names of the calls around a node, from the outermost on."""
         return self.answer.table.path(node)[:-1]
 
-    def tsv(self, nodes: Sequence[int], columns: Sequence[CallColumn]) -> str:
+    def tsv(self, nodes: Sequence[int], columns: Sequence[TreeColumn]) -> str:
         """Return nodes with headings as tab-separated text: times in ns, no digit grouping.
 
         The column Path names the calls around a call, from the outermost on.
         """
-        titles = [f"{c.term.title}, ns" if c.is_time else c.term.title for c in columns]
+        titles = [f"{c.title}, ns" if c.is_time else c.title for c in columns]
         extra = ("Verdict",) if nodes and self.extra_cells(nodes[0]) else ()
         lines = ["\t".join([titles[0], "Path", *titles[1:], *extra])]
         for node in nodes:
@@ -209,7 +223,7 @@ class CallTexts(NodeTexts):
         count = int(self.answer.table.count[node])
         return float(Fraction(int(self.costs.uncut[node]), count) * self._rate) if count else -1.0
 
-    def cell(self, node: int, column: CallColumn) -> str:
+    def cell(self, node: int, column: TreeColumn) -> str:
         table = self.answer.table
         if column is CallColumn.CALL:
             return self.name(node)
@@ -236,7 +250,7 @@ class CallTexts(NodeTexts):
         """Format the time of a node; what the file cuts to 0 has a bound."""
         return format_bounded(tick_to_ns(ticks, self._rate), self._zeros(node), self._cut)
 
-    def rest(self, nodes: Ints, column: CallColumn) -> str:
+    def rest(self, nodes: Sequence[int] | Ints, column: TreeColumn) -> str:
         table = self.answer.table
         if column is CallColumn.CALL:
             return f"{group_digits(len(nodes))} more"
@@ -249,7 +263,7 @@ class CallTexts(NodeTexts):
             return self.time(int(values[nodes].sum()))
         return ""
 
-    def keys(self, column: CallColumn) -> NDArray[Any]:
+    def keys(self, column: TreeColumn) -> NDArray[Any]:
         table = self.answer.table
         if column is CallColumn.CALL:
             return self.answer.name_rank
@@ -262,15 +276,19 @@ class CallTexts(NodeTexts):
         }
         return values[column]
 
-    def has_fractions(self, column: CallColumn) -> bool:
-        if column is not CallColumn.MEAN:
-            return False
-        mean = self.keys(column) * float(self._rate)
-        return bool(((mean > 0) & (mean < 1000) & (mean % 1 > 0)).any())
+    @cached_property
+    def fractions(self) -> frozenset[TreeColumn]:
+        mean = self.keys(CallColumn.MEAN) * float(self._rate)
+        has_any = bool(((mean > 0) & (mean < 1000) & (mean % 1 > 0)).any())
+        return frozenset({CallColumn.MEAN} if has_any else ())
 
-    def share(self, ticks: int) -> float:
-        """Return the share of all that is shown, 0 to 1."""
-        return ticks / self.answer.whole if self.answer.whole else 0.0
+    def share_of(self, node: int, column: TreeColumn) -> tuple[float, int | None] | None:
+        table, whole = self.answer.table, self.answer.whole
+        if column not in (CallColumn.TOTAL, CallColumn.SELF):
+            return None
+        is_total = column is CallColumn.TOTAL
+        ticks = int((table.total if is_total else table.self_ticks)[node])
+        return ticks / whole if whole else 0.0, None if is_total else int(self.answer.color[node])
 
     def lines(self, node: int) -> list[str]:
         table, whole = self.answer.table, self.answer.whole
@@ -316,7 +334,7 @@ class CallTexts(NodeTexts):
             return text
         return f"{text} · {format_share(matches.ticks, matches.whole)} total"
 
-    def plain(self, node: int, column: CallColumn) -> str:
+    def plain(self, node: int, column: TreeColumn) -> str:
         table = self.answer.table
         if column is CallColumn.COUNT:
             return str(int(table.count[node]))
@@ -356,12 +374,12 @@ class ChangeTexts(NodeTexts):
         one = self.changed.compared(node)
         return "" if one is None else one.verdict.value
 
-    def bar(self, node: int) -> float:
-        """Return the change of a node as -1 to 1 of the largest one."""
+    def bar_of(self, node: int) -> tuple[float, str]:
         one, largest = self.changed.compared(node), self.changed.largest
-        return one.change_ns / largest if one is not None and largest else 0.0
+        share = one.change_ns / largest if one is not None and largest else 0.0
+        return share, self.verdict(node)
 
-    def _value(self, node: int, column: CallColumn) -> float | None:
+    def _value(self, node: int, column: TreeColumn) -> float | None:
         one = self.changed.compared(node)
         if column is CallColumn.CHANGE:
             has_none = one is not None and not change_ns_text(one)
@@ -372,7 +390,7 @@ class ChangeTexts(NodeTexts):
             return one.a_ns
         return one.b_ns if column is CallColumn.B else one.change
 
-    def cell(self, node: int, column: CallColumn) -> str:
+    def cell(self, node: int, column: TreeColumn) -> str:
         if column is CallColumn.CALL:
             return self.name(node)
         if column is CallColumn.RATIO:
@@ -384,7 +402,7 @@ class ChangeTexts(NodeTexts):
         is_change = column is CallColumn.CHANGE
         return difference_text(round(value)) if is_change else format_time(round(value))
 
-    def rest(self, nodes: Ints, column: CallColumn) -> str:
+    def rest(self, nodes: Sequence[int] | Ints, column: TreeColumn) -> str:
         if column is CallColumn.CALL:
             return f"{group_digits(len(nodes))} more"
         if column is CallColumn.RATIO:
@@ -395,7 +413,7 @@ class ChangeTexts(NodeTexts):
         totals = np.append(self.changed.changes.total_ns[side], 0.0)
         return format_time(round(float(np.nansum(totals[self.changed.table.number[nodes]]))))
 
-    def keys(self, column: CallColumn) -> NDArray[Any]:
+    def keys(self, column: TreeColumn) -> NDArray[Any]:
         if column is CallColumn.CALL:
             return self.changed.name_rank
         if column is CallColumn.CHANGE:
@@ -439,7 +457,7 @@ class ChangeTexts(NodeTexts):
     def path_text(self, node: int) -> Sequence[str]:
         return self.changed.path(node)[:-1]
 
-    def plain(self, node: int, column: CallColumn) -> str:
+    def plain(self, node: int, column: TreeColumn) -> str:
         value = self._value(node, column) if column.is_time else None
         if value is not None:
             return plain_ns(round(value))

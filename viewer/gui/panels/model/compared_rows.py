@@ -18,6 +18,7 @@ from viewer.analysis.cost.costs import CostRow
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number
 from viewer.gui.panels.model.rows import ModelRows
 from viewer.gui.panels.model.table import OF_CHANGES, ModelColumn, ModelRow, RowKind
+from viewer.gui.qt.widgets.tree_model import TreeColumn
 from viewer.gui.session.comparison import row_of_selection, select_row, select_rows
 from viewer.gui.session.session import Session
 from viewer.model.times import counted, format_time
@@ -91,31 +92,22 @@ def model_changes(
     return ModelChanges(found, modules, calls)
 
 
-@dataclass(eq=False)
 class ComparedRows(ModelRows):
     """All rows of the tree of A with their changes; created again for every answer."""
 
-    changes: ModelChanges | None = None
-
-    def again(
-        self, words: tuple[str, ...], by: ModelColumn | None, descending: bool
-    ) -> ComparedRows:
-        return ComparedRows(self.tree, None, words, by, descending, changes=self.changes)
-
-    @property
-    def cells(self) -> tuple[ModelColumn, ...]:
-        return OF_CHANGES
+    def __init__(self, changes: ModelChanges, words: tuple[str, ...] = ()) -> None:
+        self.changes = changes
+        super().__init__(changes.tree, words=words)
+        self.columns = OF_CHANGES
 
     def call_of(self, row: ModelRow) -> int:
         """Return the number of the row by call of an operator or a set, -1 if it has none."""
-        if self.changes is None or row.kind not in (RowKind.OPERATOR, RowKind.SET):
+        if row.kind not in (RowKind.OPERATOR, RowKind.SET):
             return -1
         return self.changes.calls.get(self.operators(row), -1)
 
     def change(self, row: ModelRow) -> Compared | None:
         """Return the change of a row, None if it has none of its own."""
-        if self.changes is None:
-            return None
         if row.kind is RowKind.MODULE:
             return self.changes.modules.compared[row.number]
         call = self.call_of(row)
@@ -123,32 +115,30 @@ class ComparedRows(ModelRows):
 
     def find_selected(self, session: Session) -> int | None:
         """Return the row of the selected slice, None if it has none."""
-        if self.changes is None:
-            return None
         number = row_of_selection(session, self.changes.found)
         calls = self.changes.calls.items()
         return self.find(next((own for own, call in calls if call == number), ()))
 
     def select(self, session: Session, row: ModelRow) -> None:
         """Select the slices of a row in both arms."""
-        if self.changes is None:
-            return
         call, found = self.call_of(row), self.changes.found
         if row.kind is RowKind.MODULE:
             select_rows(session, found, self.changes.modules.rows_in(row.number), MODULE)
         elif call >= 0:
             select_row(session, found, call)
 
-    def bar(self, row: ModelRow) -> float:
-        """Return the change of a row as -1 to 1 of the largest one of a module."""
-        one, largest = self.change(row), 0.0 if self.changes is None else self.changes.largest
-        return one.change_ns / largest if one is not None and largest else 0.0
+    def bar_of(self, node: int) -> tuple[float, str]:
+        """Return the change of a row as -1 to 1 of the largest one of a module, and its verdict."""
+        one, largest = self.change(self.made[node]), self.changes.largest
+        if one is None:
+            return 0.0, ""
+        return one.change_ns / largest if largest else 0.0, one.verdict.value
 
     def _sets(self, module: int) -> Sequence[CostRow]:
-        return () if self.changes is None else self.changes.shared[module]
+        return self.changes.shared[module]
 
     def name(self, row: ModelRow) -> str:
-        if row.kind is RowKind.SET and self.changes is not None:
+        if row.kind is RowKind.SET:
             return self.changes.found.rows[self.call_of(row)][0].label
         return super().name(row)
 
@@ -157,14 +147,14 @@ class ComparedRows(ModelRows):
 
     def hint(self, row: ModelRow) -> str:
         hint = super().hint(row)
-        if row.kind is not RowKind.OPERATOR or self.call_of(row) >= 0 or self.changes is None:
+        if row.kind is not RowKind.OPERATOR or self.call_of(row) >= 0:
             return hint
         why = "shared" if row.number in self.changes.in_sets else "no slice"
         return f"{why} · {hint}" if hint else why
 
     def explained(self, row: ModelRow) -> str:
         one, lines = self.change(row), [self.full_name(row)]
-        if self.changes is None or one is None:
+        if one is None:
             if row.kind is RowKind.MODULE:
                 lines.append("Its time is shared: it counts in a module around this one.")
             return "\n".join(lines)
@@ -175,7 +165,7 @@ class ComparedRows(ModelRows):
             lines.append(f"{verdict_text(one)}.")
         return "\n".join(lines)
 
-    def _record_key(self, row: ModelRow, cell: ModelColumn) -> float | str | None:
+    def _record_key(self, row: ModelRow, cell: TreeColumn) -> float | str | None:
         one = self.change(row)
         if one is None:
             return None
@@ -187,7 +177,7 @@ class ComparedRows(ModelRows):
             return one.change_ns if change_ns_text(one) else None
         return one.change
 
-    def _record_text(self, row: ModelRow, cell: ModelColumn) -> str:
+    def _record_text(self, row: ModelRow, cell: TreeColumn) -> str:
         one = self.change(row)
         if one is None:
             return MISSING
@@ -198,7 +188,7 @@ class ComparedRows(ModelRows):
         ns = one.a_ns if cell is ModelColumn.A else one.b_ns
         return MISSING if ns is None else format_time(round(ns))
 
-    def _plain(self, row: ModelRow, cell: ModelColumn) -> str:
+    def _plain(self, row: ModelRow, cell: TreeColumn) -> str:
         value = self._record_key(row, cell) if cell.is_time else None
         if isinstance(value, float):
             return plain_ns(round(value))

@@ -13,6 +13,7 @@ from viewer.analysis.statistics.figure_terms import FigureTerm
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.model.table import ModelColumn
 from viewer.gui.qt.widgets.table_model import any_fraction_of_ns
+from viewer.gui.qt.widgets.tree_model import TreeColumn
 from viewer.model.scope import TimeScope
 from viewer.model.times import tick_to_ns
 from viewer.program.module_tree import ModuleKind
@@ -44,7 +45,7 @@ class ModelCosts:
         return figure_terms.share(whole, f"{figure_terms.TOTAL.title} time")
 
     @cached_property
-    def fractions(self) -> frozenset[ModelColumn]:
+    def fractions(self) -> frozenset[TreeColumn]:
         """The time columns in which a module has a fraction of a ns."""
         rate, costs = float(self.shown.axis.ns_per_tick), self.costs
         with_slices = costs.slices > 0

@@ -8,6 +8,7 @@ its total counts; the tree highlights what is selected on the timeline.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,9 +24,9 @@ from viewer.gui.panels.model.compared_rows import ComparedRows, ModelChanges, mo
 from viewer.gui.panels.model.costs import ModelCosts, parts_of
 from viewer.gui.panels.model.rows import ModelRows
 from viewer.gui.panels.model.table import ModelRow, RowKind
-from viewer.gui.panels.model.tree_model import ModuleModel
-from viewer.gui.panels.model.view import Key, ModuleView
+from viewer.gui.panels.model.view import ModuleView
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.tree_model import TreeModel
 from viewer.gui.session import navigation
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer
@@ -36,9 +37,11 @@ from viewer.model.times import counted, group_digits
 from viewer.model.warm_up import included_text, warm_up_inferences
 from viewer.program.module_tree import ModuleKind, ModuleTree, module_tree
 from viewer.program.program import Program
+from viewer.render.palette import Palette
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import SliceRef, SliceSet
 
+_MOST_FOUND = 500  # the maximum number of modules that a filter opens
 NOTHING = "Open a profile and its ETRecord to see the time of each module."
 
 
@@ -65,14 +68,14 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         # First, as making it may change what the signals that the base connects report.
         self._comparison = ComparisonFeed.of(session)
-        self.model = ModuleModel()
+        self.model = TreeModel[ModelRows]()
         self.view = ModuleView(self.model, theme)
         super().__init__(session, self.view, theme, "Filter modules", parent)
         self.model.setParent(self)
         self._tree: ModuleTree | None = None
         self._choosing = False
         self._picked: tuple[SliceSet, int] | None = None  # slices selected by a module
-        self._open_before: list[Key] | None = None  # the rows that were open before filtering
+        self._open_before: tuple[Hashable, ...] | None = None  # what was open before filtering
         self._latest.failed.connect(self.show_sentence)
         self.refresh_on(self._comparison.changed)
         self._comparison.late.connect(self.show_stale)
@@ -134,7 +137,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
             return
         program = programs[0]
         tree = self._tree_of(program) or module_tree(program)
-        if self._fill(ModelRows(tree)):
+        if self._fill(ModelRows(tree, words=self._words)):
             self.set_stale(False)
             self.show_record(program, _counts(tree), len(programs) - 1)
 
@@ -146,25 +149,24 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         return self.no_costs(cost_answer)
 
     def clear_page(self) -> None:
-        self.model.show(None)
+        self.view.show_rows(None)
 
     def _forget_tree(self) -> None:
         """Release the tree and its open rows: it may be the last reference to a closed ETRecord."""
         self._tree = None
-        self.model.show(None)
         self.view.forget()
 
     def show_answer(self, answer: ModelAnswer | ModelChanges) -> None:
         """Show the modules with their costs, and how those add up, or with their changes."""
         if isinstance(answer, ModelChanges):
-            if self._fill(ComparedRows(answer.tree, changes=answer)):
+            if self._fill(ComparedRows(answer, self._words)):
                 self.footer.clear()
                 self.subtitle.setText(answer.subtitle)
                 self.note.setText(answer.note)
                 self.note.setVisible(bool(answer.note))
             return
         costed, cost_answer = answer.costed, answer.given
-        if not self._fill(ModelRows(costed.costs.tree, costed)):
+        if not self._fill(ModelRows(costed.costs.tree, costed, self._words)):
             return
         parts = parts_of(costed)
         what = whole_text(cost_answer.shown.trace, "Busy time")
@@ -200,10 +202,9 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
             self._forget_tree()
             self._picked, self._open_before = None, None
         self._tree = tree
-        self._color()
-        self.model.show(rows)
+        rows.colors = self._colors
+        self.view.show_rows(rows)
         if is_other:
-            self.view.fit_columns()
             self.view.open_first()
         self.show_page()
         self._select()
@@ -211,25 +212,36 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
 
     @Slot()
     def _color(self) -> None:
-        scheme = self._session.state.scheme
+        if self.model.rows is not None:
+            self.model.rows.colors = self._colors
+            self.view.viewport().update()
+
+    @property
+    def _colors(self) -> Palette | None:
         shown = None if self.costs is None else self.costs.given.shown
         if isinstance(self.answer, ModelChanges):
             paths = self.answer.found.chosen.a.paths
             shown = next((t for t in self._session.traces if t.file.path in paths), None)
-        self.view.color_operators(None if shown is None else shown.operator_colors(scheme))
+        return None if shown is None else shown.operator_colors(self._session.state.scheme)
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        """What to filter by, in lower case."""
+        return tuple(self.filter.text().lower().split())
 
     @Slot(str)
     def _filter(self, text: str) -> None:
-        if text.strip():
-            if self._open_before is None:
-                self._open_before = self.view.open_keys()
-            with self.view.opening(()):
-                self.model.set_filter(text)
-            self.view.open_found()
-        else:
-            with self.view.opening(self._open_before or ()):
-                self.model.set_filter(text)
+        rows, words, opened = self.model.rows, self._words, self._open_before
+        if words and opened is None:
+            self._open_before = self.view.open_keys
+        elif not words:
             self._open_before = None
+        if rows is None:
+            return
+        rows = rows.again(words, rows.by, rows.descending)
+        self.view.show_rows(rows, () if words else opened or ())
+        if words:
+            self.view.open_below(-1, _MOST_FOUND)
         self._select()
 
     # -- selection -------------------------------------------------------------------------------
@@ -250,28 +262,25 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         chosen = state.operators if not len(state.others) else None
         is_of_trace = chosen is not None and self._session.traces[chosen[0]] is shown
         operators = chosen[1] if chosen is not None and is_of_trace else ()
-        self.model.set_selected(operators)
-        self.view.viewport().update()
-        current = self.model.row(self.view.currentIndex())
+        self.view.relate(operators)
+        at = self.model.node(self.view.currentIndex())
+        current = rows.made[at] if at >= 0 else None
         is_slice = current is not None and current.kind is RowKind.SLICE
         if is_slice and state.slice is not None and current.number == state.slice.index:  # type: ignore[union-attr]
             return
         self._mark(rows.find(operators))
 
-    def _mark(self, number: int | None) -> None:
-        if number is None:
-            self.view.mark(None)
-            return
-        marked = self.view.selectionModel().selectedRows()
-        if len(marked) != 1 or marked[0].internalId() != number:
-            self.view.show_row(number)
+    def _mark(self, node: int | None) -> None:
+        if node is None or node != self.view.marked:
+            self.view.mark(-1 if node is None else node)
 
-    @Slot(object)
-    def _choose(self, row: ModelRow) -> None:
+    @Slot(int)
+    def _choose(self, node: int) -> None:
         """Select what a row shows."""
         answer, rows = self.costs, self.model.rows
         if rows is None:
             return
+        row = rows.made[node]
         if isinstance(rows, ComparedRows):
             self._choosing = True  # the row stays marked, which may be a module
             rows.select(self._session, row)
@@ -297,8 +306,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         finally:
             self._choosing = False
         chosen = self._session.state.operators
-        self.model.set_selected(() if chosen is None else chosen[1])
-        self.view.viewport().update()
+        self.view.relate(() if chosen is None else chosen[1])
 
     def _choose_module(self, rows: ModelRows, trace: int, module: int) -> None:
         slices = rows.slices_of_module(module)
@@ -321,10 +329,12 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
     def _program(self) -> Program | None:
         return None if self._tree is None else self._tree.program
 
-    @Slot(object)
-    def _enter(self, row: ModelRow) -> None:
+    @Slot(int)
+    def _enter(self, node: int) -> None:
         """Zoom to a slice."""
-        if row.kind is RowKind.SLICE and self._session.state.slice is not None:
+        rows = self.model.rows
+        is_slice = rows is not None and rows.made[node].kind is RowKind.SLICE
+        if is_slice and self._session.state.slice is not None:
             navigation.fit_selection(self._session)
 
 

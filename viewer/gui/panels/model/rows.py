@@ -7,8 +7,9 @@ slices can have a row for each of them, but only below operators that are open.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from copy import copy
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -19,8 +20,11 @@ from viewer.analysis.workload.operator_tensors import outputs_of
 from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.operator_tables.contents import WHOLE_BELOW
 from viewer.gui.panels.base.slice_facts import MISSING, plain_ns, plain_number, tensor_text
+from viewer.gui.panels.base.swatches import colors_of
+from viewer.gui.panels.base.tree_cells import CostRows
 from viewer.gui.panels.model.costs import ModelCosts, ModelFigures, charged_figures
 from viewer.gui.panels.model.table import OF_RECORD, WITH_COSTS, ModelColumn, ModelRow, RowKind
+from viewer.gui.qt.widgets.tree_model import GrownRows, TreeColumn
 from viewer.model.times import (
     counted,
     format_bounded,
@@ -32,10 +36,12 @@ from viewer.model.times import (
 from viewer.model.timing import ROUNDING_TICKS, is_rounded_zero
 from viewer.program.module_tree import ModuleTree
 from viewer.program.program import Program
+from viewer.render.palette import Palette
 
 # The maximum number of slices listed below one operator; creating that many rows takes 10 ms.
 MOST_SLICES = 2000
 _NONE = ModelFigures()
+Key = tuple[RowKind, int, int]  # what a row shows: kind, number, and the module of a shared set
 _FIELDS = {
     ModelColumn.TOTAL: "total",
     ModelColumn.SHARE: "total",
@@ -113,29 +119,45 @@ class NameFilter:
         return () if self._costed is None else self._costed.costs.sets[module]
 
 
-@dataclass(eq=False)
-class ModelRows:
+class ModelRows(GrownRows[ModelRow], CostRows):
     """All rows of a tree, with or without costs; created again for every answer.
 
     words: the filter, in lower case. by: the column that sorts siblings, None for graph order.
-    descending: whether the greatest value comes first.
+    descending: whether the greatest value comes first. colors: the palette index of each operator,
+    None: its own.
     """
 
-    tree: ModuleTree
-    costed: ModelCosts | None = None
-    words: tuple[str, ...] = ()
-    by: ModelColumn | None = None
-    descending: bool = True
-    made: list[ModelRow] = field(default_factory=list)
-    _modules: dict[int, int] = field(default_factory=dict)  # module number -> row id
+    def __init__(
+        self,
+        tree: ModuleTree,
+        costed: ModelCosts | None = None,
+        words: tuple[str, ...] = (),
+        by: TreeColumn | None = None,
+        descending: bool = True,
+    ) -> None:
+        super().__init__()
+        self.tree, self.costed = tree, costed
+        self.words, self.by, self.descending = words, by, descending
+        self.colors: Palette | None = None
+        self.columns = OF_RECORD if costed is None else WITH_COSTS
+        self._filter = NameFilter(tree, costed, words)
 
-    def __post_init__(self) -> None:
-        self._filter = NameFilter(self.tree, self.costed, self.words)
-        self.top = [self._make(RowKind.MODULE, 0, -1, 0)] if self._filter.modules[0] else []
+    def forget(self) -> None:
+        super().forget()
+        self._modules: dict[int, int] = {}  # module number -> row id
 
-    def again(self, words: tuple[str, ...], by: ModelColumn | None, descending: bool) -> ModelRows:
+    def again(self, words: tuple[str, ...], by: TreeColumn | None, descending: bool) -> Self:
         """Return the same rows, filtered and sorted."""
-        return ModelRows(self.tree, self.costed, words, by, descending)
+        found = copy(self)
+        found.forget()
+        found.words, found.by, found.descending = words, by, descending
+        if words != self.words:
+            found._filter = NameFilter(self.tree, self.costed, words)
+        return found
+
+    def arranged(self, column: TreeColumn | None, descending: bool) -> Self:
+        is_same = (column, descending) == (self.by, self.descending)
+        return self if is_same else self.again(self.words, column, descending)
 
     # -- tree of rows ----------------------------------------------------------------------------
 
@@ -144,38 +166,49 @@ class ModelRows:
         """The program whose modules these are."""
         return self.tree.program
 
-    @property
-    def cells(self) -> tuple[ModelColumn, ...]:
-        """The columns, in order."""
-        return OF_RECORD if self.costed is None else WITH_COSTS
+    def items_below(self, node: int) -> list[ModelRow]:
+        if node < 0:
+            parts = [(RowKind.MODULE, 0)] if self._filter.modules[0] else []
+        elif self.made[node].kind is RowKind.MODULE:
+            parts = self._parts_of(self.made[node])
+        else:
+            parts = self._slices_in(self.made[node])
+        rows = [ModelRow(*part, at, node) for at, part in enumerate(parts, len(self.made))]
+        self._modules |= {row.number: row.id for row in rows if row.kind is RowKind.MODULE}
+        return rows
 
-    def _make(self, kind: RowKind, number: int, parent: int, place: int) -> int:
-        at = len(self.made)
-        self.made.append(ModelRow(kind, number, at, parent, place))
-        if kind is RowKind.MODULE:
-            self._modules[number] = at
-        return at
-
-    def has_inside(self, row: ModelRow) -> bool:
-        """Whether a row has children, without creating them."""
+    def has_below(self, node: int) -> bool:
+        if node < 0:
+            return bool(self.below(-1))
+        row = self.made[node]
         if row.kind is RowKind.MODULE:
             return True
-        if self.costed is None or (
-            row.kind is not RowKind.OPERATOR and row.kind is not RowKind.SET
-        ):
+        if self.costed is None or row.kind not in (RowKind.OPERATOR, RowKind.SET):
             return False
         found = self._cost_row(row)
         return found is not None and found.slices > 0
 
-    def inside(self, row: ModelRow) -> list[int]:
-        """Return the ids of a row's children; creates them on the first call."""
-        if row.inside is None:
-            parts = self._slices_in(row) if row.kind is not RowKind.MODULE else self._parts_of(row)
-            row.inside = [
-                self._make(kind, number, row.id, place)
-                for place, (kind, number) in enumerate(parts)
-            ]
-        return row.inside
+    def opens(self, node: int) -> bool:
+        return self.made[node].kind is RowKind.MODULE
+
+    def key(self, node: int) -> Key:
+        row = self.made[node]
+        around = self.made[row.parent].number if row.kind is RowKind.SET else -1
+        return row.kind, row.number, around
+
+    def node_of(self, key: Key) -> int:
+        """Return the row that a key names, -1 if there is none; creates it if needed."""
+        kind, number, around = key
+        found: int | None = None
+        if kind is RowKind.MODULE and number < len(self.tree.modules):
+            found = self.row_of_module(number)
+        elif kind is RowKind.OPERATOR and number < len(self.program.operators):
+            found = self.find((number,))
+        elif kind is RowKind.SET and around < len(self.tree.modules):
+            module = self.row_of_module(around)
+            inside = () if module is None else self.below(module)
+            found = next((n for n in inside if self.key(n) == key), None)
+        return -1 if found is None else found
 
     def _parts_of(self, row: ModelRow) -> list[tuple[RowKind, int]]:
         module = self.tree.modules[row.number]
@@ -232,7 +265,7 @@ class ModelRows:
         by = self.by
         if by is None:
             return parts
-        rows = [ModelRow(kind, number, -1, row.id, -1) for kind, number in parts]
+        rows = [ModelRow(kind, number, -1, row.id) for kind, number in parts]
         keys: list[float | str | None]
         if by in _FIELDS:
             keys = [self._number(part, by) for part in rows]
@@ -246,7 +279,7 @@ class ModelRows:
         known.sort(key=lambda i: keys[i], reverse=self.descending)  # type: ignore[arg-type, return-value]
         return [parts[i] for i in (*known, *rest)]
 
-    def _number(self, row: ModelRow, by: ModelColumn) -> float | None:
+    def _number(self, row: ModelRow, by: TreeColumn) -> float | None:
         """Return a row's sort key, equal to its figure.
 
         For operators it does not create all figures: that takes a third of the time of sorting
@@ -338,21 +371,25 @@ class ModelRows:
         charged = self._cost_row(row)
         return None if charged is None else charged.wall / costs.whole
 
-    def title(self, cell: ModelColumn) -> str:
+    def title(self, column: TreeColumn) -> str:
         """Return a column's title; that of shares names the whole."""
-        costed = self.costed if cell is ModelColumn.SHARE else None
-        return cell.title if costed is None else costed.share_term.title
+        costed = self.costed if column is ModelColumn.SHARE else None
+        return column.title if costed is None else costed.share_term.title
 
-    def tip(self, cell: ModelColumn) -> str:
+    def title_tip(self, column: TreeColumn) -> str:
         """Return a column's tooltip, or why the column is empty."""
-        if self.costed is None or cell not in (ModelColumn.SHARE, ModelColumn.P50):
-            return cell.tip
-        if cell is ModelColumn.SHARE:
+        if self.costed is None or column not in (ModelColumn.SHARE, ModelColumn.P50):
+            return column.tip
+        if column is ModelColumn.SHARE:
             return self.costed.share_term.explained(WHOLE_BELOW)
-        return self.costed.medians.why or cell.tip
+        return self.costed.medians.why or column.tip
+
+    @property
+    def fractions(self) -> frozenset[TreeColumn]:
+        return frozenset() if self.costed is None else self.costed.fractions
 
     @cached_property
-    def unused(self) -> frozenset[ModelColumn]:
+    def unused(self) -> frozenset[TreeColumn]:
         """The columns that have no values for these costs."""
         costed = self.costed
         if costed is None:
@@ -432,7 +469,39 @@ class ModelRows:
             return f"{self.costed.shown.label(row.number)} {self.name(row)}"
         return self.name(row)
 
-    def text(self, row: ModelRow, cell: ModelColumn) -> str:
+    def cell(self, node: int, column: TreeColumn) -> str:
+        return self.text(self.made[node], column)
+
+    def spoken(self, node: int, column: TreeColumn) -> str:
+        """Return a cell's text for screen readers; a name includes the kind of its row."""
+        if column is not ModelColumn.NAME:
+            return super().spoken(node, column)
+        row = self.made[node]
+        return ", ".join(filter(None, (row.kind.value, self.name(row), self.hint(row))))
+
+    def hover(self, node: int, column: TreeColumn) -> str:
+        return self.explained(self.made[node]) if column is ModelColumn.NAME else ""
+
+    def note(self, node: int) -> str:
+        return self.hint(self.made[node])
+
+    def swatch(self, node: int) -> Sequence[int]:
+        row = self.made[node]
+        has_swatch = row.kind in (RowKind.OPERATOR, RowKind.SET)
+        return colors_of(self.operators(row), self.colors) if has_swatch else ()
+
+    def is_quiet(self, node: int, column: TreeColumn) -> bool:
+        quiet = (RowKind.SLICE, RowKind.REST)
+        return column is ModelColumn.NAME and self.made[node].kind in quiet
+
+    def share_of(self, node: int, column: TreeColumn) -> tuple[float, int | None] | None:
+        if column is not ModelColumn.SHARE:
+            return None
+        row = self.made[node]
+        is_operator = row.kind is RowKind.OPERATOR
+        return self.share(row) or 0.0, self.swatch(node)[0] if is_operator else None
+
+    def text(self, row: ModelRow, cell: TreeColumn) -> str:
         """Return the text of a cell."""
         if cell is ModelColumn.NAME:
             return self.name(row)
@@ -469,7 +538,7 @@ class ModelRows:
         found = self._cost_row(row)
         return 0 if found is None else found.zeros
 
-    def _record_key(self, row: ModelRow, cell: ModelColumn) -> float | str | None:
+    def _record_key(self, row: ModelRow, cell: TreeColumn) -> float | str | None:
         if cell is ModelColumn.COUNT:
             return len(self.operators(row)) if row.kind is RowKind.MODULE else None
         if row.kind is not RowKind.OPERATOR:
@@ -479,7 +548,7 @@ class ModelRows:
             return operator.source.line if operator.source else None
         return self._record_text(row, cell)
 
-    def _record_text(self, row: ModelRow, cell: ModelColumn) -> str:
+    def _record_text(self, row: ModelRow, cell: TreeColumn) -> str:
         if row.kind is RowKind.MODULE:
             count = len(self.operators(row))
             return group_digits(count) if cell is ModelColumn.COUNT else ""
@@ -534,7 +603,7 @@ class ModelRows:
 
         None if there is no such row, or if the filter hides it.
         """
-        if not operators or not self.top:
+        if not operators or not self.below(-1):
             return None
         module = self.tree.common(operators)
         at = self.row_of_module(module)
@@ -542,7 +611,7 @@ class ModelRows:
             return None
         members = set(operators)
         kind = RowKind.OPERATOR if len(members) == 1 else RowKind.SET
-        for number in self.inside(self.made[at]):
+        for number in self.below(at):
             row = self.made[number]
             if row.kind is kind and members == set(self.operators(row)):
                 return number
@@ -550,7 +619,7 @@ class ModelRows:
 
     def row_of_module(self, module: int) -> int | None:
         """Return the row of a module; creates it if needed. None if the filter hides it."""
-        if not self.top or not self._filter.modules[module]:
+        if not self.below(-1) or not self._filter.modules[module]:
             return None
         missing = []
         for number in self.tree.around(module):
@@ -559,7 +628,7 @@ class ModelRows:
             missing.append(number)
         for number in reversed(missing):
             around = self.tree.modules[number].parent
-            self.inside(self.made[self._modules[around]])
+            self.below(self._modules[around])
         return self._modules[module]
 
     def slices_of_module(self, module: int) -> Ints:
@@ -573,18 +642,18 @@ class ModelRows:
             {node for row in found for node in row.nodes},
         )
 
-    def tsv(self, rows: Sequence[ModelRow], cells: Sequence[ModelColumn]) -> str:
+    def tsv(self, nodes: Sequence[int], columns: Sequence[TreeColumn]) -> str:
         """Return rows and headings as tab-separated text: times in ns, no digit grouping."""
-        titles = [f"{self.title(c)}, ns" if c.is_time else self.title(c) for c in cells]
+        titles = [f"{self.title(c)}, ns" if c.is_time else self.title(c) for c in columns]
         lines = ["\t".join([titles[0], "Kind", *titles[1:]])]
-        for row in rows:
+        for row in (self.made[node] for node in nodes):
             module = self.tree.modules[row.number] if row.kind is RowKind.MODULE else None
             kind = row.kind.value if module is None else module.kind.value
-            texts = [self._plain(row, cell) for cell in cells[1:]]
+            texts = [self._plain(row, column) for column in columns[1:]]
             lines.append("\t".join([self.full_name(row), kind, *texts]))
         return "\n".join(lines) + "\n"
 
-    def _plain(self, row: ModelRow, cell: ModelColumn) -> str:
+    def _plain(self, row: ModelRow, cell: TreeColumn) -> str:
         value = getattr(self.figures(row), _FIELDS[cell]) if cell.is_time else None
         if value is None or self.costed is None:
             return plain_number(self.text(row, cell))

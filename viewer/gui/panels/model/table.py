@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from viewer.analysis.statistics import figure_terms
-from viewer.gui.qt.widgets.column_table import TableColumn
-
-_MEDIANS = "Median of the session medians, per inference."
+from viewer.gui.panels.base.tree_cells import CHANGE, RATIO, arm_columns
+from viewer.gui.qt.widgets.tree_model import Cell, TreeColumn
 
 
 class RowKind(Enum):
@@ -27,76 +26,77 @@ class ModelRow:
 
     number: the module, operator or slice that it shows, or the index among the module's shared
     sets; for `REST`, how many slices are not listed. id: index in `ModelRows.made`. parent: id of
-    its parent, -1 for the root. place: index among its siblings. inside: ids of its children, None
-    until they are created.
+    its parent, -1 for the root.
     """
 
     kind: RowKind
     number: int
     id: int
     parent: int
-    place: int
-    inside: list[int] | None = None
 
 
-class ModelColumn(TableColumn):
+class ModelColumn:
     """The columns, with costs, of a record alone, or with changes."""
 
-    NAME = ("Module", 0)
-    TOTAL = (
+    NAME = TreeColumn("Module", 0, cell=Cell.NAME)
+    TOTAL = TreeColumn(
         figure_terms.TOTAL.title,
         92,
         figure_terms.TOTAL.explained("Here the time charged to a module and to all in it."),
+        Cell.TIME,
+        is_title_left=True,
     )
-    SHARE = ("Share", 132)  # its title names the whole
-    SELF = (
+    SHARE = TreeColumn("Share", 132, hides=6)  # its title names the whole
+    SELF = TreeColumn(
         figure_terms.SELF.title,
         92,
         figure_terms.SELF.explained("Here that of the operators directly in a module."),
+        Cell.TIME,
+        hides=5,
     )
-    SHARED = (
+    SHARED = TreeColumn(
         figure_terms.SHARED.title,
         92,
         figure_terms.SHARED.explained(
             "With operators outside this module. The Total of the module that contains them "
             "all includes it; the Total of this module does not."
         ),
+        Cell.TIME,
+        hides=2,
     )
-    SLICES = (
+    SLICES = TreeColumn(
         figure_terms.COUNT.title,
         60,
         figure_terms.COUNT.explained("A kernel inside its call is not counted again."),
+        hides=4,
     )
-    MEAN = (figure_terms.MEAN.title, 92, figure_terms.MEAN.explained("Here Total by Count."))
-    P50 = (
+    MEAN = TreeColumn(
+        figure_terms.MEAN.title,
+        92,
+        figure_terms.MEAN.explained("Here Total by Count."),
+        Cell.TIME,
+        hides=1,
+    )
+    P50 = TreeColumn(
         figure_terms.PER_INFERENCE.title,
         96,
         figure_terms.PER_INFERENCE.explained(
             "Inferences that warm up are left out. The selected inference does not change it. "
             "Empty for a model whose methods ran in turns."
         ),
+        Cell.TIME,
+        hides=3,
     )
-    COUNT = ("Operators", 80, "How many operators are in a module and in all modules below it.")
-    LINE = ("Line", 60)
-    OUTPUT = ("Output", 190)
-    A = ("A", 84, f"{_MEDIANS} Modules sum up what is in them.")
-    B = ("B", 84, f"{_MEDIANS} B is the other arm.")
-    CHANGE = ("Change", 150, "B less A, per inference.")
-    RATIO = ("Change, %", 92, "B less A, per inference, and what is proven about it.")
-
-    @property
-    def is_time(self) -> bool:
-        """Whether its numbers are durations."""
-        return self in (
-            ModelColumn.TOTAL,
-            ModelColumn.SELF,
-            ModelColumn.SHARED,
-            ModelColumn.MEAN,
-            ModelColumn.P50,
-            ModelColumn.A,
-            ModelColumn.B,
-            ModelColumn.CHANGE,
-        )
+    COUNT = TreeColumn(
+        "Operators", 80, "How many operators are in a module and in all modules below it."
+    )
+    LINE = TreeColumn("Line", 60, cell=Cell.LINE)
+    OUTPUT = TreeColumn("Output", 190, cell=Cell.CODE, hides=7)
+    A, B = arm_columns(
+        "Median of the session medians, per inference.", " Modules sum up what is in them."
+    )
+    CHANGE = replace(CHANGE, hides=8)
+    RATIO = RATIO
 
 
 WITH_COSTS = (

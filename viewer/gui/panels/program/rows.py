@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+from viewer.gui.qt.widgets.tree_model import Cell, GrownRows, TreeColumn
 from viewer.model.text import bytes_text, display_name, one_line
 from viewer.model.times import counted, group_digits
 from viewer.program.executable.executable import (
@@ -24,7 +25,10 @@ from viewer.program.executable.executable import (
 )
 from viewer.program.executable.tensors import NONE
 
-TITLES = ("Name", "Kind", "Contents", "Bytes")
+NAME = TreeColumn("Name", 210, cell=Cell.NAME)
+KIND = TreeColumn("Kind", 112, cell=Cell.TEXT, hides=1)
+CONTENTS = TreeColumn("Contents", 0, cell=Cell.TEXT)
+BYTES = TreeColumn("Bytes", 64)
 MOST_INSIDE = 50_000  # rows inside one row; a tree of more cannot be scrolled through
 
 _KINDS = {
@@ -39,48 +43,56 @@ _KINDS = {
 
 @dataclass(slots=True, eq=False)
 class ProgramRow:
-    """One row. size: in bytes, None for none. parent: None for a file. place: among its siblings.
-
-    make: makes the rows inside it; None if it has none.
-    """
+    """One row. size: in bytes, None for none. make: makes the rows inside it, None for none."""
 
     name: str
     kind: str
     contents: str = ""
     size: int | None = None
     make: Callable[[], Iterable[ProgramRow]] | None = None
-    parent: ProgramRow | None = None
-    place: int = 0
-    _inside: list[ProgramRow] | None = field(default=None, repr=False)
-
-    @property
-    def has_inside(self) -> bool:
-        """Whether there are rows inside it."""
-        return self.make is not None
-
-    @property
-    def inside(self) -> list[ProgramRow]:
-        """The rows inside it, at most `MOST_INSIDE` and one that counts the rest."""
-        if self._inside is None:
-            rows = iter(self.make() if self.make is not None else ())
-            self._inside = list(islice(rows, MOST_INSIDE))
-            rest = sum(1 for _ in rows)
-            if rest:
-                self._inside.append(ProgramRow(f"and {group_digits(rest)} more", ""))
-            placed(self._inside, self)
-        return self._inside
-
-    def text(self, column: int) -> str:
-        """The text of a cell; columns as in `TITLES`."""
-        if column == len(TITLES) - 1:
-            return "" if self.size is None else bytes_text(self.size)
-        return (self.name, self.kind, self.contents)[column]
 
 
-def placed(rows: Sequence[ProgramRow], parent: ProgramRow | None = None) -> None:
-    """Set the parent and the place of rows."""
-    for place, row in enumerate(rows):
-        row.parent, row.place = parent, place
+class ProgramRows(GrownRows[ProgramRow]):
+    """The rows of all open program files."""
+
+    columns = (NAME, KIND, CONTENTS, BYTES)
+
+    def __init__(self, executables: tuple[Executable, ...]) -> None:
+        super().__init__()
+        self.executables = executables
+
+    def items_below(self, node: int) -> Iterable[ProgramRow]:
+        """Make the rows inside one, at most `MOST_INSIDE` and one that counts the rest."""
+        if node < 0:
+            return map(file_row, self.executables)
+        make = self.made[node].make
+        rows = iter(make() if make is not None else ())
+        inside = list(islice(rows, MOST_INSIDE))
+        if rest := sum(1 for _ in rows):
+            inside.append(ProgramRow(f"and {group_digits(rest)} more", ""))
+        return inside
+
+    def has_below(self, node: int) -> bool:
+        return bool(self.executables) if node < 0 else self.made[node].make is not None
+
+    def cell(self, node: int, column: TreeColumn) -> str:
+        row = self.made[node]
+        if column is BYTES:
+            return "" if row.size is None else bytes_text(row.size)
+        return {NAME: row.name, KIND: row.kind, CONTENTS: row.contents}[column]
+
+    def spoken(self, node: int, column: TreeColumn) -> str:
+        return self.cell(node, column)
+
+    def hover(self, node: int, column: TreeColumn) -> str:
+        return self.cell(node, column) if column in (NAME, CONTENTS) else ""
+
+    def tsv(self, nodes: Sequence[int], columns: Sequence[TreeColumn]) -> str:
+        """Return all columns of some rows as tab-separated text, sizes in bytes."""
+        rows = [self.made[node] for node in nodes]
+        lines = [(r.name, r.kind, r.contents, str(r.size or "")) for r in rows]
+        titles = tuple(column.title for column in self.columns)
+        return "".join("\t".join(line) + "\n" for line in (titles, *lines))
 
 
 def file_row(executable: Executable) -> ProgramRow:

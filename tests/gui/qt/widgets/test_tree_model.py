@@ -1,4 +1,4 @@
-"""The item model of the Calls table: rows without objects, and a row for many siblings."""
+"""The item model of all trees, over calls: rows without objects, a row for many siblings."""
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
@@ -7,15 +7,14 @@ from PySide6.QtTest import QAbstractItemModelTester
 from tests.builders.call_traces import trace_of
 from tests.gui.panels.calls.conftest import SLICES
 from tests.gui.panels.calls.test_answer import answered
-from viewer.gui.panels.calls import tree_model
 from viewer.gui.panels.calls.answer import matches_of
-from viewer.gui.panels.calls.texts import CallTexts
-from viewer.gui.panels.calls.tree_model import CallModel
+from viewer.gui.panels.calls.texts import CallColumn, CallTexts
+from viewer.gui.qt.widgets.tree_model import TreeModel
 
 
 @pytest.fixture
 def model(qapp):
-    made = CallModel()
+    made = TreeModel()
     QAbstractItemModelTester(made, QAbstractItemModelTester.FailureReportingMode.Fatal)
     return made
 
@@ -52,7 +51,7 @@ def test_rows_have_the_figures_of_their_nodes(model):
 
 
 def test_many_siblings_share_a_row_until_it_is_chosen(model, monkeypatch):
-    monkeypatch.setattr(tree_model, "AT_FIRST", 3)
+    monkeypatch.setattr(CallTexts, "at_first", 3)
     model.show(CallTexts(answered(wide(8))))
     main = model.index(0, 0)
     assert texts_below(model, main) == ["n00", "n01", "n02", "5 more"]
@@ -68,7 +67,7 @@ def test_many_siblings_share_a_row_until_it_is_chosen(model, monkeypatch):
 
 
 def test_a_node_without_a_row_gets_one_if_it_is_wanted(model, monkeypatch):
-    monkeypatch.setattr(tree_model, "AT_FIRST", 3)
+    monkeypatch.setattr(CallTexts, "at_first", 3)
     answer = answered(wide(8))
     model.show(CallTexts(answer))
     node = answer.table.find(["main", "n06"])
@@ -97,10 +96,11 @@ def test_sorting_moves_rows_and_keeps_their_nodes(model):
 
 def test_a_search_leaves_out_rows(model):
     answer = answered(trace_of(*SLICES))
-    model.show(CallTexts(answer), matches_of(answer, "load"))
+    model.show(CallTexts(answer).searched(matches_of(answer, "load")))
+    is_quiet = model.rows.is_quiet
     assert texts_below(model, model.index(0, 0)) == ["load"]
-    assert model.is_around(model.node(model.index(0, 0)))
-    assert not model.is_around(answer.table.find(["main", "load"]))
+    assert is_quiet(model.node(model.index(0, 0)), CallColumn.CALL)
+    assert not is_quiet(answer.table.find(["main", "load"]), CallColumn.CALL)
     assert not model.index_of(answer.table.find(["main", "run"])).isValid()
     model.show(None)
     assert model.rowCount() == 0
