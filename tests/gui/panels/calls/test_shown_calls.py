@@ -26,8 +26,8 @@ def test_children_are_in_the_order_of_the_table(table):
     assert names(table, rows, -1) == ["main"]
     assert names(table, rows, 0) == ["load", "run"]
     assert rows.row.tolist() == [0, 0, 1, 0, 0, 1]
-    assert rows.count_below(2) == 2
-    assert rows.count_below(5) == 0
+    assert len(rows.below(2)) == 2
+    assert len(rows.below(5)) == 0
 
 
 def test_children_are_sorted_by_a_rank(table):

@@ -46,10 +46,6 @@ class CallRows:
         """Return the children of a node from top to bottom; of -1 the roots."""
         return self._child[self._first[node + 1] : self._first[node + 2]]
 
-    def count_below(self, node: int) -> int:
-        """Return how many children a node has."""
-        return int(self._first[node + 2] - self._first[node + 1])
-
 
 @dataclass(frozen=True, eq=False)
 class ShownCalls:
