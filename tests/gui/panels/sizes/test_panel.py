@@ -147,7 +147,7 @@ def test_a_part_with_copies_has_a_corner_in_the_color_of_warnings(copied, theme)
     def corner(name):
         node = int(copied.tree.node[row_named(copied, name)])
         treemap = copied.treemap
-        box = treemap._painter.rect(treemap._frame, treemap._canvas, treemap.box_of_node(node))
+        box = treemap._painter.box(treemap._frame, treemap._canvas, treemap.box_of_node(node))
         at = box.topRight() + QPointF(-2, 2)
         return image.pixelColor(at.toPoint() * image.devicePixelRatio())
 
@@ -447,7 +447,7 @@ def test_boxes_can_be_colored_by_change(compared, theme):
         treemap = compared.treemap
         node = int(compared.tree.node[row])
         image = treemap.viewport().grab().toImage()
-        box = treemap._painter.rect(treemap._frame, treemap._canvas, treemap.box_of_node(node))
+        box = treemap._painter.box(treemap._frame, treemap._canvas, treemap.box_of_node(node))
         at = box.bottomRight() - QPointF(4, 4)
         return image.pixelColor(at.toPoint() * image.devicePixelRatio())
 

@@ -6,7 +6,9 @@ toward the mouse, and dragging pans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,9 @@ from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
     QPainter,
+    QPaintEvent,
     QPen,
+    QPixmap,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QMenu
@@ -29,8 +33,15 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, WheelTurn, turn_of
 from viewer.gui.qt.widgets.hover_tip import HoverTip
+from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.render.canvas import Canvas
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Frame = TypeVar("Frame", bound="DataclassInstance")
+
+MOST_RINGS = 400
 _KEY_STEP = 1.5
 _MOVES = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -299,6 +310,131 @@ class BoxView(QAbstractScrollArea):
             self._step(key)
         elif self._current >= 0:
             self.zoom_to(self._current)
+
+
+class BoxPainter(Generic[Frame]):
+    """Paints the frames of one widget, and keeps the last picture.
+
+    A frame has all that is shown: numbers, and objects that are compared by identity.
+    """
+
+    LEAST_RING = 4  # px
+    _key: tuple[object, ...]
+    _frame: Frame | None
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self.forget()
+        self.retheme()
+
+    def retheme(self) -> None:
+        """Update fonts and colors after the theme changed."""
+        self._labels = LabelCache(self._theme.font("label"))
+        self._key = ()
+
+    def forget(self) -> None:
+        """Release the last frame: it may have the last reference to a closed file."""
+        self._key, self._frame = (), None
+        self._pixmap = QPixmap()
+        self._numbers: NDArray[np.int32] = np.empty((0, 0), np.int32)  # of boxes, per pixel
+
+    def box(self, frame: Frame, canvas: Canvas, box: int) -> QRectF | None:
+        """Return the visible part of a box in px, None if it is out of view."""
+        raise NotImplementedError
+
+    def _place(self, frame: Frame, canvas: Canvas) -> None:
+        """Lay out the boxes of a frame."""
+
+    def _image(self, frame: Frame, canvas: Canvas) -> QImage:
+        """Draw the boxes that were laid out."""
+        raise NotImplementedError
+
+    def _paint_over(self, painter: QPainter, frame: Frame, canvas: Canvas) -> None:
+        """Paint what is over the boxes, such as labels."""
+        raise NotImplementedError
+
+    def prepare(self, frame: Frame, canvas: Canvas) -> None:
+        """Lay out and draw a frame, unless it is the last one."""
+        values = [getattr(frame, field.name) for field in fields(frame)]
+        key = (*(v if isinstance(v, (int, tuple)) else id(v) for v in values), canvas,
+               self._theme.dark)  # fmt: skip
+        if key == self._key:
+            return
+        # The frame is kept too: an id is that of one object only as long as this exists.
+        self._key, self._frame = key, frame
+        self._place(frame, canvas)
+        self._pixmap = QPixmap.fromImage(self._image(frame, canvas))
+        painter = QPainter(self._pixmap)
+        self._paint_over(painter, frame, canvas)
+        painter.end()
+
+    def paint(self, painter: QPainter, frame: Frame, canvas: Canvas) -> None:
+        """Paint a frame on a canvas."""
+        self.prepare(frame, canvas)
+        painter.drawPixmap(0, 0, self._pixmap)
+
+    def number_at(self, frame: Frame, canvas: Canvas, at: QPointF) -> int:
+        """Return the box at a point, -1 for none."""
+        self.prepare(frame, canvas)
+        x, y = int(canvas.column(at.x())), int(canvas.column(at.y()))
+        lines, columns = self._numbers.shape
+        return int(self._numbers[y, x]) if 0 <= x < columns and 0 <= y < lines else -1
+
+    def paint_rings(
+        self, painter: QPainter, frame: Frame, canvas: Canvas, boxes: Sequence[int], width: int
+    ) -> None:
+        """Paint rings around boxes: of 2 px if they are selected, of 1 px if they are related."""
+        for number in boxes[:MOST_RINGS]:
+            box = self.box(frame, canvas, number)
+            if box is not None:
+                box.setWidth(max(box.width(), self.LEAST_RING))
+                box.setHeight(max(box.height(), self.LEAST_RING))
+                paint_ring(painter, box, width, self._theme)
+
+
+class PaintedBoxView(BoxView, Generic[Frame]):
+    """Boxes that a `BoxPainter` paints."""
+
+    _painter: BoxPainter[Frame]
+
+    @property
+    def _frame(self) -> Frame | None:
+        """What is shown, None for nothing."""
+        raise NotImplementedError
+
+    def _rings(self, frame: Frame) -> Iterable[tuple[Sequence[int], int]]:
+        """The boxes with rings, and how wide these are."""
+        raise NotImplementedError
+
+    @property
+    def _canvas(self) -> Canvas:
+        port = self.viewport()
+        return Canvas(max(port.width(), 1), max(port.height(), 1), port.devicePixelRatioF())
+
+    def retheme(self) -> None:
+        """Paint anew after the theme changed."""
+        self._painter.retheme()
+        self.viewport().update()
+
+    def box_at(self, at: QPointF) -> int:
+        frame = self._frame
+        return -1 if frame is None else self._painter.number_at(frame, self._canvas, at)
+
+    def center_of(self, box: int) -> QPoint:
+        frame = self._frame
+        room = None if frame is None else self._painter.box(frame, self._canvas, box)
+        return QPoint() if room is None else room.center().toPoint()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, frame, canvas = QPainter(self.viewport()), self._frame, self._canvas
+        painter.fillRect(self.viewport().rect(), self._theme.color("canvas"))
+        painter.setOpacity(self.opacity)
+        if frame is not None:
+            self._painter.paint(painter, frame, canvas)
+            for boxes, width in self._rings(frame):
+                self._painter.paint_rings(painter, frame, canvas, boxes, width)
+        painter.end()
 
 
 def paint_ring(painter: QPainter, box: QRectF, width: int, theme: Theme) -> None:

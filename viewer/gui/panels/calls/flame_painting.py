@@ -11,17 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetrics, QImage, QPainter, QPaintEvent, QPixmap
+from PySide6.QtGui import QBrush, QColor, QFontMetrics, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.arrays import Bools, Ints
-from viewer.gui.panels.base.box_view import image_of, paint_ring
+from viewer.gui.panels.base.box_view import BoxPainter, image_of
 from viewer.gui.panels.base.swatches import slice_color
 from viewer.gui.panels.calls.texts import NodeTexts
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.render.axis.xmap import Axis, XMap
 from viewer.render.canvas import Canvas
 from viewer.render.flame_graph.layout import flame_bands
@@ -135,44 +134,15 @@ class FlameFrame:
         return XMap(self.t0, self.t1, canvas.columns)
 
 
-class FlamePainter:
-    """Paints the frames of one widget in one theme, and keeps the last image."""
+class FlamePainter(BoxPainter[FlameFrame]):
+    """Paints the nodes of call trees."""
 
-    def __init__(self, theme: Theme) -> None:
-        self._theme = theme
-        self._key: tuple[object, ...] = ()
-        self._frame: FlameFrame | None = None  # of the pixmap
-        self._pixmap = QPixmap()
-        self.retheme()
-
-    def retheme(self) -> None:
-        """Update fonts and colors after the theme changed."""
-        self._labels = LabelCache(self._theme.font("label"))
-        self._key = ()
+    LEAST_RING = 0  # boxes are wide enough
 
     @property
     def row(self) -> int:
         """The height of a row in px."""
         return self._theme.px(ROW)
-
-    def paint(self, painter: QPainter, frame: FlameFrame, canvas: Canvas) -> None:
-        """Paint boxes and labels on a canvas."""
-        key = (
-            id(frame.texts), frame.t0, frame.t1, frame.scroll, frame.inside_from, id(frame.hits),
-            canvas, self._theme.dark,
-        )  # fmt: skip
-        if key != self._key:
-            self._pixmap = QPixmap.fromImage(self._image(frame, canvas))
-            inner = QPainter(self._pixmap)
-            self._paint_labels(inner, frame, canvas)
-            inner.end()
-            # The frame is kept too: an id is that of one object only as long as this exists.
-            self._key, self._frame = key, frame
-        painter.drawPixmap(0, 0, self._pixmap)
-
-    def forget(self) -> None:
-        """Release the last frame: it may have the last reference to a closed file."""
-        self._key, self._frame, self._pixmap = (), None, QPixmap()
 
     def _image(self, frame: FlameFrame, canvas: Canvas) -> QImage:
         answer, dark = frame.texts.answer, self._theme.dark
@@ -201,7 +171,7 @@ class FlamePainter:
         )
         return image_of(drawn.image, canvas)
 
-    def _paint_labels(self, painter: QPainter, frame: FlameFrame, canvas: Canvas) -> None:
+    def _paint_over(self, painter: QPainter, frame: FlameFrame, canvas: Canvas) -> None:
         texts, labels, row_height = frame.texts, self._labels, self.row
         answer = texts.answer
         first = frame.scroll // row_height
@@ -272,18 +242,9 @@ class FlamePainter:
         )
         return around, inside, hit
 
-    def paint_ring(
-        self, painter: QPainter, frame: FlameFrame, canvas: Canvas, node: int, *, hover: bool
-    ) -> None:
-        """Paint a ring around a node: of 2 px if it is selected, of 1 px below the mouse."""
-        box = self.box(frame, canvas, node)
-        if box is not None:
-            paint_ring(painter, box, 1 if hover else 2, self._theme)
-
-    def box(self, frame: FlameFrame, canvas: Canvas, node: int) -> QRectF | None:
-        """Return the visible part of the box of a node in px, None if it is out of view."""
+    def box(self, frame: FlameFrame, canvas: Canvas, box: int) -> QRectF | None:
         layout = frame.texts.answer.layout
-        start, end = int(layout.start[node]), int(layout.end[node])
+        start, end = int(layout.start[box]), int(layout.end[box])
         if end < frame.t0 or start > frame.t1 or (end == frame.t0 and start < end):
             return None
         xmap = frame.xmap(canvas)
@@ -291,6 +252,6 @@ class FlamePainter:
         left, right = float(edges[0]), float(edges[1])
         right = min(max(right - 1 / canvas.ratio, left + _LEAST_RING), canvas.width)
         left = min(left, right - _LEAST_RING)
-        row = int(frame.texts.answer.table.depth[node])
+        row = int(frame.texts.answer.table.depth[box])
         top = row * self.row - frame.scroll + SLICE_TOP
         return QRectF(left, top, right - left, self.row - SLICE_TOP)

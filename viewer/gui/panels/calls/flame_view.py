@@ -6,20 +6,19 @@ shows all again. Ctrl+wheel zooms toward the mouse, and dragging pans.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QPoint, QPointF, Qt, Signal
-from PySide6.QtGui import QAccessible, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QAccessible, QResizeEvent
 from PySide6.QtWidgets import QMenu
 
-from viewer.gui.panels.base.box_view import BoxView
+from viewer.gui.panels.base.box_view import PaintedBoxView
 from viewer.gui.panels.calls.flame_painting import FlameFrame, FlamePainter
 from viewer.gui.panels.calls.texts import NodeTexts
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import WheelTurn
-from viewer.render.canvas import Canvas
 from viewer.render.raster import RowRaster
 
 _BELOW = 4  # px, after the last row
@@ -27,13 +26,14 @@ _ROWS_AROUND = 2  # in view above a node that is zoomed to, if not all rows fit
 
 
 @has_role(QAccessible.Role.Graphic)
-class FlameView(BoxView):
+class FlameView(PaintedBoxView[FlameFrame]):
     """Shows the nodes of one answer.
 
     `left()`: Escape was pressed while all is shown; `takes_escape` says whether that has a meaning.
     `menu_of(menu, node)`: the context menu of a node is about to open, before `menu_offered(menu)`.
     """
 
+    _painter: FlamePainter
     left = Signal()
     menu_of = Signal(QMenu, int)
 
@@ -76,11 +76,6 @@ class FlameView(BoxView):
             self._bring(node)
         self.viewport().update()
 
-    def retheme(self) -> None:
-        """Paint anew after the theme changed."""
-        self._painter.retheme()
-        self.viewport().update()
-
     def accessible_value(self) -> str:
         """Return the text for screen readers: the figures of the selected node."""
         if self._texts is None or self.marked < 0:
@@ -92,12 +87,6 @@ class FlameView(BoxView):
         """The height of all rows in px."""
         rows = 0 if self._texts is None else self._texts.answer.layout.rows
         return rows * self._painter.row + _BELOW
-
-    @property
-    def _canvas(self) -> Canvas:
-        """The size of the canvas."""
-        port = self.viewport()
-        return Canvas(max(port.width(), 1), port.height(), port.devicePixelRatioF())
 
     @property
     def _frame(self) -> FlameFrame | None:
@@ -174,12 +163,6 @@ class FlameView(BoxView):
         place = answer.raster.hit(row, canvas.column(at.x()), frame.xmap(canvas))
         return int(answer.layout.order[place]) if place >= 0 else -1
 
-    def center_of(self, box: int) -> QPoint:
-        """Return the middle of the visible part of a box, in px of the canvas."""
-        frame = self._frame
-        room = None if frame is None else self._painter.box(frame, self._canvas, box)
-        return QPoint() if room is None else room.center().toPoint()
-
     def _lines_at(self, at: QPointF, box: int) -> Sequence[str]:
         return self._texts.lines(box) if box >= 0 and self._texts is not None else ()
 
@@ -243,14 +226,7 @@ class FlameView(BoxView):
 
     # -- painting --------------------------------------------------------------------------------
 
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter, frame, canvas = QPainter(self.viewport()), self._frame, self._canvas
-        painter.fillRect(self.viewport().rect(), self._theme.color("canvas"))
-        painter.setOpacity(self.opacity)
-        if frame is not None and canvas.height > 0:
-            self._painter.paint(painter, frame, canvas)
-            for node, hover in ((self._hovered, True), (self.marked, False)):
-                if node >= 0 and (not hover or node != self.marked):
-                    self._painter.paint_ring(painter, frame, canvas, node, hover=hover)
-        painter.end()
+    def _rings(self, frame: FlameFrame) -> Iterable[tuple[Sequence[int], int]]:
+        for node, width in ((self._hovered, 1), (self.marked, 2)):
+            if node >= 0 and (width > 1 or node != self.marked):
+                yield (node,), width

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen, QPixmap
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen
 
-from viewer.arrays import Ints
-from viewer.gui.panels.base.box_view import image_of, paint_ring
+from viewer.gui.panels.base.box_view import MOST_RINGS, BoxPainter, image_of
 from viewer.gui.panels.memory.answer import ArenaAxis, MemoryAnswer
 from viewer.gui.panels.memory.contents import instruction_text, size_text
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
-from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.model.text import bytes_text
 from viewer.model.times import (
     NARROW_SPACE,
@@ -30,9 +27,7 @@ from viewer.model.times import (
 )
 from viewer.render.axis.xmap import XMap
 from viewer.render.boxes.arena import (
-    NONE,
     ArenaBand,
-    BoxNumbers,
     PlacedBoxes,
     draw_boxes,
     place_bands,
@@ -48,7 +43,6 @@ _TICKS = 16  # px below the bands
 _LEAST_BAND = 12  # px
 _LEAST_LABEL = 26, 12  # px: a box with a label is at least so wide and high
 _MOST_LABELS = 400
-_MOST_RINGS = 400
 _INSET = 4  # px, from the side of a box to its label
 _TICK_EVERY = 90  # px
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
@@ -70,28 +64,14 @@ class ArenaFrame:
         return XMap(self.t0, self.t1, canvas.columns)
 
 
-class ArenaPainter:
-    """Paints the frames of one widget, and keeps the last picture."""
+class ArenaPainter(BoxPainter[ArenaFrame]):
+    """Paints curve, boxes, labels and peak."""
 
-    def __init__(self, theme: Theme) -> None:
-        self._theme = theme
-        self._key: tuple[object, ...] = ()
-        self._frame: ArenaFrame | None = None
-        self._pixmap = QPixmap()
-        self._numbers: BoxNumbers = np.empty((0, 0), np.int32)
-        self._placed: PlacedBoxes | None = None
-        self._bands: Sequence[ArenaBand] = ()
-        self.retheme()
-
-    def retheme(self) -> None:
-        """Update fonts and colors after the theme changed."""
-        self._labels = LabelCache(self._theme.font("label"))
-        self._key = ()
+    _bands: Sequence[ArenaBand] = ()
 
     def forget(self) -> None:
-        """Release the last frame: it may have the last reference to a closed file."""
-        self._key, self._frame, self._pixmap, self._placed = (), None, QPixmap(), None
-        self._numbers = np.empty((0, 0), np.int32)
+        super().forget()
+        self._placed: PlacedBoxes | None = None
 
     # -- places ----------------------------------------------------------------------------------
 
@@ -105,18 +85,10 @@ class ArenaPainter:
         px = self._theme.px
         return px(2 * _CAPTION + _LEAST_CURVE + _TICKS) + bands * px(_CAPTION + 2 * _LEAST_BAND)
 
-    def number_at(self, frame: ArenaFrame, canvas: Canvas, at: QPointF) -> int:
-        """Return the storage at a point, -1 for none."""
-        self._prepare(frame, canvas)
-        x, y = int(canvas.column(at.x())), int(canvas.column(at.y()))
-        lines, columns = self._numbers.shape
-        return int(self._numbers[y, x]) if 0 <= x < columns and 0 <= y < lines else NONE
-
-    def box(self, frame: ArenaFrame, canvas: Canvas, storage: int) -> QRectF | None:
-        """Return the box of a storage in px, None if it is out of view."""
-        self._prepare(frame, canvas)
+    def box(self, frame: ArenaFrame, canvas: Canvas, box: int) -> QRectF | None:
+        self.prepare(frame, canvas)
         assert self._placed is not None
-        at, ratio = self._placed.place_of(storage), canvas.ratio
+        at, ratio = self._placed.place_of(box), canvas.ratio
         if at < 0:
             return None
         left, right, top, bottom = (
@@ -129,29 +101,12 @@ class ArenaPainter:
 
     # -- painting --------------------------------------------------------------------------------
 
-    def paint(self, painter: QPainter, frame: ArenaFrame, canvas: Canvas) -> None:
-        """Paint curve, boxes, labels and peak on a canvas."""
-        self._prepare(frame, canvas)
-        painter.drawPixmap(0, 0, self._pixmap)
-
-    def _prepare(self, frame: ArenaFrame, canvas: Canvas) -> None:
-        key = (
-            id(frame.answer), id(frame.axis), frame.t0, frame.t1, id(frame.colors), canvas,
-            self._theme.dark,
-        )  # fmt: skip
-        if key == self._key:
-            return
-        # The frame is kept too: an id is that of one object only as long as this exists.
-        self._key, self._frame = key, frame
-        self._place(frame, canvas)
-        self._pixmap = QPixmap.fromImage(self._image(frame, canvas))
-        painter = QPainter(self._pixmap)
+    def _paint_over(self, painter: QPainter, frame: ArenaFrame, canvas: Canvas) -> None:
         self._paint_captions(painter, frame, canvas)
         self._paint_peak_boxes(painter, frame, canvas)
         self._paint_labels(painter, frame, canvas)
         self._paint_ticks(painter, frame, canvas)
         self._paint_peak(painter, frame, canvas)
-        painter.end()
 
     def _place(self, frame: ArenaFrame, canvas: Canvas) -> None:
         px, answer = self._theme.px, frame.answer
@@ -202,7 +157,7 @@ class ArenaPainter:
     def _paint_peak_boxes(self, painter: QPainter, frame: ArenaFrame, canvas: Canvas) -> None:
         painter.setPen(QPen(self._theme.color("ring", 0.75), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for storage in frame.answer.plan.at_peak[:_MOST_RINGS].tolist():
+        for storage in frame.answer.plan.at_peak[:MOST_RINGS].tolist():
             box = self.box(frame, canvas, storage)
             if box is not None and min(box.width(), box.height()) >= 3:
                 painter.drawRect(box.adjusted(0.5, 0.5, -1.5, -0.5))
@@ -300,15 +255,3 @@ class ArenaPainter:
         painter.fillRect(chip, theme.color("raised"))
         painter.setPen(theme.color("warning"))
         painter.drawText(chip, _CENTER, text)
-
-    def paint_rings(
-        self, painter: QPainter, frame: ArenaFrame, canvas: Canvas, storages: Ints, *, width: int
-    ) -> None:
-        """Paint rings around boxes: of 2 px if they are selected, of 1 px if they are related."""
-        for storage in storages[:_MOST_RINGS].tolist():
-            box = self.box(frame, canvas, storage)
-            if box is None:
-                continue
-            box.setWidth(max(box.width(), 4))
-            box.setHeight(max(box.height(), 4))
-            paint_ring(painter, box, width, self._theme)

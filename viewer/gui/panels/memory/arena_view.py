@@ -6,33 +6,32 @@ shows all again. Ctrl+wheel zooms toward the mouse, and dragging pans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QAccessible, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QMenu
 
 from viewer.arrays import Ints
-from viewer.gui.panels.base.box_view import BoxView
+from viewer.gui.panels.base.box_view import PaintedBoxView
 from viewer.gui.panels.memory.answer import ArenaAxis, MemoryAnswer
 from viewer.gui.panels.memory.arena_painting import ArenaFrame, ArenaPainter
 from viewer.gui.panels.memory.contents import instruction_text, tip_lines
 from viewer.gui.qt.accessibility import has_role
-from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.text import bytes_text
-from viewer.render.canvas import Canvas
 from viewer.render.palette import Palette
 
 _NONE: Ints = np.empty(0, np.int64)
 
 
 @has_role(QAccessible.Role.Graphic)
-class ArenaView(BoxView):
+class ArenaView(PaintedBoxView[ArenaFrame]):
     """Shows the storages of one answer."""
 
     LEAST_SPAN = 3  # instructions or ticks
+    _painter: ArenaPainter
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Memory plan")
@@ -74,11 +73,6 @@ class ArenaView(BoxView):
             self._bring(self._chosen)
         self.viewport().update()
 
-    def retheme(self) -> None:
-        """Paint anew after the theme changed."""
-        self._painter.retheme()
-        self.viewport().update()
-
     def accessible_value(self) -> str:
         """Return the text for screen readers: the facts of the selected storage."""
         if self._answer is None or self._chosen < 0:
@@ -89,11 +83,6 @@ class ArenaView(BoxView):
     def axis(self) -> ArenaAxis | None:
         """The axis that is shown."""
         return self._axis
-
-    @property
-    def _canvas(self) -> Canvas:
-        port = self.viewport()
-        return Canvas(max(port.width(), 1), max(port.height(), 1), port.devicePixelRatioF())
 
     @property
     def _frame(self) -> ArenaFrame | None:
@@ -128,17 +117,6 @@ class ArenaView(BoxView):
             self.show_all()
 
     # -- mouse -----------------------------------------------------------------------------------
-
-    def box_at(self, at: QPointF) -> int:
-        """Return the storage at a point of the canvas, -1 for none."""
-        frame = self._frame
-        return -1 if frame is None else self._painter.number_at(frame, self._canvas, at)
-
-    def center_of(self, box: int) -> QPoint:
-        """Return the middle of a box in px of the canvas."""
-        frame = self._frame
-        room = None if frame is None else self._painter.box(frame, self._canvas, box)
-        return QPoint() if room is None else room.center().toPoint()
 
     def _lines_at(self, at: QPointF, box: int) -> Sequence[str]:
         if box >= 0 and self._answer is not None:
@@ -212,16 +190,6 @@ class ArenaView(BoxView):
 
     # -- painting --------------------------------------------------------------------------------
 
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter, frame, canvas = QPainter(self.viewport()), self._frame, self._canvas
-        painter.fillRect(self.viewport().rect(), self._theme.color("canvas"))
-        painter.setOpacity(self.opacity)
-        if frame is not None:
-            self._painter.paint(painter, frame, canvas)
-            self._painter.paint_rings(painter, frame, canvas, self.related, width=1)
-            if self._hovered >= 0:
-                hovered = np.array([self._hovered], np.int64)
-                self._painter.paint_rings(painter, frame, canvas, hovered, width=1)
-            self._painter.paint_rings(painter, frame, canvas, self.marked, width=2)
-        painter.end()
+    def _rings(self, frame: ArenaFrame) -> Iterable[tuple[Sequence[int], int]]:
+        hovered = [self._hovered] if self._hovered >= 0 else []
+        return (self.related.tolist(), 1), (hovered, 1), (self.marked.tolist(), 2)

@@ -12,19 +12,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtGui import QColor, QImage, QPainter, QPen, QPolygonF
 
 from viewer.arrays import Ints
-from viewer.gui.panels.base.box_view import image_of, paint_ring
+from viewer.gui.panels.base.box_view import BoxPainter, image_of
 from viewer.gui.panels.sizes.answer import Copies, SizesAnswer
 from viewer.gui.panels.sizes.texts import box_name, box_share_text, box_size_text
 from viewer.gui.panels.sizes.tree import SizeTree
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.label_text import LabelCache
 from viewer.render.boxes.treemap import (
     NONE,
     Rest,
-    TileNumbers,
     TileRoom,
     Tiles,
     draw_tiles,
@@ -51,7 +49,7 @@ _SIZE_FROM, _SHARE_FROM = 40, 56  # px of height
 _INSET = 4  # px
 _CORNER = 7  # px, the mark of copies
 _LEAST_CORNER = 14  # px
-_MOST_LABELS, _MOST_MARKS, _MOST_RINGS = 400, 1000, 400
+_MOST_LABELS, _MOST_MARKS = 400, 1000
 _UNCHANGED = 0.45  # mixed to the canvas
 _LEAST_CHANGE = 0.35  # of the color of a change, for the smallest
 
@@ -97,48 +95,29 @@ def _strength(a: int, b: int) -> float:
     return _LEAST_CHANGE + (1 - _LEAST_CHANGE) * share
 
 
-class TreemapPainter:
-    """Paints the frames of one widget, and keeps the last picture."""
-
-    def __init__(self, theme: Theme) -> None:
-        self._theme = theme
-        self._key: tuple[object, ...] = ()
-        self._frame: TreemapFrame | None = None
-        self._pixmap = QPixmap()
-        self._numbers: TileNumbers = np.empty((0, 0), np.int32)
-        self._tiles: Tiles | None = None
-        self._places: dict[int, int] = {}
-        self.retheme()
+class TreemapPainter(BoxPainter[TreemapFrame]):
+    """Paints tiles with titles and labels."""
 
     def retheme(self) -> None:
-        """Update fonts and colors after the theme changed."""
-        self._labels = LabelCache(self._theme.font("label"))
+        super().retheme()
         self._titles = LabelCache(self._theme.font("caption"))
-        self._key = ()
 
     def forget(self) -> None:
-        """Release the last frame: it may have the last reference to a closed file."""
-        self._key, self._frame, self._pixmap, self._tiles = (), None, QPixmap(), None
-        self._numbers, self._places = np.empty((0, 0), np.int32), {}
+        super().forget()
+        self._tiles: Tiles | None = None
+        self._places: dict[int, int] = {}
 
     # -- places ----------------------------------------------------------------------------------
 
-    def tile_at(self, frame: TreemapFrame, canvas: Canvas, at: QPointF) -> int:
-        """Return the tile at a point, -1 for none."""
-        self._prepare(frame, canvas)
-        x, y = int(canvas.column(at.x())), int(canvas.column(at.y()))
-        lines, columns = self._numbers.shape
-        return int(self._numbers[y, x]) if 0 <= x < columns and 0 <= y < lines else NONE
-
     def box_of(self, frame: TreemapFrame, canvas: Canvas, tile: int) -> Rest:
         """Return what a tile shows: a node, or the rest of its members."""
-        self._prepare(frame, canvas)
+        self.prepare(frame, canvas)
         assert self._tiles is not None
         return Rest(int(self._tiles.node[tile]), int(self._tiles.skip[tile]))
 
     def tile_of(self, frame: TreemapFrame, canvas: Canvas, node: int) -> int:
         """Return the tile of a node, or the smallest one around it; -1 if it is out of view."""
-        self._prepare(frame, canvas)
+        self.prepare(frame, canvas)
         assert self._tiles is not None
         sizes, rests = frame.tree.sizes, self._rests
         while node >= 0:
@@ -157,13 +136,12 @@ class TreemapPainter:
         found = dict.fromkeys(self.tile_of(frame, canvas, node) for node in nodes)
         return [tile for tile in found if tile != NONE]
 
-    def rect(self, frame: TreemapFrame, canvas: Canvas, tile: int) -> QRectF:
-        """Return the rectangle of a tile in px."""
-        self._prepare(frame, canvas)
+    def box(self, frame: TreemapFrame, canvas: Canvas, box: int) -> QRectF:
+        self.prepare(frame, canvas)
         assert self._tiles is not None
         tiles, ratio = self._tiles, canvas.ratio
         left, right, top, bottom = (
-            int(edge[tile]) / ratio for edge in (tiles.left, tiles.right, tiles.top, tiles.bottom)
+            int(edge[box]) / ratio for edge in (tiles.left, tiles.right, tiles.top, tiles.bottom)
         )
         gap = min(_GAP, max((right - left) / 3, 0), max((bottom - top) / 3, 0))
         return QRectF(left, top, right - left - gap, bottom - top - gap)
@@ -173,7 +151,7 @@ class TreemapPainter:
 
         Groups are stepped over: their members are next to one another.
         """
-        self._prepare(frame, canvas)
+        self.prepare(frame, canvas)
         assert self._tiles is not None
         tiles = self._tiles
         x, y = tiles.left + tiles.right, tiles.top + tiles.bottom  # twice the middles
@@ -190,27 +168,10 @@ class TreemapPainter:
 
     # -- painting --------------------------------------------------------------------------------
 
-    def paint(self, painter: QPainter, frame: TreemapFrame, canvas: Canvas) -> None:
-        """Paint all tiles on a canvas."""
-        self._prepare(frame, canvas)
-        painter.drawPixmap(0, 0, self._pixmap)
-
-    def _prepare(self, frame: TreemapFrame, canvas: Canvas) -> None:
-        key = (
-            id(frame.answer), id(frame.tree), frame.root, id(frame.colors), id(frame.copies),
-            frame.by_change, canvas, self._theme.dark,
-        )  # fmt: skip
-        if key == self._key:
-            return
-        # The frame is kept too: an id is that of one object only as long as this exists.
-        self._key, self._frame = key, frame
-        self._place(frame, canvas)
-        self._pixmap = QPixmap.fromImage(self._image(frame, canvas))
-        painter = QPainter(self._pixmap)
+    def _paint_over(self, painter: QPainter, frame: TreemapFrame, canvas: Canvas) -> None:
         self._paint_titles(painter, frame, canvas)
         self._paint_labels(painter, frame, canvas)
         self._paint_copies(painter, frame, canvas)
-        painter.end()
 
     def _place(self, frame: TreemapFrame, canvas: Canvas) -> None:
         px = self._theme.px
@@ -251,7 +212,7 @@ class TreemapPainter:
         painter.setFont(titles.font)
         for tile in np.flatnonzero(self._tiles.is_group)[:_MOST_LABELS].tolist():
             box = self.box_of(frame, canvas, tile)
-            rect, inset = self.rect(frame, canvas, tile), theme.px(_INSET)
+            rect, inset = self.box(frame, canvas, tile), theme.px(_INSET)
             room = rect.width() - 2 * inset
             text = titles.fit(box_name(frame.answer, frame.tree, box), room)
             if text is None:
@@ -276,7 +237,7 @@ class TreemapPainter:
         inset = theme.px(_INSET)
         inks: dict[int, QColor] = {}
         for tile in roomy.tolist():
-            rect, box = self.rect(frame, canvas, tile), self.box_of(frame, canvas, tile)
+            rect, box = self.box(frame, canvas, tile), self.box_of(frame, canvas, tile)
             fill = int(self._fill[tile])
             if fill not in inks:
                 inks[fill] = QColor.fromRgb(label_rgb(fill))
@@ -311,25 +272,8 @@ class TreemapPainter:
         painter.setBrush(theme.color("warning"))
         side = theme.px(_CORNER) + 1
         for tile in np.flatnonzero(has)[:_MOST_MARKS].tolist():
-            rect = self.rect(frame, canvas, tile)
+            rect = self.box(frame, canvas, tile)
             corner = rect.topRight()
             painter.drawPolygon(
                 QPolygonF([corner, corner - QPointF(side, 0), corner + QPointF(0, side)])
             )
-
-    def paint_rings(
-        self,
-        painter: QPainter,
-        frame: TreemapFrame,
-        canvas: Canvas,
-        tiles: list[int],
-        *,
-        width: int,
-    ) -> None:
-        """Paint rings around tiles: of 2 px if they are selected, of 1 px if they are related."""
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
-        for tile in tiles[:_MOST_RINGS]:
-            box = self.rect(frame, canvas, tile)
-            box.setWidth(max(box.width(), 4))
-            box.setHeight(max(box.height(), 4))
-            paint_ring(painter, box, width, self._theme)

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, Qt, Signal, Slot
-from PySide6.QtGui import QAccessible, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QKeyEvent
 from PySide6.QtWidgets import QMenu
 
 from viewer.arrays import Ints
-from viewer.gui.panels.base.box_view import BoxView
+from viewer.gui.panels.base.box_view import PaintedBoxView
 from viewer.gui.panels.sizes.answer import Copies, SizesAnswer
 from viewer.gui.panels.sizes.texts import tip_lines
 from viewer.gui.panels.sizes.tree import SizeTree
@@ -25,7 +25,6 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH
 from viewer.render.boxes.treemap import NONE, Rest
-from viewer.render.canvas import Canvas
 from viewer.render.palette import Palette
 
 ALL = Rest(0, 0)
@@ -34,7 +33,7 @@ _NO_NODES: Ints = np.empty(0, np.int64)
 
 
 @has_role(QAccessible.Role.Graphic)
-class TreemapView(BoxView):
+class TreemapView(PaintedBoxView[TreemapFrame]):
     """Shows the tree of one answer; the numbers of boxes are those of tiles in view.
 
     `picked(box)`: a box was chosen, as node and first member. `range_changed()`: another group
@@ -42,6 +41,7 @@ class TreemapView(BoxView):
     """
 
     picked = Signal(object)
+    _painter: TreemapPainter
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Treemap of sizes")
@@ -97,11 +97,6 @@ class TreemapView(BoxView):
             self._bring(self._at)
         self.viewport().update()
 
-    def retheme(self) -> None:
-        """Paint again after the theme changed."""
-        self._painter.retheme()
-        self.viewport().update()
-
     def accessible_value(self) -> str:
         """Return the text for screen readers: the facts of the current box."""
         if self._answer is None or self._tree is None or self._at < 0:
@@ -109,13 +104,8 @@ class TreemapView(BoxView):
         return ", ".join(tip_lines(self._answer, self._tree, Rest(self._at, NONE), self._copies))
 
     @property
-    def _canvas(self) -> Canvas:
-        port = self.viewport()
-        return Canvas(max(port.width(), 1), max(port.height(), 1), port.devicePixelRatioF())
-
-    @property
     def _frame(self) -> TreemapFrame | None:
-        if self._answer is None or self._tree is None:
+        if not self._answer or self._tree is None:
             return None
         if self._made is None or self._made.root != self.root:
             self._made = TreemapFrame(
@@ -215,11 +205,6 @@ class TreemapView(BoxView):
 
     # -- mouse -----------------------------------------------------------------------------------
 
-    def box_at(self, at: QPointF) -> int:
-        """Return the tile at a point of the canvas, -1 for none."""
-        frame = self._frame
-        return NONE if frame is None else self._painter.tile_at(frame, self._canvas, at)
-
     def box_of_node(self, node: int) -> int:
         """Return the tile that shows a node, -1 if it is out of view."""
         frame = self._frame
@@ -230,9 +215,9 @@ class TreemapView(BoxView):
         frame = self._frame
         if frame is None or box < 0:
             return QPoint()
-        rect = self._painter.rect(frame, self._canvas, box)
+        rect = self._painter.box(frame, self._canvas, box)
         center = rect.center()
-        if self._painter.tile_at(frame, self._canvas, center) != box:
+        if self._painter.number_at(frame, self._canvas, center) != box:
             center.setY(rect.top() + self._theme.px(4))
         return center.toPoint()
 
@@ -295,18 +280,10 @@ class TreemapView(BoxView):
 
     # -- painting --------------------------------------------------------------------------------
 
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter, frame, canvas = QPainter(self.viewport()), self._frame, self._canvas
-        painter.fillRect(self.viewport().rect(), self._theme.color("canvas"))
-        painter.setOpacity(self.opacity)
-        if frame is not None and len(frame.answer):
-            own = self._painter
-            own.paint(painter, frame, canvas)
-            related = own.tiles_of(frame, canvas, self.related.tolist())
-            own.paint_rings(painter, frame, canvas, related, width=1)
-            if self._hovered >= 0:
-                own.paint_rings(painter, frame, canvas, [self._hovered], width=1)
-            marked = own.tiles_of(frame, canvas, self.marked.tolist())
-            own.paint_rings(painter, frame, canvas, marked, width=2)
-        painter.end()
+    def _rings(self, frame: TreemapFrame) -> Iterable[tuple[Sequence[int], int]]:
+        related, marked = (
+            self._painter.tiles_of(frame, self._canvas, nodes.tolist())
+            for nodes in (self.related, self.marked)
+        )
+        hovered = [self._hovered] if self._hovered >= 0 else []
+        return (related, 1), (hovered, 1), (marked, 2)
