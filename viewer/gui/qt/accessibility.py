@@ -21,10 +21,15 @@ object that is not a QObject would be owned by both Python and Qt, so there are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from PySide6.QtCore import QObject
-from PySide6.QtGui import QAccessible, QAccessibleInterface
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QAccessibleInterface,
+    QKeyEvent,
+)
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
 
 from viewer.gui.qt.crash_report import guard
@@ -48,6 +53,21 @@ def has_accessible(face: Callable[[Any], QAccessibleInterface]) -> Callable[[Thi
         return kind
 
     return decorated
+
+
+def announce(widget: QWidget, text: Callable[[], str]) -> None:
+    """Announce what a painted widget shows now, if it has the focus."""
+    if widget.hasFocus() and QAccessible.isActive():
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, text()))
+
+
+def claims_key(event: QEvent, is_own: Callable[[QKeyEvent], bool]) -> bool:
+    """Accept the question whether a key is a shortcut, if it is a widget's own; return whether."""
+    is_question = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+    if not is_question or not is_own(cast(QKeyEvent, event)):
+        return False
+    event.accept()
+    return True
 
 
 class PaintedAccessible(QAccessibleWidget):

@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleAnnouncementEvent,
     QContextMenuEvent,
     QHideEvent,
     QImage,
@@ -29,6 +27,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QMenu
 
+from viewer.gui.qt.accessibility import announce, claims_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, WheelTurn, turn_of
@@ -271,9 +270,7 @@ class BoxView(QAbstractScrollArea):
 
     def _choose(self, box: int) -> None:
         self._mark_chosen(box)
-        if self.hasFocus() and QAccessible.isActive():
-            event = QAccessibleAnnouncementEvent(self, self.accessible_value())
-            QAccessible.updateAccessibility(event)
+        announce(self, self.accessible_value)
         self.chosen.emit(box)
 
     # -- keys ------------------------------------------------------------------------------------
@@ -281,11 +278,7 @@ class BoxView(QAbstractScrollArea):
     @guard(False)
     def event(self, event: QEvent) -> bool:
         """Handle the picture's own keys before shortcuts."""
-        is_shortcut = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if is_shortcut and self._is_own(event):  # type: ignore[arg-type]
-            event.accept()
-            return True
-        return bool(super().event(event))
+        return claims_key(event, self._is_own) or bool(super().event(event))
 
     def _is_own(self, event: QKeyEvent) -> bool:
         key = Qt.Key(event.key())

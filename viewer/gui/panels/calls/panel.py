@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QWidget
 
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
@@ -44,7 +44,7 @@ from viewer.gui.qt.background import Latest
 from viewer.gui.qt.clipboard import copy_text
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
-from viewer.gui.qt.widgets.segment_bar import SegmentBar
+from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, offer_markdown
 from viewer.gui.qt.widgets.tree_model import TreeModel
 from viewer.gui.qt.widgets.tree_view import TreeView
@@ -251,12 +251,12 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         self.modes = ModeBar()
         self.filter = FilterLine("Find a call", "Find a call", self.table, theme)
         self.filter.setMaximumWidth(theme.px(_FIELD_WIDTH))
-        self.zoom_button = self._way_back(
-            "Fit", "Reset zoom", "Show the whole flame graph (Escape)"
-        )
+        self.zoom_button = tool_button("Fit", "Show the whole flame graph (Escape)", "Reset zoom")
         self.zoom_button.clicked.connect(self.flame.show_all)
         about = "Show the calls around this one too (Escape)"
-        self.focus_button = self._way_back("All calls", "Show all calls", about)
+        self.focus_button = tool_button("All calls", about, "Show all calls")
+        for button in (self.zoom_button, self.focus_button):
+            button.hide()
         self.focus_button.clicked.connect(self.show_all_calls)
         self.subtitle = subtitle_label(theme)
         head = head_row(theme, 8)
@@ -291,14 +291,6 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         column.addWidget(self.splitter, 1)
         column.addLayout(below)
         return page
-
-    def _way_back(self, text: str, name: str, tooltip: str) -> QToolButton:
-        button = QToolButton()
-        button.setText(text)
-        button.setAccessibleName(name)
-        button.setToolTip(tooltip)
-        button.hide()
-        return button
 
     @property
     def mode(self) -> CallMode:

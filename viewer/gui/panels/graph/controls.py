@@ -12,7 +12,7 @@ from viewer.gui.panels.base.page_panel import head_row, subtitle_label
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label
-from viewer.gui.qt.widgets.segment_bar import SegmentBar
+from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
 
 HOPS = 2
 
@@ -53,14 +53,15 @@ class GraphControls(QWidget):
         self.direction.setAccessibleName("Direction of the hops")
         for name, way in _WAYS:
             self.direction.addItem(name, way)
-        self.delegate = _switch("Delegate")
-        self.copy = _button(
-            "Copy", "Copy the graph as an image", "Copy the whole graph as an image (Ctrl+C)"
+        self.delegate = tool_button("Delegate", "")
+        self.delegate.setCheckable(True)
+        self.copy = tool_button(
+            "Copy", "Copy the whole graph as an image (Ctrl+C)", "Copy the graph as an image"
         )
-        self.save = _button(
-            "Save…", "Save the graph as an image", "Save the whole graph as an image, PNG or SVG"
+        self.save = tool_button(
+            "Save…", "Save the whole graph as an image, PNG or SVG", "Save the graph as an image"
         )
-        self.fit = _button("Fit", "Fit the graph", "Fit the whole graph (F)")
+        self.fit = tool_button("Fit", "Fit the whole graph (F)", "Fit the graph")
         self.subtitle = subtitle_label(theme)
         self.hops.valueChanged.connect(self.changed)
         self.direction.currentIndexChanged.connect(self.changed)
@@ -109,19 +110,3 @@ def set_checked(switch: QToolButton, *, on: bool) -> None:
     blocker = QSignalBlocker(switch)
     switch.setChecked(on)
     blocker.unblock()
-
-
-def _switch(text: str) -> QToolButton:
-    button = QToolButton()
-    button.setText(text)
-    button.setCheckable(True)
-    button.setAccessibleName(text)
-    return button
-
-
-def _button(text: str, name: str, tip: str) -> QToolButton:
-    button = QToolButton()
-    button.setText(text)
-    button.setToolTip(tip)
-    button.setAccessibleName(name)
-    return button

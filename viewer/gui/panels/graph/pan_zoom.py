@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QWheelEvent
 from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
+from viewer.gui.qt.accessibility import claims_key
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
@@ -170,9 +171,7 @@ class PanZoomView(QWidget):
     @guard(False)
     def event(self, event: QEvent) -> bool:
         """Handle the graph's own keys before shortcuts, and show tooltips."""
-        is_shortcut = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if is_shortcut and self._is_own(event):  # type: ignore[arg-type]
-            event.accept()
+        if claims_key(event, self._is_own):
             return True
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), tip(self.tip_at(QPointF(event.pos()))), self)

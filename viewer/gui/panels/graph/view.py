@@ -13,7 +13,6 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
-    QAccessibleAnnouncementEvent,
     QImage,
     QMouseEvent,
     QPainter,
@@ -31,7 +30,7 @@ from viewer.gui.panels.graph.painting import (
 )
 from viewer.gui.panels.graph.pan_zoom import ENTER, SIDES, PanZoomView
 from viewer.gui.panels.graph.picture import MARGIN, GraphPicture, curve
-from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.accessibility import announce, has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.image_files import png_bytes
 from viewer.gui.qt.theme.theme import Theme
@@ -110,11 +109,6 @@ class GraphView(PanZoomView):
             return ""
         verdict = "" if node.verdict is None else WORDS[node.verdict]
         return ", ".join(filter(None, (node.name, node.place, node.cost, verdict)))
-
-    def _announce_current(self) -> None:
-        if self.hasFocus() and QAccessible.isActive():
-            event = QAccessibleAnnouncementEvent(self, self.accessible_value())
-            QAccessible.updateAccessibility(event)
 
     def fit(self) -> None:
         """Show the whole picture, or if its text would be too small, the part around its focus."""
@@ -241,7 +235,7 @@ class GraphView(PanZoomView):
         assert self.picture is not None
         self._current = position
         self.update()
-        self._announce_current()
+        announce(self, self.accessible_value)
         self.chosen.emit(self.picture.nodes[position].operator)
 
     @guard

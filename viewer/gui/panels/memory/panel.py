@@ -13,7 +13,7 @@ from enum import Enum
 
 import numpy as np
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.memory.run_times import slices_of_instruction
 from viewer.analysis.memory.usage import used_by, written_by
@@ -41,7 +41,7 @@ from viewer.gui.panels.memory.contents import (
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, figures_html, label
-from viewer.gui.qt.widgets.segment_bar import SegmentBar
+from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.coloring import operator_palette
 from viewer.gui.session.selection import longest_slice
@@ -188,10 +188,7 @@ class MemoryPanel(AnswerPanel[_Page]):
         self.chooser.setAccessibleName("Method")
         self.figures = label("", theme, html=True)
         self.figures.setMinimumWidth(0)
-        self.zoom_button = QToolButton()
-        self.zoom_button.setText("Fit")
-        self.zoom_button.setAccessibleName("Reset zoom")
-        self.zoom_button.setToolTip("Show the whole picture (Escape)")
+        self.zoom_button = tool_button("Fit", "Show the whole picture (Escape)", "Reset zoom")
         self.zoom_button.clicked.connect(self.arena.show_all)
         self.axes = SegmentBar("Across the picture", _AXIS_TIPS)
         above = head_row(theme, 12)
@@ -311,16 +308,14 @@ class MemoryPanel(AnswerPanel[_Page]):
         """List the methods of all program files, if there are several."""
         methods = self._methods()
         several = len({file.path for file, _ in methods}) > 1
-        self.chooser.blockSignals(True)
-        self.chooser.clear()
-        for file, method in methods:
-            name = one_line(method.name)
-            self.chooser.addItem(f"{display_name(file.path)} · {name}" if several else name)
+        names = [
+            f"{display_name(file.path)} · " * several + one_line(method.name)
+            for file, method in methods
+        ]
         current = self._current()
-        if current is not None:
-            at = next(i for i, one in enumerate(methods) if one[1] is current[1])
-            self.chooser.setCurrentIndex(at)
-        self.chooser.blockSignals(False)
+        shown = None if current is None else current[1]
+        at = next((i for i, (_, method) in enumerate(methods) if method is shown), -1)
+        self.chooser.offer(names, at)
         self.chooser.setVisible(len(methods) > 1)
 
     def empty_state(self) -> Sentence:

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QWidget
 from viewer.analysis.numeric.plane import Plane, Shown
 from viewer.arrays import Floats, Ints
 from viewer.gui.panels.numbers.contents import figure_text, index_text
-from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.accessibility import claims_key, has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.hover_tip import HoverTip
@@ -172,11 +172,7 @@ class HeatMap(QWidget):
     @guard(False)
     def event(self, event: QEvent) -> bool:
         """Handle arrows before shortcuts."""
-        is_shortcut = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
-        if is_shortcut and self._is_own(event):  # type: ignore[arg-type]
-            event.accept()
-            return True
-        return bool(super().event(event))
+        return claims_key(event, self._is_own) or bool(super().event(event))
 
     def _is_own(self, event: QKeyEvent) -> bool:
         return event.key() in _ARROWS and not event.modifiers() and self.plane is not None

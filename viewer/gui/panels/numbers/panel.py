@@ -111,15 +111,11 @@ class ReferenceChoice(QWidget):
             (one.name, one) for one in known if automatic is None or one.path != automatic.path
         ]
         self._choices = [choice for _, choice in listed]
-        self.box.blockSignals(True)
-        self.box.clear()
-        for name, _ in listed:
-            self.box.addItem(name)
         now = chosen
         if chosen is Automatic.COMPARED and automatic is None:
             now = Automatic.NOTHING
-        self.box.setCurrentIndex(self._choices.index(now) if now in self._choices else 0)
-        self.box.blockSignals(False)
+        at = self._choices.index(now) if now in self._choices else 0
+        self.box.offer((name for name, _ in listed), at)
         for widget in (self.name, self.box):
             widget.setVisible(len(listed) > 1)
 
@@ -329,13 +325,8 @@ class NumbersPanel(PagePanel):
         """List the inferences with values, if there are several."""
         profile, shown = numbers.profile, numbers.inference
         every = () if profile is None else profile.inferences
-        self.inferences.blockSignals(True)
-        self.inferences.clear()
-        for one in every:
-            self.inferences.addItem(one_line(one.label))
-        if shown is not None:
-            self.inferences.setCurrentIndex(every.index(shown))
-        self.inferences.blockSignals(False)
+        at = -1 if shown is None else every.index(shown)
+        self.inferences.offer((one_line(one.label) for one in every), at)
         self.inferences.setVisible(len(every) > 1)
 
     @Slot()

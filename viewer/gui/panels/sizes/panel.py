@@ -340,14 +340,11 @@ class SizesPanel(AnswerPanel[_Page]):
         """List what can be shown, if there is a choice."""
         choices = choices_of(self._session)
         current = shown_files(self._session, self._chosen)
-        self.chooser.blockSignals(True)
-        self.chooser.clear()
-        for a, b in choices:
-            names = [display_name(file.path) for file in (a, b) if file is not None]
-            self.chooser.addItem(" → ".join(names))
-        if current is not None:
-            self.chooser.setCurrentIndex(choices.index(current))
-        self.chooser.blockSignals(False)
+        names = [
+            " → ".join(display_name(file.path) for file in files if file is not None)
+            for files in choices
+        ]
+        self.chooser.offer(names, -1 if current is None else choices.index(current))
         self.chooser.setVisible(len(choices) > 1)
 
     def empty_state(self) -> Sentence:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
+from collections.abc import Iterable
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSignalBlocker, Qt
 from PySide6.QtGui import QIcon, QPainter
 from PySide6.QtWidgets import QComboBox, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -23,6 +25,15 @@ class ComboBox(QComboBox):
     def addItem(self, text: str, userData: object = None) -> None:  # type: ignore[override]
         """Add a row, with control characters of its text as escapes."""
         super().addItem(visible_controls(text), userData)
+
+    def offer(self, texts: Iterable[str], current: int) -> None:
+        """Replace the rows without signals. current: the one to show, -1 for the first."""
+        with QSignalBlocker(self):
+            self.clear()
+            for text in texts:
+                self.addItem(text)
+            if current >= 0:
+                self.setCurrentIndex(current)
 
     @guard
     def showPopup(self) -> None:

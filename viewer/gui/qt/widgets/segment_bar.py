@@ -12,6 +12,15 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QT
 Choice = TypeVar("Choice", bound=Hashable)
 
 
+def tool_button(text: str, tip: str, name: str = "") -> QToolButton:
+    """Return a button. name: for screen readers, if it is not the text."""
+    button = QToolButton()
+    button.setText(text)
+    button.setToolTip(tip)
+    button.setAccessibleName(name or text)
+    return button
+
+
 class SegmentBar(QFrame, Generic[Choice]):
     """The buttons; `picked(choice)` when the user presses one.
 
@@ -36,11 +45,8 @@ class SegmentBar(QFrame, Generic[Choice]):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         for number, (choice, tip) in enumerate(tips.items()):
-            button = QToolButton()
             title = titles[choice] if titles is not None else _value(choice)
-            button.setText(title)
-            button.setAccessibleName(title)
-            button.setToolTip(tip)
+            button = tool_button(title, tip)
             button.setCheckable(True)
             self._group.addButton(button, number)
             self.buttons[choice] = button

@@ -254,10 +254,11 @@ class TreeView(QuietTree, Generic[Rows]):
     def listed_nodes(self) -> list[int]:
         """The listed nodes from top to bottom, with the children of open rows."""
         listed, todo = list[int](), list(map(int, self._model.listed_below(-1)))[::-1]
-        while todo:
+        rows = self._model.rows
+        while todo and rows is not None:
             node = todo.pop()
             listed.append(node)
-            if self.isExpanded(self._model.index_of(node)):
+            if rows.key(node) in self._open:
                 todo += list(map(int, self._model.listed_below(node)))[::-1]
         return listed
 

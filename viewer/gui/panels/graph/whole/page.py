@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QImage, QKeyEvent
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.numeric.operator_errors import OperatorErrors
@@ -24,7 +24,7 @@ from viewer.gui.qt.image_files import png_bytes
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.escape_field import EscapeField
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
-from viewer.gui.qt.widgets.segment_bar import SegmentBar
+from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
 from viewer.model.times import counted, group_digits
 from viewer.program.program import Program
 from viewer.render.graph.model_tree import GroupKind, GroupTree
@@ -199,8 +199,8 @@ class WholePage(QWidget):
         self.field.textChanged.connect(self._search)
         self.field.stepped.connect(self.step)
         self.found = ElidedLabel("", theme, "caption", "text2")
-        self.open_all = _button("Expand all", "Open all groups")
-        self.open_first = _button("Collapse", "Return to the first view")
+        self.open_all = tool_button("Expand all", "Open all groups")
+        self.open_first = tool_button("Collapse", "Return to the first view")
         self.open_all.clicked.connect(self.expand_all)
         self.open_first.clicked.connect(self.collapse)
         self.view = WholeView(theme)
@@ -447,11 +447,3 @@ class WholePage(QWidget):
     @Slot()
     def _retheme(self) -> None:
         self.view.retheme()
-
-
-def _button(text: str, tip: str) -> QToolButton:
-    button = QToolButton()
-    button.setText(text)
-    button.setToolTip(tip)
-    button.setAccessibleName(text)
-    return button

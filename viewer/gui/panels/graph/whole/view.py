@@ -13,7 +13,6 @@ import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
-    QAccessibleAnnouncementEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -27,7 +26,7 @@ from viewer.gui.panels.graph.pan_zoom import ENTER, SIDES, PanZoomView
 from viewer.gui.panels.graph.whole.minimap import Minimap
 from viewer.gui.panels.graph.whole.painting import BADGE, WholePainter
 from viewer.gui.panels.graph.whole.picture import WholePicture
-from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.accessibility import announce, has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.reports.compare_text import WORDS
@@ -331,9 +330,7 @@ class WholeView(PanZoomView):
     def _choose(self, node: int) -> None:
         self._current = node
         self.update()
-        if self.hasFocus() and QAccessible.isActive():
-            event = QAccessibleAnnouncementEvent(self, self.accessible_value())
-            QAccessible.updateAccessibility(event)
+        announce(self, self.accessible_value)
         self.chosen.emit(node)
 
     def _step(self, right: int, down: int) -> None:
