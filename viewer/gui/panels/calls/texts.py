@@ -82,11 +82,12 @@ CHANGES = (CallColumn.CALL, CallColumn.A, CallColumn.B, CallColumn.CHANGE, CallC
 class NodeTexts(CostRows):
     """The rows of one answer, with their texts. Nodes are numbers of its table.
 
-    hatches: whether boxes of the color `UNLINKED` are hatched.
+    noun: what its nodes sum up. hatches: whether boxes of the color `UNLINKED` are hatched.
     """
 
     at_first = 500  # Qt asks for each of them before it paints any
     swatch_room = True
+    noun: ClassVar[str] = "call"
     hatches: ClassVar[bool] = False
 
     def __init__(self, answer: ShownCalls) -> None:
@@ -170,7 +171,10 @@ class NodeTexts(CostRows):
 
     def found(self, matches: Matches) -> str:
         """Return how much a search found: "12 calls · 34.2 % total"."""
-        raise NotImplementedError
+        text = counted(matches.calls, self.noun)
+        if not matches.whole:
+            return text
+        return f"{text} · {format_share(matches.ticks, matches.whole)} total"
 
     def plain(self, node: int, column: TreeColumn) -> str:
         """Return the text of a cell to copy: times in ns, no digit grouping."""
@@ -328,12 +332,6 @@ class CallTexts(NodeTexts):
         uncounted = left_out(answer.shown.trace, answer.question.scope).text
         return " · ".join([*parts, uncounted] if uncounted else parts)
 
-    def found(self, matches: Matches) -> str:
-        text = counted(matches.calls, "call")
-        if not matches.whole:
-            return text
-        return f"{text} · {format_share(matches.ticks, matches.whole)} total"
-
     def plain(self, node: int, column: TreeColumn) -> str:
         table = self.answer.table
         if column is CallColumn.COUNT:
@@ -349,6 +347,7 @@ class ChangeTexts(NodeTexts):
     """The texts of one answer. Nodes are numbers of its table."""
 
     columns = CHANGES
+    noun = "path"
     hatches = True
 
     def __init__(self, answer: ChangesAnswer) -> None:
@@ -447,12 +446,6 @@ class ChangeTexts(NodeTexts):
     def footer(self) -> str:
         alone = ", or else in A" if self.changed.changes.only[0].any() else ""
         return f"Width: time in B{alone}"
-
-    def found(self, matches: Matches) -> str:
-        text = counted(matches.calls, "path")
-        if not matches.whole:
-            return text
-        return f"{text} · {format_share(matches.ticks, matches.whole)} total"
 
     def path_text(self, node: int) -> Sequence[str]:
         return self.changed.path(node)[:-1]
