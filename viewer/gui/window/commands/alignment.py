@@ -14,135 +14,103 @@ from viewer.gui.window.commands.context import CommandContext
 def alignment_commands(context: CommandContext) -> list[Command]:
     """The commands of the menu Clocks; their results are in the status bar."""
     session, status = context.session, context.shell.status
-    two = Precondition("files with two clocks", lambda: not alignment.tie_obstacle(session))
+
+    def unless(need: str, obstacle: Callable[[Session], object]) -> Precondition:
+        return Precondition(need, lambda: not obstacle(session))
+
+    def act(
+        id: str,
+        title: str,
+        action: Callable[[Session], str],
+        enabled: Precondition,
+        keywords: str = "",
+        checked: Callable[[], bool] | None = None,
+    ) -> Command:
+        return Command(
+            id, title, "View", lambda: status.show_text(action(session)), (), enabled, checked,
+            group="Clocks", keywords=keywords,
+        )  # fmt: skip
+
+    def step(id: str, title: str, by: int, key: str) -> Command:
+        return Command(
+            id, title, "View", lambda: navigation.step_clock(session, by), (key,), two,
+            group="Clocks", keywords="strip file",
+        )  # fmt: skip
 
     def toggle_lock(session: Session) -> str:
         locked = alignment.are_zooms_locked(session)
         return alignment.release(session) if locked else alignment.lock_zooms(session)
 
-    def reporting(action: Callable[[Session], str]) -> Callable[[], None]:
-        return lambda: status.show_text(action(session))
-
+    two = unless("files with two clocks", alignment.tie_obstacle)
     return [
-        Command(
+        act(
             "clocks.align_run",
             "Align at run &start",
-            "View",
-            reporting(alignment.align_at_run),
-            enabled=Precondition(
-                "inferences on two clocks, as they ran", lambda: not alignment.run_obstacle(session)
-            ),
-            group="Clocks",
-            keywords="inference compare same moment",
+            alignment.align_at_run,
+            unless("inferences on two clocks, as they ran", alignment.run_obstacle),
+            "inference compare same moment",
         ),
-        Command(
+        act(
             "clocks.align_operator",
             "Align at selected &operator",
-            "View",
-            reporting(alignment.align_at_operator),
-            enabled=Precondition(
-                "a selected slice, and files with two clocks",
-                lambda: not alignment.operator_obstacle(session),
-            ),
-            group="Clocks",
-            keywords="slice compare",
+            alignment.align_at_operator,
+            unless("a selected slice, and files with two clocks", alignment.operator_obstacle),
+            "slice compare",
         ),
-        Command(
+        act(
             "clocks.align_marks",
             "Align at &bookmarks",
-            "View",
-            reporting(alignment.align_at_bookmarks),
-            enabled=Precondition(
-                "bookmarks on two clocks", lambda: not alignment.bookmark_obstacle(session)
-            ),
-            group="Clocks",
+            alignment.align_at_bookmarks,
+            unless("bookmarks on two clocks", alignment.bookmark_obstacle),
         ),
-        Command(
+        act(
             "clocks.share_stated",
             "Put on one axis by time of &day",
-            "View",
-            reporting(shared_clocks.share_stated),
-            enabled=Precondition(
+            shared_clocks.share_stated,
+            unless(
                 "files on several clocks that state the time of day, as they ran",
-                lambda: not shared_clocks.stated_obstacle(session),
+                shared_clocks.stated_obstacle,
             ),
-            group="Clocks",
-            keywords="same clock rank base time epoch",
+            "same clock rank base time epoch",
         ),
-        Command(
+        act(
             "clocks.share",
             "Same cloc&k as the strip above",
-            "View",
-            reporting(shared_clocks.share),
-            enabled=Precondition(
-                "files with two clocks, as they ran",
-                lambda: not shared_clocks.share_obstacle(session),
-            ),
-            group="Clocks",
-            keywords="share one axis join",
+            shared_clocks.share,
+            unless("files with two clocks, as they ran", shared_clocks.share_obstacle),
+            "share one axis join",
         ),
-        Command(
+        act(
             "clocks.separate",
             "Separate clocks a&gain",
-            "View",
-            reporting(shared_clocks.separate),
-            enabled=Precondition(
-                "files that you put on one axis",
-                lambda: not shared_clocks.separate_obstacle(session),
-            ),
-            group="Clocks",
-            keywords="own axis split",
+            shared_clocks.separate,
+            unless("files that you put on one axis", shared_clocks.separate_obstacle),
+            "own axis split",
         ),
-        Command(
+        act(
             "clocks.same_scale",
             "Sa&me scale on all clocks",
-            "View",
-            reporting(alignment.use_same_scale),
-            enabled=two,
-            group="Clocks",
-            keywords="zoom duration compare",
+            alignment.use_same_scale,
+            two,
+            "zoom duration compare",
         ),
-        Command(
+        act(
             "clocks.lock_zooms",
             "&Lock zooms",
-            "View",
-            reporting(toggle_lock),
-            enabled=two,
-            checked=lambda: alignment.are_zooms_locked(session),
-            group="Clocks",
-            keywords="together tie",
+            toggle_lock,
+            two,
+            "together tie",
+            lambda: alignment.are_zooms_locked(session),
         ),
-        Command(
+        act(
             "clocks.release",
             "&Remove alignment",
-            "View",
-            reporting(alignment.release),
-            enabled=Precondition(
-                "aligned clocks or locked zooms", lambda: not alignment.release_obstacle(session)
-            ),
-            group="Clocks",
-            keywords="release unlock",
+            alignment.release,
+            unless("aligned clocks or locked zooms", alignment.release_obstacle),
+            "release unlock",
         ),
-        Command(
-            "clocks.next",
-            "&Next clock",
-            "View",
-            lambda: navigation.step_clock(session, 1),
-            ("Ctrl+PgDown",),
-            two,
-            group="Clocks",
-            keywords="strip file",
-        ),
-        Command(
-            "clocks.previous",
-            "&Previous clock",
-            "View",
-            lambda: navigation.step_clock(session, -1),
-            ("Ctrl+PgUp",),
-            two,
-            group="Clocks",
-            keywords="strip file",
-        ),
+        step("clocks.next", "&Next clock", 1, "Ctrl+PgDown"),
+        step("clocks.previous", "&Previous clock", -1, "Ctrl+PgUp"),
         Command(
             "clocks.collapse",
             "&Collapse clock",
