@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -54,6 +55,7 @@ class PagePanel(QWidget):
         self._session = session
         self._theme = theme
         self._fading: tuple[FadingWidget, ...] = ()
+        self._choosing = False  # whether what is selected was chosen here
 
     def set_page(
         self,
@@ -106,6 +108,15 @@ class PagePanel(QWidget):
     def empty(self) -> EmptyPlace | None:
         """The widget of the latest sentence, None if no sentence has been shown."""
         return self._stack.empty
+
+    @contextmanager
+    def choosing(self) -> Iterator[None]:
+        """Select something in the session without following that."""
+        self._choosing = True
+        try:
+            yield
+        finally:
+            self._choosing = False
 
     def refresh_on(self, *signals: SignalInstance) -> None:
         """Refresh whenever one of these signals is emitted."""

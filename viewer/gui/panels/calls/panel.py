@@ -218,7 +218,6 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         self._changes_by: CallMode | None = None  # the kind that the user chose for changes
         self._focus: tuple[str, ...] = ()
         self._picked: Picked | None = None
-        self._choosing = False
         self._searching = Latest(self)
         self._searching.answered.connect(self._show_matches)
         self._is_split = False  # whether the user or an answer has divided the height
@@ -517,16 +516,13 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         answer = self.answer
         if answer is None:
             return
-        self._choosing = True
-        try:
+        with self.choosing():
             picked = (
                 select_changes(self._session, answer, node)
                 if isinstance(answer, ChangesAnswer)
                 else select_calls(self._session, answer, node)
             )
             self._picked = picked or self._picked
-        finally:
-            self._choosing = False
         if self.answer is answer:
             self.flame.mark(node)
             self.table.mark(node)

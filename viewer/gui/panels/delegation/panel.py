@@ -94,7 +94,6 @@ class DelegationPanel(OperatorTracePanel[Shown]):
             fading=(self.footer,),
         )
         self.column.addWidget(self.footer)
-        self._choosing = False
         self.refresh_on(self._comparison.changed)
         self._comparison.late.connect(self.show_stale)
         self.refresh()
@@ -206,9 +205,8 @@ class DelegationPanel(OperatorTracePanel[Shown]):
             self.model.expand(item.section)
         elif isinstance(item.of, ComparedRow):
             if isinstance(self.answer, ComparedDelegation):
-                self._choosing = True  # the row stays marked, which may share its slices
-                select_row(self._session, self.answer.found, item.of.number, item.of.level)
-                self._choosing = False
+                with self.choosing():  # the row stays marked, which may share its slices
+                    select_row(self._session, self.answer.found, item.of.number, item.of.level)
         elif isinstance(self.answer, DelegationAnswer):
             self._select_of(self.answer, item.of)
         elif isinstance(item.of, Instance | NotDelegated):

@@ -145,7 +145,6 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         self._why_nothing = Sentence("")
         self._seeds: tuple[int, ...] = ()  # operators that the graph is centered on
         self._picked: tuple[int, ...] = ()  # chosen operators without slices
-        self._choosing = False
         self._is_mode_chosen = False
         self._files = object()  # another one after the open files changed
         self._program: Program | None = None
@@ -470,11 +469,8 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         subject = self._current_subject()
         if isinstance(subject, Sentence):
             return
-        self._choosing = True
-        try:
+        with self.choosing():
             self._picked = () if subject.select(self._session, operators) else operators
-        finally:
-            self._choosing = False
         self._mark()
 
     @Slot(int)

@@ -162,7 +162,6 @@ class MemoryPanel(AnswerPanel[_Page]):
         self._is_axis_chosen = False  # whether the user chose it
         self._chosen: tuple[str, str] | None = None  # path and method
         self._asked: _About | None = None
-        self._choosing = False
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme, "Planned memory")
         self.arena = ArenaView(theme)
@@ -467,11 +466,8 @@ class MemoryPanel(AnswerPanel[_Page]):
         answer = self.shown_answer
         if answer is None:
             return
-        self._choosing = True
-        try:
+        with self.choosing():
             select_writers(self._session, answer, storages)
-        finally:
-            self._choosing = False
         if self.shown_answer is answer:
             self.arena.mark(storages)
             self._mark_rows(storages)

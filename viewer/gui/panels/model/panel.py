@@ -73,7 +73,6 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         super().__init__(session, self.view, theme, "Filter modules", parent)
         self.model.setParent(self)
         self._tree: ModuleTree | None = None
-        self._choosing = False
         self._picked: tuple[SliceSet, int] | None = None  # slices selected by a module
         self._open_before: tuple[Hashable, ...] | None = None  # what was open before filtering
         self._latest.failed.connect(self.show_sentence)
@@ -282,9 +281,8 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
             return
         row = rows.made[node]
         if isinstance(rows, ComparedRows):
-            self._choosing = True  # the row stays marked, which may be a module
-            rows.select(self._session, row)
-            self._choosing = False
+            with self.choosing():  # the row stays marked, which may be a module
+                rows.select(self._session, row)
             return
         if answer is None:
             place = self._source_of(row)
@@ -294,8 +292,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         number = self._session.number_of(answer.given.shown)
         if number is None or row.kind is RowKind.REST:
             return
-        self._choosing = True
-        try:
+        with self.choosing():
             if row.kind is RowKind.MODULE:
                 self._choose_module(rows, number, row.number)
             elif row.kind is RowKind.SLICE:
@@ -303,8 +300,6 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
                 self._session.select_slice(ref, reveal=True, keep_area=True)
             else:
                 self._session.select_operators(number, rows.operators(row))
-        finally:
-            self._choosing = False
         chosen = self._session.state.operators
         self.view.relate(() if chosen is None else chosen[1])
 

@@ -194,7 +194,6 @@ class NumbersPanel(PagePanel):
         self.measure = Measure.SNR
         self._feed: NumbersFeed | None = None
         self._rows: tuple[int, ...] = ()  # the selected ones
-        self._choosing = False
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme, "Logged values")
         self.chart = ErrorChart(theme)
@@ -439,11 +438,8 @@ class NumbersPanel(PagePanel):
         numbers = self.numbers
         if numbers is None:
             return
-        self._choosing = True
-        try:
+        with self.choosing():
             select_row(self._session, numbers, numbers.rows[row])
-        finally:
-            self._choosing = False
         if self.numbers is numbers:
             self._show_rows((row,), row)
 

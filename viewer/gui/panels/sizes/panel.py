@@ -221,7 +221,6 @@ class SizesPanel(AnswerPanel[_Page]):
         self._growing = Latest(self)
         self._growing.answered.connect(self._take_tree)
         self._colors: Palette = np.empty(0, np.uint8)
-        self._choosing = False
         self.copies: Copies | None = None
         self._copying = Latest(self)
         self._copying.answered.connect(self._show_copies)
@@ -538,11 +537,8 @@ class SizesPanel(AnswerPanel[_Page]):
         answer = self.shown_answer
         if answer is None:
             return
-        self._choosing = True
-        try:
+        with self.choosing():
             select_users(self._session, answer, rows)
-        finally:
-            self._choosing = False
         self.treemap.mark(nodes)
         self._mark_rows(rows)
 
