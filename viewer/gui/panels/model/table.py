@@ -46,13 +46,13 @@ class ModelColumn:
         Cell.TIME,
         is_title_left=True,
     )
-    SHARE = TreeColumn("Share", 132, hides=6)  # its title names the whole
+    SHARE = TreeColumn("Share", 132, leaves=6)  # its title names the whole
     SELF = TreeColumn(
         figure_terms.SELF.title,
         92,
         figure_terms.SELF.explained("Here that of the operators directly in a module."),
         Cell.TIME,
-        hides=5,
+        leaves=5,
     )
     SHARED = TreeColumn(
         figure_terms.SHARED.title,
@@ -62,20 +62,20 @@ class ModelColumn:
             "all includes it; the Total of this module does not."
         ),
         Cell.TIME,
-        hides=2,
+        leaves=2,
     )
     SLICES = TreeColumn(
         figure_terms.COUNT.title,
         60,
         figure_terms.COUNT.explained("A kernel inside its call is not counted again."),
-        hides=4,
+        leaves=4,
     )
     MEAN = TreeColumn(
         figure_terms.MEAN.title,
         92,
         figure_terms.MEAN.explained("Here Total by Count."),
         Cell.TIME,
-        hides=1,
+        leaves=1,
     )
     P50 = TreeColumn(
         figure_terms.PER_INFERENCE.title,
@@ -85,17 +85,17 @@ class ModelColumn:
             "Empty for a model whose methods ran in turns."
         ),
         Cell.TIME,
-        hides=3,
+        leaves=3,
     )
     COUNT = TreeColumn(
         "Operators", 80, "How many operators are in a module and in all modules below it."
     )
     LINE = TreeColumn("Line", 60, cell=Cell.LINE)
-    OUTPUT = TreeColumn("Output", 190, cell=Cell.CODE, hides=7)
+    OUTPUT = TreeColumn("Output", 190, cell=Cell.CODE, leaves=7)
     A, B = arm_columns(
         "Median of the session medians, per inference.", " Modules sum up what is in them."
     )
-    CHANGE = replace(CHANGE, hides=8)
+    CHANGE = replace(CHANGE, leaves=8)
     RATIO = RATIO
 
 

@@ -26,7 +26,7 @@ from viewer.program.executable.executable import (
 from viewer.program.executable.tensors import NONE
 
 NAME = TreeColumn("Name", 210, cell=Cell.NAME)
-KIND = TreeColumn("Kind", 112, cell=Cell.TEXT, hides=1)
+KIND = TreeColumn("Kind", 112, cell=Cell.TEXT, leaves=1)
 CONTENTS = TreeColumn("Contents", 0, cell=Cell.TEXT)
 BYTES = TreeColumn("Bytes", 64)
 MOST_INSIDE = 50_000  # rows inside one row; a tree of more cannot be scrolled through

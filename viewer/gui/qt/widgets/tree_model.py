@@ -51,14 +51,14 @@ class Cell(Enum):
 class TreeColumn:
     """A column. width: in design px, 0 for the rest.
 
-    hides: columns are hidden in this order if room is short, 0: never.
+    leaves: when it is hidden for want of room, 1 first; 0 if it stays.
     """
 
     title: str
     width: int
     tip: str = ""
     cell: Cell = Cell.NUMBER
-    hides: int = 0
+    leaves: int = 0
     is_title_left: bool = False
 
     @property

@@ -95,7 +95,7 @@ class TreeView(QuietTree, Generic[Rows]):
             self._size_columns()
         hidden = set(self.hidden())
         width = self._least + sum(c.width for c in self._columns if c not in hidden)
-        for column in sorted((c for c in self._columns if c.hides), key=lambda c: c.hides):
+        for column in sorted((c for c in self._columns if c.leaves), key=lambda c: c.leaves):
             if self._theme.px(width) > self.viewport().width() and column not in hidden:
                 hidden.add(column)
                 width -= column.width
