@@ -14,7 +14,14 @@ import numpy as np
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.memory.usage import held_by_groups
 from viewer.arrays import Ints
-from viewer.gui.panels.base.operator_tables.contents import OperatorContents, TableRow
+from viewer.gui.panels.base.operator_tables.contents import (
+    Cell,
+    OperatorContents,
+    RowColumns,
+    TableRow,
+    cells_of,
+    headings_of,
+)
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
 from viewer.gui.panels.memory.answer import MemoryAnswer, Writer
@@ -79,56 +86,50 @@ def rows_of(answer: MemoryAnswer, mode: MemoryMode) -> MemoryRows:
 def _tensors(answer: MemoryAnswer) -> MemoryRows:
     plan, times = answer.plan, answer.time
     own, several = plan.storages, len(answer.bands) > 1
-    headings = (
-        Heading("Written by", ColumnKind.NAME, 0),
-        Heading("Shape", ColumnKind.CODE, 150),
-        Heading("Size", ColumnKind.SHARE, 104, "Bytes of the tensor with its views."),
-        Heading("Offset", ColumnKind.NUMBER, 84, "First byte in the memory."),
-        Heading(
-            "Instructions", ColumnKind.NUMBER, 92,
-            "From the first instruction that uses it to the last, both included.",
-        ),
-        *(
-            (Heading("Live", ColumnKind.TIME, 92, "From the start of the first to the end of the "
-             "last of these, in the inference below the table."),)
-            if times is not None
-            else ()
-        ),
-        *((Heading("Memory", ColumnKind.NUMBER, 64, "The id of the memory."),) if several else ()),
-        Heading("At peak", ColumnKind.TEXT, 60, "Whether it is in use at the peak."),
+
+    def shape(i: int) -> Cell:
+        text = shape_text(answer, i)
+        return text, text
+
+    def live(i: int) -> Cell:
+        ns = _ns(answer, answer.live_ticks(i))
+        return format_time(ns), float(ns)
+
+    columns: RowColumns[int] = (
+        (Heading("Shape", ColumnKind.CODE, 150), shape),
+        (Heading("Size", ColumnKind.SHARE, 104, "Bytes of the tensor with its views."),
+            lambda i: (size_text(answer, i), float(own.size[i]))),
+        (Heading("Offset", ColumnKind.NUMBER, 84, "First byte in the memory."),
+            lambda i: (group_digits(int(own.offset[i])), float(own.offset[i]))),
+        (Heading("Instructions", ColumnKind.NUMBER, 92,
+            "From the first instruction that uses it to the last, both included."),
+            lambda i: (span_text(answer, i), float(own.first[i]))),
+        *([(Heading("Live", ColumnKind.TIME, 92, "From the start of the first to the end of the "
+            "last of these, in the inference below the table."), live)]
+            if times is not None else ()),
+        *([(Heading("Memory", ColumnKind.NUMBER, 64, "The id of the memory."),
+            lambda i: (str(int(own.memory[i])), float(own.memory[i])))] if several else ()),
+        (Heading("At peak", ColumnKind.TEXT, 60, "Whether it is in use at the peak."),
+            lambda i: (AT_PEAK, 1.0) if answer.is_at_peak[i] else ("", 0.0)),
     )  # fmt: skip
     most = int(own.size.max(initial=1))
     order = np.lexsort((own.offset, own.first, -own.size))
     rows = []
     for number, i in enumerate(order.tolist()):
-        writer, size, offset = answer.writers[i], int(own.size[i]), int(own.offset[i])
+        writer = answer.writers[i]
         before = str(writer.instruction) if writer.instruction >= 0 else ""
-        texts = [
-            "", shape_text(answer, i), bytes_text(size), group_digits(offset), span_text(answer, i),
-        ]  # fmt: skip
-        keys: list[float | str] = [
-            float(writer.instruction), texts[1], float(size), float(offset), float(own.first[i]),
-        ]  # fmt: skip
-        if times is not None:
-            ns = _ns(answer, answer.live_ticks(i))
-            texts.append(format_time(ns))
-            keys.append(float(ns))
-        if several:
-            texts.append(str(int(own.memory[i])))
-            keys.append(float(own.memory[i]))
-        at_peak = bool(answer.is_at_peak[i])
         rows.append(
             TableRow(
                 (number,),
                 " · ".join(filter(None, (before, writer.module))),
                 writer.name,
                 _hint(writer),
-                (*texts, AT_PEAK if at_peak else ""),
-                (*keys, float(at_peak)),
-                size / most,
+                *cells_of(columns, i, float(writer.instruction)),
+                int(own.size[i]) / most,
                 detail=writer.kernel if len(writer.kernel) > _LONGEST_HINT else "",
             )
         )
+    headings = headings_of("Written by", columns)
     group = np.zeros(len(order), np.int64)
     group[order] = np.arange(len(order))
     return MemoryRows(OperatorContents(headings, tuple(rows)), group)
@@ -178,32 +179,34 @@ def _groups(
             names.append(key)
         group[i] = numbers[same]
     held = held_by_groups(plan, group, len(names))
-    headings = (
-        Heading(title, ColumnKind.NAME, 0),
-        Heading("At peak", ColumnKind.SHARE, 104, "Bytes in use at the peak."),
-        Heading("Of peak, %", ColumnKind.NUMBER, 72, "Share of the bytes in use at the peak."),
-        Heading("Most", ColumnKind.NUMBER, 84, "The most bytes in use at one instruction."),
-        Heading("Tensors", ColumnKind.NUMBER, 64),
-        Heading("Instructions", ColumnKind.NUMBER, 92, "In which it has any bytes in use."),
-    )
+
+    def at_peak(i: int, text: Callable[[int], str]) -> str:
+        return text(int(held.at_peak[i])) if held.at_peak[i] else MISSING
+
+    def share(i: int) -> float:
+        return int(held.at_peak[i]) / plan.peak if plan.peak else 0.0
+
+    columns: RowColumns[int] = (
+        (Heading("At peak", ColumnKind.SHARE, 104, "Bytes in use at the peak."),
+            lambda i: (at_peak(i, bytes_text), float(held.at_peak[i]))),
+        (Heading("Of peak, %", ColumnKind.NUMBER, 72, "Share of the bytes in use at the peak."),
+            lambda i: (at_peak(i, lambda _: percent_digits(share(i))), share(i))),
+        (Heading("Most", ColumnKind.NUMBER, 84, "The most bytes in use at one instruction."),
+            lambda i: (bytes_text(int(held.most[i])), float(held.most[i]))),
+        (Heading("Tensors", ColumnKind.NUMBER, 64),
+            lambda i: (group_digits(int(held.count[i])), float(held.count[i]))),
+        (Heading("Instructions", ColumnKind.NUMBER, 92, "In which it has any bytes in use."),
+            lambda i: (_span(int(held.first[i]), int(held.last[i])), float(held.first[i]))),
+    )  # fmt: skip
     largest = int(held.at_peak.max(initial=0)) or 1
     order = np.lexsort((held.first, -held.most, -held.at_peak))
     rows = []
     for number, i in enumerate(order.tolist()):
         module, name, hint = names[i]
-        at_peak, most, count = int(held.at_peak[i]), int(held.most[i]), int(held.count[i])
-        share = at_peak / plan.peak if plan.peak else 0.0
-        first, last = int(held.first[i]), int(held.last[i])
-        texts = (
-            "",
-            bytes_text(at_peak) if at_peak else MISSING,
-            percent_digits(share) if at_peak else MISSING,
-            bytes_text(most),
-            group_digits(count),
-            _span(first, last),
-        )
-        keys = (f"{module} {name}", float(at_peak), share, float(most), float(count), float(first))
-        rows.append(TableRow((number,), module, name, hint, texts, keys, at_peak / largest))
+        cells = cells_of(columns, i, f"{module} {name}")
+        part = int(held.at_peak[i]) / largest
+        rows.append(TableRow((number,), module, name, hint, *cells, part))
+    headings = headings_of(title, columns)
     place = np.zeros(len(names), np.int64)
     place[order] = np.arange(len(order))
     return MemoryRows(OperatorContents(headings, tuple(rows)), place[group])

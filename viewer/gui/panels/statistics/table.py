@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from viewer.analysis.comparison.arms import DELEGATE, LEVELS_OF_CALLS
 from viewer.analysis.comparison.rollups import LINE, MODULE, NAME, NODE, SET, TYPE, UNIT
 from viewer.analysis.statistics import figure_terms
-from viewer.analysis.statistics.group_table import GroupTable
+from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.torq.identities import LOCATION
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
     OperatorContents,
+    RowColumns,
     TableRow,
+    cells_of,
+    headings_of,
     term_heading,
 )
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
@@ -116,35 +119,21 @@ def unit_contents(shown: OpenTrace, table: GroupTable, title: str) -> OperatorCo
     """Return the rows of NPU units, nested, with cycles if the clock counts cycles."""
     rate = shown.axis.ns_per_tick
     cycles = shown.trace.clock.unit == "cycle"
-    headings = (
-        Heading(title, ColumnKind.NAME, 0),
-        Heading("Time", ColumnKind.TIME, 92, "Time in which the unit is active."),
-        term_heading(figure_terms.share(table.share_of, "Time"), ColumnKind.SHARE, 200),
-        *((Heading("Cycles", ColumnKind.NUMBER, 92),) if cycles else ()),
-    )
+    columns: RowColumns[Group] = (
+        (Heading("Time", ColumnKind.TIME, 92, "Time in which the unit is active."),
+            lambda group: (format_time(ns := tick_to_ns(group.total, rate)), ns)),
+        (term_heading(figure_terms.share(table.share_of, "Time"), ColumnKind.SHARE, 200),
+            lambda group: (percent_digits(group.share), group.share)),
+        *([(Heading("Cycles", ColumnKind.NUMBER, 92),
+            lambda group: (group_digits(group.total), group.total))] if cycles else ()),
+    )  # fmt: skip
     rows = []
     for group in sorted(table.groups, key=lambda group: (_ORDER[_place(group.key)], group.key)):
         indent, tone = _PLACES[_place(group.key)]
-        ns = tick_to_ns(group.total, rate)
-        texts: tuple[str, ...] = ("", format_time(ns), percent_digits(group.share))
-        keys: tuple[float | str, ...] = (group.label, ns, group.share)
-        if cycles:
-            texts, keys = (*texts, group_digits(group.total)), (*keys, group.total)
-        rows.append(
-            TableRow(
-                (),
-                "",
-                group.label,
-                "",
-                texts,
-                keys,
-                group.share,
-                tone,
-                indent=indent,
-                detail=_MEANINGS.get(group.key, ""),
-            )
-        )
-    return OperatorContents(headings, tuple(rows))
+        cells = *cells_of(columns, group, group.label), group.share, tone
+        detail = _MEANINGS.get(group.key, "")
+        rows.append(TableRow((), "", group.label, "", *cells, indent=indent, detail=detail))
+    return OperatorContents(headings_of(title, columns), tuple(rows))
 
 
 def _place(key: str) -> str:
