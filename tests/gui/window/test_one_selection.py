@@ -27,8 +27,9 @@ def chosen_everywhere(controller):
     listed = [
         controller.operators.model.rows[i].name for i in marked_rows(controller.operators.table)
     ]
+    tree = controller.model.model
     module = [
-        controller.model.model.rows.full_name(controller.model.model.row(i))
+        tree.rows.full_name(tree.rows.made[tree.node(i)])
         for i in controller.model.view.selectionModel().selectedRows()
     ]
     groups = [
@@ -86,7 +87,7 @@ def by_model(controller, qtbot):
     controller.docks.show_panel("model")
     settle(qtbot, controller)
     number = controller.model.model.rows.find((ATTENTION_0,))
-    controller.model.view.show_row(number)  # opens what it lies in
+    controller.model.view.mark(number)  # opens what it lies in
     controller.model.view.clearSelection()
     at = controller.model.view.visualRect(controller.model.model.index_of(number)).center()
     qtbot.mouseClick(controller.model.view.viewport(), Qt.MouseButton.LeftButton, pos=at)
