@@ -115,24 +115,14 @@ def test_a_runner_of_a_language_model_shows_load_prefill_and_decode():
     assert [run.kind for run in trace.runs] == [RunKind.LOAD, RunKind.INFERENCE]
 
 
-LOGGED = """\
-\tPrompt Tokens: 480    Generated Tokens: 40
-\tModel Load Time:\t\t7.120000 (seconds)
-\tTotal inference time:\t\t20.410000 (seconds)\t\t Rate: \t1.959824 (tokens/second)
-\t\tPrompt evaluation:\t9.600000 (seconds)\t\t Rate: \t50.000000 (tokens/second)
-\t\tGenerated 40 tokens:\t10.810000 (seconds)\t\t Rate: \t3.700278 (tokens/second)
-\tTime to first generated token:\t9.600000 (seconds)
-\tSampling time over 520 tokens:\t0.002000 (seconds)
-"""
+LOGGED = (DATA / "logs/llama_logged.txt").read_text()
 
 
 @pytest.mark.parametrize("writer", ["", *WRITERS])
 @pytest.mark.parametrize("left_out", ["", "Generated 40"])
 def test_what_a_runner_logs_is_enough(writer, left_out, tmp_path):
     """On Android the line of the observer is not in the log; earlier versions log less."""
-    text = "".join(
-        line for line in (LOGGED * 2).splitlines(True) if not left_out or left_out not in line
-    )
+    text = "".join(line for line in LOGGED.splitlines(True) if not left_out or left_out not in line)
     path = tmp_path / "a.txt"
     path.write_text(logged(text, writer) if writer else text)
     trace = opened(path)

@@ -40,12 +40,15 @@ from viewer.model.trace import Clock, RunKind, Trace
 _MARK = "PyTorchObserver {"
 _TIMES = ("model_load_start", "model_load_end", "inference_start", "prompt_eval_end",
           "inference_end")  # fmt: skip
+_OF_OBSERVER, _UNIT = '_start_ms":', "(seconds)"
 _UNUSABLE = "line of a generation without usable times: left out"
+_UNKNOWN = "times of a generation that cannot be read: left out"
 _LAST = 1 << 62
 _TOKENS = re.compile(r"\bPrompt Tokens: ([0-9]{1,9}) +Generated Tokens: ([0-9]{1,9})\b")
 _SECONDS = re.compile(
     r"\b(Model Load Time|Total inference time|Prompt evaluation|Generated(?= [0-9]{1,9} tokens)"
-    r"|Sampling time)[^:]{0,40}:\s*([0-9]{1,8}\.[0-9]{1,9}) \(seconds\)"
+    r"|Sampling time|Time to first generated token)[^:]{0,40}:\s*"
+    r"([0-9]{1,8}\.[0-9]{1,9}) \(seconds\)"
 )
 _SPANS = {"Model Load Time": "load", "Prompt evaluation": "prefill", "Generated": "decode"}
 
@@ -83,18 +86,22 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     builder = TraceBuilder(path, FORMAT.name, "", Clock())
     observed: list[_Generation] = []
     logged: list[_Generation] = []
+    unknown: list[int] = []
     for first, lines in lines_of(path, builder, progress, cancelled):
         for number, line in enumerate(lines, first):
-            if _MARK in line:
+            if _MARK in line or _OF_OBSERVER in line:
                 found = _generation(line, number)
                 if found is None:
                     builder.problem(_UNUSABLE, 1, f"line {number}")
                 else:
                     observed.append(found)
-            else:
-                _add_logged(logged, line, number)
-    logged = [] if observed else [one for one in logged if one.is_whole()]
-    if not observed and not logged:
+            elif not _add_logged(logged, line, number) and _UNIT in line:
+                unknown.append(number)
+    whole = observed or [one for one in logged if one.is_whole()]
+    if not observed:
+        left_out = len(unknown) + len(logged) - len(whole)
+        builder.problem(_UNKNOWN, left_out, f"line {unknown[0]}" if unknown else "")
+    if not whole:
         raise UnreadableFile(
             path, "no line of a generation has usable times", remedy="Record it again"
         )
@@ -103,7 +110,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     track = builder.track(os.path.basename(path), thread, flat=True)
     scope = builder.scope("generate")
     loads: set[tuple[int | None, int]] = set()
-    for each in observed or logged:
+    for each in whole:
         begin, length = each.spans.get("load", (None, 0))
         if "load" in each.spans and (begin, length) not in loads:
             loads.add((begin, length))
@@ -119,7 +126,8 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             if name == "decode" and isinstance(sampling, int):
                 arguments["sampling ms"] = str(sampling)
             bars.add(track, name, length, each.line, arguments, begin)
-        builder.run(RunKind.INFERENCE, "generate", track, scope, start, bars.end_of(track))
+        end = start + each.spans["prefill"][1] + each.spans["decode"][1]
+        builder.run(RunKind.INFERENCE, "generate", track, scope, start, end)
     bars.finish()
     return builder.build()
 
@@ -150,15 +158,15 @@ def _generation(line: str, number: int) -> _Generation | None:
     return _Generation(number, spans, values)
 
 
-def _add_logged(found: list[_Generation], line: str, number: int) -> None:
-    """Add what a line of the log states to the last generation, or begin one."""
+def _add_logged(found: list[_Generation], line: str, number: int) -> bool:
+    """Add what a line of the log states to the last generation, or begin one; False if nothing."""
     if tokens := _TOKENS.search(line):
         counts = {"prompt_tokens": int(tokens[1]), "generated_tokens": int(tokens[2])}
         found.append(_Generation(number, values=counts))
-        return
+        return True
     match = _SECONDS.search(line)
-    if match is None:
-        return
+    if match is None or match[1].startswith("Time to"):
+        return match is not None
     if not found or _SPANS.get(match[1]) in found[-1].spans:
         found.append(_Generation(number))
     last, ns = found[-1], round(Fraction(match[2]) * 10**9)
@@ -168,6 +176,7 @@ def _add_logged(found: list[_Generation], line: str, number: int) -> None:
         last.total = ns
     else:
         last.spans[_SPANS[match[1]]] = None, ns
+    return True
 
 
 FORMAT = format_of("executorch.runner_log")
