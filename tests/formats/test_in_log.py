@@ -159,6 +159,24 @@ def test_lines_of_generations_that_cannot_be_read_are_counted(tmp_path):
     assert len(trace.slices) == 3
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["llama_log.txt", "llama_logged.txt"])
+def test_no_changed_letter_costs_a_slice_without_a_word(name, tmp_path):
+    sound, path = (DATA / "logs" / name).read_text(), tmp_path / "a.txt"
+    if name == "llama_log.txt":
+        sound = "".join(line + "\n" for line in [sound.splitlines()[-1]] * 2)
+        sound = sound.replace("1790000000000", "1780000000000", 1)
+    path.write_text(sound)
+    whole = len(opened(path).slices)
+    lost = 0
+    for at in range(1, len(sound), 7):
+        path.write_text(f"{sound[:at]}~{sound[at + 1 :]}")
+        trace = opened(path)
+        lost += len(trace.slices) < whole
+        assert len(trace.slices) == whole or trace.problems
+    assert lost > 3
+
+
 def test_a_log_without_a_profile_says_so_and_is_not_opened_with_a_folder(tmp_path):
     path = tmp_path / "a.log"
     path.write_text(logged("\n".join(f"step {n}" for n in range(20)), "threadtime"))

@@ -67,7 +67,6 @@ SOUND = {
             runtime_files.TFLITE_CSV,
         ),
     ),
-    "runner_log": Sound(".txt", _samples("logs/llama_log.txt", "logs/llama_logged.txt")),
     "layers": Sound(
         ".csv",
         _samples(

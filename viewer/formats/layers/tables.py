@@ -22,7 +22,7 @@ from viewer.formats.layers.splitting import (
     splitters,
 )
 from viewer.formats.row_reader import UNFIT, TableRows, lines_of
-from viewer.formats.table.column_names import MARK, PHASE_OF
+from viewer.formats.table.column_names import MARK, PHASE_OF, recognized_names
 from viewer.formats.table.column_units import parse_unit, split_unit
 from viewer.formats.table.stated_columns import UNIT, stated_columns
 from viewer.model.building.builder import TraceBuilder
@@ -105,6 +105,8 @@ def is_not_run(columns: Columns, row: Sequence[str]) -> bool:
 def start_of(lines: Sequence[str]) -> Start | None:
     """The first table in the first lines of a text, None if there is none."""
     is_stated = bool(stated_columns().get("dur"))
+    if lines and not is_stated and _has_starts(lines[0]):
+        return None
     for at, line in enumerate(lines):
         if len(line) > _LONGEST_HEADER or not (is_stated or _HINT.search(line)):
             continue
@@ -135,6 +137,13 @@ def start_of(lines: Sequence[str]) -> Start | None:
                 if known is not None:
                     return Start(known, pattern=pattern)
     return None
+
+
+def _has_starts(line: str) -> bool:
+    """Whether a line is a header of slices: no row below it needs to be looked at."""
+    names = (separated(line, one) for one in SEPARATORS if one in line[:_LONGEST_HEADER])
+    found = map(recognized_names, names)
+    return any(one["start"] and (one["dur"] or one["end"]) for one in found)
 
 
 def _below(lines: Sequence[str], at: int) -> list[str]:

@@ -28,7 +28,14 @@ from viewer.formats.table.column_names import TIMES, kind_of, recognized, recogn
 from viewer.formats.table.column_roles import columns_of
 from viewer.formats.table.csv_blocks import blocks
 from viewer.formats.table.csv_rows import CsvBlock
-from viewer.formats.table.layout import SEPARATORS, Layout, best_layout, layout_of, lines_of
+from viewer.formats.table.layout import (
+    SEPARATORS,
+    Layout,
+    best_layout,
+    is_number,
+    layout_of,
+    lines_of,
+)
 from viewer.formats.table.packed_text import WINDOWS, TextLines, head_text, is_direct
 from viewer.formats.table.plain_rows import PlainRows
 from viewer.formats.table.stated_columns import NOTHING_STATED, StatedColumns, stated_columns
@@ -162,10 +169,13 @@ def _is_table(layout: Layout, stated: StatedColumns, wanted: set[str]) -> bool:
 
 
 def _has_times(layout: Layout) -> bool:
-    """Whether a column that is called a time has numbers or times: else it is a line of words."""
+    """Whether a column that is called a time mostly has numbers or times: else it has words."""
     named = recognized(layout)
-    times = {column for role in (*TIMES, "at") for column in named[role]}
-    return not times.isdisjoint(layout.number_columns)
+    for column in {column for role in (*TIMES, "at") for column in named[role]}:
+        cells = [row[column] for row in layout.rows if column < len(row)]
+        if 2 * sum(map(is_number, cells)) > len(cells):
+            return True
+    return False
 
 
 def _may_be_header(line: str, wanted: set[str]) -> bool:
