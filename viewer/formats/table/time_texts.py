@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from viewer.formats.table.column_units import CYCLE, EXPONENTS, parse_unit
 
 _LONGEST = 64
+_FIRST = frozenset("0123456789+-.,P")  # most texts are names
 _CLOCK = (
     r"(?:(?P<h>[0-9]{1,6}):(?P<m>[0-5]?[0-9]):(?P<s>[0-5]?[0-9])(?:[.,](?P<f>[0-9]{1,12}))?"
     r"|(?P<m2>[0-9]{1,6}):(?P<s2>[0-5][0-9])[.,](?P<f2>[0-9]{1,12}))"
@@ -50,7 +51,7 @@ def time_text(text: str) -> TimeText | None:
     The number of an amount is as it is written, and maybe none.
     """
     text = text.strip()
-    if not 2 <= len(text) <= _LONGEST or text.isdecimal():
+    if not 2 <= len(text) <= _LONGEST or text[0] not in _FIRST or text.isdecimal():
         return None
     if match := _AMOUNT.fullmatch(text):
         if unit := parse_unit(match[2]):
