@@ -93,8 +93,8 @@ class Profile(ProfileTables):
         """Return the time of groups of slices: the rows of `opscope stats --by`.
 
         Args:
-            by: unit, operator, node, type, module, line, caller, location, delegate, thread,
-                inference, name or phase.
+            by: unit, operator, node, type, module, line, caller, location, kernel, delegate,
+                backend, count, thread, inference, name or phase.
             inference: Only inferences of this number, from 1.
             span: Only this range, in ns from the start of the clock.
             phase: Only inferences of this phase or method, such as "decode".

@@ -208,7 +208,7 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
                 "  slices on a delegate's clock have a duration, but no total and no share"
             )
         rows += [_without_total(row) for row in of_file]
-        if facts["by"] != "unit":
+        if not any(row["share_of"] == "range" for row in of_file):  # units, which overlap
             rows += _sums(file)
         rows += _clock_sums(file)
     if not facts["rows"]:

@@ -17,13 +17,15 @@ from viewer.analysis.links.link_table import LinkTable, Reason
 from viewer.analysis.statistics.kernels import has_kernels, kernel_groups
 from viewer.analysis.statistics.npu_units import has_units
 from viewer.arrays import Ints
-from viewer.model.trace import KeyKind
+from viewer.model.names.layers import BACKEND, COUNT, DESCRIBING
+from viewer.model.timing import Timing
+from viewer.model.trace import KeyKind, Trace
 from viewer.program.program import GraphNode, type_of
 from viewer.program.sources.files import short_names
 
 KEYS = (
     "unit", "operator", "node", "type", "module", "line", "caller", "location", "kernel",
-    "delegate", "thread", "inference", "name",
+    "delegate", BACKEND, COUNT, "thread", "inference", "name",
 )  # fmt: skip
 # The former name of a key, which scripts may still use.
 _FORMER = {"run": "inference"}
@@ -64,6 +66,23 @@ class GroupKeys:
         """Return why the trace has no such groups, as a sentence, or "". ValueError if unknown."""
         if key not in KEYS:
             raise ValueError(f"{key!r} is not a key: use one of {', '.join(KEYS)}")
+        return "" if self.is_stated(key) else self._missing(key)
+
+    def is_stated(self, key: str) -> bool:
+        """Return whether the groups are those of a column of the file, as nothing else has them."""
+        return key in DESCRIBING and key in self._stated
+
+    def is_of_operators(self, key: str) -> bool:
+        """Return whether the groups are those of operators, which cost is charged to."""
+        return key in OF_OPERATORS and not self.is_stated(key)
+
+    @cached_property
+    def _stated(self) -> dict[str, KeyGroups]:
+        wanted = [key for key in DESCRIBING if self._missing(key)]
+        found = {key: _stated_groups(self._trace, key) for key in wanted}
+        return {key: groups for key, groups in found.items() if groups}
+
+    def _missing(self, key: str) -> str:
         trace, table = self._trace, self._table
         if not len(trace.slices):
             return "The trace has no slices"
@@ -94,11 +113,15 @@ class GroupKeys:
             "location": "" if located else "No slice has an MLIR location",
             "kernel": "" if has_kernels(self._table) else "No slice is a kernel",
             "delegate": "" if self._of_delegates else "No delegate was called",
+            BACKEND: "No layer states its backend",
+            COUNT: "No layer states a count",
             "inference": "" if any(trace.inferences()) else "The file has no inferences",
         }
 
     def of(self, key: str) -> KeyGroups:
         """Return the groups of a key that the trace has; not for units, threads and runs."""
+        if self.is_stated(key):
+            return self._stated[key]
         if key not in self._made:
             make: dict[str, Callable[[], KeyGroups]] = {
                 "name": self._names,
@@ -189,6 +212,28 @@ class GroupKeys:
         places = [[of(part) for part in own] for own in self._table.parts]
         short = short_names(place[0] for own in places for place in own if place)
         return [_places_text(own, short) for own in places]
+
+
+def _stated_groups(trace: Trace, column: str) -> KeyGroups | None:
+    """Return the values of a column that says what layers are: see `viewer.model.names.layers`.
+
+    None without such a column, where times are measured, or where a key has several values.
+    """
+    slices = trace.slices
+    stated = slices.columns.get(column)
+    if stated is None or slices.timing is None or not (slices.timing & Timing.PLACED).all():
+        return None
+    values, of_slice = np.unique(stated.values, return_inverse=True)
+    of_slice = of_slice.astype(np.int64)
+    if stated.valid is not None:
+        of_slice[~stated.valid] = -1
+    of_key = np.full(len(trace.keys), -1, np.int64)
+    of_key[slices.key[::-1]] = of_slice[::-1]
+    if (of_key[slices.key] != of_slice).any() or (of_key < 0).all():
+        return None
+    texts = stated.strings
+    labels = [str(value) if texts is None else texts[value] for value in values.tolist()]
+    return KeyGroups(tuple(labels), of_key)
 
 
 def _numbered(labels: Sequence[str | None]) -> KeyGroups:

@@ -8,7 +8,7 @@ from typing import overload
 
 import numpy as np
 
-from viewer.analysis.statistics.group_keys import NO_OPERATOR, OF_OPERATORS
+from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.distributions import Statistics
 from viewer.model.native_units import COUNTED, NS_PER
@@ -189,6 +189,7 @@ class GroupTable:
     scopes: how many slices have no wall time of their own. has_delegate_ns: whether any group has
     it. values: the number of slices in the range that hold a value without a time, such as bytes.
     clocks: what other clocks timed of the kernels, one after another; no part of the whole.
+    is_of_operators: whether cost is charged to the groups, as to operators.
     """
 
     key: str
@@ -202,6 +203,12 @@ class GroupTable:
     has_delegate_ns: bool = False
     values: int = 0
     clocks: tuple[ClockTime, ...] = ()
+    is_of_operators: bool = False
+
+    @property
+    def is_overview(self) -> bool:
+        """Whether its rows are the units of an NPU, which overlap."""
+        return any(group.key for group in self.groups[:1])
 
     @property
     def ungrouped_label(self) -> str:
@@ -210,7 +217,7 @@ class GroupTable:
         For operators, types, modules and lines, it is the time in no operator's slice, whether or
         not operators have a module or line.
         """
-        return NO_OPERATOR if self.key in OF_OPERATORS else f"(no {self.key})"
+        return NO_OPERATOR if self.is_of_operators else f"(no {self.key})"
 
 
 def table_of(

@@ -14,7 +14,12 @@ Each key divides a trace into groups in its own way:
     delegate   a delegate call: its backend and instruction
     thread     a track: process > thread
     inference  an inference
+    backend    what runs a layer, as the file of a runtime states it
+    count      how often a layer ran, as such a file states it
     name       the slice's name in the file
+
+Files of runtimes may also state the type, unit (the hardware) and kernel of a layer. These are the
+groups by such a key if operators, NPU units and kernels are not known otherwise.
 
 Type, module, line and caller are those of the graph nodes where it is known which of an operator's
 nodes ran.
@@ -70,7 +75,6 @@ from viewer.analysis.statistics.clipped import clipped, inclusive, outermost, th
 from viewer.analysis.statistics.figure_terms import BUSY_TIME
 from viewer.analysis.statistics.group_keys import (
     KEYS,
-    OF_OPERATORS,
     GroupKeys,
     KeyGroups,
 )
@@ -159,17 +163,19 @@ class Grouping:
             raise ValueError(why)
         make = {"unit": self._by_unit, "inference": self._by_inference, "thread": self._by_thread}
         with self._computing:
-            if key in make:
+            if key in make and not self._keys.is_stated(key):
                 found = make[key](first, last)
             else:
                 found = self._by_slices(key, first, last, track)
-        return replace(found, share_of=self._share_of(key))
+        is_of_operators = self._keys.is_of_operators(key)
+        return replace(found, share_of=self._share_of(key), is_of_operators=is_of_operators)
 
     def _share_of(self, key: str) -> str:
         """Return the base of a key's shares."""
-        if key in ("unit", "inference"):
+        if key in ("unit", "inference") and not self._keys.is_stated(key):
             return "range" if key == "unit" else "inferences"
-        timed = timed_by(self._trace) if key in (*OF_OPERATORS, "delegate") else ""
+        is_timed = self._keys.is_of_operators(key) or key == "delegate"
+        timed = timed_by(self._trace) if is_timed else ""
         return timed or BUSY_TIME
 
     def slices(
@@ -202,7 +208,7 @@ class Grouping:
         return int(self._keys.of(key).of_key[slices.key[index]])
 
     def group_of(self, key: str, operators: tuple[int, ...]) -> int:
-        """Return the group of a set of operators by one of `OF_OPERATORS`, or -1.
+        """Return the group of a set of operators by a key of operators, or -1.
 
         A set without a linked key is in no group, and one whose nodes are in several is in none.
         """
@@ -329,7 +335,7 @@ class Grouping:
         self, key: str, first: int | None, last: int | None, track: int | None
     ) -> GroupTable:
         parts, slices = self._keys.of(key), self._trace.slices
-        count = len(parts.labels)
+        count, of_operators = len(parts.labels), self._keys.is_of_operators(key)
         own = None if track is None else (slices.row_track == track)[slices.rows()]
 
         def spreads() -> Spreads:
@@ -337,7 +343,7 @@ class Grouping:
             return self._spreads_of(index, group, count, first, last, key)
 
         def times() -> tuple[Ints, Ints, int, Ints]:
-            if key in OF_OPERATORS:
+            if of_operators:
                 self_ticks, wall, ungrouped = self._costs(parts, first, last)
             else:
                 charged = self._charged_to(key)
@@ -358,7 +364,7 @@ class Grouping:
 
         left_out, held = started(clocks.left_out), started(clocks.values)
         is_counted = None
-        if key not in OF_OPERATORS and len(self._scopes):
+        if not of_operators and len(self._scopes):
             is_scope = np.zeros(count, np.bool_)
             group = parts.of_key[slices.key[self._scopes]]
             is_scope[group[group >= 0]] = True
@@ -367,7 +373,7 @@ class Grouping:
             key, parts.labels, total, self_ticks, wall, spread, ungrouped, left_out, is_counted
         )
         assert isinstance(table.groups, Groups)
-        scopes = 0 if key in OF_OPERATORS else self._started(self._scopes, first, last)
+        scopes = 0 if of_operators else self._started(self._scopes, first, last)
         sums = clock_sums(spread.clocks.values())
         groups = table.groups.most_expensive_first()
         return replace(table, groups=groups, scopes=scopes, values=held, clocks=sums)

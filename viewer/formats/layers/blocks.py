@@ -8,19 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer.formats.layers.cells import duration, step_of
-from viewer.formats.layers.headings import (
-    BACKEND,
-    COUNT,
-    CYCLES,
-    DELEGATED,
-    INFERENCE,
-    KERNEL,
-    NAME,
-    THREAD,
-    TYPE,
-    UNIT,
-    Columns,
-)
+from viewer.formats.layers.headings import CYCLES, DELEGATED, INFERENCE, NAME, THREAD, Columns
 from viewer.formats.layers.tables import Table, is_not_run, unit_in
 from viewer.formats.runtimes.event_groups import CYCLE_CLOCK
 from viewer.formats.runtimes.placed import PlacedBars
@@ -35,14 +23,15 @@ from viewer.model.names.executorch import (
     OPERATOR_CALL,
     SCOPES,
 )
+from viewer.model.names.layers import COUNT, DESCRIBING, TYPE, UNIT
 from viewer.model.trace import Clock, KeyKind, RunKind
 
 _NO_NAME = "row without a name: left out"
 _OTHER_UNIT = "row in cycles, next to times: left out"
 _TOTAL = "total that is not the sum of its rows"
-_SHOWN_AS = (TYPE, UNIT, BACKEND, KERNEL, COUNT)
 _UNSHOWN = (NAME, THREAD, DELEGATED)
 _LONGEST_NAME = 4096
+_LIST = re.compile(r"[\[\]']")
 _NO_THOUSANDS = re.compile(r"^0[0-9]*,|,[0-9]{1,2}(?![0-9])|,[0-9]{4}")
 # Rows of ExecuTorch's Inspector that are around rows above them.
 _CALLS = frozenset((DELEGATE_CALL, OPERATOR_CALL))
@@ -256,12 +245,9 @@ class Blocks:
             start += own
 
     def _put(self, track: int, bar: _Bar, start: int, length: int) -> None:
-        key = None
-        if bar.name in SCOPES:
-            key = self._builder.key(KeyKind.FRAMEWORK, bar.name)
-        elif bar.is_delegated:
-            key = self._builder.key(KeyKind.DELEGATE_EVENT, bar.name, identifier=bar.name)
-        self._bars.add(track, bar.name, length, bar.line, bar.arguments, start, key)
+        kind = KeyKind.DELEGATE_EVENT if bar.is_delegated else KeyKind.PLAIN
+        kind = KeyKind.FRAMEWORK if bar.name in SCOPES else kind
+        self._bars.add(track, bar.name, length, bar.line, bar.arguments, start, kind)
 
 
 def _by_inference(bars: Sequence[_Bar]) -> list[list[_Bar]]:
@@ -278,13 +264,15 @@ def _by_inference(bars: Sequence[_Bar]) -> list[list[_Bar]]:
 def _arguments(columns: Columns, row: Sequence[str]) -> dict[str, str]:
     """The cells that are arguments, by their headings or by what they are."""
     used = {columns.length, *(columns.roles.get(role, -1) for role in _UNSHOWN)}
-    names = {columns.roles[role]: role for role in _SHOWN_AS if role in columns.roles}
+    names = {columns.roles[role]: role for role in DESCRIBING if role in columns.roles}
     if UNIT in columns.roles and parse_unit(columns.cell(UNIT, row)):
         used.add(columns.roles[UNIT])
     found: dict[str, str] = {}
     for at, (heading, cell) in enumerate(zip(columns.headings, row, strict=True)):
         if at not in used and cell and (name := names.get(at, heading)):
             found[name] = cell
+    if found.get(TYPE, "").startswith("["):  # the Inspector's are lists, as Python writes them
+        found[TYPE] = _LIST.sub("", found[TYPE])
     return found
 
 

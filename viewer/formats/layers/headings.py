@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from viewer.formats.table.column_units import parse_unit, split_unit
+from viewer.model.names.layers import BACKEND, COUNT, KERNEL, TYPE, UNIT
 
 CYCLES = "cycles"
-NAME, TYPE, UNIT, BACKEND, KERNEL, COUNT = "name", "type", "unit", "backend", "kernel", "count"
+NAME = "name"
 STATUS, THREAD, INFERENCE, DELEGATED = "status", "thread", "inference", "delegated"
 _WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|[0-9]+|[^\W\d_]+|[%#]")
 _OF = ("", "layer ", "node ", "op ", "operator ", "kernel ", "event ")

@@ -10,11 +10,12 @@ from typing import Any
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.layers.cells import duration
-from viewer.formats.layers.headings import NAME, TYPE, words_of
+from viewer.formats.layers.headings import NAME, words_of
 from viewer.formats.layers.known import Known, known_of
 from viewer.formats.layers.tables import Table, header_of, unit_in
 from viewer.formats.table.column_units import split_unit
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.names.layers import TYPE
 from viewer.model.text import bytes_text
 from viewer.model.times import format_time
 

@@ -9,9 +9,8 @@ from functools import partial
 
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress
-from viewer.formats.layers import headings
 from viewer.formats.layers.cells import duration
-from viewer.formats.layers.headings import NAME, STATUS, TYPE, Columns, stated_columns_of
+from viewer.formats.layers.headings import NAME, STATUS, Columns, stated_columns_of
 from viewer.formats.layers.known import PATTERNS, Pattern, known_of, recognized
 from viewer.formats.layers.splitting import (
     SEPARATORS,
@@ -24,8 +23,10 @@ from viewer.formats.layers.splitting import (
 from viewer.formats.row_reader import UNFIT, TableRows, lines_of
 from viewer.formats.table.column_names import MARK, PHASE_OF, recognized_names
 from viewer.formats.table.column_units import parse_unit, split_unit
-from viewer.formats.table.stated_columns import UNIT, stated_columns
+from viewer.formats.table.stated_columns import UNIT as STATED_UNIT
+from viewer.formats.table.stated_columns import stated_columns
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.names.layers import TYPE, UNIT
 
 NOT_RUN = frozenset(("not_run", "optimized_out", "not run", "optimized out", "skipped"))
 # `[11/28/2026-10:00:00] [I] ` of TensorRT's log, `D RKNN: [10:00:00.000] ` of RKNN's.
@@ -80,9 +81,9 @@ def header_of(cells: Sequence[str]) -> Columns | None:
     if given.get("start") or given.get("end"):
         return None
     if name and length:
-        return stated_columns_of(list(cells), name, length, given.get(UNIT) or "")
+        return stated_columns_of(list(cells), name, length, given.get(STATED_UNIT) or "")
     found = recognized(cells)
-    unit = given.get(UNIT) or ""
+    unit = given.get(STATED_UNIT) or ""
     if found is not None and not found.unit and unit:
         return Columns(found.headings, found.length, unit, found.what, found.roles)
     return found
@@ -169,7 +170,7 @@ def _fit(columns: Columns, rows: Iterable[Sequence[str]]) -> bool:
 
 def unit_in(columns: Columns, row: Sequence[str]) -> str:
     """The unit of a row's duration, "" if only its cell can state it."""
-    return columns.unit or parse_unit(columns.cell(headings.UNIT, row))
+    return columns.unit or parse_unit(columns.cell(UNIT, row))
 
 
 class TextTables:

@@ -12,6 +12,7 @@ import numpy as np
 
 from viewer.formats.runtimes.rows import columns_of
 from viewer.model.building.builder import TraceBuilder
+from viewer.model.names.layers import DESCRIBING
 from viewer.model.timing import Timing
 from viewer.model.trace import Column, KeyKind
 
@@ -46,19 +47,20 @@ class PlacedBars:
         line: int,
         arguments: Mapping[str, str],
         start: int | None = None,
-        key: int | None = None,
+        kind: KeyKind = KeyKind.PLAIN,
     ) -> None:
-        """Add a bar after the last one of its track, or at a start. length, start: in ticks.
-
-        key: of its identity, None if the file gives it none.
-        """
+        """Add a bar after the last one of its track, or at a start. length, start: in ticks."""
         at = self.end_of(track) if start is None else start
         if at + length > _LAST_TICK:
             self.builder.problem(NO_ROOM, 1, f"line {line}")
             return
         self._ends[track] = max(at + length, self.end_of(track))
-        if key is None:
-            key = self.builder.key(KeyKind.PLAIN, name)
+        key = self.builder.key(
+            kind,
+            name,
+            identifier=name if kind == KeyKind.DELEGATE_EVENT else None,
+            described=tuple(arguments.get(column, "") for column in DESCRIBING),
+        )
         for argument, text in arguments.items():
             if text:
                 self._arguments.setdefault(argument, {})[len(self._bars)] = text

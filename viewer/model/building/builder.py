@@ -96,7 +96,7 @@ class TraceBuilder:
         self._flat: set[int] = set()
         self._strings: dict[str, int] = {}
         self._scopes: dict[InstructionScope, int] = {}
-        self._keys: dict[tuple[int, int, int, int, type, int | str | None, str | None], int] = {}
+        self._keys: dict[tuple[Any, ...], int] = {}
         self._key_blocks: list[tuple[int, Keys]] = []  # with the number of each block's first key
         self._key_count = 0
         self._chunks: list[Chunk] = []
@@ -213,6 +213,7 @@ class TraceBuilder:
         instruction: int = -1,
         identifier: int | str | None = None,
         location: str | None = None,
+        described: tuple[str, ...] = (),
     ) -> int:
         """Return the number of an identity; equal arguments give the same number.
 
@@ -225,6 +226,8 @@ class TraceBuilder:
             instruction: The instruction id, -1 without one.
             identifier: The delegate debug identifier.
             location: The location, as logged.
+            described: What else distinguishes it, such as the type and unit of a layer. It is
+                in columns of its slices, not in the trace's keys.
 
         Returns:
             The number, from 0.
@@ -237,6 +240,7 @@ class TraceBuilder:
             type(identifier),
             identifier,
             location,
+            described,
         )
         number = self._keys.setdefault(identity, self._key_count)
         self._key_count += number == self._key_count

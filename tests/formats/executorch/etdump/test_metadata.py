@@ -114,8 +114,9 @@ def test_names_that_differ_in_case_are_kept_apart(logged):
 
 
 def test_all_names_of_tables_and_exports_are_reserved():
-    # The column "kernel" is what the key "kernel" groups by.
-    assert {*SLICES.names, *PERFETTO, *KEYS, NATIVE_NS} - {"kernel"} <= RESERVED
+    # These columns are what their keys group by.
+    columns = {"kernel", "backend", "count"}
+    assert {*SLICES.names, *PERFETTO, *KEYS, NATIVE_NS} - columns <= RESERVED
 
 
 def test_a_key_beyond_the_limit_is_counted_and_stays_in_the_metadata(logged):

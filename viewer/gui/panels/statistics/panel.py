@@ -16,7 +16,7 @@ from typing import Union
 from PySide6.QtCore import QModelIndex, Signal, Slot
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from viewer.analysis.statistics.group_keys import KEYS, OF_OPERATORS
+from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.gui.panels.base.answer_panel import Question
@@ -53,7 +53,7 @@ NOTHING = "Open a profile to see time by unit, operator, thread and other keys."
 TITLES = {
     "unit": "Unit", "operator": "Operator", "node": "Node", "type": "Operator type",
     "module": "Module", "line": "Line", "caller": "Called from", "location": "Location",
-    "kernel": "Kernel", "delegate": "Delegate",
+    "kernel": "Kernel", "delegate": "Delegate", "backend": "Backend", "count": "Count",
     "thread": "Thread", "inference": "Inference", "name": "Name",
 }  # fmt: skip
 # The default key of a trace is the first of these that it has.
@@ -177,16 +177,16 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             self._mark()
             return
         shown, table = answer.shown, answer.table
-        contents_of = unit_contents if table.key == "unit" else group_contents
+        contents_of = unit_contents if table.is_overview else group_contents
         contents = contents_of(shown, table, TITLES[table.key])
         self._color()
         self.table.show_contents(contents, sorted_by=-1)
         uncounted = left_out(shown.trace, answer.scope)
-        (_show_units if table.key == "unit" else show_whole)(self.footer, shown, table, uncounted)
+        (_show_units if table.is_overview else show_whole)(self.footer, shown, table, uncounted)
         parts = [scope_text(shown, answer.scope, loads=True), display_name(shown.trace.path)]
         if (found := self._comparison.in_tables) is not None:
             parts.insert(0, not_compared(found, shown.file.path))
-        if len(contents.rows) < len(table.groups) and table.key != "unit":
+        if len(contents.rows) < len(table.groups) and not table.is_overview:
             listed, of = group_digits(len(contents.rows)), group_digits(len(table.groups))
             parts.append(f"first {listed} of {of} rows: export lists all")
         if table.clocks:
@@ -234,11 +234,13 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         """Return the group of the selected slice, else of the selected operators; -1 for none."""
         state, key, shown = self._session.state, answer.table.key, answer.shown
         ref = state.slice if state.inferences is Inferences.AS_RUN else None
-        if key in ("unit", "inference"):
+        if answer.table.is_overview or key == "inference":
             return -1
         if ref is not None and self._session.as_run(ref.trace) is shown:
             return answer.shown.grouping.group_of_slice(key, ref.index)
-        operators = selected_operators(self._session, answer.shown) if key in OF_OPERATORS else ()
+        operators = (
+            selected_operators(self._session, answer.shown) if answer.table.is_of_operators else ()
+        )
         return answer.shown.grouping.group_of(key, operators) if operators else -1
 
     @Slot()
@@ -268,7 +270,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
         if answer is None or number is None:
             return
         key, shown = answer.table.key, answer.shown
-        if key == "unit":
+        if answer.table.is_overview:
             unit = next(g.key for g in answer.table.groups if g.label == name)
             interval = answer.shown.grouping.overview.longest(unit, *answer.span)
             if interval is not None:
@@ -285,7 +287,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
 
     @Slot(QModelIndex)
     def _fit(self, index: QModelIndex) -> None:
-        if self.groups is None or self.groups.table.key != "unit":
+        if self.groups is None or not self.groups.table.is_overview:
             navigation.fit_selection(self._session)
 
     # -- exporting -------------------------------------------------------------------------------
