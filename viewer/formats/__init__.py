@@ -116,6 +116,7 @@ _FORMATS = {
     "runtimes.tflite_benchmark": ("LiteRT benchmark", (".txt", ".csv"), "trace"),
     "runtimes.vela_layers": ("Vela per-layer CSV", (".csv",), "trace"),
     "runtimes.nsys_stats": ("Nsight Systems report", (".csv",), "trace"),
+    "layers.layer_info": ("TensorRT layers", (".json",), "program"),
     "executorch.debug_handle_map": ("Debug handle map", (".json",), "program"),
     "runtimes.qnn_optrace": ("QNN optrace", (".json",), "trace"),
     "executorch.inspector_tsv": ("Inspector table", (".tsv",), "trace"),

@@ -278,7 +278,8 @@ class Program:
     an ETRecord other than the linked methods. dispatches: the Torq debug info of a text. Its
     operations are lowered, so its own lines are not source. is_recorded: whether it is no file of
     its own, but what the profile at `path` records about its operators. is_nested: whether these
-    call one another, so that one has many call sites.
+    call one another, so that one has many call sites. is_of_layers: whether it describes the layers
+    of an engine by their names.
     """
 
     path: str
@@ -291,6 +292,7 @@ class Program:
     dispatches: tuple[Dispatch, ...] = ()
     is_recorded: bool = False
     is_nested: bool = False
+    is_of_layers: bool = False
 
     @property
     def is_mlir(self) -> bool:
@@ -304,9 +306,11 @@ class Program:
 
     @property
     def noun(self) -> str:
-        """What it is, in JSON: "source", "debug handle map", "record" or "profile"."""
+        """What it is, in JSON: "source", "debug handle map", "record", "profile" or "layers"."""
         if self.is_recorded:
             return "profile"
+        if self.is_of_layers:
+            return "layers"
         if self.text_lines:
             return "source"
         return "debug handle map" if self.delegates_only else "record"

@@ -39,6 +39,7 @@ from viewer.analysis.links.pairing import (
     warnings_of_linked,
     what_ran,
 )
+from viewer.analysis.recorded.layer_nodes import described_layers
 from viewer.analysis.recorded.program import recorded_links
 from viewer.analysis.sequence.layout import evidence_of, with_phases
 from viewer.codecs.file_stamps import FileStamp, stamp_of
@@ -560,7 +561,8 @@ class Workspace:
                 insisted=self._choice(trace) is not None,
                 executable=self.what_ran(trace),
             )
-        return recorded_links(trace) or unlinked(trace, self._why_unlinked(trace), self.dispatches)
+        found = described_layers(trace, self.programs) or recorded_links(trace)
+        return found or unlinked(trace, self._why_unlinked(trace), self.dispatches)
 
     def _choose(self, trace: Trace) -> Program | None:
         choice = self._choice(trace)

@@ -5,10 +5,10 @@ import pytest
 from tests.builders.chrome_cases import DATA, read, slice_event
 from tests.builders.runtime_files import tflite_log, vela_csv
 from viewer.analysis.links.labels import key_labels
-from viewer.analysis.recorded.frames import MOST_MODULES
 from viewer.analysis.recorded.program import recorded_links
 from viewer.analysis.recorded.runtime_nodes import onnx_runtime_calls, runtime_calls
 from viewer.formats import open_file
+from viewer.program.node_paths import MOST_MODULES
 
 
 def node(name, op, provider="CPUExecutionProvider", ts=0, **arguments):

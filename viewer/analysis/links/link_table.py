@@ -48,6 +48,7 @@ class Reason(Enum):
     BY_BRANCH = ("kernel in a branch, by the program file", LinkState.LINKED)
     BY_LOCATION = ("location in the MLIR text", LinkState.LINKED)
     BY_PROFILE = ("recorded in the profile itself", LinkState.LINKED)
+    BY_LAYER = ("name of the layer", LinkState.LINKED)
     NO_IDENTITY = ("no operator ID in this file", LinkState.NOT_LINKABLE)
     FRAMEWORK = ("framework scope", LinkState.NOT_LINKABLE)
     CONTROL = ("instruction without an operator", LinkState.NOT_LINKABLE)

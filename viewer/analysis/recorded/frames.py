@@ -14,9 +14,6 @@ import re
 from viewer.program.frames import Frame
 
 MODULE = "nn.Module: "
-# Limits of nested modules and of the letters of their paths. A path repeats those of the modules
-# around, so without limits the paths of a small file could need all memory.
-MOST_MODULES, MOST_PATH = 64, 2048
 # Names are untrusted: numbers of more digits are not lines.
 _PYTORCH = re.compile(r"(.+)\(([0-9]{1,9})\): (.+)", re.DOTALL)
 # In the path no " (" starts, so that a long name is read once, not once per " (".

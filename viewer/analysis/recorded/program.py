@@ -4,6 +4,7 @@ PyTorch        operators, kernels, Python functions and calls of modules, per ca
 ONNX Runtime   the nodes of the model, with their op types and execution providers
 viztracer      Python functions with file and line
 LiteRT, Vela   the nodes of the model, with their operator types
+layer tables   the same, or the nodes in the names of layers
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
 from viewer.analysis.recorded.frames import frame_of
+from viewer.analysis.recorded.layer_nodes import LAYER_TABLE, layer_calls
 from viewer.analysis.recorded.recorded_call import RecordedCall
 from viewer.model.trace import Trace
 from viewer.program.program import GraphNode, Method, Operator, Program
@@ -38,6 +40,9 @@ def recorded_links(trace: Trace) -> LinkTable | None:
 
         nodes = runtime_calls(trace)
         return _linked(trace, f"{trace.format} profile", nodes) if any(nodes) else None
+    if trace.format == LAYER_TABLE:
+        layers = layer_calls(trace)
+        return _linked(trace, f"{trace.format} profile", layers) if any(layers) else None
     if not trace.format.startswith("Chrome"):
         return None
     # Imports that other profiles do without: a tenth of the time of `opscope info`.
@@ -55,23 +60,25 @@ def recorded_links(trace: Trace) -> LinkTable | None:
 
 def _linked(trace: Trace, format_: str, calls: Sequence[RecordedCall | None]) -> LinkTable:
     """Return the links of every key to its call; equal calls are one operator."""
-    number: dict[tuple[str, GraphNode], int] = {}
+    number: dict[tuple[str, tuple[GraphNode, ...]], int] = {}
     # A node with a deep stack takes long to look up: once per key.
     own = [
-        -1 if call is None else number.setdefault((call.method, call.node), len(number))
+        -1
+        if call is None
+        else number.setdefault((call.method, (call.node, *call.fused)), len(number))
         for call in calls
     ]
-    by_method: dict[str, list[tuple[int, GraphNode]]] = {}
-    for (name, node), first in number.items():
-        by_method.setdefault(name, []).append((first, node))
+    by_method: dict[str, list[tuple[int, tuple[GraphNode, ...]]]] = {}
+    for (name, nodes), first in number.items():
+        by_method.setdefault(name, []).append((first, nodes))
     methods = []
     index = [0] * len(number)
     count = 0
     for name, members in by_method.items():
         operators = []
-        for first, node in members:
+        for first, nodes in members:
             index[first] = count
-            operators.append(Operator(count, name, node.debug_handle, (node,)))
+            operators.append(Operator(count, name, nodes[0].debug_handle, nodes))
             count += 1
         methods.append(Method(name, tuple(operators)))
     program = Program(

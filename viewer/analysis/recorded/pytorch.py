@@ -16,13 +16,14 @@ from viewer.analysis.recorded.call_sites import (
     OPERATOR,
     PYTHON,
 )
-from viewer.analysis.recorded.frames import MOST_MODULES, MOST_PATH, frame_of, module_of
+from viewer.analysis.recorded.frames import frame_of, module_of
 from viewer.analysis.recorded.recorded_call import RecordedCall, text_at
 from viewer.analysis.recorded.tensors import input_tensors, output_tensors, settings_of
 from viewer.model.names.profilers import ANNOTATION, CATEGORY
 from viewer.model.recorded_calls import RecordedCalls
 from viewer.model.trace import KeyKind, Trace
 from viewer.program.frames import Frame
+from viewer.program.node_paths import MOST_MODULES, MOST_PATH
 from viewer.program.program import GraphNode
 
 FORWARD, BACKWARD, OUTSIDE, CALLS = "forward", "backward", "outside the modules", "calls"

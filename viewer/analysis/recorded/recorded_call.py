@@ -16,12 +16,14 @@ class RecordedCall:
     """An operator, kernel, function or module call.
 
     method: the part of the program that it belongs to. node: what it is and where it was called.
-    backend: the execution provider that ran it, "" if none is stated.
+    backend: the execution provider that ran it, "" if none is stated. fused: the other nodes that
+    it ran.
     """
 
     method: str
     node: GraphNode
     backend: str = ""
+    fused: tuple[GraphNode, ...] = ()
 
 
 def text_at(column: Column | None, slice_: int) -> str:

@@ -14,20 +14,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import accumulate, takewhile
 
 import numpy as np
 
-from viewer.analysis.recorded.frames import MOST_MODULES, MOST_PATH
 from viewer.analysis.recorded.recorded_call import RecordedCall, first_slices, text_at
 from viewer.analysis.recorded.tensors import json_list, shape_of
 from viewer.model.names.profilers import CATEGORY
 from viewer.model.queries import run_of_slices
 from viewer.model.trace import Column, RunKind, Trace
+from viewer.program.node_paths import path_modules
 from viewer.program.program import GraphNode, Tensor
 
 LIBRARY = "onnx"
-_METHOD = "model"
+METHOD = "model"
 _NODE = "Node"
 _OP, _PROVIDER = "op_name", "provider"
 _INPUTS, _OUTPUTS = "input_type_shape", "output_type_shape"
@@ -73,26 +72,12 @@ def _call(name: str, type_: str, columns: Mapping[str, Column], slice_: int) -> 
         name,
         f"{LIBRARY}::{type_}",
         -1,
-        modules=_modules_of(name, type_),
+        modules=path_modules(name, type_),
         source_op=type_,
         inputs=_tensors(text_at(columns.get(_INPUTS), slice_), "input"),
         outputs=_tensors(text_at(columns.get(_OUTPUTS), slice_), "output"),
     )
-    return RecordedCall(_METHOD, node, "" if provider == CPU else provider)
-
-
-def _modules_of(name: str, type_: str) -> tuple[tuple[str, str], ...]:
-    """Return the modules of a node that is named by its path.
-
-    Exporters add the op type, "/layer1/conv/Conv_2"; any other last part is the node's own name.
-    Modules that are too deep, or whose path is too long, are left out.
-    """
-    parts = [part for part in name.split("/") if part]
-    if parts and re.fullmatch(re.escape(type_) + r"(_\d+)?", parts[-1]):
-        parts.pop()
-    parts = parts[:MOST_MODULES]
-    paths = takewhile(lambda path: len(path) < MOST_PATH, accumulate(parts, "{}.{}".format))
-    return tuple((path, "") for path in paths)
+    return RecordedCall(METHOD, node, "" if provider == CPU else provider)
 
 
 def _tensors(text: str, what: str) -> tuple[Tensor, ...]:
@@ -120,9 +105,9 @@ def runtime_calls(trace: Trace) -> list[RecordedCall | None]:
             found.append(None)
             continue
         label = trace.strings[int(trace.keys.name[key])]
-        modules = _modules_of(_output_of(label), type_)
+        modules = path_modules(_output_of(label), type_)
         node = GraphNode(label, f"{library}::{type_}", -1, modules=modules, source_op=type_)
-        found.append(RecordedCall(_METHOD, node))
+        found.append(RecordedCall(METHOD, node))
     return found
 
 
