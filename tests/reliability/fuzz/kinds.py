@@ -116,7 +116,8 @@ KINDS = {
         Kind("torq_compile", ".csv", ("torq/compile_*.csv", "torq/demo_*_c?.csv"),
              texts.torq_compile, _lines),
         *(
-            Kind(name, suffix, (f"regress/{name}/*",), made, _json if suffix == ".json" else _lines)
+            Kind(name, suffix, (f"regress/{name}/*", f"{name}/*.*"), made,
+                 _json if suffix == ".json" else _lines)
             for name, suffix, made in runtimes.KINDS
         ),
         Kind("workbook", ".xlsx", ("regress/workbook/*",), runtimes.annotated_workbook, _zip),

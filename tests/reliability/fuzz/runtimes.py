@@ -7,7 +7,7 @@ import re
 import zipfile
 from collections.abc import Callable
 
-from tests.builders import runtime_files
+from tests.builders import layer_tables, runtime_files
 from tests.builders.workbooks import workbook
 from tests.reliability.fuzz.values import Dice, name, number_text
 
@@ -88,4 +88,5 @@ KINDS: tuple[tuple[str, str, Callable[[Dice], bytes]], ...] = (
     ),
     ("vela", ".csv", _varied((runtime_files.vela_csv(),))),
     ("nsys", ".csv", _varied((runtime_files.gpu_trace(), runtime_files.KERNEL_SUM))),
+    ("layers", ".txt", _varied(tuple(variant.text for variant in layer_tables.variants()))),
 )

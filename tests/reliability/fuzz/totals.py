@@ -10,7 +10,6 @@ from collections import defaultdict
 from tests.reliability.fuzz.broken import must
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.statistics.group_keys import OF_OPERATORS
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.model.queries import NATIVE_DURATION
@@ -36,7 +35,7 @@ def check_totals(table: LinkTable) -> None:
         parts = sum(group.wall or 0 for group in found.groups) + found.ungrouped
         detail = f"{parts} of {found.whole}"
         must(parts == found.whole, f"Wall does not add up to the whole by {key}", detail)
-        if key in OF_OPERATORS:
+        if found.is_of_operators:
             must(found.whole == cost.whole, f"another whole by {key}")
     if not grouping.missing("name"):
         _check_wholes(table.trace, cost.whole, grouping.by("name"))
