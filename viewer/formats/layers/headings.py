@@ -165,6 +165,7 @@ def _is_start(words: str) -> bool:
     return bool(every & _START_WORDS) and every <= _AROUND_STARTS
 
 
+@lru_cache(maxsize=4096)
 def _length(text: str, unit: str) -> tuple[int, str, str] | None:
     """How well a column suits as the duration (0 is best), what it is, and its unit."""
     words = set(text.split())

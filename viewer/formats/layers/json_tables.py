@@ -12,7 +12,7 @@ from viewer.codecs.reading import UnreadableFile
 from viewer.formats.layers.cells import duration
 from viewer.formats.layers.headings import NAME, words_of
 from viewer.formats.layers.known import Known, known_of
-from viewer.formats.layers.tables import Table, header_of, unit_in
+from viewer.formats.layers.tables import Table, has_hint, header_of, unit_in
 from viewer.formats.table.column_units import split_unit
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.layers import TYPE
@@ -43,6 +43,8 @@ def is_table(head: bytes) -> bool:
     if any(mark in head for mark in _MARKS):
         return True
     for found in _OBJECT.findall(head)[:40]:
+        if not has_hint(found.decode("latin-1")):
+            continue
         try:
             item = json.loads(found)
         except (ValueError, RecursionError):

@@ -38,9 +38,8 @@ _TOTAL_LINE = re.compile(
 )
 _RUNS = re.compile(r"=== Profile \(([0-9]{1,9}) iterations ?\) ===")
 # What a header or a row of a pattern has; other lines need no splitting.
-_HINT = re.compile(
-    r"(?i)time|dur|latency|elapsed|avg|average|mean|median|p50|total|cycle|took|cost|[0-9]ms\s*\|"
-)
+_HINTS = ("time", "dur", "latency", "elapsed", "avg", "average", "mean", "median", "p50", "total",
+          "cycle", "took", "cost", "ms ")  # fmt: skip
 _LONGEST_HEADER = 8192
 _LOOK_AHEAD = 3
 _ROW_MEMORY = 600
@@ -72,6 +71,12 @@ class Start:
     separator: str = ""
     splitter: Barred | Spaced | None = None
     pattern: Pattern | None = None
+
+
+def has_hint(text: str) -> bool:
+    """Whether a text can have a header: a word of a duration."""
+    text = text.lower()
+    return any(hint in text for hint in _HINTS)
 
 
 def header_of(cells: Sequence[str]) -> Columns | None:
@@ -109,7 +114,7 @@ def start_of(lines: Sequence[str]) -> Start | None:
     if lines and not is_stated and _has_starts(lines[0]):
         return None
     for at, line in enumerate(lines):
-        if len(line) > _LONGEST_HEADER or not (is_stated or _HINT.search(line)):
+        if len(line) > _LONGEST_HEADER or not (is_stated or has_hint(line)):
             continue
         text = _PREFIX.sub("", line, count=1)
         if is_rule(text):
