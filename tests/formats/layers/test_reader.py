@@ -22,6 +22,11 @@ FILES = {
         "TVM profile", ["layers"],
         {"tvmgen_conv_a": 512340.5, "tvmgen_conv_b": 498001.25, "tvmgen_act": 611},
     ),
+    "tvm_printed.txt": (
+        "TVM profile", ["layers"],
+        {"fused_nn_conv2d_add_nn_relu": 1204.25, "fused_nn_dense_add": 340.5,
+         "fused_nn_softmax": 71},
+    ),
     "trt_profile.json": (
         "TensorRT profile", ["layers (means)"],
         {
@@ -60,6 +65,13 @@ FILES = {
             "Cijk_Ailk_Bljk_SB_MT128x64_SE_K1.kd": 4210,
             "void at::native::vectorized_elementwise_kernel<4, at::native::relu>(int)": 2100,
             "__amd_rocclr_copyBuffer.kd": 695,
+        },
+    ),
+    "pytorch_averages.txt": (
+        "PyTorch averages", ["layers (self times)"],
+        {
+            "model_inference": 7523, "aten::conv2d": 127, "aten::convolution": 254,
+            "aten::mkldnn_convolution": 15248,
         },
     ),
     "tracy_stats.csv": (
@@ -172,6 +184,17 @@ def test_a_total_that_is_not_the_sum_is_a_problem(tmp_path):
     assert [name for name, _ in bars(trace)] == ["conv", "fc"]
     (problem,) = trace.problems
     assert problem.first == "line 4: it states 0.90, the rows are 0.75"
+    path.write_text("layer,time_ms\nconv,0.50\nfc,0.25\nSum,0.75\nTotal,0.90\n")
+    assert open_file(str(path)).problems == ()  # of TVM: with what is around the layers
+
+
+def test_self_times_are_not_added_to_those_of_what_is_called(tmp_path):
+    path = tmp_path / "functions.json"
+    path.write_text(
+        '[{"name": "step", "count": 1, "total_us": 10, "self_us": 2},'
+        ' {"name": "conv", "count": 4, "total_us": 8, "self_us": 8}]'
+    )
+    assert bars(open_file(str(path))) == [("step", 2), ("conv", 8)]
 
 
 def test_cycles_are_ticks_of_an_assumed_rate(tmp_path):

@@ -1,8 +1,9 @@
 """What the columns of a table of layers are, by the words of their headings.
 
 A table has a name and a duration in each row. `mean`, `median` and `total` columns can be the
-duration; minimum, maximum and other percentiles never are. Where a table counts calls and has their
-total, the total is what the layer took; otherwise a mean is, then a duration without such a word.
+duration; minimum, maximum and other percentiles never are. Self times are preferred, because those
+of a function include the functions that it calls. Where a table counts calls and has their total,
+the total is what the layer took; otherwise a mean is, then a duration without such a word.
 """
 
 from __future__ import annotations
@@ -58,14 +59,16 @@ _AROUND = frozenset(
      "call", "compute", "inference", "infer", "event", "the", "taken", "in", "iteration", "iter",
      "frame", "stat", "measured", "gpu", "npu", "profile")
 )  # fmt: skip
+_PROCESSORS = frozenset(("cpu", "host", "device", "cuda", "total"))
 _CYCLE_WORDS = {"cycles", "cycle"}
 _START_WORDS = {"start", "begin", "started", "ts", "timestamp", "end", "stop", "finish", "ended"}
 _AROUND_STARTS = _START_WORDS | frozenset(
     ("time", "event", "kernel", "op", "layer", "slice", "task", "at", "since", "ns", "us", "ms")
 )
-MEAN, MEDIAN, TOTAL, PLAIN = "means", "medians", "totals", ""
+SELF, MEAN, MEDIAN, TOTAL, PLAIN = "self times", "means", "medians", "totals", ""
 # What a duration can be, by its words: 0 is preferred, and 1 is a duration without such a word.
 _STATISTICS = (
+    (-2, SELF, {"self", "exclusive"}),
     (0, MEAN, {"mean", "avg", "average"}),
     (2, MEDIAN, {"median", "p50"}),
     (3, TOTAL, {"total", "sum"}),
@@ -175,7 +178,7 @@ def _length(text: str, unit: str) -> tuple[int, str, str] | None:
         return rank + 10, what, CYCLES
     if others <= _TIME and (others or (of and unit)):
         return rank, what, unit
-    # The time of the processor stands next to the time on the wall.
-    if unit and others <= _TIME | {"cpu", "host", "self", "device", "cuda"} and others & _TIME:
-        return rank + 5, what, unit
+    # The time of the processor stands next to the time on the wall; PyTorch has "Self CPU".
+    if others <= _TIME | _PROCESSORS and (what == SELF or (unit and others & _TIME)):
+        return rank + (5 if what != SELF else 0), what, unit
     return None

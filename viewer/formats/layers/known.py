@@ -45,7 +45,7 @@ def _known(title: str, headings: str, unit: str = "", times: str = "") -> Known:
 KNOWN = (
     # trtexec --dumpProfile, --exportProfile, --exportTimes: `Profiler::print`,
     # `Profiler::exportJSONProfile` and `exportJSONTrace` in samples/common/sampleReporting.cpp of
-    # https://github.com/NVIDIA/TensorRT.
+    # https://github.com/NVIDIA/TensorRT. Before 8.5, headings have spaces, and the JSON no median.
     _known("TensorRT profile", "name, timeMs, percentage"),
     _known("TensorRT profile", "Layer, Time(ms), Time(%)"),
     _known("TensorRT profile", "Layer, Time (ms), Time %"),
@@ -55,23 +55,27 @@ KNOWN = (
     # https://github.com/openvinotoolkit/openvino. Its JSON is in ms.
     _known("OpenVINO counters", "layerName, execStatus, realTime (ms)"),
     _known("OpenVINO counters", "node_type, exec_type, real_time", "ms"),
-    # Qualcomm AI Hub, `download_profile()`: https://app.aihub.qualcomm.com/docs. Times in us.
+    # Qualcomm AI Hub, `ProfileJob.download_profile()` of https://pypi.org/project/qai-hub. Users of
+    # it, of which GitHub has many, read `execution_summary` and `execution_detail`. Times in us.
     _known("AI Hub profile", "compute_unit, execution_time", "us", "all_inference_times"),
-    # RKNN-Toolkit2, `eval_perf()` with perf_debug: https://github.com/airockchip/rknn-toolkit2,
-    # doc/ (Rockchip RKNPU API reference), "Network Layer Information Table".
+    # RKNN-Toolkit2, `eval_perf()` with perf_debug prints the "Network Layer Information Table":
+    # https://github.com/airockchip/rknn-toolkit2/issues/400 has one.
     _known("RKNN performance", "OpType, Target, Time(us)"),
     # MNN, `Profiler::printTimeByName`: tools/cpp/Profiler.cpp of https://github.com/alibaba/MNN.
     _known("MNN profile", "Node Name, Op Type, Avg(ms)"),
-    # TVM, `Report::AsCSV`: src/runtime/profiling.cc of https://github.com/apache/tvm.
+    # TVM, `Report::AsTable` and `AsCSV`: src/runtime/profiling.cc of
+    # https://github.com/apache/tvm. Its Sum is of the rows, its Total of each device.
     _known("TVM profile", "Name, Duration (us), Percent"),
-    # `stedgeai validate` prints "Inference time per node"; ST Edge AI Core, evaluation reports:
-    # https://stedgeai-dc.st.com/assets/embedded-docs/evaluation_metrics.html.
+    # `stedgeai validate` prints "Inference time per node":
+    # https://stedgeai-dc.st.com/assets/embedded-docs/command_line_interface.html.
     _known("ST Edge AI profile", "c_id, m_id, dur (ms)"),
-    # rocprof --stats, rocprofv3 --stats: source/bin/rpl_run.sh and tblextr.py of
-    # https://github.com/ROCm/rocprofiler.
+    # rocprof --stats: `gen_data_bins` in bin/dform.py of https://github.com/ROCm/rocprofiler.
     _known("rocprof statistics", "Calls, TotalDurationNs"),
     # tracy-csvexport: csvexport/src/csvexport.cpp of https://github.com/wolfpld/tracy.
     _known("Tracy statistics", "src_file, src_line, total_ns, counts"),
+    # PyTorch's `prof.key_averages().table()`: `_build_table` in torch/autograd/profiler_util.py of
+    # https://github.com/pytorch/pytorch.
+    _known("PyTorch averages", "Name, Self CPU, CPU total, # of Calls"),
     # ExecuTorch's Inspector: `save_data_to_tsv`, `print_data_tabular` and `to_dataframe` in
     # devtools/inspector/_inspector.py of https://github.com/pytorch/executorch.
     _known("ExecuTorch Inspector", "event_block_name, event_name"),

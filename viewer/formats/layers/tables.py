@@ -33,8 +33,8 @@ NOT_RUN = frozenset(("not_run", "optimized_out", "not run", "optimized out", "sk
 _PREFIX = re.compile(r"(?:\[[0-9][^\]\n]{4,40}\] )?\[[VIWEF]\] |[DIWE] RKNN: \[[0-9:.]{5,20}\] ")
 _TOTAL = re.compile(r"(?i)(?:grand |over)?(?:total|sum|all layers)\b")
 _TOTAL_LINE = re.compile(
-    r"(?i)\s*((?:total|sum)\b[^:=\n]{0,80}?)\s*[:=]\s*([0-9][0-9.,]{0,30})\s*([a-zµμ]{0,12})"
-    r"\s*(?:[,;(].*)?$"
+    r"(?i)\s*((?:self \w{1,20} time )?(?:total|sum)\b[^:=\n]{0,80}?)\s*[:=]"
+    r"\s*([0-9][0-9.,]{0,30})\s*([a-zµμ]{0,12})\s*(?:[,;(].*)?$"
 )
 _RUNS = re.compile(r"=== Profile \(([0-9]{1,9}) iterations ?\) ===")
 # What a header or a row of a pattern has; other lines need no splitting.
