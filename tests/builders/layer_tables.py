@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -136,3 +137,62 @@ def _json(header: Sequence[str], rows: Table) -> str:
             if text.replace(".", "", 1).isdecimal() and key.casefold() not in ("name", "op"):
                 item[key] = json.loads(text) if "Name" not in key else text
     return json.dumps(items)
+
+
+_NAMES = ("Layer", "layer_name", "Node Name", "Operator", "name", "OpName", "Kernel Name", "NODE")
+_TYPES = ("type", "Op Type", "LayerType", "node_type", "Kind", "Operator Type")
+_TIMES = ("time", "Duration", "latency", "Exec Time", "avg", "Avg. Time", "mean_time", "elapsed")
+_UNIT_FORMS = ("{} ({})", "{} [{}]", "{}_{}", "{}({})", "{}")
+# Heading and cells that are neither a name nor a duration.
+_FURTHER = (
+    ("ID", lambda at: str(at)), ("Input Shape", lambda at: f"1x{at + 3}x224"),
+    ("Target", lambda at: ("CPU", "NPU")[at % 2]), ("Share (%)", lambda at: f"{at}.5"),
+    ("Calls", lambda at: "10"), ("min (us)", lambda at: "1"), ("max (us)", lambda at: "99999"),
+    ("MACs", lambda at: str(at * 1000)), ("dtype", lambda at: "int8"),
+)  # fmt: skip
+
+
+def random_variant(seed: int) -> Variant:
+    """One that a seed chooses: the words, the order of columns, units, totals, blocks, a log."""
+    dice = random.Random(seed)
+    writers = {
+        **{f"separated by {s!r}": _separated(s) for s in ",;\t|"},
+        **{f"fixed {g}{side}": _fixed(g, side) for g in (2, 4, 9) for side in "<>"},
+        "box": _boxed(*_BOX), "ascii": _boxed(*_ASCII), "markdown": _markdown, "json": _json,
+    }  # fmt: skip
+    name = dice.choice(sorted(writers))
+    unit, form = dice.choice(("us", "ms", "s", "ns")), dice.choice(_UNIT_FORMS)
+    time = form.format(dice.choice(_TIMES), unit)
+    in_cells = form == "{}"
+    columns = [
+        (dice.choice(_NAMES), [layer for layer, _, _ in LAYERS]),
+        (dice.choice(_TYPES), [kind for _, kind, _ in LAYERS]),
+        (time, [f"{_precise(us, unit)}{f' {unit}' if in_cells else ''}" for _, _, us in LAYERS]),
+        *(
+            (heading, [cell(at) for at in range(len(LAYERS))])
+            for heading, cell in dice.sample(_FURTHER, dice.randrange(4))
+        ),
+    ]
+    if dice.random() < 0.5:
+        dice.shuffle(columns)
+    header = [heading for heading, _ in columns]
+    rows = [list(row) for row in zip(*(cells for _, cells in columns), strict=True)]
+    blocks = dice.choice((1, 1, 1, 2, 5)) if name != "json" else 1
+    if name != "json" and header[0] != time and dice.random() < 0.3:
+        whole = f"{_precise(sum(us for _, _, us in LAYERS), unit)}{f' {unit}' if in_cells else ''}"
+        total = [whole if heading == time else "" for heading in header]
+        total[0] = dice.choice(("Total", "TOTAL", "Sum", "total"))
+        if "fixed" not in name:
+            rows.append(total)
+    text = "\n".join([writers[name](header, rows)] * blocks)
+    if name != "json" and dice.random() < 0.3:
+        text = f"runtime 2.1 (build 77)\nloading m.onnx ...\n\n{text}\nfinished\n"
+    text = text.replace("\n", "\r\n") if dice.random() < 0.2 else text
+    what = f"{seed}: {name}, {blocks} x {', '.join(header)}"
+    return Variant(what, text, blocks)
+
+
+def _precise(us: float, unit: str) -> str:
+    """A duration with all of its digits."""
+    value = us / _UNITS[unit]
+    return f"{value:.6f}" if unit == "s" else _text(us, unit)

@@ -234,6 +234,17 @@ def test_columns_that_a_user_states_need_no_start(tmp_path, capsys):
     assert (code, "Layer table" in out) == (0, True)
 
 
+def test_columns_may_be_stated_where_the_header_shows_them():
+    trace = open_file(str(LAYERS / "layers.csv"), columns="name=layer,dur=time_ms,unit=ms")
+    assert bars(trace) == [("conv1", 510), ("dw2", 220), ("fc", 1010)]
+
+
+def test_the_device_and_count_of_tvm_are_the_unit_and_count():
+    trace = open_file(str(LAYERS / "tvm_profile.csv"))
+    assert texts(trace, "unit") == ["hexagon0"] * 3
+    assert trace.slices.columns["count"].values.tolist() == [1, 3, 4]
+
+
 def test_a_start_that_a_user_states_is_used(tmp_path):
     path = tmp_path / "layers.csv"
     path.write_text("layer,at,time_ms\nconv,5,0.5\nfc,9,0.25\n")

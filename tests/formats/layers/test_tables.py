@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.builders.layer_tables import LAYERS, variants
+from tests.builders.layer_tables import LAYERS, random_variant, variants
 from viewer.formats import open_file
 
 VARIANTS = list(variants())
@@ -16,10 +16,20 @@ def test_there_are_sixty():
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_every_variant_has_the_same_bars(variant, tmp_path):
+    check(variant, tmp_path)
+
+
+@pytest.mark.slow
+def test_other_words_orders_and_units_have_the_same_bars(tmp_path):
+    for seed in range(100):
+        check(random_variant(seed), tmp_path)
+
+
+def check(variant, tmp_path):
     path = tmp_path / "table.txt"
-    path.write_text(variant.text)
+    path.write_text(variant.text, newline="")
     trace = open_file(str(path))
-    assert (trace.format, trace.problems) == ("Layer table", ())
+    assert (trace.format, trace.problems) == ("Layer table", ()), variant.name
     slices, per_us = trace.slices, trace.clock.ns_per_tick / 1000
     kinds = slices.columns["type"]
     assert [

@@ -176,8 +176,9 @@ def _length(text: str, unit: str) -> tuple[int, str, str] | None:
     others = words - of - _AROUND
     if others & _CYCLE_WORDS and not unit and others <= _CYCLE_WORDS | {"hw", "cpu", "clock"}:
         return rank + 10, what, CYCLES
-    if others <= _TIME and (others or (of and unit)):
-        return rank, what, unit
+    if others <= _TIME and (others or of):
+        # What is just called "avg" has a unit, or its cells have.
+        return rank if others or unit else rank + 8, what, unit
     # The time of the processor stands next to the time on the wall; PyTorch has "Self CPU".
     if others <= _TIME | _PROCESSORS and (what == SELF or (unit and others & _TIME)):
         return rank + (5 if what != SELF else 0), what, unit

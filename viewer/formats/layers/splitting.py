@@ -54,9 +54,10 @@ class Barred:
 class Spaced:
     """Columns of fixed width.
 
-    Two spaces separate headings, or one below which a cell of each row begins. A row has the cells
-    between such gaps. If these are not as many as the headings, because some are empty, each
-    belongs to the heading above it; the last column takes the rest of the line.
+    Two spaces separate headings, or one below which a cell of each row begins, if rows have more
+    cells than that. A row has the cells between such gaps. If these are not as many as the
+    headings, because some are empty, each belongs to the heading above it; the last column takes
+    the rest of the line.
     """
 
     spans: list[tuple[int, int]] = field(default_factory=list)
@@ -65,7 +66,11 @@ class Spaced:
         """The cells of a header; its rows are split accordingly. below: the next rows."""
         line = line.expandtabs().rstrip()
         rows = [row.expandtabs().rstrip() for row in below]
-        spans: list[tuple[int, int]] = []
+        spans = [match.span() for match in _GAPS.finditer(line)]
+        if rows and all(len(_GAPS.findall(row)) == len(spans) for row in rows):
+            self.spans = spans
+            return [line[first:end] for first, end in spans]
+        spans = []
         for match in _TOKENS.finditer(line):
             first, end = match.span()
             if spans and first - spans[-1][1] == 1 and not _is_border(line, first, rows):
