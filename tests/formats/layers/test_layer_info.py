@@ -43,6 +43,7 @@ def test_a_profile_is_linked_by_the_names_of_its_layers():
     assert table.program.path == INFO
     assert [link.reason.name for link in table.links] == ["BY_LAYER"] * 6
     assert [link.operators for link in table.links] == [(i,) for i in range(6)]
+    assert (table.trace_match.match.value, table.trace_match.match.evidence) == (1, 6)
 
 
 def test_a_profile_of_another_engine_is_not_linked(tmp_path):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from viewer.analysis.links.link_table import Link, LinkTable, Reason
+from viewer.analysis.links.match import Match, TraceMatch
 from viewer.analysis.recorded.recorded_call import RecordedCall, first_slices, text_at
 from viewer.analysis.recorded.runtime_nodes import METHOD
 from viewer.model.names.executorch import DELEGATE_CALL, OPERATOR_CALL, SCOPES
@@ -67,8 +68,17 @@ def described_layers(trace: Trace, programs: Iterable[Program]) -> LinkTable | N
         )
         linked = sum(bool(link.operators) for link in links)
         if names and linked >= most:
-            best, most = LinkTable(trace, program, None, links), linked + 1
+            found = _match(trace, program, Match(linked / len(names), len(names)))
+            best, most = LinkTable(trace, program, found, links), linked + 1
     return best
+
+
+def _match(trace: Trace, program: Program, match: Match) -> TraceMatch:
+    scopes = len(trace.scopes)
+    return TraceMatch(
+        match, (program.methods[0].name,) * scopes, (match,) * scopes, ((),) * scopes,
+        (frozenset[int](),) * scopes,
+    )  # fmt: skip
 
 
 def _names(trace: Trace) -> list[str]:
