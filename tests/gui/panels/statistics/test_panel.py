@@ -368,3 +368,19 @@ def test_kernels_of_unknown_rate_are_in_their_own_unit(show_files):
     said = plain(panel.subtitle.text())
     assert "6 slices with separate clocks left out: see Kernel" in said
     assert "2 values without a time left out" in said
+
+
+def test_layers_are_grouped_by_the_hardware_that_their_table_states(show_files):
+    panel = show_files(StatisticsPanel, "layers/aihub_profile.json")
+    assert panel.key == "unit"
+    rows = table(panel)
+    assert {name: row[1:3] for name, row in rows.items()} == {
+        "CPU": ("940.000 µs", "81.2"), "NPU": ("217.000 µs", "18.8"),
+    }  # fmt: skip
+    assert plain(panel.footer.text()).endswith("Busy time 1.157 ms")
+    panel._choose(list(rows).index("CPU"))
+    assert [row.op for row in marked(panel)] == ["CPU"]
+
+
+def marked(panel):
+    return [panel.model.rows[row] for row in marked_rows(panel.table)]
