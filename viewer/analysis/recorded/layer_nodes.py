@@ -24,8 +24,8 @@ LAYER_TABLE = "Layer table"
 # Of the names of a table without types: others may have a slash by chance. And of the names of a
 # table, to be of the layers that a file describes.
 _LEAST_SHARE = 0.5
-# Linking takes 5 µs per name, and no model has so many layers.
-_MOST_NAMES = 200_000
+# Linking takes 35 µs per name, and no model has so many layers.
+_MOST_NAMES = 20_000
 # The tables of ExecuTorch's Inspector have the runtime's calls, not layers.
 _CALLS = SCOPES | {DELEGATE_CALL, OPERATOR_CALL}
 _UNKNOWN = Link(Reason.NO_IDENTITY, "The file with layers has none of this name")
