@@ -22,6 +22,7 @@ from viewer.analysis.comparison.rollups import (
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.identities import ACTION, LOCATION, TASK, identified_slices
+from viewer.formats import open_file
 from viewer.model import intervals
 from viewer.program.program import type_of
 
@@ -158,3 +159,10 @@ def test_unions_of_any_length_are_exact():
     assert _united(place, start, end, 3).tolist() == [14, 0, 3]
     assert _united(place[3:], start[3:], end[3:], 3).tolist() == [0, 0, 3]
     assert _united(place[:0], start[:0], end[:0], 2).tolist() == [0, 0]
+
+
+def test_units_that_a_table_of_layers_states_have_the_times_of_their_layers():
+    one = arm_of_traces(open_file(str(DATA / "layers/aihub_profile.json")))
+    assert totals(one, UNIT) == {"NPU": 217_000, "CPU": 940_000}
+    groups, of_slice = group_of_slices(one.sessions[0], UNIT)
+    assert [groups[i][0] for i in of_slice.tolist()] == ["NPU", "NPU", "NPU", "CPU", "NPU"]

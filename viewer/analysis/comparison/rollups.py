@@ -5,7 +5,7 @@ share is a group of its own, such as "blocks.0 + blocks.1", and never divided. T
 ETRecord are grouped by the names of their slices, with their self time.
 
 The time of a location, action, job or task of Torq is the length of the union of its slices, so
-units that work for it at once count once.
+units that work for it at once count once. So is that of a unit that the file of a runtime states.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Sessi
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.lines import place_of
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.analysis.torq.identities import (
     ACTION,
@@ -65,8 +66,7 @@ def rolled_times(session: Session, level: str) -> tuple[MethodTimes, ...]:
 def group_of_slices(session: Session, level: str) -> tuple[list[tuple[str, ...]], Ints]:
     """Return the groups of a level, and the index of that of every slice; -1 for none (int64)."""
     if level in IDENTITIES:
-        none: Ints = np.full(len(session.table.trace.slices), -1, np.int64)
-        return ([], none) if level == UNIT else identified_slices(session.table.trace, level)
+        return _identified(session, level)
     if session.program is None or level == NAME:
         slices = session.table.trace.slices
         texts, group = plain_names(session.table.trace, slices.name)
@@ -243,15 +243,30 @@ def _identified_times(session: Session, level: str) -> tuple[Groups, Floats, Int
     The ticks have the shape (runs, groups). Units have no slices of their own.
     """
     trace = session.table.trace
-    if level == UNIT:
-        return *_units(session), np.full(len(trace.slices), -1, np.int64)
-    groups, group = identified_slices(trace, level)
+    groups, group = _identified(session, level)
+    if level == UNIT and not groups:
+        return *_units(session), group
     row = _rows_of_jobs(session)
     at = np.flatnonzero((row >= 0) & (group >= 0))
     place = row[at] * len(groups) + group[at]
     shape = len(session.runs), len(groups)
     lengths = _united(place, trace.slices.start[at], trace.slices.end[at], shape[0] * shape[1])
     return groups, lengths.reshape(shape), np.where(row >= 0, group, -1)
+
+
+def _identified(session: Session, level: str) -> tuple[Groups, Ints]:
+    """Return the groups of a level, and that of every slice; units of an NPU have no slices.
+
+    A layer of a runtime has the unit that its file states.
+    """
+    table, slices = session.table, session.table.trace.slices
+    if level != UNIT:
+        return identified_slices(table.trace, level)
+    keys = GroupKeys(table)
+    if not keys.is_stated(UNIT):
+        return [], np.full(len(slices), -1, np.int64)
+    units = keys.of(UNIT)
+    return [(label,) for label in units.labels], units.of_key[slices.key]
 
 
 def _rows_of_jobs(session: Session) -> Ints:

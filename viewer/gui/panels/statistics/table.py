@@ -8,6 +8,7 @@ from viewer.analysis.comparison.arms import DELEGATE, LEVELS_OF_CALLS
 from viewer.analysis.comparison.rollups import LINE, MODULE, NAME, NODE, SET, TYPE, UNIT
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_table import Group, GroupTable
+from viewer.analysis.statistics.npu_units import has_units
 from viewer.analysis.torq.identities import LOCATION
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
@@ -90,7 +91,9 @@ class GroupChanges:
     def subtitle(self) -> str:
         """What the figures are."""
         text = self.compared.subtitle
-        return f"{text} · {_OVERLAPPING}" if self.level == UNIT else text
+        sessions = self.compared.arms[0].sessions
+        is_overview = self.level == UNIT and any(has_units(s.table.trace) for s in sessions)
+        return f"{text} · {_OVERLAPPING}" if is_overview else text
 
 
 def level_of(found: OpenComparison | None, key: str) -> str:
