@@ -20,7 +20,7 @@ from tests.reliability.losses.check import (
 )
 from tests.reliability.losses.sound import SOUND
 
-TEXTS = [name for name in SOUND if name not in ("chrome", "qnn_optrace", "perfetto")]
+TEXTS = [name for name in SOUND if name not in ("chrome", "qnn_optrace", "layers_json", "perfetto")]
 
 
 @pytest.mark.slow

@@ -102,6 +102,8 @@ class _Table:
     def __init__(self, path: str, builder: TraceBuilder, names: Sequence[str]) -> None:
         self._path = path
         self._at = {name: i for i, name in enumerate(names)}
+        if _STARTS not in self._at and any(name.startswith(_STARTS) for name in names):
+            raise UnreadableFile(path, "its header is not in a line of its own", remedy=_REMEDY)
         if _STARTS not in self._at:
             raise _OnlyStatistics
         found = {m[1]: (m[0], m[2]) for name in names if (m := _UNIT.fullmatch(name))}

@@ -30,12 +30,16 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Rows of a tool without a header. near: what also shows that a line was meant as a row."""
+    """Rows of a tool without a header.
+
+    near: what also shows that a line was meant as a row. once: what a row has once.
+    """
 
     title: str
     headings: tuple[str, ...]
     row: re.Pattern[str]
     near: re.Pattern[str]
+    once: re.Pattern[str]
 
 
 def _known(title: str, headings: str, unit: str = "", times: str = "") -> Known:
@@ -89,6 +93,7 @@ PATTERNS = (
         ("type", "name", "time (ms)", "parameters"),
         re.compile(r"\s*(\S{1,80})\s+(\S.{0,400}?)\s+([0-9.]{1,20})ms\s+\|\s*(.*)"),
         re.compile(r"[0-9]ms\s*\||feature_map"),
+        re.compile(r"[0-9]ms\s*\|"),
     ),
 )
 

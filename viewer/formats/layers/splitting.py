@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 SEPARATORS = "\t;,|"
 BARS = "│┃║|"
 _RULE = re.compile(r"[\s\-=+_*~:|\u2500-\u257f]{3,}")
+# What draws rules in boxes: they can be in the line of a row, if a line end is lost.
+_RULERS = "".join(sorted(set(map(chr, range(0x2500, 0x2580))) - set(BARS)))
 _GAPS = re.compile(r"\S+(?: \S+)*")
 _TOKENS = re.compile(r"\S+")
 
@@ -40,7 +42,7 @@ class Barred:
 
     def row(self, line: str) -> list[str]:
         """The cells of a row, [] if the line is none."""
-        text = line.strip()
+        text = line.strip().strip(_RULERS).strip()
         if self.bar not in text:
             return []
         text = text.removeprefix(self.bar).removesuffix(self.bar)

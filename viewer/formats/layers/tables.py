@@ -217,7 +217,7 @@ class TextTables:
     def read_lines(self, path: str, start: Start, progress: Progress, cancelled: Cancelled) -> None:
         """Read the rows of another text. Raises UnreadableFile, ReadCancelled."""
         splitter = start.splitter or Spaced()
-        is_ended = True
+        is_ended, is_parted = True, False  # by anything, by empty lines alone
         for line, text, below in _texts(path, self._builder, progress, cancelled):
             if start.pattern is not None:
                 self._patterned(line, text, start.pattern)
@@ -225,14 +225,16 @@ class TextTables:
             if found := _RUNS.search(text):
                 self.runs = found[1]
             if not text.strip():
+                is_parted = self._has_rows() and (is_parted or not is_ended)
                 is_ended = is_ended or self._has_rows()
                 continue
             if is_rule(text):
+                is_parted = False
                 is_ended = is_ended or (isinstance(splitter, Spaced) and self._has_rows())
                 continue
             again = type(splitter)(splitter.bar) if isinstance(splitter, Barred) else Spaced()
             if self._begins(line, again.header(text, below())):
-                splitter, is_ended = again, False
+                splitter, is_ended, is_parted = again, False, False
                 continue
             table = self.table
             if table is None:
@@ -241,6 +243,8 @@ class TextTables:
             width = len(table.columns.headings)
             if _TOTAL_LINE.match(text):
                 self._beside(line, text)
+            elif is_parted and self._is_like_others(row):
+                self._row(line, row)
             elif is_ended and not (len(row) == width and isinstance(splitter, Barred)):
                 if len(row) == width and is_total(table.columns, row):
                     self._row(line, row)
@@ -259,6 +263,9 @@ class TextTables:
                 self._builder.problem(UNFIT, 1, f"line {number}")
             return
         row = list(found.groups(""))
+        if pattern.once.search(row[-1]):  # a line end is lost
+            self._builder.problem(UNFIT, 2, f"line {number}")
+            return
         table = self.table
         # The first layer again begins the next inference.
         if table is None or (len(table.rows) > 1 and table.rows[0][1][:2] == row[:2]):
@@ -270,6 +277,16 @@ class TextTables:
 
     def _has_rows(self) -> bool:
         return self.table is not None and bool(self.table.rows)
+
+    def _is_like_others(self, row: Sequence[str]) -> bool:
+        """Whether a line below an empty one is a row still: of three cells or more, as others."""
+        (_, first), columns = self.tables[-1].rows[0], self.tables[-1].columns
+        return (
+            2 < len(row) == len(columns.headings)
+            and duration(row[columns.length], unit_in(columns, row)) is not None
+            and all(bool(cell) and cell.isdecimal() for at, cell in enumerate(row)
+                    if first[at].isdecimal())
+        )  # fmt: skip
 
     def _begins(self, line: int, cells: Sequence[str]) -> bool:
         """Whether a row is a header, which begins a table."""

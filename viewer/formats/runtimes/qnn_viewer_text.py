@@ -31,7 +31,7 @@ _MARK = re.compile(rb"qnn-profile-viewer v[0-9].*?^[A-Z][A-Za-z ]{2,40} Stats", 
 _SECTION = re.compile(r"([A-Z][A-Za-z -]{2,40}?) Stats(?: \((Average|Min|Max)\))?:\s*")
 _TOTAL = re.compile(r"\s+(?:Backend \((.{1,200})\)|([A-Z]\w{1,40})):\s+([0-9]{1,18}) (\w{1,12})\s*")
 _NODE = re.compile(r"\s*Node [0-9]{1,9}: (.{1,4000}): ([0-9]{1,18}) (\w{1,12})\s*")
-_TWO_ROWS = re.compile(r": [0-9]+ \w+Node [0-9]+: ")  # a line end is lost
+_VALUE = re.compile(r":\s+[0-9]{1,18} \w")  # two of them: a line end is lost
 _NEAR = re.compile(r"\s*(?:Node\b|NetRun|Backend\b)|.*:\s*[0-9]+ \w+\s*$")
 _EXECUTE = "execute"
 _UNITS = (US, CYCLES)
@@ -72,7 +72,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 def _add(builder: TraceBuilder, group: Group, line: int, text: str) -> None:
     where = f"line {line}"
-    if _NODE.fullmatch(text) and _TWO_ROWS.search(text):
+    if len(_VALUE.findall(text)) > 1:
         builder.problem(UNFIT, 2, where)
         return
     if node := _NODE.fullmatch(text):
