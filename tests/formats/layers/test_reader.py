@@ -197,9 +197,13 @@ def test_self_times_are_not_added_to_those_of_what_is_called(tmp_path):
     assert bars(open_file(str(path))) == [("step", 2), ("conv", 8)]
 
 
-def test_cycles_are_ticks_of_an_assumed_rate(tmp_path):
+@pytest.mark.parametrize(
+    "heading",
+    ["cycles", "Op Cycles", "CPU cycles", "total_cycles", "duration (cycles)", "hw cycles"],
+)
+def test_cycles_are_ticks_of_an_assumed_rate(tmp_path, heading):
     path = tmp_path / "cycles.csv"
-    path.write_text('layer,type,cycles\nconv,Conv2D,"336,960"\nfc,Dense,48880\n')
+    path.write_text(f'layer,type,{heading}\nconv,Conv2D,"336,960"\nfc,Dense,48880\n')
     trace = open_file(str(path))
     assert (trace.clock.unit, trace.clock.assumed) == ("cycle", True)
     assert (trace.slices.end - trace.slices.start).tolist() == [336960, 48880]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from viewer.formats.layers.cells import duration, step_of
-from viewer.formats.layers.headings import CYCLES, DELEGATED, INFERENCE, NAME, THREAD, Columns
+from viewer.formats.layers.headings import DELEGATED, INFERENCE, NAME, THREAD, Columns
 from viewer.formats.layers.tables import Table, is_not_run, unit_in
 from viewer.formats.runtimes.event_groups import CYCLE_CLOCK
 from viewer.formats.runtimes.placed import PlacedBars
 from viewer.formats.runtimes.rows import NO_TIME
-from viewer.formats.table.column_units import parse_unit
+from viewer.formats.table.column_units import CYCLE, parse_unit
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import (
     DELEGATE_CALL,
@@ -193,7 +193,7 @@ class Blocks:
                     self._builder.run(RunKind.INFERENCE, "inference", track, 0, start, end)
 
     def _fits(self, bar: _Bar, is_timed: bool) -> bool:
-        if bar.unit == CYCLES and is_timed:
+        if bar.unit == CYCLE and is_timed:
             self._builder.problem(_OTHER_UNIT, 1, f"line {bar.line}")
             return False
         return True

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from viewer.formats.layers.headings import CYCLES
 from viewer.formats.runtimes.rows import amount
-from viewer.formats.table.column_units import EXPONENTS, parse_unit
+from viewer.formats.table.column_units import CYCLE, EXPONENTS, parse_unit
 
 _CELL = re.compile(r"([0-9.,eE+\-]{1,40})\s*([A-Za-zµμ]{1,12})?")
 _DECIMAL_COMMA = re.compile(r"[0-9]{1,18},[0-9]{1,18}")
 
 
 def duration(cell: str, unit: str, *, comma: bool = False) -> tuple[Fraction, str] | None:
-    """A duration and its unit, "ns" or "cycles"; None if a cell has none.
+    """A duration and its unit, "ns" or `CYCLE`; None if a cell has none.
 
     unit: of cells that state none. comma: whether a comma separates decimals.
     """
@@ -23,14 +22,14 @@ def duration(cell: str, unit: str, *, comma: bool = False) -> tuple[Fraction, st
         return None
     text, stated = found[1], (found[2] or "")
     if stated:
-        unit = CYCLES if stated.casefold() in ("cycles", "cycle") else parse_unit(stated)
+        unit = parse_unit(stated)
     if comma:
         text = text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
     value = amount(text)
     if value is None or not unit:
         return None
-    if unit == CYCLES:
-        return value, CYCLES
+    if unit == CYCLE:
+        return value, CYCLE
     exponent = EXPONENTS[unit]
     return value * (Fraction(10) ** exponent), "ns"
 

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from viewer.formats.table.column_units import parse_unit, split_unit
+from viewer.formats.table.column_units import CYCLE, parse_unit, split_unit
 from viewer.model.names.layers import BACKEND, COUNT, KERNEL, TYPE, UNIT
 
-CYCLES = "cycles"
 NAME = "name"
 STATUS, THREAD, INFERENCE, DELEGATED = "status", "thread", "inference", "delegated"
 _WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|[0-9]+|[^\W\d_]+|[%#]")
@@ -127,7 +126,7 @@ def columns_of(
     if any(map(_is_start, words)) and "event block name" not in words:
         return None
     roles: dict[str, int] = {}
-    taken: set[int] = set()
+    taken = {at for at, (_, unit) in enumerate(parsed) if unit}  # what has a unit is no name
     for role, ranked in _RANKED.items():
         free = {word: at for at, word in reversed(list(enumerate(words))) if at not in taken}
         if (found := next((free[one] for one in ranked if one in free), -1)) >= 0:
@@ -136,7 +135,7 @@ def columns_of(
     ranked_lengths = sorted(
         (rank if not (COUNT in roles and what == TOTAL) else -1, not unit, at, what, unit)
         for at, length in enumerate(lengths)
-        if length is not None and at not in taken
+        if length is not None and at not in roles.values()
         for rank, what, unit in [length]
     )
     if not ranked_lengths or not (is_nameless or {NAME, TYPE, INFERENCE} & set(roles)):
@@ -174,8 +173,9 @@ def _length(text: str, unit: str) -> tuple[int, str, str] | None:
     words = set(text.split())
     rank, what, of = next((one for one in _STATISTICS if words & one[2]), (1, PLAIN, set()))
     others = words - of - _AROUND
-    if others & _CYCLE_WORDS and not unit and others <= _CYCLE_WORDS | {"hw", "cpu", "clock"}:
-        return rank + 10, what, CYCLES
+    if unit == CYCLE or (others & _CYCLE_WORDS and not unit):
+        is_length = others <= _CYCLE_WORDS | _TIME | {"hw", "cpu", "clock"}
+        return (rank + 10, what, CYCLE) if is_length else None
     if others <= _TIME and (others or of):
         # What is just called "avg" has a unit, or its cells have.
         return rank if others or unit else rank + 8, what, unit
