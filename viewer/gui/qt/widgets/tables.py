@@ -145,6 +145,17 @@ def offer_markdown(menu: QMenu, title: str, copy: CopyRows) -> None:
     menu.addAction(title.replace("TSV", "Markdown"), lambda: copy(CopyFormat.MARKDOWN))
 
 
+def offer_rows(menu: QMenu, selected: int, copy: CopyRows, title: str, copy_all: CopyRows) -> None:
+    """Add the entries that copy the selected rows, and with a title all of them.
+
+    selected: how many rows are selected.
+    """
+    text = "Copy row" if selected < 2 else f"Copy {selected} rows"
+    menu.addAction(text, lambda: copy(CopyFormat.TEXT)).setEnabled(selected > 0)
+    menu.addAction(title, lambda: copy_all(CopyFormat.TEXT))
+    offer_markdown(menu, title, copy_all)
+
+
 def add_copying(table: QAbstractItemView, copy: CopyRows, offer: Callable[[QPoint], None]) -> None:
     """Let Ctrl+C copy rows; `offer` opens the context menu at a point of the viewport."""
     table.addAction(CopyAction(table, copy))

@@ -22,7 +22,7 @@ from viewer.gui.qt.widgets.tables import (
     QuietTree,
     add_copying,
     copy_tsv,
-    offer_markdown,
+    offer_rows,
     paint_faint,
     pop_up,
     select_row,
@@ -290,12 +290,7 @@ class TreeView(QuietTree, Generic[Rows]):
         if not menu.isEmpty():
             menu.addSeparator()
         count = len(self.selectionModel().selectedRows())
-        rows = menu.addAction(
-            "Copy row" if count < 2 else f"Copy {count} rows", lambda: self.copy()
-        )
-        rows.setEnabled(count > 0)
-        menu.addAction("Copy open rows as TSV", lambda: self.copy_all())
-        offer_markdown(menu, "Copy open rows as TSV", self.copy_all)
+        offer_rows(menu, count, self.copy, "Copy open rows as TSV", self.copy_all)
         menu.addSeparator()
         menu.addAction("Expand all", lambda: self.open_below(node))
         menu.addAction("Collapse all", self._close_all)

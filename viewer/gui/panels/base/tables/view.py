@@ -30,7 +30,7 @@ from viewer.gui.qt.widgets.tables import (
     fit_columns,
     let_copy,
     marked_rows,
-    offer_markdown,
+    offer_rows,
     paint_faint,
     pop_up,
 )
@@ -102,13 +102,7 @@ class ArrangedView(RowTable):
     @Slot(QPoint)
     def _menu(self, at: QPoint) -> None:
         menu = QMenu(self)
-        count = len(marked_rows(self))
-        rows = menu.addAction(
-            "Copy row" if count < 2 else f"Copy {count} rows", lambda: self.copy()
-        )
-        rows.setEnabled(count > 0)
-        menu.addAction("Copy table as TSV", lambda: self.copy_all())
-        offer_markdown(menu, "Copy table as TSV", self.copy_all)
+        offer_rows(menu, len(marked_rows(self)), self.copy, "Copy table as TSV", self.copy_all)
         pop_up(menu, self, at)
 
     @guard
