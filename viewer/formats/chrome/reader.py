@@ -53,6 +53,7 @@ from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
 from viewer.formats.chrome.inferences import EventSlices, add_inferences
 from viewer.formats.chrome.json_texts import MARKS, as_one_json
+from viewer.formats.chrome.memory_events import with_memory_counters
 from viewer.formats.chrome.tracks import TrackNames, stated_rank, text_of_id, with_rank
 from viewer.formats.flow_events import LONE_FLOWS, FlowEvents, next_slices, slices_around
 from viewer.formats.text_rows import numbers_of
@@ -115,7 +116,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             reader = _Reader(path, source, progress, cancelled)
     except (OSError, ValueError) as error:
         raise UnreadableFile(path, getattr(error, "strerror", None) or str(error)) from error
-    return with_call_sites(reader.trace())
+    return with_call_sites(with_memory_counters(reader.trace()))
 
 
 @dataclass(frozen=True, slots=True)
