@@ -20,10 +20,6 @@ def _tar() -> bytes:
 
 
 FOREIGN = {
-    "speedscope": b'{"$schema": "https://www.speedscope.app/file-format-schema.json"}',
-    "cpuprofile": b'{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"}}],"samples":[1]}',
-    "Firefox": b'{"meta":{"interval":1,"startTime":1.5},"threads":[]}',
-    "collapsed stacks": b"main;load;read 12\nmain;compute 30\nmain 2\n",
     "perf script": b"app  123 [001] 4711.123456:  250 cycles:u: \n\t  7f12a main (/bin/app)\n",
     "ftrace": b"# tracer: nop\n#\n  app-1 ( 1) [0] .... 1.000001: tracing_mark_write: B|1|a\n",
     "ftrace ": b"  app-1 ( 1) [0] .... 261187.000001: tracing_mark_write: B|1|a\n",
@@ -53,8 +49,3 @@ def test_no_sample_and_no_test_file_is_foreign():
     files = [p for folder in folders for p in folder.rglob("*") if p.suffix != ".tgz"]
     found = [p for p in files if p.is_file() and foreign_file(head_of(str(p)), str(p))]
     assert found == []
-
-
-def test_a_list_of_numbers_and_texts_is_no_list_of_stacks():
-    assert foreign_file(b"name;start 1\na;2\nb;3\n", "a.csv") is None
-    assert foreign_file(b"a 1\nb 2\n", "a.txt") is None

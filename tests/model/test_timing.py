@@ -54,6 +54,8 @@ def made(*, timing=None, derived=None, native=None) -> Slices:
         (XNNPACK, "placed, rounded"),
         (Timing.ESTIMATED, "estimated"),
         (Timing.DERIVED, "derived"),
+        (Timing.PLACED | Timing.SAMPLED, "placed, sampled"),
+        (Timing.UNFINISHED, "unfinished"),
     ],
 )
 def test_a_combination_is_its_words(timing, text):
@@ -62,7 +64,7 @@ def test_a_combination_is_its_words(timing, text):
 
 
 def test_every_text_is_read_back_and_others_are_not():
-    assert [parse_timing(text) for text in TIMING_TEXTS] == list(range(16))
+    assert [parse_timing(text) for text in TIMING_TEXTS] == list(range(64))
     assert (parse_timing(""), parse_timing("rounded, placed"), parse_timing("x")) == (0, None, None)
 
 

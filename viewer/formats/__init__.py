@@ -119,6 +119,7 @@ _FORMATS = {
     "layers.layer_info": ("TensorRT layers", (".json",), "program"),
     "executorch.debug_handle_map": ("Debug handle map", (".json",), "program"),
     "runtimes.qnn_optrace": ("QNN optrace", (".json",), "trace"),
+    "samples.reader": ("Sampled profile", (".json", ".cpuprofile", ".txt", ".folded"), "trace"),
     "executorch.inspector_tsv": ("Inspector table", (".tsv",), "trace"),
     "executorch.runner_log": ("LLM runner log", (".txt", ".log"), "trace"),
     "layers.reader": (LAYER_TABLE, (".csv", ".json", ".txt"), "trace"),

@@ -1,7 +1,7 @@
 """What files of other tools are that Opscope does not read, and the way out in one sentence.
 
-They are recognized before any format is: some look like JSON, or like a table. Each signature is of
-what only these files have.
+They are recognized before any format is: some look like a table. Each signature is of what only
+these files have.
 """
 
 from __future__ import annotations
@@ -25,19 +25,6 @@ _BYTES: _Signatures = (
     (re.compile(rb"\n\x04\x08[\x01-\x7f]\x10[\x01-\x7f][\n\x12]"), "a profile of pprof",
      "It has samples without times: look at it with go tool pprof"),
 )  # fmt: skip
-# One of these words is in each of these JSON files.
-_WORDS = (b"speedscope", b'"shared"', b'"callFrame"', b"Profile", b'"meta"')
-_JSON: _Signatures = (
-    (re.compile(rb'speedscope\.app/file-format-schema|"shared"\s*:\s*\{\s*"frames"'),
-     "a profile of speedscope",
-     "With py-spy, record it with --format chrometrace; else open it at speedscope.app"),
-    (re.compile(rb'"nodes"\s*:\s*\[\s*\{[^\[\]]{0,200}"callFrame"'),
-     "a CPU profile of Chrome or Node.js (.cpuprofile)",
-     "Record it in the Performance panel of DevTools, and save that trace"),
-    (re.compile(rb'"(?:preprocessedProfileVersion|geckoProfile\w*)"'
-                rb'|\{\s*"meta"\s*:\s*\{[^{}]{0,400}"(?:interval|processType)"'),
-     "a profile of Firefox", "Look at it at profiler.firefox.com"),
-)  # fmt: skip
 _FTRACE = (
     "a text of ftrace, as atrace and systrace write it",
     "Record it with Perfetto, which writes the same events as a .pftrace",
@@ -51,42 +38,17 @@ _TEXTS: _Signatures = (
                 rb"[0-9]+\.[0-9]{6,9}: +(?:[0-9]+ +)?[\w:./-]+: *\n\s+[0-9a-f]{4,16} [^\n]* \("),
      "the output of perf script", "Record the run with Perfetto, which samples stacks too"),
 )  # fmt: skip
-_STACK = re.compile(rb"[^;\n]+(?:;[^;\n]+)* [0-9]+\r?")
 _OF_NSYS = (".nsys-rep", ".qdrep", ".qdstrm")
 
 
 def foreign_file(head: bytes, path: str) -> tuple[str, str] | None:
     """What a file is by its first bytes, and the way out; None if it is not known here."""
     data = (inflated_head(head) or head) if head.startswith(MAGIC) else head
-    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    is_json = start == b"{"
-    if is_json:
-        signatures = _JSON if any(word in data for word in _WORDS) else ()
-    else:
-        signatures = (*_BYTES, *_TEXTS) if b"\0" not in data[:64] else _BYTES
-    for signature, what, remedy in signatures:
-        found = signature.search(data) if is_json else signature.match(data)
-        if found:
+    for signature, what, remedy in (*_BYTES, *_TEXTS) if b"\0" not in data[:64] else _BYTES:
+        if signature.match(data):
             return what, remedy
     if b": tracing_mark_write: " in data and _MARK.match(data):
         return _FTRACE
     if path.endswith(_OF_NSYS):
         return "a report of Nsight Systems", "Run nsys stats --format csv on it, and open the CSV"
-    if _are_stacks(data):
-        return (
-            "a list of collapsed stacks",
-            "It has samples without times: with py-spy, record it with --format chrometrace",
-        )
     return None
-
-
-def _are_stacks(data: bytes) -> bool:
-    """Whether all lines but a cut one are frames and a count; a table of one column has no `;`."""
-    if b";" not in data or not data.rpartition(b"\n")[0].rstrip()[-1:].isdigit():
-        return False
-    lines = [line for line in data.split(b"\n")[:-1] if line.strip()]
-    return (
-        len(lines) >= 2
-        and sum(b";" in line for line in lines) * 2 >= len(lines)
-        and all(map(_STACK.fullmatch, lines))
-    )

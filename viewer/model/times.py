@@ -46,6 +46,10 @@ class RateOrigin(StrEnum):
     CHOSEN = "chosen"  # by the user
 
 
+# Units of ticks that are no times: a profile of samples that states only how many there were.
+WEIGHTS = frozenset(("sample", "byte"))
+
+
 @dataclass(frozen=True, slots=True)
 class ClockRate:
     """The duration of a file's ticks, and its origin. `unit` names one tick, as in `Clock`."""
@@ -57,7 +61,7 @@ class ClockRate:
     @property
     def tick_text(self) -> str:
         """The duration of one tick: "1 tick = 1 ns", "1 cycle = 1.25 ns"."""
-        tick = self.unit if self.unit == "cycle" else "tick"
+        tick = self.unit if self.unit == "cycle" or self.unit in WEIGHTS else "tick"
         return f"1 {tick} = {float(self.ns_per_tick):g}{NARROW_SPACE}ns"
 
     @property
@@ -68,6 +72,11 @@ class ClockRate:
         """
         rate = format_rate(self.ns_per_tick) if self.unit == "cycle" else self.tick_text
         return rate if self.origin is RateOrigin.STATED else f"{rate} {self.origin}"
+
+    @property
+    def weight(self) -> str:
+        """What a tick is, if it is no time and nobody stated how long it is; else ""."""
+        return self.unit if self.unit in WEIGHTS and self.origin is RateOrigin.ASSUMED else ""
 
 
 def ticks_to_ns(ticks: Ints, ns_per_tick: Fraction) -> Ints:

@@ -1,4 +1,4 @@
-"""Where a time comes from: measured, rounded, placed, estimated or derived.
+"""Where a time comes from: measured, rounded, placed, estimated, derived, sampled or unfinished.
 
 Readers state it per slice (`Slices.timing`); `timings` answers for the slices of any trace. The
 texts are those of tables and exports; several are joined: "placed, rounded".
@@ -11,7 +11,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Ints
+from viewer.arrays import Bools, Ints
 from viewer.model.native_units import holds_value
 from viewer.model.queries import NATIVE_DURATION, foreign
 from viewer.model.times import NARROW_SPACE
@@ -28,6 +28,8 @@ class Timing(IntFlag):
     ROUNDED = 2  # the duration was cut to whole µs
     ESTIMATED = 4  # start and duration were computed from a cost model
     DERIVED = 8  # Opscope computed the slice or its time, such as the mean of inferences
+    SAMPLED = 16  # the sum of the samples in which a profiler saw it
+    UNFINISHED = 32  # it has no end: it lasted at least to where it is drawn
 
 
 # The duration that a rounded slice may have lost at most, in ticks of an ETDump (assumed to be ns).
@@ -82,6 +84,21 @@ def is_rounded_zero(slices: Slices, i: int) -> bool:
     return slices.start[i] == slices.end[i] and bool(timing_of(slices, i) & Timing.ROUNDED)
 
 
+def unfinished(slices: Slices) -> Bools | None:
+    """Which slices have no end; None without any. Their durations are in no mean and no total."""
+    if slices.timing is None:
+        return None
+    found: Bools = slices.timing & np.uint8(Timing.UNFINISHED) > 0
+    return found if found.any() else None
+
+
+def is_sampled(slices: Slices) -> bool:
+    """Whether all slices are made of samples, so that no number of calls and no mean is known."""
+    return slices.timing is not None and bool(
+        len(slices) and (slices.timing & np.uint8(Timing.SAMPLED) > 0).all()
+    )
+
+
 def timing_of(slices: Slices, i: int) -> Timing:
     """The `Timing` of one slice, without computing the others."""
     if slices.derived is not None and slices.derived[i]:
@@ -115,6 +132,10 @@ def timing_sentence(slices: Slices, i: int) -> str:
         parts.append("estimated, not measured")
     if timing & Timing.DERIVED:
         parts.append("derived")
+    if timing & Timing.SAMPLED:
+        parts.append("sampled: the time of the samples that saw it, not of its calls")
+    if timing & Timing.UNFINISHED:
+        parts.append("it has no end: at least the duration shown")
     return SEPARATOR.join(parts) or MEASURED
 
 
@@ -123,6 +144,6 @@ def kinds_of_time(slices: Slices) -> tuple[str, ...]:
     if slices.timing is None and slices.derived is None and not len(foreign(slices)):
         return (MEASURED,)
     every = timings(slices)
-    found = [timing for timing in range(_WHOLE + 1) if (every == timing).any()]
+    found = np.flatnonzero(np.bincount(every)).tolist()
     words = [word for flag, word in _WORDS.items() if any(one & flag for one in found)]
     return (MEASURED, *words) if 0 in found else tuple(words)

@@ -26,7 +26,8 @@ from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.model.queries import foreign
 from viewer.model.scope import STEADY, WHOLE, TimeScope, counted_in, left_out
 from viewer.model.text import one_line
-from viewer.model.times import counted, group_digits, plain_spaces
+from viewer.model.times import WEIGHTS, counted, group_digits, plain_spaces
+from viewer.model.timing import is_sampled
 from viewer.model.trace import Trace
 from viewer.program.sources.files import short_names
 from viewer.reports.columns import aligned_times, column_lines
@@ -191,6 +192,7 @@ def _file_facts(
         "warm_up": left_out(trace, STEADY).warm_up if of_whole else 0,
         "initialization": left_out(trace).loads if of_whole else 0,
         "missing": missing or None,
+        "sampled": is_sampled(trace.slices),
         "threads": [],
     }
     if tree is not None and table is not None:
@@ -283,7 +285,7 @@ def _file_text(file: Facts, rows: list[Facts], *, inverted: bool) -> list[str]:
     if rows:
         title = figure_terms.share(figure_terms.SELF_TIME).title if inverted else "% of thread"
         tree = _inverted_lines(file, rows) if inverted else _thread_lines(file, rows)
-        lines += ["", *_table(tree, title)]
+        lines += ["", *_table(tree, title, file)]
     if file["rows_left_out"]:
         lines.append(f"{counted(file['rows_left_out'], 'row')} not shown")
     elif not rows:
@@ -311,10 +313,14 @@ def _thread_lines(file: Facts, shown: list[Facts]) -> list[Facts]:
         thread = file["threads"][row["thread"]]
         if number != row["thread"]:
             number = row["thread"]
-            lines.append({"text": one_line(f"{process} > {name}"), "total_ns": thread["total_ns"]})
+            lines.append({"text": one_line(f"{process} > {name}"), **_total_of(thread)})
         share = row["total_ticks"] / max(thread["total_ticks"], 1)
         lines.append(_line(row, len(frames), share))
     return lines
+
+
+def _total_of(thread: Facts) -> Facts:
+    return {name: thread[name] for name in ("total_ticks", "total_ns")}
 
 
 def _inverted_lines(file: Facts, shown: list[Facts]) -> list[Facts]:
@@ -328,17 +334,24 @@ def _line(row: Facts, indent: int, share: float) -> Facts:
     return {**row, "text": "  " * indent + one_line(row["path"][-1]), "share": part}
 
 
-def _table(lines: list[Facts], share: str) -> list[str]:
+def _table(lines: list[Facts], share: str, file: Facts) -> list[str]:
+    clock = file["clock"]
+    weight = clock["unit"] if clock["unit"] in WEIGHTS and clock["assumed"] else ""
+    counts = figure_terms.SAMPLES if file["sampled"] else figure_terms.COUNT
+
     def cells(name: str, text: Callable[[int], str]) -> list[str]:
         return [text(line[name]) if name in line else "" for line in lines]
 
     def times(name: str) -> list[str]:
+        if weight:
+            ticks = name.replace("_ns", "_ticks")
+            return [counted(line[ticks], weight) if ticks in line else "" for line in lines]
         return aligned_times([time_text(line, name) if name in line else "" for line in lines])
 
     columns = [
         (figure_terms.TOTAL.title, times("total_ns")),
         (figure_terms.SELF.title, times("self_ns")),
-        (figure_terms.COUNT.title, cells("count", group_digits)),
+        (counts.title, cells("count", group_digits)),
         (share, cells("share", str)),
         ("Name", [line["text"] for line in lines]),
     ]

@@ -20,6 +20,7 @@ from viewer.model.scope import STEADY, LeftOut, left_out
 from viewer.model.text import one_line
 from viewer.model.times import (
     NARROW_SPACE,
+    WEIGHTS,
     counted,
     format_time,
     group_digits,
@@ -225,8 +226,11 @@ def stats_text(facts: Facts, unit: str = AUTO) -> str:
 def file_lines(file: Facts) -> list[str]:
     """Return what a profile is, its clock, and which of its slices the figures leave out."""
     clock = file["clock"]
-    tick = "cycle" if clock["unit"] == "cycle" else "tick"
-    rate = f"1 {tick} = {clock['ns_per_tick']:g} ns ({clock['origin']})"
+    tick = clock["unit"] if clock["unit"] in ("cycle", *WEIGHTS) else "tick"
+    length = f"{clock['ns_per_tick']:g} ns"
+    if tick in WEIGHTS:
+        length = plain_spaces(format_time(clock["ns_per_tick"]))
+    rate = f"1 {tick} = {length} ({clock['origin']})"
     what = format_words(file["format"], file["generation"])
     lines = [f"{one_line(file['path'])}: {what}, clock {rate}"]
     if file.get("scopes"):

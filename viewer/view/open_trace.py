@@ -27,8 +27,15 @@ from viewer.arrays import Codes, Ints
 from viewer.model.inferences.inference_views import Inferences, has_run_views, view_of
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
 from viewer.model.scope import TimeScope, left_out
-from viewer.model.times import NARROW_SPACE, ClockRate, format_bounded, group_digits
-from viewer.model.timing import ROUNDING_TICKS, is_rounded_zero
+from viewer.model.times import (
+    NARROW_SPACE,
+    ClockRate,
+    counted,
+    format_bounded,
+    format_time,
+    group_digits,
+)
+from viewer.model.timing import ROUNDING_TICKS, Timing, is_rounded_zero, timing_of
 from viewer.model.trace import Trace
 from viewer.model.warm_up import counted_inferences
 from viewer.render.axis.xmap import Axis
@@ -208,11 +215,19 @@ class OpenTrace:
         return number, str(unit or "ticks")
 
     def length_text(self, i: int) -> str:
-        """Return the duration of slice i: "1.252 µs", or "5 000 cycles" on a foreign clock."""
+        """Return the duration of slice i: "1.252 µs", or "5 000 cycles" on a foreign clock.
+
+        "at least 1.252 µs" if it has no end, and "12 samples" in a profile without times.
+        """
         native = self.native(i)
         if native is not None:
             return NARROW_SPACE.join(native)
         start, end = self.span_ns(i)
+        if self.rate.weight:
+            slices = self.trace.slices
+            return counted(int(slices.end[i]) - int(slices.start[i]), self.rate.weight)
+        if timing_of(self.trace.slices, i) & Timing.UNFINISHED:
+            return f"at least {format_time(end - start)}"
         is_cut = is_rounded_zero(self.trace.slices, i)
         cut = float(ROUNDING_TICKS * self.axis.ns_per_tick)
         return format_bounded(end - start, int(is_cut), cut)

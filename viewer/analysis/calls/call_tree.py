@@ -15,6 +15,8 @@ In a PyTorch profile, the profiler's own span is in no node either, and no annot
 (`record_function`, steps) on a lane of its own: it overlaps the Python calls of its thread without
 nesting, because it starts and ends inside other calls. Its time is theirs.
 
+A sampled slice counts as often as it has samples: how many calls it stands for, nobody saw.
+
 The whole trace leaves out inferences that did not finish, and in a scope without warm-up also those
 that warm up (`viewer.model.queries.counted_slices`). What counts inside a slice that does not, as
 on a worker thread, is also total of the latter's node.
@@ -35,10 +37,10 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.clipped import clipped
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.arrays import Bools, Ints
-from viewer.model.names.profilers import ANNOTATION, CATEGORY, PROFILER_SPAN
+from viewer.model.names.profilers import ANNOTATION, CATEGORY, PROFILER_SPAN, SAMPLES
 from viewer.model.queries import counted_slices, foreign, parent_of, starts_between, tree
 from viewer.model.scope import WHOLE, TimeScope, counted_in
-from viewer.model.timing import rounded_zeros
+from viewer.model.timing import Timing, rounded_zeros
 from viewer.model.trace import KeyKind
 
 KEYS = ("name", "operator", "module", "type")
@@ -95,11 +97,26 @@ class CallTree:
         np.add.at(total, paths.node, durations)
         begins = self._begun(scope)
         of_begun = paths.node if begins.all() else paths.node[begins]
+        samples = self._samples
         count = np.bincount(of_begun, minlength=nodes + 1)[:-1].astype(np.int64)
+        if samples is not None:
+            count = np.zeros(nodes + 1, np.int64)
+            np.add.at(count, of_begun, samples[begins])
+            count = count[:-1]
         found = rounded_zeros(slices)
         own = paths.node[found[begins[found]]]
         zeros = np.bincount(own, minlength=nodes + 1)[:-1].astype(np.int64) if len(own) else None
         return self._with_figures(total[:-1], count, zeros)
+
+    @cached_property
+    def _samples(self) -> Ints | None:
+        """Per slice how many samples it is made of, 1 for others; None if no slice is sampled."""
+        slices = self._trace.slices
+        column = slices.columns.get(SAMPLES)
+        if slices.timing is None or column is None or column.values.dtype.kind != "i":
+            return None
+        is_sampled = slices.timing & np.uint8(Timing.SAMPLED) > 0
+        return np.where(is_sampled, column.values, 1) if is_sampled.any() else None
 
     @property
     def numbers(self) -> NDArray[np.int32]:

@@ -38,6 +38,7 @@ SHARED = FigureTerm(
     "and never divided.",
 )
 COUNT = FigureTerm("Count", "How many slices are counted.")
+SAMPLES = FigureTerm("Samples", "In how many samples the profiler saw it.")
 MEAN = FigureTerm("Mean", "Average of the counted durations.")
 MEDIAN = FigureTerm("Median", "Half of the counted durations are shorter.")
 P10 = FigureTerm("p10", "One in ten of the counted durations is shorter.")

@@ -1,4 +1,4 @@
-"""Names that PyTorch's profiler and ONNX Runtime give their own scopes."""
+"""Names of columns and scopes in profiles of PyTorch, ONNX Runtime, and profilers that sample."""
 
 from __future__ import annotations
 
@@ -11,3 +11,5 @@ PROFILER_STEP = "ProfilerStep"
 # The categories of PyTorch's steps and `record_function` scopes, of their copies around the kernels
 # of a GPU, and of the profiler's own span.
 ANNOTATION, GPU_COPY, PROFILER_SPAN = "user_annotation", "gpu_user_annotation", "Trace"
+# The column of how many samples a sampled slice is made of.
+SAMPLES = "samples"

@@ -127,9 +127,12 @@ def slice_figures(shown: OpenTrace, i: int) -> tuple[Figure, ...]:
         number, unit = split_time(shown.length_text(i))
         at = position(start - shown.axis.to_ns(shown.trace.start), "start")
         return Figure(number, unit, "duration"), at
+    caption = "duration"
+    if timing_of(slices, i) & Timing.UNFINISHED:
+        caption = "at least: no end"
     return (
         # The difference of the rounded-down ends, as in the tooltip and in every export.
-        figure(end - start, "duration"),
+        figure(end - start, caption),
         figure(tick_to_ns(self_time_of(slices, i), rate), "self"),
         position(start - shown.axis.to_ns(shown.trace.start), "start"),
     )

@@ -33,7 +33,7 @@ from viewer.model.times import (
     group_digits,
     tick_to_ns,
 )
-from viewer.model.timing import ROUNDING_TICKS
+from viewer.model.timing import ROUNDING_TICKS, is_sampled
 from viewer.reports.changed_calls import (
     ONLY_A_TIP,
     box_text,
@@ -62,6 +62,9 @@ class CallColumn:
     TOTAL = TreeColumn(figure_terms.TOTAL.title, 128, figure_terms.TOTAL.definition, Cell.TIME)
     SELF = TreeColumn(figure_terms.SELF.title, 112, figure_terms.SELF.definition, Cell.TIME, 3)
     COUNT = TreeColumn(figure_terms.COUNT.title, 72, figure_terms.COUNT.definition, leaves=2)
+    SAMPLES = TreeColumn(
+        figure_terms.SAMPLES.title, 72, figure_terms.SAMPLES.definition, leaves=2
+    )
     MEAN = TreeColumn(figure_terms.MEAN.title, 100, figure_terms.MEAN.definition, Cell.TIME, 1)
     A, B = (
         replace(arm, leaves=place) for arm, place in zip(arm_columns(_MEDIANS), (5, 4), strict=True)
@@ -76,6 +79,8 @@ COSTS = (
     CallColumn.COUNT,
     CallColumn.MEAN,
 )
+# Of a sampled profile: the number of calls and their mean are not known.
+SAMPLED_COSTS = (CallColumn.CALL, CallColumn.TOTAL, CallColumn.SELF, CallColumn.SAMPLES)
 CHANGES = (CallColumn.CALL, CallColumn.A, CallColumn.B, CallColumn.CHANGE, CallColumn.RATIO)
 
 
@@ -87,7 +92,8 @@ class NodeTexts(CostRows):
 
     at_first = 500  # Qt asks for each of them before it paints any
     swatch_room = True
-    noun: ClassVar[str] = "call"
+    noun: str = "call"
+    unit = "ns"  # of times that are copied
     hatches: ClassVar[bool] = False
 
     def __init__(self, answer: ShownCalls) -> None:
@@ -193,7 +199,7 @@ class NodeTexts(CostRows):
 
         The column Path names the calls around a call, from the outermost on.
         """
-        titles = [f"{c.title}, ns" if c.is_time else c.title for c in columns]
+        titles = [f"{c.title}, {self.unit}" if c.is_time else c.title for c in columns]
         extra = ("Verdict",) if nodes and self.extra_cells(nodes[0]) else ()
         lines = ["\t".join([titles[0], "Path", *titles[1:], *extra])]
         for node in nodes:
@@ -206,12 +212,15 @@ class NodeTexts(CostRows):
 class CallTexts(NodeTexts):
     """The texts of one answer. Nodes are numbers of its table."""
 
-    columns = COSTS
-
     def __init__(self, answer: CallsAnswer) -> None:
         super().__init__(answer)
         self.costs = answer
         self._rate = answer.shown.axis.ns_per_tick
+        self._weight = answer.shown.rate.weight
+        self._is_sampled = is_sampled(answer.shown.trace.slices)
+        self.noun = "sample" if self._is_sampled else "call"
+        self.columns = SAMPLED_COSTS if self._is_sampled else COSTS
+        self.unit = f"{self._weight}s" if self._weight else "ns"
 
     def box(self, node: int) -> str:
         table = self.answer.table
@@ -219,7 +228,9 @@ class CallTexts(NodeTexts):
         return self.time(int(ticks[node]))
 
     def time(self, ticks: int) -> str:
-        """Format ticks as a time."""
+        """Format ticks as a time, or as the number of what they are."""
+        if self._weight:
+            return counted(ticks, self._weight)
         return format_time(tick_to_ns(ticks, self._rate))
 
     def mean_ns(self, node: int) -> float:
@@ -238,7 +249,7 @@ class CallTexts(NodeTexts):
             return self._bounded(node, own) if is_cut else self.time(own)
         if not self.answer.table.count[node]:
             return MISSING
-        if column is CallColumn.COUNT:
+        if column in (CallColumn.COUNT, CallColumn.SAMPLES):
             return group_digits(int(table.count[node]))
         return format_bounded(self.mean_ns(node), min(self._zeros(node), 1), self._cut)
 
@@ -252,13 +263,15 @@ class CallTexts(NodeTexts):
 
     def _bounded(self, node: int, ticks: int) -> str:
         """Format the time of a node; what the file cuts to 0 has a bound."""
+        if self._weight:
+            return self.time(ticks)
         return format_bounded(tick_to_ns(ticks, self._rate), self._zeros(node), self._cut)
 
     def rest(self, nodes: Sequence[int] | Ints, column: TreeColumn) -> str:
         table = self.answer.table
         if column is CallColumn.CALL:
             return f"{group_digits(len(nodes))} more"
-        if column is CallColumn.COUNT:
+        if column in (CallColumn.COUNT, CallColumn.SAMPLES):
             return group_digits(int(table.count[nodes].sum()))
         # Bottom-up, totals of siblings may contain one another.
         adds_up = column is CallColumn.TOTAL and not self.answer.is_inverted
@@ -277,6 +290,7 @@ class CallTexts(NodeTexts):
             CallColumn.TOTAL: table.total,
             CallColumn.SELF: table.self_ticks,
             CallColumn.COUNT: table.count,
+            CallColumn.SAMPLES: table.count,
         }
         return values[column]
 
@@ -302,7 +316,9 @@ class CallTexts(NodeTexts):
             share = f", {format_share(own, whole)}" if whole else ""
             lines.append(f"{term.title} {self.time(own)}{share}")
         count = int(table.count[node])
-        if count:
+        if count and self._is_sampled:
+            lines.append(f"in {counted(count, 'sample')}; how many calls these were is not known")
+        elif count:
             lines.append(f"{counted(count, 'call')}, mean {format_time(self.mean_ns(node))}")
         if self.answer.is_inverted and table.depth[node]:
             while table.depth[node]:
@@ -313,7 +329,7 @@ class CallTexts(NodeTexts):
     def subtitle(self, *, several: bool) -> str:
         answer = self.costs
         where = scope_text(answer.shown, answer.question.scope, loads=True)
-        parts = [where[:1].upper() + where[1:], counted(answer.count, "call")]
+        parts = [where[:1].upper() + where[1:], counted(answer.count, self.noun)]
         if several:
             parts.append(display_name(answer.shown.trace.path))
         return " · ".join(parts)
@@ -322,7 +338,8 @@ class CallTexts(NodeTexts):
         answer = self.costs
         table, inverted = answer.table, answer.is_inverted
         own = table.self_ticks[table.depth == 0] if inverted else table.self_ticks
-        parts = [f"Self adds up to {self.time(int(own.sum()))}"]
+        by = ", by samples" if self._is_sampled else ""
+        parts = [f"Self adds up to {self.time(int(own.sum()))}{by}"]
         if inverted:
             parts.append("Below a name are its callers, with its time when they call it")
             if answer.levels:
@@ -334,13 +351,14 @@ class CallTexts(NodeTexts):
 
     def plain(self, node: int, column: TreeColumn) -> str:
         table = self.answer.table
-        if column is CallColumn.COUNT:
+        if column in (CallColumn.COUNT, CallColumn.SAMPLES):
             return str(int(table.count[node]))
         if column is CallColumn.MEAN:
             mean = self.mean_ns(node)
             return plain_ns(mean) if mean >= 0 else ""
         values = table.total if column is CallColumn.TOTAL else table.self_ticks
-        return str(tick_to_ns(int(values[node]), self._rate))
+        ticks = int(values[node])
+        return str(ticks if self._weight else tick_to_ns(ticks, self._rate))
 
 
 class ChangeTexts(NodeTexts):

@@ -1,0 +1,1 @@
+"""Reads sampled profiles: stacks that a profiler saw, each with a weight."""

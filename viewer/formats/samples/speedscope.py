@@ -1,0 +1,179 @@
+"""Reads speedscope's JSON, which py-spy, rbspy, austin, viztracer's tools and others write.
+
+Specified in https://www.speedscope.app/file-format-schema.json: `shared.frames`, and profiles that
+refer to them by number. Each profile is a thread here.
+
+    evented    O and C events open and close a frame: slices with their measured times
+    sampled    stacks, outermost frame first, with a weight each. A weight in a unit of time is how
+               long the sample stands for, one after another from `startValue` on
+
+Weights without a unit are counts of samples, and those in bytes are allocations. Such a profile has
+no times: a tick is a sample or a byte, its slices are placed one after another, and their length
+on the timeline is an assumption that `--clock` changes. Times are rounded to ns.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from viewer.codecs.decimal_times import TIME_LIMIT
+from viewer.codecs.json_values import mapping, sequence, text, whole_number
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.chrome.begin_end import paired
+from viewer.formats.samples.stacks import Frame, SampledSlices, StackTree
+from viewer.formats.samples.whole_file import json_of, ticks_of, whole_numbers
+from viewer.model.building.builder import TraceBuilder
+from viewer.model.timing import Timing
+from viewer.model.trace import Clock, Column, KeyKind
+
+_MARK = re.compile(rb'speedscope\.app/file-format-schema|"shared"\s*:\s*\{\s*"frames"')
+_NS = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
+_COUNTED = {"none": "sample", "bytes": "byte"}
+# What a sample is drawn as; nothing states how often they were taken.
+SAMPLE_NS = 1_000_000
+_OTHER_UNIT = "profile in another unit than the first one: left out"
+_NOT_USABLE = "time or weight that is no usable number: left out"
+_NEGATIVE = "negative weight: counted as 0"
+_UNEQUAL = "samples without a weight, or weights without a sample: left out"
+_NO_FRAME = "frame number that the file does not define: left out"
+_NO_END = "frame that is opened and not closed: drawn to the end of its profile"
+_NO_BEGIN = "frame that is closed and not opened: left out"
+
+
+def sniff(data: bytes) -> bool:
+    """Whether it is JSON with the address of the schema, or the frames, near its start."""
+    return data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" and _MARK.search(data) is not None
+
+
+def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> None:
+    """Read all profiles of a file. Raises UnreadableFile and ReadCancelled."""
+    data = json_of(builder, progress, cancelled)
+    profiles = [mapping(one) for one in sequence(data.get("profiles"))]
+    if not profiles:
+        raise UnreadableFile(builder.path, "it has no profiles", remedy="Record it again")
+    unit = text(profiles[0].get("unit"))
+    if unit in _COUNTED:
+        builder.clock = counted_clock(_COUNTED[unit])
+    process = text(data.get("name")) or text(data.get("exporter")) or "speedscope"
+    frames = [
+        Frame(text(one.get("name")), text(one.get("file")), whole_number(one.get("line")) or 0)
+        for one in map(mapping, sequence(mapping(data.get("shared")).get("frames")))
+    ]
+    reader = _Profiles(builder, frames)
+    for number, profile in enumerate(profiles):
+        if cancelled():
+            raise ReadCancelled
+        own = text(profile.get("unit"))
+        factor = _NS.get(own, 1)
+        if (own in _NS) != (unit in _NS) or (own not in _NS and own != unit):
+            builder.problem(_OTHER_UNIT, 1, f"profile {number}")
+            continue
+        name = text(profile.get("name")) or f"profile {number}"
+        known = {track.thread for track in builder.tracks()}
+        track = builder.track(process, name if name not in known else f"{name} ({number})")
+        if profile.get("type") == "evented":
+            reader.add_events(track, profile, factor)
+        else:
+            reader.add_samples(track, profile, factor)
+    reader.finish()
+
+
+def counted_clock(unit: str) -> Clock:
+    """Return the clock of a profile without times. unit: "sample" or "byte"."""
+    return Clock(unit, Fraction(SAMPLE_NS if unit == "sample" else 1), assumed=True)
+
+
+class _Profiles:
+    """Adds the slices of one file."""
+
+    def __init__(self, builder: TraceBuilder, frames: list[Frame]) -> None:
+        self._builder, self._frames = builder, frames
+        self._tree = StackTree()
+        self._samples: list[tuple[int, Any, Any]] = []
+
+    def add_events(self, track: int, profile: dict[str, Any], factor: int) -> None:
+        """Add the slices of an evented profile."""
+        events = [mapping(one) for one in sequence(profile.get("events"))]
+        frame = whole_numbers([one.get("frame") for one in events], len(self._frames))
+        time, usable = ticks_of([one.get("at") for one in events], factor)
+        is_end = np.array([one.get("type") == "C" for one in events], np.bool_)
+        self._builder.problem(_NO_FRAME, int((frame < 0).sum()))
+        self._builder.problem(_NOT_USABLE, int((~usable).sum()))
+        rows = np.flatnonzero(usable & (frame >= 0))
+        if not len(rows):
+            return
+        time, frame, is_end = time[rows], frame[rows], is_end[rows]
+        pairs = paired(np.zeros(len(rows), np.int64), time, is_end, frame.astype(np.uint32), -1)
+        self._builder.problem(_NO_END, len(pairs.lone_begin), f"event {_first(pairs.lone_begin)}")
+        self._builder.problem(_NO_BEGIN, len(pairs.lone_end), f"event {_first(pairs.lone_end)}")
+        (ends,), stated = ticks_of([profile.get("endValue")], factor)
+        last = max(int(time.max()), int(ends)) if stated.all() else int(time.max())
+        begin = np.concatenate([pairs.begin, pairs.lone_begin])
+        end = np.concatenate([time[pairs.end], np.full(len(pairs.lone_begin), last)])
+        order = np.argsort(begin, kind="stable")
+        begin, end = begin[order], end[order]
+        is_open = order >= len(pairs.begin)
+        own = [self._frames[i] for i in frame[begin].tolist()]
+        names = [one.name or "(no name)" for one in own]
+        keys = {name: self._builder.key(KeyKind.PLAIN, name) for name in dict.fromkeys(names)}
+        columns = {}
+        if any(one.file for one in own):
+            columns["file"] = Column.of_texts([one.file for one in own])
+        if any(one.line for one in own):
+            line = np.array([one.line for one in own], np.int64)
+            columns["line"] = Column(line, None if line.all() else line > 0)
+        self._builder.add(
+            track=track,
+            start=time[begin],
+            end=end,
+            name=self._builder.intern_all(names),
+            key=np.array([keys[name] for name in names], np.uint32),
+            columns=columns,
+            timing=np.where(is_open, Timing.UNFINISHED, 0).astype(np.uint8),
+        )
+
+    def add_samples(self, track: int, profile: dict[str, Any], factor: int) -> None:
+        """Take the samples of a profile; their slices are added once all stacks are known."""
+        samples, weights = sequence(profile.get("samples")), sequence(profile.get("weights"))
+        count = min(len(samples), len(weights))
+        self._builder.problem(_UNEQUAL, max(len(samples), len(weights)) - count)
+        weight, usable = ticks_of(weights[:count], factor)
+        self._builder.problem(_NOT_USABLE, int((~usable).sum()))
+        self._builder.problem(_NEGATIVE, int((weight < 0).sum()))
+        weight = np.maximum(weight, 0)
+        (start,), _ = ticks_of([profile.get("startValue")], factor)
+        if abs(float(start)) + weight.sum(dtype=np.float64) > TIME_LIMIT:
+            self._builder.problem("profile whose weights do not fit 64 bits: left out", 1)
+            return
+        known, lost = len(self._frames), 0
+        node = np.empty(count, np.int64)
+        for i, stack in enumerate(samples[:count]):
+            frames = tuple(sequence(stack))
+            good = tuple(f for f in frames if type(f) is int and 0 <= f < known)
+            lost += len(frames) - len(good)
+            node[i] = self._tree.stack(good)
+        self._builder.problem(_NO_FRAME, lost)
+        end = start + np.cumsum(weight)
+        self._samples.append((track, node, (end - weight, end)))
+
+    def finish(self) -> None:
+        """Add the slices of all samples."""
+        if not self._samples:
+            return
+        is_counted = self._builder.clock.assumed
+        tree = self._tree
+        slices = SampledSlices(self._builder, self._frames, tree.parent, tree.frame)
+        for track, node, (start, end) in self._samples:
+            slices.add(
+                track, node, start, end,
+                weight=end - start if self._builder.clock.unit == "sample" else None,
+                timing=Timing.SAMPLED | (Timing.PLACED if is_counted else Timing.MEASURED),
+            )  # fmt: skip
+
+
+def _first(rows: Any) -> int:
+    return int(rows.min()) if len(rows) else 0

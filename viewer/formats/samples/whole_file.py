@@ -1,0 +1,85 @@
+"""What readers of samples share: the JSON of a whole file, its numbers, and times of samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from viewer.arrays import Bools, Ints
+from viewer.codecs.decimal_times import TIME_LIMIT
+from viewer.codecs.gzip_file import PackedFile
+from viewer.codecs.json_values import InvalidJson, Parsed, mapping, memory_needed
+from viewer.codecs.memory_budget import allowance
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.model.building.builder import TraceBuilder
+
+_BLOCK = 1 << 22
+# A pause is longer than so many times the usual distance of two samples.
+_PAUSE = 3
+
+
+def json_of(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> dict[str, Any]:
+    """Return the object in a file, plain or gzip. Raises UnreadableFile and ReadCancelled."""
+    raw = bytearray()
+    with PackedFile(builder.path) as source:
+        while block := source.read(_BLOCK):
+            if cancelled():
+                raise ReadCancelled
+            raw += block
+            allowance().take(len(raw) + memory_needed(raw) if source.share >= 1 else 2 * len(raw))
+            progress(min(source.done, source.size), source.size)
+        fault = source.fault
+    allowance().take(len(raw) + memory_needed(raw))
+    try:
+        parsed = Parsed(raw.removeprefix(b"\xef\xbb\xbf"))
+    except InvalidJson as error:
+        raise UnreadableFile(
+            builder.path,
+            fault or "it is not valid JSON",
+            where=str(error),
+            remedy="Record it again",
+        ) from error
+    for warning in parsed.warnings:
+        builder.problem(warning)
+    return mapping(parsed.value)
+
+
+def ticks_of(values: list[Any], factor: int) -> tuple[Ints, Bools]:
+    """Return numbers in a unit of some ticks, rounded, and which of them are usable numbers."""
+    given: NDArray[Any] = np.array(values, object)
+    is_number = np.fromiter(
+        (type(v) is int or type(v) is float for v in values), np.bool_, len(values)
+    )
+    given[~is_number] = 0
+    most = TIME_LIMIT // factor
+    fits = np.fromiter((-most <= v <= most for v in given), np.bool_, len(values))
+    given[~fits] = 0
+    is_whole = np.fromiter((type(v) is int for v in given), np.bool_, len(values))
+    found = np.zeros(len(values), np.int64)
+    found[is_whole] = given[is_whole].astype(np.int64) * factor
+    found[~is_whole] = np.rint(given[~is_whole].astype(np.float64) * factor).astype(np.int64)
+    return found, is_number & fits
+
+
+def whole_numbers(values: list[Any], count: int) -> Ints:
+    """Return the numbers from 0 to below `count`, -1 for all other values."""
+    return np.fromiter(
+        (v if type(v) is int and 0 <= v < count else -1 for v in values), np.int64, len(values)
+    )
+
+
+def until_the_next(time: Ints) -> tuple[Ints, Bools]:
+    """Return where the time of each sample of a thread ends, and which follow a pause.
+
+    time: ascending. A sample stands for the time to the next one. If this is much longer than is
+    usual on the thread, as while it does not run, it stands for the usual time.
+    """
+    gaps = np.diff(time)
+    if not len(gaps):
+        return time.copy(), np.zeros(len(time), np.bool_)
+    usual = int(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 0
+    is_pause = gaps > _PAUSE * usual
+    lasts = np.append(np.where(is_pause, usual, gaps), usual)
+    return time + lasts, np.append(False, is_pause)
