@@ -41,6 +41,8 @@ _LONGEST_KEY = 64
 _MOST_KEYS = 64
 _LONGEST_NUMBER = 64  # with the space around it
 EVENTS_KEY = b"traceEvents"
+# Keys of arrays and objects next to the events that a reader may want.
+KEPT = frozenset((b"stackFrames", b"samples"))
 _LOOKED_AT = 1 << 16  # bytes of what follows the events, to tell what it is
 DAMAGED_START = "the list of events is damaged where it starts: the events after it were read"
 
@@ -105,6 +107,8 @@ class Blocks:
         self.unread: list[tuple[int, int]] = []  # objects behind the events: where, and their sizes
         # Integers next to the events, by key, and those in objects there: ("outer", "inner").
         self.integers: dict[tuple[str, ...], int] = {}
+        # Where the values of `KEPT` keys next to the events are, in unpacked bytes.
+        self.spans: dict[str, tuple[int, int]] = {}
         self._value = 0  # where the value of a key next to the events begins
         self._before = b""  # what it has before the data that is held
 
@@ -242,6 +246,7 @@ class Blocks:
     def _find_key(self) -> bool:
         depth, key, is_value = 1, b"", False
         inner, is_object = b"", False  # of an object next to the events
+        begin = -1  # of a value that may be wanted
         while mark := self._next(_BETWEEN):
             if mark == b'"':
                 text = self._text()
@@ -258,8 +263,10 @@ class Blocks:
             if mark in (b"{", b"["):
                 if depth == 1 and mark == b"[" and is_value and key == EVENTS_KEY:
                     return True
-                if depth == 1 and not self._is_next_closing():
-                    self._fill(key)
+                if depth == 1:
+                    begin = self.position - 1
+                    if not self._is_next_closing():
+                        self._fill(key)
                 is_object = mark == b"{" if depth == 1 else is_object
                 is_value = False
                 depth += 1
@@ -268,6 +275,8 @@ class Blocks:
                 depth -= 1
                 if depth == 0:
                     return False
+                if depth == 1 and key in KEPT:
+                    self.spans.setdefault(key.decode(), (begin, self.position))
             elif depth <= 1 + is_object:
                 is_value = mark == b":"
                 self._value, self._before = self._at, b""

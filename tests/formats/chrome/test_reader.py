@@ -261,13 +261,15 @@ def test_data_next_to_the_events_is_told(tmp_path):
     text += '"systemTraceEvents":"# tracer: nop","powerTraceAsString":""}'
     trace = read(tmp_path, text=text)
     assert problems(trace) == {
-        "samples next to the events: not shown": 1,
+        "sample without a usable time or thread: left out": 1,
         "systemTraceEvents next to the events: not shown": 1,
     }
     assert problems(read(tmp_path, text=f'{{"samples":[ ],"traceEvents":[{ONE}]}}')) == {}
-    for filled in ("[7]", '["a"]', "[ null]", "[[]]", '{"a":1}'):
+    for filled in ("[7]", '["a"]', "[ null]", "[[]]"):
         found = problems(read(tmp_path, text=f'{{"samples":{filled},"traceEvents":[{ONE}]}}'))
-        assert found == {"samples next to the events: not shown": 1}
+        assert found == {"sample without a usable time or thread: left out": 1}
+    found = problems(read(tmp_path, text=f'{{"samples":{{"a":1}},"traceEvents":[{ONE}]}}'))
+    assert found == {"samples next to the events cannot be read: left out": 1}
 
 
 def test_what_is_not_shown_is_counted(tmp_path):

@@ -45,7 +45,8 @@ def paths(trace):
     """Path, start and end of all slices, by path."""
     slices, found = trace.slices, []
     open_: list[int] = []
-    order = np.lexsort((slices.row_depth[slices.rows()], slices.start, slices.source_row))
+    rows = slices.rows()
+    order = np.lexsort((slices.row_depth[rows], slices.start, slices.row_track[rows]))
     for i in order.tolist():
         del open_[slices.depth(i) :]
         open_.append(i)

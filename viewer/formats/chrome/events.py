@@ -47,6 +47,7 @@ from viewer.formats.chrome.pieces import (
     PieceReader,
     ReadEvents,
 )
+from viewer.formats.chrome.stack_samples import V8_PART, V8_START
 from viewer.formats.chrome.thread_times import ThreadTimes
 from viewer.formats.text_rows import DistinctTexts, GrowingColumn
 from viewer.model.building.builder import TraceBuilder
@@ -54,8 +55,8 @@ from viewer.model.building.builder import TraceBuilder
 _NO_DIRECTION = "bind_id without flow_in or flow_out: not shown as a flow"
 _NO_FLOW_ID = "flow event without an id: left out"
 _NO_THREAD_TIME = "thread time that is not a number: left out"
-_BESIDE = ("samples", "systemTraceEvents", "powerTraceAsString")
-_STACKS = "stack frames of events: not shown"
+_BESIDE = ("systemTraceEvents", "powerTraceAsString")
+_STACKS = "stack frames in events, or of their ends: not shown"
 _THREAD_STATE = "thread state (phase 'T' with a duration): not shown"
 _OTHER_METADATA = "metadata other than names and order of processes and threads: not shown"
 _NO_VALUE = "counter without a number: left out"
@@ -75,7 +76,7 @@ FLOWS = frozenset("stf")
 
 
 # The arguments of these phases are names and values, not arguments of a slice.
-_OWN_ARGUMENTS = frozenset("MC")
+_OWN_ARGUMENTS = frozenset("MCP")
 
 
 _COLUMNS: dict[str, type] = {
@@ -115,7 +116,9 @@ class EventColumns:
     duration, where `is_long`. identity: for the rows `identified`, a code into `identities`: an
     async event's id, a flow's id with its name and `bp`, or the scope of an instant. bound_flow,
     bound_gives, bound_takes: for the rows `bound`, which have a `bind_id`, a code of it, and
-    whether the flow leads out of the slice, and into it. metadata: (name, pid, tid, arguments).
+    whether the flow leads out of the slice, and into it. stack: for the rows `stacked`, a code into
+    `frame_ids`. v8: name, thread, id and arguments of the events of CPU profiles. metadata: (name,
+    pid, tid, arguments).
     """
 
     def __init__(self, builder: TraceBuilder) -> None:
@@ -124,6 +127,9 @@ class EventColumns:
         self.threads = _Threads()
         self.identities: dict[tuple[str, ...], int] = {}
         self.bind_ids: dict[str, int] = {}
+        self.frame_ids: dict[str, int] = {}
+        self.v8: list[tuple[str, tuple[Name, Name], str, bytes]] = []
+        self.spans: Mapping[str, tuple[int, int]] = {}  # of values next to the events
         self.arguments = ArgumentColumns()
         self.thread_times = ThreadTimes()
         self.metadata: list[tuple[str, Name, Name, dict[str, str]]] = []
@@ -140,6 +146,8 @@ class EventColumns:
             **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
             "identified": GrowingColumn(np.uint32),
             "identity": GrowingColumn(np.uint32),
+            "stacked": GrowingColumn(np.uint32),
+            "stack": GrowingColumn(np.uint32),
             "bound": GrowingColumn(np.uint32),
             "bound_flow": GrowingColumn(np.uint32),
             "bound_gives": GrowingColumn(np.bool_),
@@ -182,7 +190,7 @@ class EventColumns:
         if source.fault:
             self._builder.problem(f"{source.fault}: the content before it was read")
         self._number_in_file_order()
-        self.integers = parts.integers
+        self.integers, self.spans = parts.integers, parts.spans
         return parts.arrays > 0
 
     def _number_in_file_order(self) -> None:
@@ -389,8 +397,6 @@ class EventColumns:
         if read.bound is not None:
             at, ids, codes, gives, takes = read.bound
             self._bound(places[at], ids, codes, gives, takes)
-        if len(read.stacks):
-            self._builder.problem(_STACKS, len(read.stacks), f"event {int(places[read.stacks[0]])}")
         identified, identity = [], []
         if read.instants is not None:
             at, scopes, codes = read.instants
@@ -447,6 +453,11 @@ class EventColumns:
                 self._named.append((row, event))
             elif phase == "C":
                 self._counter(row, event)
+            elif phase == "P" and event.name in (V8_START, V8_PART):
+                own = own_id(event)
+                self.v8.append(
+                    (event.name, _PAIR(event), own[1] if own else "", _object_of(event.args))
+                )
             elif phase in INSTANTS:
                 rows.append(row)
                 codes.append(self._identity((event.s or "t",)))
@@ -488,9 +499,17 @@ class EventColumns:
             )
             if len(bad):
                 self._builder.problem(_NO_THREAD_TIME, len(bad), f"event {int(bad[0])}")
-        stacks = [i for i, e in enumerate(events) if e.sf or e.stack or e.esf or e.estack]
+        stacks = [i for i, event in enumerate(events) if event.sf]
         if stacks:
-            self._builder.problem(_STACKS, len(stacks), f"event {int(places[stacks[0]])}")
+            codes = [
+                self.frame_ids.setdefault(_frame_id(events[i].sf), len(self.frame_ids))
+                for i in stacks
+            ]
+            self._grown["stacked"].add(places[stacks], 0)
+            self._grown["stack"].add(np.array(codes, np.uint32), 0)
+        inline = [i for i, e in enumerate(events) if e.stack or e.esf or e.estack]
+        if inline:
+            self._builder.problem(_STACKS, len(inline), f"event {int(places[inline[0]])}")
 
     def _bound(
         self, places: Codes, ids: Sequence[Name], codes: Codes | Ints, gives: Bools, takes: Bools
@@ -540,4 +559,21 @@ class EventColumns:
             values.append(found)
 
 
+def _frame_id(raw: msgspec.Raw) -> str:
+    """The id of a stack frame as text, so that 7 and "7" are the same."""
+    try:
+        value = _ANY.decode(raw)
+    except FAULTS:
+        return ""
+    return str(value) if type(value) in (int, str) else ""
+
+
+def _object_of(arguments: Mapping[str, msgspec.Raw] | None) -> bytes:
+    """Arguments as JSON again."""
+    members = (b"%b:%b" % (_ANY_TEXT(k), bytes(v)) for k, v in (arguments or {}).items())
+    return b"{%b}" % b",".join(members)
+
+
+_ANY = msgspec.json.Decoder()
+_ANY_TEXT = msgspec.json.Encoder().encode
 _PAIR: Callable[[Event], tuple[Name, Name]] = attrgetter("pid", "tid")

@@ -31,7 +31,7 @@ START, TOP, ARGS, END, BAD = range(5)
 NONE = -1
 TIMES, IDS = ("ts", "dur", "tts", "tdur"), ("pid", "tid")
 ID, BIND_ID, FLOW_IN, FLOW_OUT = "id", "bind_id", "flow_in", "flow_out"
-ARGUMENTS, STACK = "args", "stack"
+ARGUMENTS = "args"
 _TEXTS = ("ph", "name", "cat", "s", "bp")
 _NOT_READ = ("id2", "scope")
 # Bits of the keys that matter for how an event is read; the other keys share the other bits.
@@ -48,7 +48,7 @@ _MOST_KEYS = 255  # of numbers, so that a byte holds them
 _CODES = (*_TEXTS, *IDS, BIND_ID, "number", "kind", "index")
 _DEFAULTS: dict[str, np.generic] = {
     "begins": np.uint8(BAD), "ends": np.uint8(BAD), "keys": np.uint64(0),
-    **dict.fromkeys((FLOW_IN, FLOW_OUT, STACK), np.bool_(False)),
+    **dict.fromkeys((FLOW_IN, FLOW_OUT), np.bool_(False)),
     **dict.fromkeys(_CODES, np.int32(NONE)),
 }  # fmt: skip
 _BEFORE = {START: b"", TOP: b'{" ":null', ARGS: b'{" ":null,"args":{" ":null'}
@@ -201,9 +201,7 @@ class PieceTable(dict[bytes, int]):
                     values[key] = self.id_code(_NAME.decode(raw))
                 elif key in (FLOW_IN, FLOW_OUT):
                     values[key] = raw == b"true"
-                elif key in STACKS:
-                    values[STACK] = True
-                elif key in TIMES or key in _NOT_READ or key == ID:
+                elif key in TIMES or key in _NOT_READ or key == ID or key in STACKS:
                     return None
             for key in parsed.arguments:
                 keys |= self._bit(ARGS, key)
@@ -213,7 +211,7 @@ class PieceTable(dict[bytes, int]):
             return None
         if parsed.number is not None:
             state, key = parsed.number
-            if state == TOP and (key in _TEXTS or key in _NOT_READ):
+            if state == TOP and (key in _TEXTS or key in _NOT_READ or key in STACKS):
                 return None
             keys |= self._bit(state, key)
             if len(self.number_keys) >= _MOST_KEYS and parsed.number not in self.number_keys:

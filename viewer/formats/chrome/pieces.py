@@ -20,7 +20,7 @@ from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.json_columns.objects import Objects
 from viewer.codecs.json_columns.pieces import NumberMembers, Numbers, Pieces, key_end
 from viewer.formats.chrome.arguments import ArgumentColumns
-from viewer.formats.chrome.event_structs import STACKS, Event
+from viewer.formats.chrome.event_structs import Event
 from viewer.formats.chrome.ids import Name
 from viewer.formats.chrome.piece_table import (
     ARGS,
@@ -32,7 +32,6 @@ from viewer.formats.chrome.piece_table import (
     IDS,
     KEY_BITS,
     NONE,
-    STACK,
     START,
     TIMES,
     TOP,
@@ -48,7 +47,7 @@ class ReadEvents:
     phase, name, cat: codes of their texts. thread: code into the threads. times: ts, dur, tts and
     tdur: which events have them (positions), ns and thousandths. arguments: events, kind, and rows
     of the kind. numbers: argument, events and values. bound: events, distinct bind_ids, codes into
-    these, whether the flow leads out, and in. stacks: events with stack frames, which are not read.
+    these, whether the flow leads out, and in.
     instants: events, distinct values of `s`, and codes into these. flows: events and the keys of
     their flows. metadata: the events at `metadata_at`, of equal ones only the last.
     """
@@ -64,7 +63,6 @@ class ReadEvents:
         default_factory=list
     )
     bound: tuple[Ints, Sequence[Name], Ints | Codes, Bools, Bools] | None = None
-    stacks: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     instants: tuple[Ints, list[str], Ints] | None = None
     flows: tuple[Ints, list[tuple[str, ...]]] | None = None
     metadata_at: Ints = field(default_factory=lambda: np.empty(0, np.int64))
@@ -293,7 +291,6 @@ class PieceReader:
         kind = self._kind(phase)
         identity = np.zeros(len(rows), np.int64)
         bound = np.full(len(rows), NONE, np.int64)
-        has_stack = np.zeros(len(rows), np.bool_)
         if BIND_ID in table.filled:
             bind = table.column(BIND_ID)[cut.codes]
             at = np.flatnonzero(bind != NONE)
@@ -310,14 +307,9 @@ class PieceReader:
                 bound[at] = self._id_codes(numbers.integers())
             elif key == ID:
                 identity[at] = numbers.integers()
-            elif key in STACKS:
-                has_stack[at] = True
         events.thread = self._thread(ids["pid"], ids["tid"])
         self._add_arguments(events, cut, kind)
         self._add_bound(events, cut, bound)
-        if STACK in table.filled:
-            has_stack[cut.of_piece[table.column(STACK)[cut.codes]]] = True
-        events.stacks = np.flatnonzero(has_stack)
         at = np.flatnonzero(kind == INSTANT)
         if len(at):
             codes = self._of_events(cut, "s")[at]

@@ -19,15 +19,17 @@ bare array of events, which need not be closed. Supported phases:
              themselves. Ids of flows are numbers or hexadecimal texts
     M        names and order of processes and threads
 
-Samples, objects, memory dumps, thread states, other phases and other metadata are counted and not
-drawn. A begin without an end is
+    P        samples of stacks; `viewer.formats.chrome.stack_samples`
+
+Objects, memory dumps, thread states, other phases and other metadata are counted and not drawn. A
+begin without an end is
 drawn with no duration, because the file does not state it (column `unpaired`). `ts` and `dur` are
 decimal µs and are read exactly. A tick is 1 ns, or 1 ps in a file with finer decimals whose times
 fit. `baseTimeNanoseconds` of Kineto and viztracer is not added: it is what the clock of the day
 shows at tick 0 (`Clock.zeros`). `distributedInfo` of PyTorch states the rank of a file's processes.
 
 Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`, `tts`
-and `tdur` the columns `thread_ts` and `thread_dur`; stack frames are counted and not shown. ONNX
+and `tdur` the columns `thread_ts` and `thread_dur`, `sf` the column `stack`. ONNX
 Runtime profiles are such arrays: their nodes are named `X_kernel_time`, and `op_name` and
 `provider` are arguments. `viewer.formats.chrome.inferences` finds the inferences of both.
 """
@@ -47,13 +49,25 @@ from viewer.analysis.recorded.call_sites import with_call_sites
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.gzip_file import PackedFile, inflated_head
+from viewer.codecs.json_values import mapping, sequence
+from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
+from viewer.formats.chrome import stack_samples
 from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
 from viewer.formats.chrome.inferences import EventSlices, add_inferences
 from viewer.formats.chrome.json_texts import MARKS, as_one_json
 from viewer.formats.chrome.memory_events import with_memory_counters
+from viewer.formats.chrome.stack_samples import (
+    FRAMES,
+    NO_FRAMES,
+    SAMPLES,
+    V8_PART,
+    V8_START,
+    StackFrames,
+    ThreadSamples,
+)
 from viewer.formats.chrome.tracks import TrackNames, stated_rank, text_of_id, with_rank
 from viewer.formats.flow_events import LONE_FLOWS, FlowEvents, next_slices, slices_around
 from viewer.formats.text_rows import numbers_of
@@ -68,10 +82,12 @@ NO_END = "begin event without an end event"
 PROCESS_INSTANTS, GLOBAL = "process instants", "whole trace"
 NO_SLICES = "(no slices)"
 _SCOPES = {"t": "thread", "p": "process", "g": "global"}
-_THREAD, _ASYNC, _MANY_ASYNC, _INSTANTS, _GLOBAL = range(5)
+_THREAD, _ASYNC, _MANY_ASYNC, _INSTANTS, _GLOBAL, _SAMPLED = range(6)
+# Columns of samples; an argument of such a name has another one.
+_OF_SAMPLES = frozenset(("samples", "file", "line"))
 _DRAWN = SLICES | INSTANTS | ASYNC
 _PHASES = _DRAWN | FLOWS | frozenset("MCNDOPSTpFRcvV")
-_OWN_READ = frozenset("MC")
+_OWN_READ = frozenset("MCP")
 _NO_CODE = (1 << 32) - 1
 _LONGEST_PHASE = 8
 _BASE = "baseTimeNanoseconds"
@@ -191,7 +207,16 @@ class _Reader:
             self._identified, self._identity = self._identified[order], self._identity[order]
         self._pids = [text_of_id(pid) for pid, _ in events.threads]
         self._count_odd()
+        groups = self._samples()
+        self._has_samples = len(groups) > 0
+        sampled = [
+            self._place(
+                text_of_id(group.thread[0]), _SAMPLED, text_of_id(group.thread[1]), group.source
+            )
+            for group in groups
+        ]
         parts = [self._complete(), *self._begun(), *self._instants(), *self._async()]
+        self._is_end = self._is("EeF")
         is_flow = self._of(FLOWS)[self._identified]
         flow_rows = self._identified[is_flow].astype(np.int64)
         flows = FlowPhases.of(events, flow_rows, self._identity[is_flow], self._phase)
@@ -205,7 +230,7 @@ class _Reader:
         columns = self._columns(parts, rows)
         self._counted = self._counters()
         flow_ticks = self._ticks(self._ns[flows.rows], self._ps[flows.rows])
-        tracks = self._tracks(np.unique(place))
+        tracks = self._tracks(np.unique(np.append(place, np.array(sampled, np.uint32))))
         names = builder.intern_all(events.names)
         name = self._name[rows]
         slices = EventSlices(
@@ -223,6 +248,7 @@ class _Reader:
             source_row=rows.astype(np.uint32),
             columns=columns,
         )
+        stack_samples.add(builder, groups, tracks[sampled].tolist(), self._ticks)
         # Tracks of threads without slices have no used place.
         flow_tracks = np.where(np.isin(flow_place, place), tracks[flow_place], _NO_CODE)
         del start, end, name, rows, place, columns
@@ -236,6 +262,39 @@ class _Reader:
         if len(lone):
             problems.append(Problem(LONE_FLOWS, len(lone), f"event {int(lone.min())}"))
         return replace(trace, flows=found, problems=tuple(problems))
+
+    # -- samples ------------------------------------------------------------------------------
+
+    def _samples(self) -> list[ThreadSamples]:
+        """The samples of the file, thread by thread; notes the stacks of its events."""
+        events, builder = self._events, self._builder
+        stacked, stack = events.take("stacked"), events.take("stack")
+        is_sample = self._is("P") & self._timed
+        v8 = [events.names[name] for name in (V8_START, V8_PART) if name in events.names]
+        rows = np.flatnonzero(is_sample & ~np.isin(self._name, v8))
+        beside = {
+            name: stack_samples.value_at(builder.path, span, name, builder)
+            for name, span in events.spans.items()
+            if name == SAMPLES or len(stacked) or SAMPLES in events.spans
+        }
+        frames = StackFrames(mapping(beside.get(FRAMES)))
+        of_id = np.array([frames.node(key) for key in events.frame_ids] or [0], np.int64)
+        node = np.full(events.rows, -1, np.int64)
+        node[stacked] = of_id[stack]
+        self._problem(NO_FRAMES, stacked[node[stacked] < 0].astype(np.int64))
+        self._stacks = frames, node, stacked
+        names = list(events.names)
+        has_stack = np.zeros(events.rows, np.bool_)
+        has_stack[stacked] = True
+        alone = rows[~has_stack[rows]]
+        node[alone] = [frames.alone(names[i]) for i in self._name[alone].tolist()]
+        found = stack_samples.of_events(
+            frames, list(events.threads), self._thread[rows], node[rows], self._ns[rows],
+            self._ps[rows], rows.astype(np.uint32),
+        )  # fmt: skip
+        more = sequence(beside.get(SAMPLES))
+        found += stack_samples.of_list(frames, more, list(events.threads), events.rows, builder)
+        return found + stack_samples.of_v8(events.v8, events.rows + len(more), builder)
 
     # -- slices -------------------------------------------------------------------------------
 
@@ -457,11 +516,14 @@ class _Reader:
             if pid not in of_process:
                 builder.track(process, NO_SLICES)
             places = of_process.get(pid, [])
-            shown = names.threads(pid, [name for kind, name, _ in places if kind == _THREAD])
+            threads = dict.fromkeys(n for kind, n, _ in places if kind in (_THREAD, _SAMPLED))
+            shown = names.threads(pid, list(threads))
             rank = {tid: at for at, tid in enumerate(shown)}
             taken = set(shown.values())
             for kind, name, own in sorted(places, key=lambda p: (p[0], rank.get(p[1], 0))):
                 thread = shown[name] if kind == _THREAD else name or PROCESS_INSTANTS
+                if kind == _SAMPLED:
+                    thread = f"{shown[name]} · {own or SAMPLES}"
                 while kind != _THREAD and thread in taken:
                     thread += " (async)"
                 taken.add(thread)
@@ -489,6 +551,12 @@ class _Reader:
         for kind, count in events.arguments.problems.items():
             self._builder.problem(kind, count)
 
+        if self._has_samples:
+            columns = {
+                f"argument {name}" if name in _OF_SAMPLES else name: column
+                for name, column in columns.items()
+            }
+
         def put(name: str, codes: Codes, texts: Sequence[str], valid: Bools) -> None:
             if valid.any():
                 shown = name if name not in columns else f"event {name}"
@@ -513,6 +581,7 @@ class _Reader:
         codes = [words.index(_SCOPES.get(s, "thread")) for s in scope.tolist()]
         values, valid = of_rows(scoped, np.array(codes, np.uint32))
         put(SCOPE, values, words, valid)
+        put("stack", *self._stack_texts(slice_of, len(rows)))
         if self._ids is not None:
             at, which, ids = self._ids
             values, valid = of_rows(at, which)
@@ -520,6 +589,21 @@ class _Reader:
         lone = np.concatenate([np.full(len(part.begin), part.is_lone) for part in parts])
         put(UNPAIRED, np.zeros(len(rows), np.uint32), (NO_END,), lone)
         return columns
+
+    def _stack_texts(self, slice_of: Ints, count: int) -> tuple[Codes, list[str], Bools]:
+        """The stacks of slices, as codes into texts, and which slices have one."""
+        frames, node, stacked = self._stacks
+        at = stacked[(node[stacked] >= 0) & (slice_of[stacked] >= 0) & ~self._is_end[stacked]]
+        distinct, which = np.unique(node[at], return_inverse=True)
+        texts, size = [], 0
+        for one in distinct.tolist():
+            texts.append(frames.path(one))
+            size += len(texts[-1])
+            allowance().take_unpacked(size)
+        codes, valid = np.zeros(count, np.uint32), np.zeros(count, np.bool_)
+        codes[slice_of[at]] = which.reshape(-1)
+        valid[slice_of[at]] = True
+        return codes, texts, valid
 
 
 FORMAT = format_of("chrome.reader")

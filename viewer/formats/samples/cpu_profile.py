@@ -39,7 +39,10 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
         raise UnreadableFile(builder.path, "it has no nodes", remedy="Record it again")
     samples = sequence(data.get("samples"))
     time = times_of_deltas(builder, sequence(data.get("timeDeltas")), data.get("startTime"))
-    tree.add_to(builder, builder.track("V8", "samples"), samples, time)
+    node, time, parent = tree.tree(builder, samples, time)
+    end, is_apart = until_the_next(time)
+    slices = SampledSlices(builder, tree.frames, parent, np.arange(len(parent)))
+    slices.add(builder.track("V8", "samples"), node, time, end, is_apart=is_apart)
 
 
 def times_of_deltas(builder: TraceBuilder, deltas: list[Any], start: Any) -> Ints:
@@ -83,17 +86,21 @@ class CpuNodes:
             children.append((len(self.frames) - 1, sequence(node.get("children"))))
         self._parent += [-1] * (len(self.frames) - first)
         for number in range(first, len(self.frames)):
-            self._parent[number] = (
-                self._number.get(self._above[number], -1) if self._above[number] else -1
-            )
+            above = self._above[number]
+            self._parent[number] = -1 if above == "" else self._number.get(above, -1)
         for number, own in children:
             for child in own:
                 below = self._number.get(_id(child))
                 if below is not None:
                     self._parent[below] = number
 
-    def add_to(self, builder: TraceBuilder, track: int, samples: list[Any], time: Ints) -> None:
-        """Add the samples of a thread."""
+    def tree(
+        self, builder: TraceBuilder, samples: list[Any], time: Ints
+    ) -> tuple[Ints, Ints, Ints]:
+        """Return the node and the time of each sample, by time, and the parent of each node.
+
+        The root is left out.
+        """
         count = min(len(samples), len(time))
         builder.problem(_NO_TIME, len(samples) - count)
         node = np.array([self._number.get(_id(one), -1) for one in samples[:count]], np.int64)
@@ -103,9 +110,7 @@ class CpuNodes:
         is_root = np.array([one.name == ROOT for one in self.frames], np.bool_) & (parent == -1)
         parent[(parent >= 0) & is_root[parent]] = -1
         node[(node >= 0) & is_root[node]] = -1
-        end, is_apart = until_the_next(time)
-        slices = SampledSlices(builder, self.frames, parent, np.arange(len(parent)))
-        slices.add(track, node, time, end, is_apart=is_apart)
+        return node, time, parent
 
 
 def _id(value: Any) -> int | str:

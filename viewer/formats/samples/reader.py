@@ -6,6 +6,8 @@ stacks. What samples become is in `viewer.formats.samples.stacks`.
 
 from __future__ import annotations
 
+import re
+
 from viewer.codecs.gzip_file import inflated_head
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of, head_of
@@ -13,6 +15,8 @@ from viewer.formats.samples import collapsed, cpu_profile, firefox, speedscope
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, Trace
 
+# A Chrome trace may have CPU profiles of V8 in its events.
+_TRACE_EVENTS = re.compile(rb'"(?:traceEvents|ph)"\s*:')
 _KINDS = {
     "speedscope": speedscope,
     "V8": cpu_profile,
@@ -38,6 +42,8 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 def _kind_of(head: bytes) -> str:
     data = inflated_head(head) or head
+    if _TRACE_EVENTS.search(data) is not None:
+        return ""
     return next((kind for kind, module in _KINDS.items() if module.sniff(data)), "")
 
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.memory_budget import allowance
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.nesting import MAX_DEPTH
@@ -96,13 +96,14 @@ class SampledSlices:
         *,
         weight: Ints | None = None,
         is_apart: Bools | None = None,
+        source_row: Codes | None = None,
         timing: Timing = Timing.SAMPLED,
     ) -> None:
         """Add the samples of a thread, in order of time.
 
         node: the stack of each, -1 for one without frames. start, end: the time that it stands for.
         weight: how many samples it is, if not one. is_apart: those that do not go on with the one
-        before them.
+        before them. source_row: of each, by default those of the slices.
         """
         has_stack = np.flatnonzero(node >= 0)
         node = node.copy()
@@ -130,6 +131,7 @@ class SampledSlices:
             end=end[last],
             name=self._name[frame],
             key=self._key[frame],
+            source_row=None if source_row is None else source_row[first],
             levels=level.astype(np.int32),
             columns=columns,
             timing=np.full(len(of), timing, np.uint8),
