@@ -6,6 +6,9 @@ import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Any
+
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 Stacks = Sequence[tuple[str, ...]]
 
@@ -166,3 +169,43 @@ def firefox(
     if is_shared:
         return json.dumps({"meta": meta, "shared": tables, "threads": [thread]}).encode()
     return json.dumps({"meta": meta, "threads": [{**thread, **tables}]}).encode()
+
+
+def perf_samples(
+    stacks: Stacks, times: Sequence[int], *, threads: int = 1, lines: bool = False
+) -> Any:
+    """Return a Perfetto trace of samples of process 100, its threads 100, 101 and so on in turn.
+
+    Frames and callstacks are defined in the packet of the first sample that has them.
+    """
+    trace: Any = pb.Trace()
+    tree = trace.packet.add(trusted_packet_sequence_id=1).process_tree
+    tree.processes.add(pid=100, cmdline=["app"])
+    for number in range(1, threads):
+        tree.threads.add(tgid=100, tid=100 + number, name=f"worker{number}")
+    names: dict[str, int] = {}
+    known: dict[tuple[str, ...], int] = {}
+    for i, (stack, time) in enumerate(zip(stacks, times, strict=True)):
+        packet = trace.packet.add(
+            timestamp=time, trusted_packet_sequence_id=2, sequence_flags=2 if i else 3
+        )
+        if not i:
+            packet.interned_data.mapping_paths.add(iid=1, str=b"lib")
+            packet.interned_data.mapping_paths.add(iid=2, str=b"libapp.so")
+            packet.interned_data.mappings.add(iid=1, path_string_ids=[1, 2])
+        for name in stack:
+            if name not in names:
+                iid = names[name] = len(names) + 1
+                packet.interned_data.function_names.add(iid=iid, str=name.encode())
+                frame = packet.interned_data.frames.add(iid=iid, function_name_id=iid)
+                frame.mapping_id, frame.rel_pc = 1, 16 * iid
+                if lines:
+                    frame.line_number = iid
+        if stack not in known:
+            known[stack] = len(known) + 1
+            frames = [names[name] for name in stack]
+            packet.interned_data.callstacks.add(iid=known[stack], frame_ids=frames)
+        sample = packet.perf_sample
+        sample.cpu, sample.pid, sample.tid = i % 2, 100, 100 + i % threads
+        sample.timebase_count, sample.callstack_iid = i, known[stack]
+    return trace

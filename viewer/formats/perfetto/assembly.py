@@ -24,6 +24,7 @@ from viewer.formats.perfetto.opscope_exports import (
     with_real_durations,
     with_units,
 )
+from viewer.formats.perfetto.perf_samples import PerfSamples
 from viewer.formats.perfetto.recording import Recording
 from viewer.formats.perfetto.track_events import TrackEvents
 from viewer.formats.perfetto.track_order import tracks_in_order
@@ -47,8 +48,10 @@ class Assembly:
         events: TrackEvents,
         system: Sequence[SystemSlices] = (),
         counters: Sequence[Counter] = (),
+        samples: PerfSamples | None = None,
     ) -> None:
         """system, counters: what the file implies besides its track events, in ns of its clock."""
+        self._samples = samples
         self._system, self._more_counters = system, counters
         self._recording = recording
         self._events = events
@@ -170,6 +173,8 @@ class Assembly:
             for slices in self._system:
                 self._add_system(builder, slices, taken_places, row)
                 row += len(slices)
+        if self._samples is not None:
+            self._samples.add_slices(builder, events.count + sum(map(len, self._system)))
         # The builder has these arrays now; release them to save memory while it works.
         is_own_clock = in_ticks is not None
         del name, names, keys, on_track, begins, level, starts, ends, in_ticks, is_open, columns

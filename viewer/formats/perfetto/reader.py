@@ -17,6 +17,8 @@ protos/perfetto/trace/track_event/*.proto:
   `viewer.formats.perfetto.processes`. The order is that of `viewer.formats.perfetto.track_order`;
 * state of packet sequences: interned data, defaults, lost packets;
 * clocks: times are converted if a snapshot relates their clock to that of the trace;
+* samples of stacks (`perf_sample`) with interned callstacks: see
+  `viewer.formats.perfetto.perf_samples`;
 * Android and Linux: slices, async slices and counters of atrace (`atrace`), threads on CPUs and
   their states (`sched`), stages of GPUs (`gpu_stages`), names of processes and packages;
 * flows: from each event of an id to the next one in time, until an event ends it; from `bind_id`
@@ -31,8 +33,8 @@ several files keeps the common axis, in ns.
 
 A damaged packet costs that packet, at most one more; see `viewer.formats.perfetto.damage`. A
 begin without an end is counted and becomes a slice without duration, because its duration is
-unknown. Packets of other data sources (samples, logs), other ftrace events, fields and types of
-events that are not read, and times relative to others are skipped and counted. A trace without
+unknown. Packets of other data sources (heap profiles, logs), other ftrace events, fields and types
+of events that are not read, and times relative to others are skipped and counted. A trace without
 anything that is shown is refused.
 """
 

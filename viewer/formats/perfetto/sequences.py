@@ -104,6 +104,41 @@ class InternedTable:
 
 
 @dataclass(slots=True)
+class CallstackTables:
+    """The interned callstacks of a sequence, by iid. The first definition stays.
+
+    callstacks: the iids of frames, outermost first. functions, sources, paths: texts. mappings: the
+    iids of the parts of a path.
+    """
+
+    callstacks: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    frames: dict[int, Any] = field(default_factory=dict)
+    mappings: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    functions: dict[int, str] = field(default_factory=dict)
+    sources: dict[int, str] = field(default_factory=dict)
+    paths: dict[int, str] = field(default_factory=dict)
+
+    def add(self, found: Any) -> None:
+        """Add what the interned data of a packet defines."""
+        for table, texts in (
+            (self.functions, found.function_names), (self.sources, found.source_paths),
+            (self.paths, found.mapping_paths),
+        ):  # fmt: skip
+            for one in texts:
+                table.setdefault(one.iid, as_text(one.str))
+        for one in found.frames:
+            self.frames.setdefault(one.iid, one)
+        for one in found.mappings:
+            self.mappings.setdefault(one.iid, tuple(one.path_string_ids))
+        for one in found.callstacks:
+            self.callstacks.setdefault(one.iid, tuple(one.frame_ids))
+
+    def mapping_of(self, iid: int) -> str:
+        """The path of a mapping, "" if it is not known."""
+        return "/".join(self.paths.get(part, "") for part in self.mappings.get(iid, ()))
+
+
+@dataclass(slots=True)
 class SequenceState:
     """Incremental state of a packet sequence, valid until a packet changes it.
 
@@ -115,6 +150,7 @@ class SequenceState:
     is_valid: bool
     tables: dict[str, InternedTable]
     generation: int
+    callstacks: CallstackTables = field(default_factory=CallstackTables)
     track: int | None = None
     clock: int = 0
     extra: tuple[int, ...] = ()
@@ -174,6 +210,8 @@ class Sequences:
         if found is None:
             return
         tables = self.states[state].tables
+        if found.callstacks or found.frames or found.function_names or found.mapping_paths:
+            self.states[state].callstacks.add(found)
         for specification in found.gpu_specifications:
             if specification.iid:
                 code = self._texts.code(specification.name)

@@ -17,6 +17,7 @@ from viewer.formats.perfetto.damage import DAMAGED, may_be
 from viewer.formats.perfetto.ftrace import FtraceEvents
 from viewer.formats.perfetto.gpu_stages import GpuStages
 from viewer.formats.perfetto.packets import Packets, last, packets_of
+from viewer.formats.perfetto.perf_samples import PerfSamples
 from viewer.formats.perfetto.recording import Recording
 from viewer.formats.perfetto.sched import sched_slices
 from viewer.formats.perfetto.sequences import LATEST, as_text, clock_name, parsed, sum_times
@@ -24,14 +25,15 @@ from viewer.formats.perfetto.track_events import TrackEvents
 from viewer.model.trace import Trace
 
 # Field numbers of TracePacket.
-_FTRACE, _PACKAGES, _GPU_STAGE = 1, 47, 53
+_FTRACE, _PACKAGES, _GPU_STAGE, _PERF_SAMPLE = 1, 47, 53, 66
 (_PROCESS_TREE, _SNAPSHOT, _TIME, _SEQUENCE, _EVENT, _INTERNED, _FLAGS) = (2, 6, 8, 10, 11, 12, 13)
 (_CLEARED, _DROPPED, _PROCESS, _THREAD, _CLOCK, _DEFAULTS, _TRACK) = (41, 42, 43, 44, 58, 59, 60)
 _CHROME_EVENTS, _ATTRIBUTES = 5, 126
 # Packets about the file, the recording or other supported data: not counted as skipped.
 _SILENT = frozenset(
-    (_FTRACE, _PACKAGES, _GPU_STAGE, _PROCESS_TREE, _SNAPSHOT, _EVENT, _INTERNED, _PROCESS, _THREAD,
-     _DEFAULTS, _TRACK, _ATTRIBUTES, 33, 35, 36, 45, 46, 48, 50, 51, 69, 72, 89, 90, 124)
+    (_FTRACE, _PACKAGES, _GPU_STAGE, _PERF_SAMPLE, _PROCESS_TREE, _SNAPSHOT, _EVENT, _INTERNED,
+     _PROCESS, _THREAD, _DEFAULTS, _TRACK, _ATTRIBUTES, 33, 35, 36, 45, 46, 48, 50, 51, 69, 72, 89,
+     90, 124)
 )  # fmt: skip
 
 
@@ -63,6 +65,7 @@ class _Reading:
         self._events = TrackEvents(recording)
         self._ftrace = FtraceEvents(recording)
         self._gpu = GpuStages(recording)
+        self._samples = PerfSamples(recording)
         self._skipped: dict[int, tuple[int, str]] = {}
         self._packets = 0
         self._latest = 0  # the latest time of a packet so far
@@ -72,9 +75,10 @@ class _Reading:
         self._add(packets)
         self._packets += len(packets)
         events = self._events
-        system = self._ftrace.count + self._gpu.count
+        system = self._ftrace.count + self._gpu.count + self._samples.count
         taken = events.count * _EVENT_MEMORY + events.bytes * 7 // 5
-        taken += system * _SYSTEM_MEMORY + (self._ftrace.bytes + self._gpu.bytes) * 2
+        of_system = self._ftrace.bytes + self._gpu.bytes + self._samples.bytes
+        taken += system * _SYSTEM_MEMORY + of_system * 2
         allowance().expect(taken, packets.share, packets.read, ratio=packets.ratio)
 
     def _add(self, packets: Packets) -> None:
@@ -106,6 +110,10 @@ class _Reading:
         if len(stages):
             at = stages.owner
             self._gpu.add(block, stages, times[at], clock[at], state[at])
+        samples = fields.get(_PERF_SAMPLE, LENGTH_DELIMITED).sorted()
+        if len(samples):
+            at = samples.owner
+            self._samples.add(block, samples, times[at], clock[at], state[at])
         spans = fields.get(_EVENT, LENGTH_DELIMITED).sorted()
         if not len(spans):
             return
@@ -326,6 +334,7 @@ class _Reading:
         ]
         step()
         has_events = events.count or len(events.counters) or system or counters
+        has_events = has_events or self._samples.count
         is_empty = not has_events and not self._recording.is_own
         if is_empty and names:
             shown = ", ".join(list(names.values())[:_MOST_NAMES])
@@ -333,16 +342,17 @@ class _Reading:
             raise UnreadableFile(
                 self._recording.path,
                 f"it is a Perfetto trace without events that Opscope shows: it has {shown}{more}",
-                remedy="Opscope reads track events, atrace, the scheduler and stages of GPUs. "
-                "Record with the data source track_event or linux.ftrace, or open the file in "
-                "ui.perfetto.dev",
+                remedy="Opscope reads track events, atrace, the scheduler, samples of stacks and "
+                "stages of GPUs. Record with the data source track_event, linux.perf or "
+                "linux.ftrace, or open the file in ui.perfetto.dev",
             )
         if self._recording.is_own:
             names.pop(_CHROME_EVENTS, None)  # metadata that repeats the attributes
         for number, name in names.items():
             count, first = self._skipped[number]
             self._recording.problem(f"packets of {name}: not shown", count, first)
-        return Assembly(self._recording, self._events, system, counters).trace(step)
+        assembly = Assembly(self._recording, self._events, system, counters, self._samples)
+        return assembly.trace(step)
 
 
 def _packet_name(number: int) -> str:
