@@ -64,6 +64,7 @@ TESTS_OF_MANY = {
     "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
     "tests/analysis/links/test_source_lines.py": "lines and modules, from the record to the totals",
     "tests/analysis/test_unfinished_inferences.py": "every figure of a whole trace",
+    "tests/analysis/test_unfinished_slices.py": "slices without an end, from the file to the means",
     "tests/fleet/test_hostile_lakes.py": "lakes of strangers in every command, with witnesses",
     "tests/workspace/test_open_methods.py": "inferences whose method is open, in every answer",
     "tests/analysis/statistics/test_definitions.py": "self and wall time by every key of files",

@@ -10,6 +10,7 @@ import pytest
 from tests.builders.android_traces import APP, OTHER, RENDER, AndroidTrace
 from tests.peers.trace_processor import TraceProcessor
 from viewer.formats import open_file
+from viewer.model.timing import Timing, timings
 
 pytestmark = pytest.mark.slow
 
@@ -132,13 +133,14 @@ def test_the_first_switch_of_a_packed_list_states_who_runs_then(tmp_path):
     assert ours == [(105, 35), (170, 20)]
 
 
-def test_a_begin_without_an_end_is_an_instant(tmp_path):
-    """trace_processor has the duration -1."""
+def test_a_begin_without_an_end_lasts_at_least_to_the_last_print(tmp_path):
+    """trace_processor has the duration -1, and draws it to the end of the trace."""
     made = AndroidTrace()
-    made.prints((190, RENDER, f"B|{APP}|never ends\n"))
+    made.prints((190, RENDER, f"B|{APP}|never ends\n"), (250, OTHER, "no mark"))
     path = made.save(tmp_path)
     trace = open_file(str(path))
-    assert [row[1:] for row in rows(trace)] == [("never ends", 190, 0)]
-    assert "without an end event" in trace.problems[0].kind
+    assert [row[1:] for row in rows(trace)] == [("never ends", 190, 60)]
+    assert timings(trace.slices).tolist() == [Timing.UNFINISHED]
+    assert any("without an end event" in problem.kind for problem in trace.problems)
     with TraceProcessor(path) as peer:
         assert peer.rows(SLICES) == [("never ends", 190, -1)]

@@ -211,6 +211,6 @@ def test_what_is_not_shown_is_counted_with_its_first_place(tmp_path):
         "flow events without a slice, or without a destination: left out": (1, "event 10"),
         "thread state (phase 'T' with a duration): not shown": (1, "event 11"),
         "metadata other than names and order of processes and threads: not shown": (1, "event 12"),
-        "stack frames of events: not shown": (1, "event 13"),
+        "stack frame that stackFrames does not define: left out": (1, "event 13"),
         "thread time that is not a number: left out": (1, "event 14"),
     }

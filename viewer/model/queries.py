@@ -198,11 +198,28 @@ def run_of_slices(trace: Trace) -> Ints:
     return found
 
 
+# The bit of `viewer.model.timing.Timing.UNFINISHED`.
+WITHOUT_END = 32
+
+
+def unfinished(slices: Slices) -> Bools | None:
+    """Which slices have no end, so that they lasted at least to where they are drawn; None if none.
+
+    Their durations are in no mean and no total of a whole trace.
+    """
+    if slices.timing is None:
+        return None
+    found: Bools = slices.timing & np.uint8(WITHOUT_END) > 0
+    return found if found.any() else None
+
+
 _counted: WeakKeyDictionary[Trace, dict[bool, Bools | None]] = WeakKeyDictionary()
 
 
 def counted_slices(trace: Trace, *, warm_up: bool = True) -> Bools | None:
-    """Which slices figures of the whole trace count: not those of an inference that is left out.
+    """Which slices figures of the whole trace count.
+
+    Not those without an end, and not those of an inference that is left out.
 
     On tracks without runs, such as those of a worker thread or an NPU, these are the slices that
     start while such an inference runs and no counted one does.
@@ -216,7 +233,11 @@ def counted_slices(trace: Trace, *, warm_up: bool = True) -> Bools | None:
         return counted_slices(trace)
     if warm_up not in known:
         counts = counts_per_run(trace, warm_up=warm_up)
-        known[warm_up] = None if all(counts) else _of_runs(trace, np.array(counts))
+        found = None if all(counts) else _of_runs(trace, np.array(counts))
+        is_open = unfinished(trace.slices)
+        if is_open is not None:
+            found = ~is_open if found is None else found & ~is_open
+        known[warm_up] = found
     return known[warm_up]
 
 

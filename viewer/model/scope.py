@@ -18,6 +18,7 @@ from viewer.model.queries import (
     execute_keys,
     starts_between,
     starts_in_run,
+    unfinished,
 )
 from viewer.model.times import counted
 from viewer.model.trace import Run, RunKind, Trace
@@ -79,11 +80,12 @@ def counted_in(trace: Trace, scope: TimeScope, some: Ints) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What the figures of a scope leave out: inferences for each reason, and loads apart."""
+    """What the figures of a scope leave out: inferences for each reason, loads, and open slices."""
 
     unfinished: int = 0
     warm_up: int = 0
     loads: int = 0
+    open_slices: int = 0
 
     @property
     def text(self) -> str:
@@ -96,18 +98,22 @@ class LeftOut:
             parts.append(f"{self.unfinished} {one}" if parts else counted(self.unfinished, one))
         if self.loads:
             parts.append("initialization")
+        if self.open_slices:
+            parts.append(f"{counted(self.open_slices, 'slice')} without an end")
         return f"Not counted: {', '.join(parts)}" if parts else ""
 
 
 def left_out(trace: Trace, scope: TimeScope = WHOLE) -> LeftOut:
-    """The numbers of inferences that the figures of the scope leave out."""
+    """What the figures of the scope leave out."""
     if not scope.is_whole:
         return LeftOut()
     finished = len(counted_inferences(trace))
+    is_open = unfinished(trace.slices)
     return LeftOut(
         sum(run.counts for run in trace.inferences()) - finished,
         finished - len(counted_inferences(trace, warm_up=scope.warm_up)),
         sum(run.is_apart for run in trace.runs),
+        0 if is_open is None else int(is_open.sum()),
     )
 
 

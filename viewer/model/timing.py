@@ -11,9 +11,9 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Ints
 from viewer.model.native_units import holds_value
-from viewer.model.queries import NATIVE_DURATION, foreign
+from viewer.model.queries import NATIVE_DURATION, WITHOUT_END, foreign
 from viewer.model.times import NARROW_SPACE
 from viewer.model.trace import Slices
 
@@ -29,7 +29,7 @@ class Timing(IntFlag):
     ESTIMATED = 4  # start and duration were computed from a cost model
     DERIVED = 8  # Opscope computed the slice or its time, such as the mean of inferences
     SAMPLED = 16  # the sum of the samples in which a profiler saw it
-    UNFINISHED = 32  # it has no end: it lasted at least to where it is drawn
+    UNFINISHED = WITHOUT_END  # it has no end: it lasted at least to where it is drawn
 
 
 # The duration that a rounded slice may have lost at most, in ticks of an ETDump (assumed to be ns).
@@ -82,14 +82,6 @@ def rounded_zeros(slices: Slices) -> Ints:
 def is_rounded_zero(slices: Slices, i: int) -> bool:
     """Whether one slice is among `rounded_zeros`."""
     return slices.start[i] == slices.end[i] and bool(timing_of(slices, i) & Timing.ROUNDED)
-
-
-def unfinished(slices: Slices) -> Bools | None:
-    """Which slices have no end; None without any. Their durations are in no mean and no total."""
-    if slices.timing is None:
-        return None
-    found: Bools = slices.timing & np.uint8(Timing.UNFINISHED) > 0
-    return found if found.any() else None
 
 
 def is_sampled(slices: Slices) -> bool:

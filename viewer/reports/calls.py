@@ -191,6 +191,7 @@ def _file_facts(
         "unfinished": left_out(trace).unfinished if of_whole else 0,
         "warm_up": left_out(trace, STEADY).warm_up if of_whole else 0,
         "initialization": left_out(trace).loads if of_whole else 0,
+        "without_end": left_out(trace).open_slices if of_whole else 0,
         "missing": missing or None,
         "sampled": is_sampled(trace.slices),
         "threads": [],

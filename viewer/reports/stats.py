@@ -245,7 +245,11 @@ def file_lines(file: Facts) -> list[str]:
         lines.append(f"  covers {joined(file['phases'])}; --phase shows one")
     if file["warm_up"]:
         lines.append(f"  includes {counted(file['warm_up'], 'warm-up inference')}")
-    excluded = LeftOut(file["unfinished"], loads=file["initialization"])
+    excluded = LeftOut(
+        file["unfinished"],
+        loads=file["initialization"],
+        open_slices=file.get("without_end", 0),
+    )
     if excluded.text:
         lines.append(f"  {excluded.text}")
     return lines

@@ -17,6 +17,7 @@ from tests.builders.chrome_cases import (
 )
 from viewer.codecs.reading import ReadCancelled, UnreadableFile
 from viewer.formats import open_file
+from viewer.model.timing import timing_text, timings
 
 ONE = '{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":2}'
 
@@ -143,12 +144,20 @@ def test_an_end_closes_the_begin_of_its_name_and_overlaps_go_to_lanes(tmp_path):
     assert sorted(trace.slices.row_lane.tolist()) == [0, 1]
 
 
-def test_lone_begins_and_ends_are_told_and_no_length_is_invented(tmp_path):
-    trace = read(tmp_path, event("E", "x", 1), event("B", "open", 2), slice_event("a", 3, 1))
-    assert rows(trace) == [("thread 2", "open", 2000, 2000), ("thread 2", "a", 3000, 4000)]
+def test_lone_begins_last_at_least_to_the_last_time_of_their_process(tmp_path):
+    other = slice_event("of another process", 3, 100, pid=7)
+    trace = read(tmp_path, event("E", "x", 1), event("B", "open", 2), slice_event("a", 3, 1), other)
+    assert [row for row in rows(trace) if row[1] != other["name"]] == [
+        ("thread 2", "open", 2000, 4000), ("thread 2", "a", 3000, 4000),
+    ]  # fmt: skip
+    open_one = trace.strings.index("open")
+    assert [timing_text(t) for t in timings(trace.slices)[trace.slices.name == open_one]] == [
+        "unfinished"
+    ]
     assert arguments(trace, "open") == {"unpaired": "begin event without an end event"}
     assert problems(trace) == {
-        "begin event without an end event: drawn as an instant": 1,
+        "begin event without an end event: drawn to the end of its process, and lasts at least so "
+        "long": 1,
         "end event without a begin event: left out": 1,
     }
 

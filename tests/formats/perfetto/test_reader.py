@@ -278,7 +278,8 @@ def test_what_is_no_track_event_is_counted(tmp_path):
     trace = open_file(str(w.save(tmp_path)))
     assert {p.kind: p.count for p in trace.problems} == {
         "packets of sys_stats: not shown": 3,
-        "begin event without an end event: drawn as an instant, because its duration is unknown": 1,
+        "begin event without an end event: drawn to the end of its process, and lasts at least so "
+        "long": 1,
     }
     assert arguments(trace, "open")["unpaired"] == "begin event without an end event"
 
@@ -324,7 +325,8 @@ EVENTS = st.lists(
 
 
 def replayed(events) -> Counter:
-    """A stack a track, as the engine pairs; an open slice has no length here."""
+    """A stack a track, as the engine pairs; an open slice lasts to the end of the process here."""
+    last = max((ts for ts, *_ in events), default=0)
     out, stacks = Counter(), {11: [], 12: []}
     for ts, type, track, name, _ in sorted(events, key=lambda e: e[0]):
         stack = stacks[track]
@@ -336,7 +338,7 @@ def replayed(events) -> Counter:
             opened, at = stack.pop()
             out["app", f"t{track}", opened, at, ts - at] += 1
     for track, stack in stacks.items():
-        out.update(("app", f"t{track}", name, at, 0) for name, at in stack)
+        out.update(("app", f"t{track}", name, at, last - at) for name, at in stack)
     return out
 
 

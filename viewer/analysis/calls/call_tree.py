@@ -15,6 +15,8 @@ In a PyTorch profile, the profiler's own span is in no node either, and no annot
 (`record_function`, steps) on a lane of its own: it overlaps the Python calls of its thread without
 nesting, because it starts and ends inside other calls. Its time is theirs.
 
+A slice without an end counts nowhere: its duration is only a bound. What it has inside counts.
+
 A sampled slice counts as often as it has samples: how many calls it stands for, nobody saw.
 
 The whole trace leaves out inferences that did not finish, and in a scope without warm-up also those
@@ -38,7 +40,14 @@ from viewer.analysis.statistics.clipped import clipped
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.arrays import Bools, Ints
 from viewer.model.names.profilers import ANNOTATION, CATEGORY, PROFILER_SPAN, SAMPLES
-from viewer.model.queries import counted_slices, foreign, parent_of, starts_between, tree
+from viewer.model.queries import (
+    counted_slices,
+    foreign,
+    parent_of,
+    starts_between,
+    tree,
+    unfinished,
+)
 from viewer.model.scope import WHOLE, TimeScope, counted_in
 from viewer.model.timing import Timing, rounded_zeros
 from viewer.model.trace import KeyKind
@@ -162,6 +171,9 @@ class CallTree:
         first, last, track = scope.span
         begins = starts_between(self._trace, self._trace.slices.start, first, last)
         counted = self._counted(scope)
+        is_open = unfinished(self._trace.slices)
+        if is_open is not None:
+            begins = begins & ~is_open
         if track is not None:
             begins = begins & self._is_on(track)
         return begins if counted is None else begins & counted

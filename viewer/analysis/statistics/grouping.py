@@ -94,7 +94,15 @@ from viewer.model.charging import Charged, charge, covered_per_group, total_char
 from viewer.model.distributions import grouped
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.inferences.logged_methods import series_of
-from viewer.model.queries import Tree, counted_slices, foreign, is_whole, starts_between, tree
+from viewer.model.queries import (
+    Tree,
+    counted_slices,
+    foreign,
+    is_whole,
+    starts_between,
+    tree,
+    unfinished,
+)
 from viewer.model.scope import TimeScope, timed_by
 from viewer.model.times import ticks_to_ns
 from viewer.model.timing import rounded_zeros
@@ -448,6 +456,9 @@ class Grouping:
         """Return which of some slices the figures of [first, last), or of the trace, count."""
         trace = self._trace
         inside = starts_between(trace, trace.slices.start[some], first, last)
+        is_open = unfinished(trace.slices)
+        if is_open is not None:
+            inside &= ~is_open[some]
         if not is_whole(first, last):
             return inside
         counted = counted_slices(trace, warm_up=self._warm_up)

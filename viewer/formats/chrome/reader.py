@@ -18,20 +18,19 @@ bare array of events, which need not be closed. Supported phases:
              unless its `bp` is "e". Slices with `bind_id` and `flow_out` or `flow_in` state flows
              themselves. Ids of flows are numbers or hexadecimal texts
     M        names and order of processes and threads
-
-    P        samples of stacks; `viewer.formats.chrome.stack_samples`
+    P        samples of stacks; see `viewer.formats.chrome.stack_samples`
 
 Objects, memory dumps, thread states, other phases and other metadata are counted and not drawn. A
-begin without an end is
-drawn with no duration, because the file does not state it (column `unpaired`). `ts` and `dur` are
-decimal µs and are read exactly. A tick is 1 ns, or 1 ps in a file with finer decimals whose times
-fit. `baseTimeNanoseconds` of Kineto and viztracer is not added: it is what the clock of the day
-shows at tick 0 (`Clock.zeros`). `distributedInfo` of PyTorch states the rank of a file's processes.
+begin without an end is drawn to the last time of its process: it lasts at least so long (column
+`unpaired`, timing "unfinished"), and no mean counts it. `ts` and `dur` are decimal µs and are read
+exactly. A tick is 1 ns, or 1 ps in a file with finer decimals whose times fit.
+`baseTimeNanoseconds` of Kineto and viztracer is not added: it is what the clock of the day shows at
+tick 0 (`Clock.zeros`). `distributedInfo` of PyTorch states the rank of a file's processes.
 
 Arguments become columns, `cat` the column `category`, `id` of async slices the column `id`, `tts`
-and `tdur` the columns `thread_ts` and `thread_dur`, `sf` the column `stack`. ONNX
-Runtime profiles are such arrays: their nodes are named `X_kernel_time`, and `op_name` and
-`provider` are arguments. `viewer.formats.chrome.inferences` finds the inferences of both.
+and `tdur` the columns `thread_ts` and `thread_dur`, `sf` the column `stack`. ONNX Runtime profiles
+are such arrays: their nodes are named `X_kernel_time`, and `op_name` and `provider` are arguments.
+`viewer.formats.chrome.inferences` finds the inferences of both.
 """
 
 from __future__ import annotations
@@ -75,10 +74,12 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import stated_counter
 from viewer.model.names.profilers import CATEGORY, GPU_COPY
 from viewer.model.system_clocks import TIME_OF_DAY
+from viewer.model.timing import Timing
 from viewer.model.trace import Clock, ClockZero, Column, Flows, Problem, Slices, Trace
 
 SCOPE, UNPAIRED, ID = "scope", "unpaired", "id"
 NO_END = "begin event without an end event"
+OPEN = f"{NO_END}: drawn to the end of its process, and lasts at least so long"
 PROCESS_INSTANTS, GLOBAL = "process instants", "whole trace"
 NO_SLICES = "(no slices)"
 _SCOPES = {"t": "thread", "p": "process", "g": "global"}
@@ -137,12 +138,15 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Slices by the events at which they start and end; `end` is None if durations are stated."""
+    """Slices by the events at which they start and end; `end` is None if durations are stated.
+
+    until: where slices without an end are drawn to, in ns; None for others.
+    """
 
     begin: Ints
     end: Ints | None
     place: Codes
-    is_lone: bool = False
+    until: Ints | None = None
 
 
 def _zeros(integers: Mapping[tuple[str, ...], int]) -> tuple[ClockZero, ...]:
@@ -165,6 +169,7 @@ class _Reader:
         self, path: str, source: PackedFile, progress: Progress, cancelled: Cancelled
     ) -> None:
         self._places: dict[tuple[str, int, str, str], int] = {}
+        self._last_of_thread: Ints | None = None
         self._ids: tuple[Ints, Codes, list[str]] | None = None
         self._builder = TraceBuilder(path, FORMAT.name, "", Clock())
         self._cancelled = cancelled
@@ -227,6 +232,10 @@ class _Reader:
         self._category = self._category[rows]  # from here on, of slices
         place = np.concatenate([part.place for part in parts])
         start, end = self._times(parts)
+        self._is_open = np.concatenate(
+            [np.full(len(part.begin), part.until is not None) for part in parts]
+        )
+        timing = np.where(self._is_open, Timing.UNFINISHED, 0).astype(np.uint8)
         columns = self._columns(parts, rows)
         self._counted = self._counters()
         flow_ticks = self._ticks(self._ns[flows.rows], self._ps[flows.rows])
@@ -247,6 +256,7 @@ class _Reader:
             key=keys[name],
             source_row=rows.astype(np.uint32),
             columns=columns,
+            timing=timing if timing.any() else None,
         )
         stack_samples.add(builder, groups, tracks[sampled].tolist(), self._ticks)
         # Tracks of threads without slices have no used place.
@@ -354,12 +364,28 @@ class _Reader:
             self._name[rows],
             self._events.names.get("", _NO_CODE),
         )
-        self._problem(f"{NO_END}: drawn as an instant", rows[found.lone_begin])
+        self._problem(OPEN, rows[found.lone_begin])
         self._problem("end event without a begin event: left out", rows[found.lone_end])
         return [
             _Part(rows[found.begin], rows[found.end], place[found.begin]),
-            _Part(rows[found.lone_begin], rows[found.lone_begin], place[found.lone_begin], True),
+            self._open(rows[found.lone_begin], place[found.lone_begin]),
         ]
+
+    def _open(self, rows: Ints, place: Codes) -> _Part:
+        """Slices without an end, which are drawn to the last time of their processes."""
+        if not len(rows):
+            return _Part(rows, rows, place)
+        if self._last_of_thread is None:
+            numbers: dict[str, int] = {}
+            process = np.array([numbers.setdefault(pid, len(numbers)) for pid in self._pids])
+            timed = np.flatnonzero(self._timed & ~self._is("M"))
+            long_ns, long_ps = self._long
+            end = self._ns[timed] + (self._ps[timed] + long_ps[timed] + 999) // 1000
+            end += np.maximum(long_ns[timed], 0)
+            last = np.full(len(numbers), np.iinfo(np.int64).min)
+            np.maximum.at(last, process[self._thread[timed]], end)
+            self._last_of_thread = last[process]
+        return _Part(rows, rows, place, self._last_of_thread[self._thread[rows]])
 
     def _instants(self) -> list[_Part]:
         events, scopes = self._events, {}
@@ -420,6 +446,8 @@ class _Reader:
                 last_ps = ps + long_ps
                 last_ns += last_ps >= 1000
                 last_ps = last_ps % 1000
+            elif part.until is not None:
+                last_ns, last_ps = part.until, np.zeros_like(ps)
             else:
                 last_ns, last_ps = self._ns[part.end], self._ps[part.end]
             starts.append((ns, ps))
@@ -586,8 +614,7 @@ class _Reader:
             at, which, ids = self._ids
             values, valid = of_rows(at, which)
             put(ID, values, ids, valid)
-        lone = np.concatenate([np.full(len(part.begin), part.is_lone) for part in parts])
-        put(UNPAIRED, np.zeros(len(rows), np.uint32), (NO_END,), lone)
+        put(UNPAIRED, np.zeros(len(rows), np.uint32), (NO_END,), self._is_open)
         return columns
 
     def _stack_texts(self, slice_of: Ints, count: int) -> tuple[Codes, list[str], Bools]:

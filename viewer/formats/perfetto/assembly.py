@@ -32,6 +32,7 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import Counter
 from viewer.model.provenance import Provenance, first_ns, is_of_one_file
 from viewer.model.times import ns_to_tick
+from viewer.model.timing import Timing
 from viewer.model.trace import Clock, Column, Flows, KeyKind, Problem, Run, Trace, Unit
 
 NO_NAME = "(unnamed)"
@@ -81,14 +82,15 @@ class Assembly:
         count = len(begins)
         is_open = pairs.end < 0
         self._problem(
-            f"{_NO_END}: drawn as an instant, because its duration is unknown",
+            f"{_NO_END}: drawn to the end of its process, and lasts at least so long",
             int(is_open.sum()),
             "",
         )
         starts = taken(time, begins)
         ends = taken(time, pairs.end)
         if is_open.any():
-            ends[is_open] = starts[is_open]
+            last_time = self._last_times(time, track, kind, uuids)
+            ends[is_open] = last_time[track[begins[is_open]]]
         flow_times = events.flows.times(time)
         del time, kind
         slice_of = slices_of(pairs, events.count)
@@ -141,6 +143,9 @@ class Assembly:
             ]
             keys = taken(numbers, name)
         columns = with_real_durations(columns, self._problem)
+        if is_open.any():
+            timing = np.zeros(count, np.uint8) if timing is None else timing
+            timing[is_open] |= np.uint8(Timing.UNFINISHED)
         flows, lone = events.flows.edges(slice_of, starts, flow_times)
         builder.flows(begins[flows[0]], begins[flows[1]])
         del slice_of
@@ -203,6 +208,22 @@ class Assembly:
             problems=tuple(problems),
         )  # fmt: skip
 
+    def _last_times(
+        self, time: Ints, track: Codes, kind: NDArray[np.uint8], uuids: list[int]
+    ) -> Ints:
+        """The last time of an event of the process of each track; of the trace if it has none."""
+        last = np.full(len(uuids), np.iinfo(np.int64).min)
+        used = np.flatnonzero(kind)
+        np.maximum.at(last, track[used], time[used])
+        for event, length in self._events.complete:
+            np.maximum.at(last, track[event], time[event] + np.maximum(length, 0))
+        number = self._tracks.numbers_of_processes(np.array(uuids, np.uint64)) + 1
+        most = np.full(int(number.max(initial=0)) + 1, last.max(initial=0))
+        most[1:] = np.iinfo(np.int64).min
+        np.maximum.at(most[1:], number[number > 0] - 1, last[number > 0])
+        found: Ints = most[number]
+        return found
+
     def _add_system(
         self, builder: TraceBuilder, slices: SystemSlices, known: set[tuple[str, str]], row: int
     ) -> None:
@@ -227,6 +248,7 @@ class Assembly:
             source_row=np.arange(row, row + len(slices), dtype=np.uint32),
             levels=slices.levels,
             columns=slices.columns,
+            timing=slices.timing,
         )
 
     @staticmethod

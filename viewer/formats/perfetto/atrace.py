@@ -10,7 +10,7 @@ The first letter of a print is its kind (system/core/libcutils trace-*.inc of An
 
 Slices of a thread nest. Asynchronous slices are paired by process, name (or track) and cookie. Each
 name is a track of its process, where overlapping slices go to separate lanes. A begin without an
-end is an instant, because its duration is unknown.
+end lasts at least to the last print.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from viewer.formats.perfetto.begin_end import BEGIN, END, POINT, PairedSlices, p
 from viewer.formats.perfetto.ftrace import FtraceEvents, SystemSlices
 from viewer.formats.perfetto.recording import Recording
 from viewer.model.counter import Counter, stated_counter
+from viewer.model.timing import Timing
 
 _SLICE = re.compile(r"([BI])\|(\d{1,10})\|(.*)", re.DOTALL)
 _ASYNC = re.compile(r"([SF])\|(\d{1,10})\|(.*)\|(-?\d{1,19})", re.DOTALL)
@@ -36,7 +37,7 @@ _END = re.compile(r"E(?:\|(\d{0,10}))?")
 _SYNC_MARK = "trace_event_clock_sync:"
 _NO_NAME = "(unnamed)"
 _NO_END = (
-    "atrace begin event without an end event: drawn as an instant, because its duration is unknown"
+    "atrace begin event without an end event: drawn to the last print, and lasts at least so long"
 )
 _THREAD, _GROUP, _VALUE, _IGNORED, _OTHER = range(5)
 
@@ -149,7 +150,13 @@ class Atrace:
         ]
         found = self._paired(rows, group, kind, name, [], flat=True)
         return SystemSlices(
-            places, of_group[found.track], found.start, found.end, found.name, flat=True
+            places,
+            of_group[found.track],
+            found.start,
+            found.end,
+            found.name,
+            flat=True,
+            timing=found.timing,
         )
 
     def _paired(
@@ -169,11 +176,12 @@ class Atrace:
         is_open = pairs.end < 0
         problem(_NO_END, int(is_open.sum()), "")
         start = time[pairs.begin]
-        end = np.where(is_open, start, time[pairs.end])
+        end = np.where(is_open, int(self._time.max()), time[pairs.end])
+        timing = np.where(is_open, Timing.UNFINISHED, 0).astype(np.uint8)
         levels: NDArray[np.int32] | None = None if flat else pairs.level
         return SystemSlices(
             places, track[pairs.begin].astype(np.uint32), start, end, name[rows][pairs.begin],
-            levels, flat,
+            levels, flat, timing=timing if timing.any() else None,
         )  # fmt: skip
 
     def counters(self) -> list[Counter]:

@@ -63,6 +63,7 @@ class SystemSlices:
     levels: NDArray[np.int32] | None = None
     flat: bool = False
     columns: dict[str, Column] = field(default_factory=dict)
+    timing: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         return len(self.start)

@@ -1,0 +1,81 @@
+"""Slices without an end: drawn as far as they are known to last, and in no mean and no total."""
+
+import random
+
+import numpy as np
+import pytest
+
+from tests.builders.chrome_cases import event, read, slice_event
+from tests.formats.perfetto.test_reader import Writer
+from viewer.analysis.calls.call_tree import CallTree
+from viewer.analysis.links.linker import unlinked
+from viewer.analysis.statistics.grouping import Grouping
+from viewer.formats import open_file
+from viewer.model.scope import left_out
+from viewer.model.timing import Timing, timings
+
+BEGIN, END = 1, 2
+
+
+def made(seed):
+    """Steps of one thread (kind, name, time in µs): some of its slices never end."""
+    dice = random.Random(seed)
+    steps, open_, time, closed = [], [], 0, []
+    for _ in range(80):
+        time += dice.randint(1, 9)
+        if open_ and dice.random() < 0.5:
+            name, begin = open_.pop()
+            closed.append((name, begin, time))
+            steps.append((END, name, time))
+        else:
+            name = dice.choice("abc")
+            open_.append((name, time))
+            steps.append((BEGIN, name, time))
+    return steps, sorted(closed), sorted((name, begin, time) for name, begin in open_)
+
+
+def as_chrome(folder, steps):
+    return read(folder, *(event("B" if kind == BEGIN else "E", n, t) for kind, n, t in steps))
+
+
+def as_perfetto(folder, steps):
+    w = Writer()
+    w.thread(11, 5, 6, "worker", "app")
+    for kind, name, time in steps:
+        w.event(1000 * time, kind, 11, *([name] if kind == BEGIN else []))
+    return open_file(str(w.save(folder)))
+
+
+@pytest.mark.parametrize("form", [as_chrome, as_perfetto])
+@pytest.mark.parametrize("seed", range(10))
+def test_they_are_bars_to_the_end_and_in_no_figure(tmp_path, form, seed):
+    steps, closed, unfinished = made(seed)
+    trace = form(tmp_path, steps)
+    slices = trace.slices
+    is_open = timings(slices) == Timing.UNFINISHED
+    found = [
+        (trace.name(i), int(slices.start[i]) // 1000, int(slices.end[i]) // 1000)
+        for i in range(len(slices))
+    ]
+    assert sorted(row for row, one in zip(found, is_open, strict=True) if not one) == closed
+    assert sorted(row for row, one in zip(found, is_open, strict=True) if one) == unfinished
+    assert left_out(trace).open_slices == len(unfinished)
+    grouping = Grouping(unlinked(trace))
+    for first, last in ((None, None), (trace.start, trace.end)):
+        table = grouping.by("name", first, last)
+        for group in table.groups:
+            lengths = [1000 * (end - begin) for name, begin, end in closed if name == group.label]
+            assert group.spread.count == len(lengths)
+            if lengths:
+                assert group.spread.mean == pytest.approx(np.mean(lengths))
+    tree = CallTree(unlinked(trace))
+    table = tree.table()
+    assert int(table.count.sum()) == len(closed)
+
+
+def test_the_time_inside_one_is_all_that_its_call_has(tmp_path):
+    trace = read(tmp_path, event("B", "main", 0), slice_event("f", 5, 10), slice_event("g", 90, 1))
+    table = CallTree(unlinked(trace)).table()
+    main = table.find(["process 1", "thread 2", "main"])
+    assert (int(table.total[main]), int(table.self_ticks[main])) == (11_000, 0)
+    assert int(table.count[main]) == 0
