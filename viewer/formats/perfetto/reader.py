@@ -34,8 +34,8 @@ several files keeps the common axis, in ns.
 A damaged packet costs that packet, at most one more; see `viewer.formats.perfetto.damage`. A
 begin without an end is counted, and becomes a slice to the last time of its process, which lasts at
 least so long. Packets of other data sources (heap profiles, logs), other ftrace events, fields and
-types of events that are not read, and times relative to others are skipped and counted. A trace
-without anything that is shown is refused.
+types of events that are not read are skipped and counted. A trace without anything that is shown is
+refused.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from viewer.formats.perfetto.relative_times import RelativeTimes
 from viewer.formats.perfetto.sequences import ClockSnapshots, Sequences, TextTable
 from viewer.formats.perfetto.tracks import Tracks
 from viewer.model.provenance import PREFIX
@@ -22,6 +23,7 @@ class Recording:
         self.here = ""
         self.sequences = Sequences(self.texts, self.problem_here)
         self.clocks = ClockSnapshots()
+        self.relative_times = RelativeTimes()
         self.tracks = Tracks(self.problem_here)
         self.attributes: dict[str, int | str] = {}
         self.clock_numbers: dict[tuple[int, int], int] = {(0, 0): 0}

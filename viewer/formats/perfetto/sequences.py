@@ -38,8 +38,11 @@ TABLES = (
     "correlation_id_str",
 )
 BOOTTIME = 6
+_MONOTONIC = 3
+# The clock of legacy times: the monotonic one, or that of the trace if no snapshot relates them.
+LEGACY_CLOCK = 0, -_MONOTONIC
 _USUAL_DRIFT = 1_000_000  # ns between snapshots
-_SYSTEM_CLOCKS = {1: TIME_OF_DAY, 3: STEADY, BOOTTIME: BOOT}
+_SYSTEM_CLOCKS = {1: TIME_OF_DAY, _MONOTONIC: STEADY, BOOTTIME: BOOT}
 
 
 def as_text(value: str | bytes) -> str:
@@ -297,6 +300,9 @@ class ClockSnapshots:
 
     def converted(self, clock: tuple[int, int], times: Ints) -> Ints | None:
         """Convert times to the clock of the trace; None if no snapshots relate the clocks."""
+        if clock == LEGACY_CLOCK:
+            found = self.converted((0, _MONOTONIC), times)
+            return times if found is None else found
         goal = (0, self.primary)
         if clock == goal or clock == (0, 0):
             return times

@@ -202,6 +202,8 @@ class _Reading:
                     defaults=data if what == -_DEFAULTS else None,
                 )
                 changes[seq].append((owner, number))
+                if what != -_DEFAULTS:
+                    self._recording.relative_times.stop(seq, self._packets + owner)
             elif what == _INTERNED:
                 self._recording.sequences.intern(self._recording.sequences.current(seq), data)
             elif what == _TRACK:
@@ -209,7 +211,10 @@ class _Reading:
             elif what == _SNAPSHOT:
                 self._recording.clocks.add(seq, data, self._recording.problem_here)
             elif what == _THREAD:
-                self._recording.tracks.thread_of_sequence(seq, data)
+                reference = self._recording.tracks.thread_of_sequence(seq, data)
+                if reference is not None:
+                    packet = self._packets + owner
+                    self._recording.relative_times.start(seq, packet, reference)
             elif what == _PROCESS:
                 self._recording.tracks.process_of_sequence(data)
             elif what == _PROCESS_TREE:

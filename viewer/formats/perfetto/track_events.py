@@ -21,6 +21,8 @@ from viewer.formats.perfetto.legacy_events import ASYNC, FLOW, LegacyEvents, Leg
 from viewer.formats.perfetto.opscope_exports import RUN_CATEGORY, UNITS, about_flows
 from viewer.formats.perfetto.packets import last
 from viewer.formats.perfetto.recording import Recording
+from viewer.formats.perfetto.relative_times import INSTRUCTIONS, THREAD_TIME, TIME
+from viewer.formats.perfetto.sequences import LEGACY_CLOCK
 from viewer.formats.perfetto.tracks import BUILTIN_COUNTERS
 from viewer.formats.text_rows import GrowingColumn
 from viewer.model.provenance import PREFIX
@@ -44,8 +46,9 @@ _READ_LEGACY = frozenset((*range(1, 4), *range(6, 15), 18, 19))
 _TYPES = np.array([0, BEGIN, END, POINT, 5, 0], np.uint8)
 _COUNTER = 5
 _TYPE_NAMES = frozenset(pb.TrackEvent.Type.values())
-_RELATIVE_TIMES = "events with relative times: left out"
-_RELATIVE_THREAD_TIMES = "thread times and instruction counts as differences: not shown"
+_LONGEST_STEP = 2.0**51
+_RELATIVE_TIMES = "events with times relative to a descriptor that is missing: left out"
+_RELATIVE_THREAD_TIMES = "thread times or instructions relative to a missing descriptor: not shown"
 
 
 class TrackEvents:
@@ -120,11 +123,9 @@ class TrackEvents:
             kinds = self._legacy(inner, legacy, kind, phase, name, state)
             self._of_threads(legacy.owner[phase[legacy.owner] > 0], uuid, sequence, packet)
             self._override(inner, legacy, uuid, sequence, packet)
-        found = fields.get(_ABSOLUTE, VARINT)
-        times[found.owner] = found.value.view(np.int64) * 1000
-        delta = fields.get(_DELTA, VARINT)
-        self._count(_RELATIVE_TIMES, order, delta.owner)
-        kind[delta.owner] = 0
+        lost = self._legacy_times(fields, times, clock, sequence, packet)
+        self._count(_RELATIVE_TIMES, order, lost)
+        kind[lost] = 0
         about = self._about(uuid)
         kind[about] = 0
         for row in about.tolist():
@@ -138,10 +139,10 @@ class TrackEvents:
         if is_counter.any():
             self.counters.add(fields, np.flatnonzero(is_counter), at, track)
         self.counters.add_further(fields, at, states, self._track_numbers, self._problem)
-        self._thread_times(fields, at, track)
+        self._thread_times(fields, at, track, sequence, packet)
         keep = np.flatnonzero((kind > 0) & ~is_counter & ~is_flow)
         is_told = kind > 0
-        is_told[delta.owner] = is_told[about] = True
+        is_told[lost] = is_told[about] = True
         self._left_out(fields, phase, order, np.flatnonzero(~is_told))
         event = np.full(n, -1)
         event[keep] = self.count + np.arange(len(keep))
@@ -200,20 +201,58 @@ class TrackEvents:
                 which = own[types[phase[rows] == 0] == number]
                 self._count(f"track event of type {kind}: not shown", order, which)
 
-    def _thread_times(self, fields: Fields, at: EventPlaces, track: Codes) -> None:
+    def _legacy_times(
+        self, fields: Fields, times: Ints, clock: Ints, sequence: Any, packet: Ints
+    ) -> Ints:
+        """Set the times of events that state theirs in µs, or as a difference.
+
+        Returns the events that have no time because nothing states what it is relative to.
+        """
+        absolute, delta = fields.get(_ABSOLUTE, VARINT), fields.get(_DELTA, VARINT)
+        if not len(absolute) and not len(delta):
+            return np.empty(0, np.int64)
+        numbers = self._recording.clock_numbers
+        legacy = numbers.setdefault(LEGACY_CLOCK, len(numbers)) if len(numbers) < 250 else 0
+        times[absolute.owner] = absolute.value.view(np.int64) * 1000
+        found, known = self._resolved(TIME, delta, 1000, sequence, packet)
+        times[delta.owner] = found
+        clock[absolute.owner] = clock[delta.owner] = legacy
+        lost: Ints = delta.owner[~known]
+        return lost
+
+    def _resolved(
+        self, which: int, delta: Field, scale: int, sequence: Any, packet: Ints
+    ) -> tuple[Ints, Bools]:
+        """What differences reach, in the unit of the reference, and which have a reference."""
+        steps = delta.value.view(np.int64)
+        is_usual = np.abs(steps.astype(np.float64)) < _LONGEST_STEP
+        found, known = self._recording.relative_times.resolved(
+            which, sequence[delta.owner], packet[delta.owner], np.where(is_usual, steps, 0) * scale
+        )
+        return found, known & is_usual
+
+    def _thread_times(
+        self, fields: Fields, at: EventPlaces, track: Codes, sequence: Any, packet: Ints
+    ) -> None:
         """Add thread times (µs in the file) and instruction counts as counters of their tracks."""
-        for number, type, scale in ((_THREAD_TIME, 1, 1000.0), (_INSTRUCTIONS, 2, 1.0)):
-            found = fields.get(number, VARINT)
-            if not len(found):
+        for number, relative, which, type, scale in (
+            (_THREAD_TIME, _THREAD_TIME_DELTA, THREAD_TIME, 1, 1000),
+            (_INSTRUCTIONS, _INSTRUCTIONS_DELTA, INSTRUCTIONS, 2, 1),
+        ):
+            found, delta = fields.get(number, VARINT), fields.get(relative, VARINT)
+            if not len(found) and not len(delta):
                 continue
-            own, which = np.unique(track[found.owner], return_inverse=True)
+            reached, known = self._resolved(which, delta, scale, sequence, packet)
+            self._count(_RELATIVE_THREAD_TIMES, at.order, delta.owner[~known])
+            owner = np.concatenate([found.owner, delta.owner[known]])
+            value = np.concatenate(
+                [found.value.view(np.int64).astype(np.float64) * scale, reached[known]]
+            )
+            own, of = np.unique(track[owner], return_inverse=True)
             uuids = list(self.uuids)
             numbers = [self._thread_counter(one, type, uuids[one]) for one in own.tolist()]
-            value = found.value.view(np.int64).astype(np.float64) * scale
-            counter = np.array(numbers, np.uint32)[which.reshape(-1)]
-            self.counters.put(counter, at.taken(found.owner), value)
-        for number in (_THREAD_TIME_DELTA, _INSTRUCTIONS_DELTA):
-            self._count(_RELATIVE_THREAD_TIMES, at.order, fields.get(number, VARINT).owner)
+            counter = np.array(numbers, np.uint32)[of.reshape(-1)]
+            self.counters.put(counter, at.taken(owner), value)
 
     def _thread_counter(self, track: int, type: int, parent: int) -> int:
         """The number of the counter with a track's times or instructions; parent: its uuid."""

@@ -17,6 +17,7 @@ from viewer.formats.perfetto.sequences import Problem, as_text, parsed
 _MADE = 2**64 - 2**33  # uuids below this are those of tracks that the file implies
 # by CounterDescriptor.BuiltinCounterType
 BUILTIN_COUNTERS = {1: "thread_time", 2: "thread_instruction_count"}
+_LATEST_US = 1 << 51
 MOST_ABOVE = 64  # number of ancestors that contribute to a track's name
 _ROOT = 0  # the uuid of what is above all tracks
 
@@ -127,11 +128,14 @@ class Tracks:
         track.thread.name = track.thread.name or name
         track.process = process
 
-    def thread_of_sequence(self, sequence: int, data: bytes) -> None:
-        """Add a legacy ThreadDescriptor: the track of a sequence that names none."""
+    def thread_of_sequence(self, sequence: int, data: bytes) -> tuple[int, int, int] | None:
+        """Add a legacy ThreadDescriptor: the track of a sequence that names none.
+
+        Returns what its events are relative to: time and thread time in ns, and instructions.
+        """
         stated = parsed(pb.ThreadDescriptor, data, self._problem)
         if stated is None:
-            return
+            return None
         process = self.processes.process(stated.pid)
         thread = self.processes.thread(process, stated.tid)
         thread.name = thread.name or as_text(stated.thread_name)
@@ -143,6 +147,12 @@ class Tracks:
             uuid, process=process, thread=thread, sort_index=stated.legacy_sort_index
         )
         self._now_of(sequence, uuid)
+        most = _LATEST_US
+        time, thread_time = stated.reference_timestamp_us, stated.reference_thread_time_us
+        instructions = stated.reference_thread_instruction_count
+        if max(map(abs, (time, thread_time, instructions))) > most:
+            return None
+        return time * 1000, thread_time * 1000, instructions
 
     def _now_of(self, sequence: int, uuid: int) -> None:
         """Note the thread that a sequence is of, from the packet that is read."""

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from viewer.arrays import Ints
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.json_values import mapping, sequence, text, whole_number
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
-from viewer.formats.chrome.begin_end import paired
 from viewer.formats.samples.stacks import Frame, SampledSlices, StackTree
 from viewer.formats.samples.whole_file import json_of, ticks_of, whole_numbers
 from viewer.model.building.builder import TraceBuilder
@@ -106,17 +106,14 @@ class _Profiles:
         rows = np.flatnonzero(usable & (frame >= 0))
         if not len(rows):
             return
+        rows = rows[np.argsort(time[rows], kind="stable")]
         time, frame, is_end = time[rows], frame[rows], is_end[rows]
-        pairs = paired(np.zeros(len(rows), np.int64), time, is_end, frame.astype(np.uint32), -1)
-        self._builder.problem(_NO_END, len(pairs.lone_begin), f"event {_first(pairs.lone_begin)}")
-        self._builder.problem(_NO_BEGIN, len(pairs.lone_end), f"event {_first(pairs.lone_end)}")
+        begin, end, lone = _paired(frame.tolist(), is_end.tolist())
+        self._builder.problem(_NO_END, int((end < 0).sum()))
+        self._builder.problem(_NO_BEGIN, lone)
         (ends,), stated = ticks_of([profile.get("endValue")], factor)
         last = max(int(time.max()), int(ends)) if stated.all() else int(time.max())
-        begin = np.concatenate([pairs.begin, pairs.lone_begin])
-        end = np.concatenate([time[pairs.end], np.full(len(pairs.lone_begin), last)])
-        order = np.argsort(begin, kind="stable")
-        begin, end = begin[order], end[order]
-        is_open = order >= len(pairs.begin)
+        is_open = end < 0
         own = [self._frames[i] for i in frame[begin].tolist()]
         names = [one.name or "(no name)" for one in own]
         keys = {name: self._builder.key(KeyKind.PLAIN, name) for name in dict.fromkeys(names)}
@@ -129,7 +126,7 @@ class _Profiles:
         self._builder.add(
             track=track,
             start=time[begin],
-            end=end,
+            end=np.where(is_open, last, time[end]),
             name=self._builder.intern_all(names),
             key=np.array([keys[name] for name in names], np.uint32),
             columns=columns,
@@ -175,5 +172,21 @@ class _Profiles:
             )  # fmt: skip
 
 
-def _first(rows: Any) -> int:
-    return int(rows.min()) if len(rows) else 0
+def _paired(frames: list[int], ends: list[bool]) -> tuple[Ints, Ints, int]:
+    """Return the events that open and close each slice, -1 for none, and how many close nothing.
+
+    An event closes the innermost open slice of its frame.
+    """
+    begin, end, lone = list[int](), list[int](), 0
+    open_: dict[int, list[int]] = {}
+    for event, (frame, is_end) in enumerate(zip(frames, ends, strict=True)):
+        own = open_.setdefault(frame, [])
+        if not is_end:
+            own.append(len(begin))
+            begin.append(event)
+            end.append(-1)
+        elif own:
+            end[own.pop()] = event
+        else:
+            lone += 1
+    return np.array(begin, np.int64), np.array(end, np.int64), lone

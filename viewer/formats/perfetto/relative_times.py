@@ -1,0 +1,81 @@
+"""Times of track events as differences, as Chrome wrote them from 2019 to 2021.
+
+A ThreadDescriptor states a reference for its packet sequence: a time, a thread time and a number of
+instructions. From then on, an event states how much later than the event before it it was (µs), or
+how many instructions. Lost packets and cleared state end this until the next descriptor. The times
+are of the monotonic clock, which is that of the trace if no snapshot relates them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from viewer.arrays import Bools, Ints
+from viewer.codecs.protobuf.wire import Words
+
+TIME, THREAD_TIME, INSTRUCTIONS = range(3)
+_LIMIT = 2.0**62
+
+
+@dataclass(slots=True)
+class _Sequence:
+    """The references of a sequence, and what the differences so far have reached.
+
+    since: the packets from which on they apply. reference: None where there is none.
+    """
+
+    since: list[int] = field(default_factory=list)
+    reference: list[tuple[int, int, int] | None] = field(default_factory=list)
+    reached: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+class RelativeTimes:
+    """The references of all packet sequences."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, _Sequence] = {}
+
+    def start(self, sequence: int, packet: int, reference: tuple[int, int, int]) -> None:
+        """Take a reference: time and thread time in ns, and instructions."""
+        self._add(sequence, packet, reference)
+
+    def stop(self, sequence: int, packet: int) -> None:
+        """Forget the reference of a sequence, if it has one."""
+        known = self._of.get(sequence)
+        if known is not None and known.reference[-1] is not None:
+            self._add(sequence, packet, None)
+
+    def _add(self, sequence: int, packet: int, reference: tuple[int, int, int] | None) -> None:
+        known = self._of.setdefault(sequence, _Sequence())
+        known.since.append(packet)
+        known.reference.append(reference)
+
+    def resolved(self, which: int, sequence: Words, packet: Ints, step: Ints) -> tuple[Ints, Bools]:
+        """Return what differences reach, and where they have a reference.
+
+        which: of the three. sequence, packet, step: of events in the order of the file; the steps
+        in the unit of the reference.
+        """
+        found, known = np.zeros(len(step), np.int64), np.zeros(len(step), np.bool_)
+        for number in np.unique(sequence).tolist():
+            own = self._of.get(int(number))
+            if own is None:
+                continue
+            rows = np.flatnonzero(sequence == number)
+            part = np.searchsorted(own.since, packet[rows], side="right") - 1
+            for one in np.unique(part).tolist():
+                reference = own.reference[one] if one >= 0 else None
+                if reference is None:
+                    continue
+                at = rows[part == one]
+                last, base = own.reached.get(which, (-1, 0))
+                if last != one:
+                    base = reference[which]
+                fits = np.abs(base + np.cumsum(step[at].astype(np.float64))) < _LIMIT
+                at = at[np.logical_and.accumulate(fits)]
+                found[at] = base + np.cumsum(step[at])
+                known[at] = True
+                own.reached[which] = one, int(found[at[-1]]) if len(at) else base
+        return found, known
