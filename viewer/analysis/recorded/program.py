@@ -1,6 +1,7 @@
 """The operators that a profile itself records: a program without a model file, and its links.
 
 PyTorch        operators, kernels, Python functions and calls of modules, per call site
+ExecuTorch     kernels and the types of operators, in a Chrome trace of an ETDump
 ONNX Runtime   the nodes of the model, with their op types and execution providers
 viztracer      Python functions with file and line
 LiteRT, Vela   the nodes of the model, with their operator types
@@ -22,6 +23,7 @@ from viewer.model.trace import Trace
 from viewer.program.program import GraphNode, Method, Operator, Program
 
 PYTORCH, ONNX_RUNTIME, PYTHON = "PyTorch profile", "ONNX Runtime profile", "Python profile"
+EXECUTORCH = "ExecuTorch events"
 _SCOPE = Link(Reason.FRAMEWORK, "A scope of the profiler or the runtime, not an operator")
 _RECORDED = Link(Reason.BY_PROFILE, "The profile itself states its operator")
 CALLS = "calls"
@@ -47,13 +49,16 @@ def recorded_links(trace: Trace) -> LinkTable | None:
         return None
     # Imports that other profiles do without: a tenth of the time of `opscope info`.
     from viewer.analysis.recorded.pytorch import pytorch_calls
-    from viewer.analysis.recorded.runtime_nodes import onnx_runtime_calls
+    from viewer.analysis.recorded.runtime_nodes import executorch_calls, onnx_runtime_calls
 
     if trace.calls is not None:
         return _linked(trace, PYTORCH, pytorch_calls(trace, trace.calls))
     nodes = onnx_runtime_calls(trace)
     if any(nodes):
         return _linked(trace, ONNX_RUNTIME, nodes)
+    nodes = executorch_calls(trace)
+    if any(nodes):
+        return _linked(trace, EXECUTORCH, nodes)
     functions = function_calls(trace)
     return _linked(trace, PYTHON, functions) if any(functions) else None
 

@@ -5,6 +5,9 @@ node that ran, with its op type, its execution provider, and the shapes of its i
 `[{"float": [1, 3, 32, 32]}, ...]`. Names that exporters write as paths, "/layer1/conv/Conv", state
 the module of a node.
 
+Arm's script makes a Chrome trace of an ETDump: kernels of ExecuTorch, and with an ETRecord the
+types of the operators behind each event (`op_types`).
+
 LiteRT's `benchmark_model` lists "CONV_2D" for the node "[conv1]:0", Vela "Conv2DBias" for each
 operator. Names are paths of outputs, whose parts are modules. What LiteRT runs once, at
 initialization, is no node.
@@ -19,9 +22,10 @@ import numpy as np
 
 from viewer.analysis.recorded.recorded_call import RecordedCall, first_slices, text_at
 from viewer.analysis.recorded.tensors import json_list, shape_of
+from viewer.model.names.executorch import kernel_operator
 from viewer.model.names.profilers import CATEGORY
 from viewer.model.queries import run_of_slices
-from viewer.model.trace import Column, RunKind, Trace
+from viewer.model.trace import Column, KeyKind, RunKind, Trace
 from viewer.program.node_paths import path_modules
 from viewer.program.program import GraphNode, Tensor
 
@@ -34,6 +38,7 @@ _KERNEL_TIME = "_kernel_time"
 # Its own kernels run what no other execution provider takes.
 CPU = "CPUExecutionProvider"
 _OUTPUT_NAMES = re.compile(r"\[(.*)\](?::[0-9]+)?", re.DOTALL)
+_EVENT_BLOCK, _OP_TYPES = "event_block", "op_types"
 # The column of the type by format, and whose types they are.
 _TYPES = {
     "LiteRT benchmark": ("type", "tflite"),
@@ -108,6 +113,27 @@ def runtime_calls(trace: Trace) -> list[RecordedCall | None]:
         modules = path_modules(_output_of(label), type_)
         node = GraphNode(label, f"{library}::{type_}", -1, modules=modules, source_op=type_)
         found.append(RecordedCall(METHOD, node))
+    return found
+
+
+def executorch_calls(trace: Trace) -> list[RecordedCall | None]:
+    """Return the operator of every key; empty for a trace that is not made of an ETDump."""
+    columns = trace.slices.columns
+    block, types = columns.get(_EVENT_BLOCK), columns.get(_OP_TYPES)
+    if block is None:
+        return []
+    found: list[RecordedCall | None] = []
+    for key, slice_ in enumerate(first_slices(trace).tolist()):
+        name, kind = trace.strings[int(trace.keys.name[key])], int(trace.keys.kind[key])
+        stated = [one for one in json_list(text_at(types, slice_)) if isinstance(one, str)]
+        if kind == KeyKind.KERNEL and not stated:
+            stated = [kernel_operator(name)]
+        if not stated or kind not in (KeyKind.KERNEL, KeyKind.DELEGATE_EVENT):
+            found.append(None)
+            continue
+        type_ = " + ".join(dict.fromkeys(stated))
+        node = GraphNode(name, f"executorch::{type_}", -1, source_op=type_)
+        found.append(RecordedCall(text_at(block, slice_) or _METHOD, node))
     return found
 
 

@@ -56,6 +56,7 @@ from viewer.formats.chrome import stack_samples
 from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
 from viewer.formats.chrome.inferences import EventSlices, add_inferences
+from viewer.formats.chrome.inspector_events import add_inspector_events, is_inspector
 from viewer.formats.chrome.json_texts import MARKS, as_one_json
 from viewer.formats.chrome.memory_events import with_memory_counters
 from viewer.formats.chrome.stack_samples import (
@@ -245,15 +246,26 @@ class _Reader:
         slices = EventSlices(
             list(events.names), name, list(events.cats), self._category, tracks[place], start, end
         )
-        keys = add_inferences(builder, slices, names)
+        order = np.arange(len(rows))
+        if is_inspector(columns, len(rows)):
+            slices = self._in_whole_ns(slices)
+            start, end = slices.start, slices.end
+            key, order = add_inspector_events(builder, slices, columns)
+        else:
+            key = add_inferences(builder, slices, names)[name]
         del slices, self._category
         del self._timed, self._name, self._ns, self._ps, self._identified, self._identity, parts
+        if (order[1:] < order[:-1]).any():
+            columns = {name_of: column.taken(order) for name_of, column in columns.items()}
+            place, start, end, name, key, rows, timing = (
+                column[order] for column in (place, start, end, name, key, rows, timing)
+            )
         builder.add(
             track=tracks[place],
             start=start,
             end=end,
             name=names[name],
-            key=keys[name],
+            key=key,
             source_row=rows.astype(np.uint32),
             columns=columns,
             timing=timing if timing.any() else None,
@@ -471,6 +483,14 @@ class _Reader:
         if self._builder.clock.unit == "ps":
             return ns * 1000 + ps
         return ns + (ps >= 500)
+
+    def _in_whole_ns(self, slices: EventSlices) -> EventSlices:
+        """Slices whose starts and durations are rounded to ns."""
+        if self._builder.clock.unit != "ps":
+            return slices
+        self._builder.clock = Clock(zeros=self._builder.clock.zeros)
+        start = (slices.start + 500) // 1000
+        return replace(slices, start=start, end=start + (slices.end - slices.start + 500) // 1000)
 
     def _counters(self) -> list[tuple[str, str, Ints, NDArray[Any]]]:
         """Process, name, ticks and values of each counter."""
