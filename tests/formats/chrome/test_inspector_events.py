@@ -118,6 +118,12 @@ def test_kernels_are_inside_their_calls_and_are_operators(tmp_path, name):
     assert all(len(parts) == 1 for parts in kernels.values())
 
 
+def test_a_negative_duration_is_no_run_that_ends_before_it_starts(tmp_path):
+    one = {"event_block": "Execute", "iteration": 0, "is_delegated_op": False}
+    (run,) = read(tmp_path, slice_event("a", 1, -1, args=one)).runs
+    assert run.start == run.end == 1000
+
+
 def test_events_with_other_arguments_are_no_inferences(tmp_path):
     one = {"event_block": "Execute", "iteration": 0, "is_delegated_op": False}
     trace = read(tmp_path, slice_event("a", 1, 1, args=one), slice_event("b", 3, 1))

@@ -210,7 +210,7 @@ def test_what_is_wrong_in_a_profile_is_a_problem_each(tmp_path):
         "shared": {"frames": [{"name": "a", "line": "x"}, {}, 3]},
         "profiles": [
             {"type": "sampled", "unit": "seconds", "startValue": "x",
-             "samples": [[0], [7, 0], "x", [0, True], [1]], "weights": [1, 2, None, -4, 1e300, 5]},
+             "samples": [[0], [7, 0], "x", [0, True], [1]], "weights": [1, 2, None, -4, 2e300, 5]},
             {"type": "evented", "unit": "seconds", "endValue": 9,
              "events": [{"type": "O", "frame": 0, "at": 1}, {"type": "C", "frame": 1, "at": 2},
                         {"type": "O", "frame": 5, "at": 3}, {"type": "C", "at": None}, 4]},
@@ -236,6 +236,14 @@ def test_stacks_are_cut_at_the_depth_that_can_be_shown(tmp_path):
         assert len(trace.slices) == MAX_DEPTH
         assert list(problems(trace).values()) == [2]
         assert trace.slices.columns["samples"].values.min() >= 2
+
+
+def test_a_weight_that_is_too_long_leaves_no_slice_outside_of_its_caller(tmp_path):
+    stacks = [("a", "b"), ("a", "c")]
+    trace = opened(tmp_path, sampled.speedscope(stacks, [7199254741038, 1], "none"))
+    depth = trace.slices.row_depth[trace.slices.rows()]
+    assert {trace.name(i): int(depth[i]) for i in range(3)}["c"] == 0
+    assert sum(problems(trace).values()) == 3  # a and b, and what contradicts their levels
 
 
 def test_cycles_and_missing_parents_of_stacks_are_left_out():

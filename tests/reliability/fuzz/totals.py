@@ -12,7 +12,7 @@ from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
-from viewer.model.queries import NATIVE_DURATION
+from viewer.model.queries import NATIVE_DURATION, unfinished
 from viewer.model.trace import Trace
 
 
@@ -45,6 +45,8 @@ def _check_wholes(trace: Trace, of_operators: int, names: GroupTable) -> None:
     """Compare two wholes with sums over slices, where the file has measured, finished ones only."""
     slices = trace.slices
     has_others = slices.derived is not None or NATIVE_DURATION in slices.columns
+    # What has no end is in no whole.
+    has_others = has_others or unfinished(slices) is not None
     # Initialization beside executions is in no whole.
     if has_others or not all(run.finished and not run.is_apart for run in trace.runs):
         return

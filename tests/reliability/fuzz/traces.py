@@ -181,6 +181,18 @@ def chrome(dice: Dice) -> bytes:
         if dice.random() < 0.3:
             tree["baseTimeNanoseconds"] = dice.choice((0, 10**18, number(dice), "5"))
             tree["schemaVersion"] = 1
+        if dice.random() < 0.3:
+            keys = [str(number(dice) % 6) for _ in range(count(dice, 6))]
+            tree["stackFrames"] = {
+                key: {"name": name(dice), "parent": dice.choice((None, *keys, *HOSTILE))}
+                for key in keys
+            }
+        if dice.random() < 0.2:
+            tree["samples"] = [
+                {"tid": dice.choice((1, 2, "1", None)), "ts": dice.choice((tick(dice), "x", 1.5)),
+                 "name": name(dice), "sf": number(dice) % 6}
+                for _ in range(count(dice, 8))
+            ]  # fmt: skip
         if dice.random() < 0.1:
             tree[name(dice)] = dice.choice(HOSTILE)
         if dice.random() < 0.1:
@@ -194,7 +206,7 @@ def chrome(dice: Dice) -> bytes:
 def _chrome_event(dice: Dice) -> Any:
     if dice.random() < 0.01:
         return dice.choice(HOSTILE)
-    phase = dice.choice("XXXXXXBBEEEiICMstfbneSTFNOD")
+    phase = dice.choice("XXXXXXBBEEEiICMstfbneSTFNODPP")
     time: Any = tick(dice)
     if dice.random() < 0.3:
         time = dice.choice((time / 8, str(time), number_text(dice), 4477201916037.886, None, -time))
@@ -216,6 +228,32 @@ def _chrome_event(dice: Dice) -> Any:
         event["args"] = {"name": name(dice), "labels": name(dice), "sort_index": number(dice)}
     elif phase == "C":
         event["args"] = {name(dice): dice.choice((1, 0.5, number(dice), "x")) for _ in range(2)}
+    elif phase == "P" and dice.random() < 0.4:
+        inner = {
+            "nodes": [
+                {"id": i, "parent": dice.choice((None, 0, 1, 5)), "callFrame": dice.choice(
+                    ({"functionName": name(dice), "lineNumber": number(dice)}, 5))}
+                for i in range(count(dice, 5))
+            ],
+            "samples": [number(dice) for _ in range(count(dice, 6))],
+        }  # fmt: skip
+        event["name"] = dice.choice(("Profile", "ProfileChunk", "ProfileChunk"))
+        event["args"] = {
+            "data": {"startTime": tick(dice), "cpuProfile": dice.choice((inner, inner, 5)),
+                     "timeDeltas": [dice.choice((1, -1, tick(dice), "x")) for _ in range(6)]}
+        }  # fmt: skip
+    elif dice.random() < 0.1:
+        event["name"] = "[memory]"
+        event["args"] = {
+            "Bytes": number(dice), "Device Type": dice.choice((0, 1, number(dice), "x")),
+            "Device Id": number(dice), "Total Allocated": dice.choice((1, number(dice), 0.5)),
+        }  # fmt: skip
+    elif dice.random() < 0.1:
+        event["args"] = {
+            "event_block": dice.choice(("Execute", "Default", name(dice))),
+            "iteration": dice.choice((0, 1, number(dice))), "is_delegated_op": dice.random() < 0.5,
+            "op_types": dice.choice((["aten.add.Tensor"], [], None, 5)),
+        }  # fmt: skip
     elif dice.random() < 0.4:
         event["args"] = dice.choice(
             ({"External id": dice.randrange(5), "Sequence number": 3, "Fwd thread id": 0},
@@ -223,7 +261,9 @@ def _chrome_event(dice: Dice) -> Any:
                  "Python parent id": 0},
              {name(dice): dice.choice(HOSTILE)}, dice.choice(HOSTILE))
         )  # fmt: skip
-    if phase in "stfbneSTF" or dice.random() < 0.05:
+    if phase in "PX" and dice.random() < 0.2:
+        event["sf"] = dice.choice((number(dice) % 6, str(number(dice) % 6), None, [], 2**70))
+    if phase in "stfbneSTF" or (phase == "P" and dice.random() < 0.5) or dice.random() < 0.05:
         event["id"] = dice.choice((1, 1, 2, "0x1", "a", None, number(dice)))
         event["bp"] = dice.choice(("e", "e", "x"))
     if dice.random() < 0.6:

@@ -81,7 +81,7 @@ def _add_runs(builder: TraceBuilder, slices: EventSlices, scope: Ints, number: I
         return
     start, end = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(start, which, slices.start)
-    np.maximum.at(end, which, slices.end)
+    np.maximum.at(end, which, np.maximum(slices.start, slices.end))
     track = np.zeros(count, np.int64)
     track[which] = slices.track
     names = np.array(

@@ -135,7 +135,6 @@ class SampledSlices:
             levels=level.astype(np.int32),
             columns=columns,
             timing=np.full(len(of), timing, np.uint8),
-            nested=True,
         )
 
     def _slices(self, node: Ints, is_apart: Bools | None) -> tuple[Ints, Ints, Ints, Ints]:

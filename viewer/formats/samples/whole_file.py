@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.decimal_times import TIME_LIMIT
@@ -48,19 +47,13 @@ def json_of(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> 
 
 def ticks_of(values: list[Any], factor: int) -> tuple[Ints, Bools]:
     """Return numbers in a unit of some ticks, rounded, and which of them are usable numbers."""
-    given: NDArray[Any] = np.array(values, object)
-    is_number = np.fromiter(
-        (type(v) is int or type(v) is float for v in values), np.bool_, len(values)
-    )
-    given[~is_number] = 0
     most = TIME_LIMIT // factor
-    fits = np.fromiter((-most <= v <= most for v in given), np.bool_, len(values))
-    given[~fits] = 0
-    is_whole = np.fromiter((type(v) is int for v in given), np.bool_, len(values))
-    found = np.zeros(len(values), np.int64)
-    found[is_whole] = given[is_whole].astype(np.int64) * factor
-    found[~is_whole] = np.rint(given[~is_whole].astype(np.float64) * factor).astype(np.int64)
-    return found, is_number & fits
+    usable = [type(v) in (int, float) and -most <= v <= most for v in values]
+    given = [v if fits else 0 for v, fits in zip(values, usable, strict=True)]
+    is_whole = np.array([type(v) is int for v in given], np.bool_)
+    whole = np.array([v if type(v) is int else 0 for v in given], np.int64) * factor
+    parts = np.rint(np.array(given, np.float64) * factor).astype(np.int64)
+    return np.where(is_whole, whole, parts), np.array(usable, np.bool_)
 
 
 def whole_numbers(values: list[Any], count: int) -> Ints:
