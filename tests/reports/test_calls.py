@@ -349,3 +349,24 @@ def test_without_a_profile_there_is_no_tree():
     space.open(THREADS)
     with pytest.raises(NoSuchRun, match="there is no inference 1: no file has inferences"):
         calls(space, CallOptions(inference=1))
+
+
+# -- sampled profiles ------------------------------------------------------------------------------
+
+
+def test_stacks_with_counts_alone_are_told_in_samples(capsys):
+    path = str(DATA / "samples" / "p02_collapsed.txt")
+    file = answer(capsys, path)["files"][0]
+    assert (file["clock"]["unit"], file["sampled"], file["total_ticks"]) == ("sample", True, 44)
+    _, out, _ = run(capsys, "calls", path)
+    lines = [line.split() for line in out.splitlines()]
+    assert ["Total", "Self", "Samples", "%", "of", "thread", "Name"] in lines
+    assert ["30", "samples", "30", "samples", "30", "68.2", "compute"] in lines
+    assert "clock 1 sample = 1.000 ms (assumed)" in out
+
+
+def test_a_rate_that_the_user_states_makes_times_of_samples(capsys):
+    path = str(DATA / "samples" / "p02_collapsed.txt")
+    _, out, _ = run(capsys, "calls", path, "--clock", "100Hz")
+    assert "440.000 ms" in out
+    assert "samples  " not in out
