@@ -111,6 +111,14 @@ def test_stacks_of_slices_are_a_column(tmp_path, before, packed):
     assert problems(trace) == {"stack frame that stackFrames does not define: left out": 1}
 
 
+def test_stacks_in_utf_16_are_read_as_well(tmp_path):
+    text = json.dumps(
+        {"traceEvents": [slice_event("a", 1, 1, sf=1)], "stackFrames": {"1": {"name": "main"}}}
+    )
+    trace = read(tmp_path, text=text.encode("utf-16"))
+    assert arguments(trace, "a") == {"stack": "main"}
+
+
 def test_an_argument_keeps_its_name_unless_samples_have_it(tmp_path):
     one = slice_event("a", 1, 1, args={"samples": "x", "stack": 5})
     assert arguments(read(tmp_path, one), "a") == {"samples": "x", "stack": 5}

@@ -185,6 +185,12 @@ class _Reader:
                 remedy="Open a Chrome trace that a profiler wrote: an array of events, "
                 "or an object with the key traceEvents",
             )
+        # What is next to the events is read while their file is there, and only if it is used.
+        self._beside = {
+            name: stack_samples.value_at(source.path, span, name, self._builder)
+            for name, span in events.spans.items()
+            if SAMPLES in events.spans or events.frame_ids
+        }
         self._rank = stated_rank(events.integers)
         self._builder.clock = replace(self._builder.clock, zeros=_zeros(events.integers))
         self._budget = max(64 << 20, source.unpacked)
@@ -294,12 +300,7 @@ class _Reader:
         is_sample = self._is("P") & self._timed
         v8 = [events.names[name] for name in (V8_START, V8_PART) if name in events.names]
         rows = np.flatnonzero(is_sample & ~np.isin(self._name, v8))
-        beside = {
-            name: stack_samples.value_at(builder.path, span, name, builder)
-            for name, span in events.spans.items()
-            if name == SAMPLES or len(stacked) or SAMPLES in events.spans
-        }
-        frames = StackFrames(mapping(beside.get(FRAMES)))
+        frames = StackFrames(mapping(self._beside.get(FRAMES)))
         of_id = np.array([frames.node(key) for key in events.frame_ids] or [0], np.int64)
         node = np.full(events.rows, -1, np.int64)
         node[stacked] = of_id[stack]
@@ -314,7 +315,7 @@ class _Reader:
             frames, list(events.threads), self._thread[rows], node[rows], self._ns[rows],
             self._ps[rows], rows.astype(np.uint32),
         )  # fmt: skip
-        more = sequence(beside.get(SAMPLES))
+        more = sequence(self._beside.get(SAMPLES))
         found += stack_samples.of_list(frames, more, list(events.threads), events.rows, builder)
         return found + stack_samples.of_v8(events.v8, events.rows + len(more), builder)
 

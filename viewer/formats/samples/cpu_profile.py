@@ -55,7 +55,8 @@ def times_of_deltas(builder: TraceBuilder, deltas: list[Any], start: Any) -> Int
     reached = float(first) + np.cumsum(steps.astype(np.float64))
     if len(reached) and float(np.abs(reached).max()) > 2.0**62:
         return np.empty(0, np.int64)
-    return first + np.cumsum(steps)
+    times: Ints = first + np.cumsum(steps)
+    return times
 
 
 class CpuNodes:
