@@ -456,7 +456,7 @@ class EventColumns:
             elif phase == "P" and event.name in (V8_START, V8_PART):
                 own = own_id(event)
                 self.v8.append(
-                    (event.name, _PAIR(event), own[1] if own else "", _object_of(event.args))
+                    (event.name, _PAIR(event), str(own[1]) if own else "", _object_of(event.args))
                 )
             elif phase in INSTANTS:
                 rows.append(row)

@@ -228,7 +228,6 @@ class _Reader:
             for group in groups
         ]
         parts = [self._complete(), *self._begun(), *self._instants(), *self._async()]
-        self._is_end = self._is("EeF")
         is_flow = self._of(FLOWS)[self._identified]
         flow_rows = self._identified[is_flow].astype(np.int64)
         flows = FlowPhases.of(events, flow_rows, self._identity[is_flow], self._phase)
@@ -263,9 +262,8 @@ class _Reader:
         del self._timed, self._name, self._ns, self._ps, self._identified, self._identity, parts
         if (order[1:] < order[:-1]).any():
             columns = {name_of: column.taken(order) for name_of, column in columns.items()}
-            place, start, end, name, key, rows, timing = (
-                column[order] for column in (place, start, end, name, key, rows, timing)
-            )
+            place, start, end, rows = place[order], start[order], end[order], rows[order]
+            name, key, timing = name[order], key[order], timing[order]
         builder.add(
             track=tracks[place],
             start=start,
@@ -297,22 +295,26 @@ class _Reader:
         """The samples of the file, thread by thread; notes the stacks of its events."""
         events, builder = self._events, self._builder
         stacked, stack = events.take("stacked"), events.take("stack")
-        is_sample = self._is("P") & self._timed
-        v8 = [events.names[name] for name in (V8_START, V8_PART) if name in events.names]
-        rows = np.flatnonzero(is_sample & ~np.isin(self._name, v8))
+        order = np.argsort(stacked, kind="stable")
+        stacked, stack = stacked[order].astype(np.int64), stack[order]
         frames = StackFrames(mapping(self._beside.get(FRAMES)))
         of_id = np.array([frames.node(key) for key in events.frame_ids] or [0], np.int64)
-        node = np.full(events.rows, -1, np.int64)
-        node[stacked] = of_id[stack]
-        self._problem(NO_FRAMES, stacked[node[stacked] < 0].astype(np.int64))
-        self._stacks = frames, node, stacked
-        names = list(events.names)
-        has_stack = np.zeros(events.rows, np.bool_)
-        has_stack[stacked] = True
-        alone = rows[~has_stack[rows]]
-        node[alone] = [frames.alone(names[i]) for i in self._name[alone].tolist()]
+        node_of = of_id[stack]
+        self._problem(NO_FRAMES, stacked[node_of < 0])
+        begins = ~self._is("EeF")[stacked] if len(stacked) else stacked < 0
+        self._stacks = frames, node_of[begins], stacked[begins]
+        rows = np.empty(0, np.int64)
+        if "P" in events.phases:
+            v8 = [events.names[name] for name in (V8_START, V8_PART) if name in events.names]
+            rows = np.flatnonzero(self._of("P") & ~np.isin(self._name, v8))
+        at = np.minimum(np.searchsorted(stacked, rows), max(len(stacked) - 1, 0))
+        has_stack = stacked[at] == rows if len(stacked) else np.zeros(len(rows), np.bool_)
+        node = np.full(len(rows), -1)
+        node[has_stack] = node_of[at[has_stack]]
+        names, alone = list(events.names), rows[~has_stack]
+        node[~has_stack] = [frames.alone(names[i]) for i in self._name[alone].tolist()]
         found = stack_samples.of_events(
-            frames, list(events.threads), self._thread[rows], node[rows], self._ns[rows],
+            frames, list(events.threads), self._thread[rows], node, self._ns[rows],
             self._ps[rows], rows.astype(np.uint32),
         )  # fmt: skip
         more = sequence(self._beside.get(SAMPLES))
@@ -638,11 +640,14 @@ class _Reader:
         put(UNPAIRED, np.zeros(len(rows), np.uint32), (NO_END,), self._is_open)
         return columns
 
-    def _stack_texts(self, slice_of: Ints, count: int) -> tuple[Codes, list[str], Bools]:
+    def _stack_texts(
+        self, slice_of: NDArray[np.int32], count: int
+    ) -> tuple[Codes, list[str], Bools]:
         """The stacks of slices, as codes into texts, and which slices have one."""
         frames, node, stacked = self._stacks
-        at = stacked[(node[stacked] >= 0) & (slice_of[stacked] >= 0) & ~self._is_end[stacked]]
-        distinct, which = np.unique(node[at], return_inverse=True)
+        own = (node >= 0) & (slice_of[stacked] >= 0)
+        at = stacked[own]
+        distinct, which = np.unique(node[own], return_inverse=True)
         texts, size = [], 0
         for one in distinct.tolist():
             texts.append(frames.path(one))
