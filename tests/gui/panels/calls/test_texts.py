@@ -19,7 +19,7 @@ def cells(texts: CallTexts, node: int) -> list[str]:
 
 def test_stacks_with_counts_alone_have_samples_and_no_mean():
     texts = texts_of("p02_collapsed.txt")
-    assert [column.term.title for column in texts.columns] == COLUMNS
+    assert [column.title for column in texts.columns] == COLUMNS
     assert cells(texts, 0) == ["main", "44 samples", "2 samples", "44"]
     assert texts.box(0) == "44 samples"
     assert texts.lines(0)[-1] == "in 44 samples; how many calls these were is not known"
@@ -37,7 +37,7 @@ def test_a_file_with_times_has_times_by_samples():
     shown = opened(trace)
     texts = texts_of("p01.speedscope.json")
     # The evented profile next to it has measured slices, so these are counts of slices.
-    assert [column.term.title for column in texts.columns] == [
+    assert [column.title for column in texts.columns] == [
         "Call",
         "Total",
         "Self",

@@ -62,9 +62,7 @@ class CallColumn:
     TOTAL = TreeColumn(figure_terms.TOTAL.title, 128, figure_terms.TOTAL.definition, Cell.TIME)
     SELF = TreeColumn(figure_terms.SELF.title, 112, figure_terms.SELF.definition, Cell.TIME, 3)
     COUNT = TreeColumn(figure_terms.COUNT.title, 72, figure_terms.COUNT.definition, leaves=2)
-    SAMPLES = TreeColumn(
-        figure_terms.SAMPLES.title, 72, figure_terms.SAMPLES.definition, leaves=2
-    )
+    SAMPLES = TreeColumn(figure_terms.SAMPLES.title, 72, figure_terms.SAMPLES.definition, leaves=2)
     MEAN = TreeColumn(figure_terms.MEAN.title, 100, figure_terms.MEAN.definition, Cell.TIME, 1)
     A, B = (
         replace(arm, leaves=place) for arm, place in zip(arm_columns(_MEDIANS), (5, 4), strict=True)
