@@ -133,7 +133,7 @@ def executorch_calls(trace: Trace) -> list[RecordedCall | None]:
             continue
         type_ = " + ".join(dict.fromkeys(stated))
         node = GraphNode(name, f"executorch::{type_}", -1, source_op=type_)
-        found.append(RecordedCall(text_at(block, slice_) or _METHOD, node))
+        found.append(RecordedCall(text_at(block, slice_) or METHOD, node))
     return found
 
 
