@@ -70,7 +70,7 @@ def test_what_is_not_read_is_counted_with_its_first_place(tmp_path):
         "track event of phase 'C': not shown": (1, "event 5"),
         "track event of type TYPE_STATE: not shown": (1, "event 6"),
         "bind_id without a direction: not shown as a flow": (1, "event 7"),
-        "thread times and instruction counts as differences: not shown": (1, "event 8"),
+        "thread times or instructions relative to a missing descriptor: not shown": (1, "event 8"),
         "counter values on a track that is not a counter: left out": (1, "event 9"),
         "packets of sys_stats: not shown": (1, "packet 12"),
     }
