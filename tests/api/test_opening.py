@@ -1,5 +1,8 @@
 """`viewer.open`: files and options as on the command line, and errors that name what is wrong."""
 
+import os
+import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,7 @@ import viewer
 from tests.api import example
 from tests.builders.profiles import ATTENTION
 from tests.paths import DATA
+from viewer.api.profile import Profile
 
 DUMP, RECORD = ATTENTION
 
@@ -109,3 +113,39 @@ def test_the_example_runs(capsys):
     assert example.main(*ATTENTION) == 0
     assert "linked slices" in capsys.readouterr().out
     assert example.main("/none.etdp") == 1
+
+
+def test_lists_folders_and_patterns(tmp_path):
+    for name in ("b.etdp", "a.etdp"):
+        shutil.copy(DUMP, tmp_path / name)
+    shutil.copy(RECORD, tmp_path / "model.etrecord")
+    names = ["a.etdp", "b.etdp", "model.etrecord"]
+    every = [tmp_path / name for name in names]
+    for files in ([every], every, [tmp_path], [every[:2], every[2]], [str(tmp_path / "*")]):
+        assert sorted(map(os.path.basename, viewer.open(*files).files)) == names
+    assert viewer.open(str(tmp_path / "*.etdp")).files == [str(one) for one in every[:2]]
+
+
+def test_a_name_with_the_signs_of_a_pattern_is_a_name(tmp_path):
+    path = tmp_path / "run[1].etdp"
+    shutil.copy(DUMP, path)
+    assert viewer.open(path).files == [str(path)]
+
+
+@pytest.mark.parametrize(("name", "said"), [("*.etdp", "no file matches"), ("", "no profile")])
+def test_a_pattern_or_folder_without_a_file_is_an_error(tmp_path, name, said):
+    with pytest.raises(ValueError, match=said):
+        viewer.open(str(tmp_path / name))
+
+
+def test_a_pickle_opens_the_same_files_with_the_same_options(tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(DUMP).parent)
+    opened = viewer.open(Path(DUMP).name, clock="1GHz")
+    dumped = pickle.dumps(opened)
+    monkeypatch.chdir(tmp_path)
+    again = pickle.loads(dumped)
+    assert again.files == [DUMP]
+    assert again.operators.equals(opened.operators)
+    assert again.slices.dur_ns.tolist() == opened.slices.dur_ns.tolist()
+    with pytest.raises(TypeError, match=r"viewer\.open"):
+        pickle.dumps(Profile(opened.workspace))

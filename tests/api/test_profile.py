@@ -16,7 +16,7 @@ def test_a_query_is_that_of_the_search():
     linked = profile().query("op:linear inference:2")
     assert set(linked.inference) == {2}
     assert linked.operators.str.contains("linear|addmm|view").all()
-    for wrong in ("dur >", "", "dur > 100 cycles"):
+    for wrong in ("dur >", "", "dur > 100 cycles", "opp:linear"):
         with pytest.raises(ValueError, match=r"\w"):
             profile().query(wrong)
 

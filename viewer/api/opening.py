@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import replace
 
 from viewer.api.profile import Profile
 from viewer.codecs.reading import UnreadableFile
+from viewer.formats.folders import files_in
 from viewer.formats.metadata_parsers import MetadataParser, also_with
 from viewer.view.sessions.opened_files import OpenedFiles, opened_files
 from viewer.view.sessions.option_texts import OptionTexts
@@ -21,7 +23,7 @@ Option = str | Iterable[str] | Mapping[Path, Path]
 
 
 def open(
-    *files: Path,
+    *files: Path | Iterable[Path],
     pair: Option = (),
     clock: Option = (),
     method: Option = (),
@@ -39,7 +41,8 @@ def open(
     what is before and after their "=".
 
     Args:
-        files: Paths of files of any format, in any order.
+        files: Paths of files of any format, in any order, or lists of them. A folder stands for
+            the profiles and ETRecords in it, a pattern such as `"runs/*.etdp"` for what it matches.
         pair: ETRecords of profiles, `{"run.etdp": "model.etrecord"}`, even if they do not match.
         clock: Rates of clocks that files do not state, `"800MHz"` or `{"run.etdp:QnnBackend":
             "800MHz"}`.
@@ -60,21 +63,39 @@ def open(
 
     Raises:
         UnreadableFile: For a file that cannot be read.
-        ValueError: Without files, or for an option that does not fit them.
+        ValueError: Without files, for a folder or pattern without any, or for an option that does
+            not fit them.
     """
-    paths = paths_of(files)
+    paths = [path for argument in files for path in files_in(paths_of(argument))]
     if not paths:
         raise ValueError("nothing to open: give at least one file")
     options = option_texts(pair, clock, method, identifier_column, source_path, part, columns)
     options = replace(options, same_clock=_texts(same_clock), phases=_texts(phases))
-    return Profile(opened_workspace(paths, options, metadata), options.arguments)
+    return opened_again(paths, options, metadata)
+
+
+def opened_again(
+    paths: Sequence[str], options: OptionTexts, metadata: MetadataParser | None
+) -> Profile:
+    """Return a profile of files: what `open` does, and what a pickle of a profile does."""
+    again = opened_again, ([os.path.abspath(path) for path in paths], options, metadata)
+    return Profile(opened_workspace(paths, options, metadata), options.arguments, again)
 
 
 def paths_of(files: Path | Iterable[Path]) -> list[str]:
-    """Return one file, or several, as texts."""
-    if isinstance(files, str | os.PathLike):
-        return [os.fspath(files)]
-    return [os.fspath(file) for file in files]
+    """Return one file, several, or those that a pattern matches, as texts.
+
+    Raises ValueError for a pattern that matches none.
+    """
+    if not isinstance(files, str | os.PathLike):
+        return [os.fspath(file) for file in files]
+    path = os.fspath(files)
+    if not glob.has_magic(path) or os.path.lexists(path):
+        return [path]
+    matched = sorted(glob.glob(path, recursive=True))
+    if not matched:
+        raise ValueError(f"{path}: no file matches this pattern")
+    return matched
 
 
 def option_texts(

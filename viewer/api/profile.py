@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from viewer.api.profile_tables import ProfileTables
 from viewer.tables.catalog import ANSWERS, TABLES
@@ -27,15 +27,28 @@ class Profile(ProfileTables):
     whole ns and ticks. `workspace` has the open files, for what is not public.
     """
 
-    def __init__(self, workspace: Workspace, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        options: Sequence[str] = (),
+        again: tuple[Callable[..., Profile], tuple[Any, ...]] | None = None,
+    ) -> None:
         """Take open files; `viewer.open` does.
 
         Args:
             workspace: The open files.
             options: Those that the files were opened with, as arguments of the command line.
+            again: What opens the same files in another process, and its arguments: a pickle of a
+                profile has these and not the tables.
         """
         super().__init__(workspace)
         self._options = tuple(options)
+        self._again = again
+
+    def __reduce__(self) -> tuple[Callable[..., Profile], tuple[Any, ...]]:
+        if self._again is None:
+            raise TypeError("only a Profile that viewer.open returned can be pickled")
+        return self._again
 
     def __repr__(self) -> str:
         names = ", ".join(os.path.basename(path) for path in self.files)
@@ -71,7 +84,8 @@ class Profile(ProfileTables):
             Rows of `slices`.
 
         Raises:
-            ValueError: For a query with an error, or one that requires what no profile has.
+            ValueError: For a query with an error, for one that requires what no profile has, and
+                for one with an unknown field before a colon that matches nothing.
         """
         import numpy as np
 
@@ -80,7 +94,10 @@ class Profile(ProfileTables):
 
         query = parse(text)
         found = [one.matches(query) for one in ready_for(query, self._snapshot.traces)]
-        return self.slices[np.concatenate([np.empty(0, np.bool_), *found])]
+        matching = np.concatenate([np.empty(0, np.bool_), *found])
+        if query.unknown and not matching.any():
+            raise ValueError(query.advice)
+        return self.slices[matching]
 
     def stats(
         self,
