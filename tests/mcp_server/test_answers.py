@@ -83,7 +83,7 @@ def test_stats_that_a_profile_does_not_have_say_which_it_has(opened):
 
 def test_several_profiles_have_rows_each():
     both = open_files(DUMP, OTHER)
-    found = answered(both, "stats", by="name", limit=2)
+    found = answered(both, "stats", by="name", limit=4)
     assert [row["file"] for row in found["rows"]] == [DUMP, DUMP, OTHER, OTHER]
     assert {row["file"] for row in answered(both, "stats", by="name", profile=OTHER)["rows"]} == {
         OTHER

@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from viewer.mcp_server.limits import TooLarge, answer_text, limited, limited_by_file
+from viewer.mcp_server.limits import (
+    MOST_CHARACTERS,
+    TooLarge,
+    answer_text,
+    limited,
+    limited_by_file,
+    of_each,
+)
 
 ROWS = [{"file": "a", "n": 1}, {"file": "a", "n": 2}, {"file": "b", "n": 3}]
 
@@ -37,7 +44,20 @@ def test_numbers_that_are_not_finite_are_null():
     assert answer_text({"a": [float("nan"), float("inf"), 1.5]}, 10) == '{"a": [null, null, 1.5]}'
 
 
-def test_an_answer_that_is_too_large_is_refused():
+def test_an_answer_that_is_too_large_has_fewer_rows_and_says_so():
     rows = [{"name": "x" * 1000}] * 300
-    with pytest.raises(TooLarge, match="use a smaller limit"):
-        answer_text({"rows": rows}, 300)
+    text = answer_text({"rows": rows, "total": 900, "shown": 300}, 300)
+    found = json.loads(text)
+    assert 20_000 < len(text) <= MOST_CHARACTERS
+    assert (found["rows_total"], found["total"]) == (300, 900)
+    assert found["shown"] == len(found["rows"]) < 40
+
+
+def test_an_answer_that_is_too_large_with_one_row_is_refused():
+    with pytest.raises(TooLarge, match="name one profile"):
+        answer_text({str(i): "x" * 1000 for i in range(50)}, 300)
+
+
+@pytest.mark.parametrize(("limit", "profiles", "each"), [(20, 1, 20), (20, 7, 2), (5, 30, 1)])
+def test_profiles_share_a_limit(limit, profiles, each):
+    assert of_each(limit, profiles) == each

@@ -90,11 +90,12 @@ def test_it_ends_silently_when_standard_input_is_closed(started):
 
 @pytest.mark.nightly
 @pytest.mark.skipif(os.name != "posix", reason="signals of Unix")
-def test_it_ends_silently_at_ctrl_c(started):
+def test_it_ends_with_one_line_at_ctrl_c(started):
     """Also while standard input stays open."""
     started.send_signal(signal.SIGINT)
     started.wait(timeout=60)
-    assert (started.returncode, started.stdout.read(), started.stderr.read()) == (130, "", "")
+    assert (started.returncode, started.stdout.read()) == (130, "")
+    assert started.stderr.read() == "opscope: interrupted\n"
 
 
 @pytest.mark.nightly

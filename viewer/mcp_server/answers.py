@@ -12,7 +12,7 @@ from viewer import SCHEMA, __version__
 from viewer.analysis.comparison.changes.path_changes import comparison_by
 from viewer.analysis.search.query import parse
 from viewer.mcp_server.arguments import WrongArgument
-from viewer.mcp_server.limits import limited, limited_by_file
+from viewer.mcp_server.limits import limited, limited_by_file, of_each
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.reports.compare import compare_facts, with_notes
 from viewer.reports.findings import findings_facts
@@ -50,13 +50,16 @@ def statistics(
     opened: OpenFiles, by: str, profile: str | None, inference: int | None, limit: int
 ) -> Facts:
     """Return times grouped by a key, most expensive first."""
-    facts = stats(opened.only(profile), by, inference=inference)
-    return limited_by_file(facts, "rows", limit)
+    space = opened.only(profile)
+    facts = stats(space, by, inference=inference)
+    return limited_by_file(facts, "rows", of_each(limit, len(space.traces)))
 
 
 def search(opened: OpenFiles, query: str, profile: str | None, order: str, limit: int) -> Facts:
     """Return the slices that match a query, in short rows."""
-    facts = search_facts(opened.chosen(profile), parse(query), limit, order, opened.searched)
+    chosen = opened.chosen(profile)
+    of_profile = of_each(limit, len(chosen))
+    facts = search_facts(chosen, parse(query), of_profile, order, opened.searched)
     return {**facts, "rows": [_short_row(row) for row in facts["rows"]]}
 
 
@@ -74,9 +77,10 @@ def one_slice(opened: OpenFiles, number: int, profile: str | None) -> Facts:
 
 
 def findings(opened: OpenFiles, profile: str | None, inference: int | None, limit: int) -> Facts:
-    """Return what to improve, largest possible gain first, at most `limit` of each profile."""
+    """Return what to improve, largest possible gain first, `limit` of all profiles."""
     facts = findings_facts(opened.only(profile), inference)
-    return {**facts, "files": [limited(file, "findings", limit) for file in facts["files"]]}
+    of_file = of_each(limit, len(facts["files"]))
+    return {**facts, "files": [limited(file, "findings", of_file) for file in facts["files"]]}
 
 
 def compare(

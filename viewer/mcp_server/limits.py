@@ -1,7 +1,8 @@
 """The bounds of an answer: so many rows, texts of limited length, and so many characters in all.
 
 A file may hold a name of a megabyte or a list of a million numbers, and an assistant reads answers
-in full. What is cut says so.
+in full. What is cut says so. Clients move answers beyond about 50,000 characters into a file, so an
+answer that is too long has fewer items in its lists.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from viewer.reports.info import Facts
 
 LONGEST_TEXT = 1000  # characters of one text
 MOST_ITEMS = 100  # of a list inside an answer that has no limit of its own
-MOST_CHARACTERS = 200_000  # of an answer
+MOST_CHARACTERS = 40_000  # of an answer
 
 
 class TooLarge(ValueError):
@@ -43,18 +44,25 @@ def limited_by_file(facts: Facts, name: str, limit: int, of: str = "file") -> Fa
     return {**facts, name: rows, "total": len(facts[name]), "shown": len(rows)}
 
 
+def of_each(limit: int, profiles: int) -> int:
+    """Return how many rows each of some profiles has, if all have `limit` together."""
+    return max(1, limit // max(1, profiles))
+
+
 def answer_text(facts: Facts, limit: int) -> str:
     """Return facts as JSON in ASCII, so that no character in a name has an effect anywhere.
 
     limit: of lists that have no limit of their own. Raises `TooLarge`.
     """
-    text = json.dumps(_bounded(facts, max(limit, MOST_ITEMS)), allow_nan=False)
-    if len(text) > MOST_CHARACTERS:
-        raise TooLarge(
-            f"the answer has {group_digits(len(text))} characters, more than "
-            f"{group_digits(MOST_CHARACTERS)}: use a smaller limit, or name one profile"
-        )
-    return text
+    items = max(limit, MOST_ITEMS)
+    while items:
+        text = json.dumps(_bounded(facts, items), allow_nan=False)
+        if len(text) <= MOST_CHARACTERS:
+            return text
+        items = items * 3 // 4
+    raise TooLarge(
+        f"the answer has more than {group_digits(MOST_CHARACTERS)} characters: name one profile"
+    )
 
 
 def _bounded(value: Any, items: int) -> Any:
@@ -69,6 +77,8 @@ def _bounded(value: Any, items: int) -> Any:
             found[_short(str(key))] = _bounded(part, items)
             if isinstance(part, list | tuple) and len(part) > items:
                 found[f"{_short(str(key))}_total"] = len(part)
+        if isinstance(found.get("shown"), int):
+            found["shown"] = min(found["shown"], items)
         return found
     if isinstance(value, Sequence):
         return [_bounded(part, items) for part in value[:items]]

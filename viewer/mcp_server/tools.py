@@ -111,7 +111,7 @@ TOOLS = (
             Argument("by", Kind.TEXT, "The key to group by.", is_required=True, choices=KEYS),
             _ALL,
             _INFERENCE,
-            _limit("groups of each profile", 30, 500),
+            _limit("groups; profiles share them", 30, 500),
         ),
     ),
     Tool(
@@ -130,7 +130,7 @@ TOOLS = (
                 default=BY_START,
                 choices=ORDERS,
             ),
-            _limit("slices of each profile", 20, 200),
+            _limit("slices; profiles share them", 20, 200),
         ),
     ),
     Tool(
@@ -157,7 +157,7 @@ TOOLS = (
         "expensive operators, work outside delegates, copies, gaps, slow inferences, wrong "
         "estimates and more; and the checks without a finding.",
         answers.findings,
-        (_ALL, _INFERENCE, _limit("findings of each profile", 10, 100)),
+        (_ALL, _INFERENCE, _limit("findings; profiles share them", 10, 100)),
     ),
     Tool(
         "compare",
