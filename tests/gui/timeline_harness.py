@@ -10,6 +10,7 @@ from tests.gui.events import SAMPLE, release_modifiers, settle
 from viewer.formats import open_file
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
+from viewer.gui.timeline.scene.trace_rasters import prepare
 from viewer.gui.timeline.timeline import Timeline
 
 SIZE = 1227, 482  # px: what the timeline has at most in a window of 1600x900
@@ -28,7 +29,7 @@ class TimelineHarness:
         self.theme, self._qtbot = theme, qtbot
         self.window = QWidget()
         theme.apply_to(self.window)
-        self.session = Session(self.window)
+        self.session = Session(self.window, [prepare])
         self.timeline = Timeline(self.session, theme)
         column = self._column = QVBoxLayout(self.window)
         column.setContentsMargins(0, 0, 0, 0)

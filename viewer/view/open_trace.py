@@ -239,11 +239,11 @@ Work = Callable[[OpenTrace], object]
 
 
 def views_of(
-    space: Workspace, wanted: Collection[Inferences], known: Views, also: Sequence[Work] = ()
+    space: Workspace, wanted: Collection[Inferences], known: Views, prepare: Sequence[Work] = ()
 ) -> dict[tuple[Trace, Inferences], OpenTrace]:
     """Return the wanted views of every trace of a workspace, and all known ones still valid.
 
-    also: functions to run on each newly created view, while nobody is waiting for it.
+    prepare: functions to run on each newly created view, while nobody is waiting for it.
     """
     views: dict[tuple[Trace, Inferences], OpenTrace] = {}
     for trace in space.traces:
@@ -260,7 +260,7 @@ def views_of(
                 opened = views[trace, view] = _opened(trace, table, (axis, place, rate), view)
                 if old is not None and old.trace is opened.trace:
                     opened.drawing = old.drawing
-                for work in also:
+                for work in prepare:
                     work(opened)
     return views
 

@@ -40,6 +40,8 @@ from viewer.gui.session.workspace_edits import (
     Edited,
     ShownWorkspace,
     WorkspaceEdits,
+    count_linked,
+    find_outliers,
     opening,
     returning,
     slices_of_all,
@@ -67,7 +69,11 @@ BURST = 0.5
 
 
 class Session(QObject):
-    """The open workspace, its view, and the history of the view; lives on the GUI thread."""
+    """The open workspace, its view, and the history of the view; lives on the GUI thread.
+
+    prepare: more work for each trace that is opened, besides what the session does; pure functions,
+    which may run in a thread.
+    """
 
     about_to_change = Signal()
     workspace_changed = Signal()
@@ -91,7 +97,7 @@ class Session(QObject):
     revealed = Signal(object)  # a SliceRef to scroll into view
     file_fitted = Signal(int)  # number of the trace that is now shown from start to end
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, prepare: Sequence[Work] = ()) -> None:
         super().__init__(parent)
         self.workspace = Workspace()
         self.traces: list[OpenTrace] = []
@@ -106,9 +112,8 @@ class Session(QObject):
         self._last_range_change = float("-inf")
         # Views of the inferences of open traces, made on first use.
         self.views: Views = {}
-        # Extra work to do for each opened trace; pure functions, as they may run in a thread.
-        self.also: list[Work] = [lambda shown: shown.findings.outliers]  # for the first view
-        self._edits = WorkspaceEdits(self._shown_now, self.also, self)
+        self._prepare = (count_linked, find_outliers, *prepare)
+        self._edits = WorkspaceEdits(self._shown_now, self._prepare, self)
         self._edits.about_to_change.connect(self.about_to_change)
         self._edits.done.connect(self._show_edited)
         self._edits.failed.connect(lambda sentence: self.files_added.emit([sentence]))
@@ -269,7 +274,7 @@ class Session(QObject):
         ready = all((trace, inferences) in self.views for trace in self.workspace.traces)
         if not ready and slices_of_all(self.workspace) > AT_ONCE:
             self._requested = inferences
-            arguments = self.workspace, inferences, self.views, tuple(self.also)
+            arguments = self.workspace, inferences, self.views, self._prepare
             self._viewing.submit(work_out_view, *arguments)
             return
         self._show(inferences)

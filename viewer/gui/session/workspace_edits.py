@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from viewer.analysis.links.coverage import coverage_of
 from viewer.gui.qt.background import Latest
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.view.history import Version
-from viewer.view.open_trace import AT_ONCE, Views, Work, views_of
+from viewer.view.open_trace import AT_ONCE, OpenTrace, Views, Work, views_of
 from viewer.workspace.link_choices import Choices, apply
 from viewer.workspace.workspace import Workspace
 
@@ -75,12 +76,12 @@ class WorkspaceEdits(QObject):
     def __init__(
         self,
         shown: Callable[[], ShownWorkspace],
-        also: Sequence[Work],
+        prepare: Sequence[Work],
         parent: QObject | None = None,
     ) -> None:
-        """`shown` returns the current workspace and views; `also` is extra work to do per trace."""
+        """shown: returns the current workspace and views. prepare: work to do for each trace."""
         super().__init__(parent)
-        self._shown, self._also = shown, also
+        self._shown, self._prepare = shown, tuple(prepare)
         self._edits: deque[Edit] = deque()
         # Changes made after the running edit copied the workspace; its copy lacks them.
         self._meanwhile: list[Change] = []
@@ -110,7 +111,7 @@ class WorkspaceEdits(QObject):
         if not self._edits:
             return
         edit, (space, inferences, known) = self._edits[0], self._shown()
-        arguments = edit, copy(space), inferences, known, tuple(self._also)
+        arguments = edit, copy(space), inferences, known, self._prepare
         if edit.slices + slices_of_all(space) <= AT_ONCE:
             self._hand_over(_work_out(*arguments))
         else:
@@ -169,10 +170,21 @@ def _slices_of(items: Sequence[Trace | Program | Executable]) -> int:
 
 
 def work_out_view(
-    space: Workspace, inferences: Inferences, known: Views, also: Sequence[Work]
+    space: Workspace, inferences: Inferences, known: Views, prepare: Sequence[Work]
 ) -> tuple[Inferences, Views]:
     """Another display of inferences, and all views with it."""
-    return inferences, views_of(space, {inferences}, known, also)
+    return inferences, views_of(space, {inferences}, known, prepare)
+
+
+def count_linked(shown: OpenTrace) -> None:
+    """Compute the coverage of a trace, which several panels show; it is that of the file."""
+    if shown.trace is shown.file:
+        coverage_of(shown.table)
+
+
+def find_outliers(shown: OpenTrace) -> None:
+    """Compute the inferences that are slow, which the first view shows."""
+    _ = shown.findings.outliers
 
 
 def slices_of_all(space: Workspace) -> int:
@@ -181,7 +193,7 @@ def slices_of_all(space: Workspace) -> int:
 
 
 def _work_out(
-    edit: Edit, space: Workspace, wanted: set[Inferences], known: Views, also: Sequence[Work]
+    edit: Edit, space: Workspace, wanted: set[Inferences], known: Views, prepare: Sequence[Work]
 ) -> Edited:
     """Apply an edit to a private copy of the workspace and build its links, labels and views."""
     result, complaint = None, ""
@@ -190,4 +202,4 @@ def _work_out(
     except ValueError as error:
         # An earlier edit removed what this one refers to.
         complaint = str(error)
-    return Edited(edit, space, views_of(space, wanted, known, also), result, complaint)
+    return Edited(edit, space, views_of(space, wanted, known, prepare), result, complaint)

@@ -86,10 +86,11 @@ class MainWindow(Shell):
     def panels(self) -> PanelRegistry:
         """The window's panel registry, whose session belongs to this window only."""
         from viewer.gui.session.session import Session
+        from viewer.gui.timeline.scene.trace_rasters import prepare
         from viewer.gui.window.frame.panel_registry import PanelRegistry
 
         if self._panels is None:
-            self._panels = PanelRegistry(Session(self), self.theme)
+            self._panels = PanelRegistry(Session(self, [prepare]), self.theme)
         return self._panels
 
     @Slot()

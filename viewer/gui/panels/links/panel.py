@@ -73,7 +73,6 @@ class LinksPanel(ScrollPanel):
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, "Links", parent)
-        session.also.append(_count)
         session.workspace_changed.connect(self.refresh)
         # The colors of the theme are in the texts.
         self._seen = WhenVisible(self)
@@ -126,15 +125,6 @@ def _named_focus(page: QWidget | None) -> tuple[str, int] | None:
 
 def _named(page: QWidget, name: str) -> list[QWidget]:
     return [widget for widget in page.findChildren(QWidget) if widget.accessibleName() == name]
-
-
-def _count(shown: OpenTrace) -> None:
-    """Compute the coverage of a trace in the background; several panels show it.
-
-    Coverage is that of the file, whatever view of its inferences is shown.
-    """
-    if shown.trace is shown.file:
-        coverage_of(shown.table)
 
 
 def own_export_text(trace: Trace) -> str:

@@ -29,7 +29,6 @@ from viewer.gui.timeline.scene.search_hits import HitRasters
 from viewer.gui.timeline.scene.trace_rasters import (
     ClassName,
     TraceRasters,
-    prepare,
     rasters_again,
     rasters_of,
 )
@@ -218,7 +217,6 @@ class Drawings(QObject):
         self.compared_marks = ComparedMarks(session)
         self.compared_marks.changed.connect(self.changed)
         session.query_changed.connect(self.changed)
-        session.also.append(prepare)
         session.workspace_changed.connect(self._reopen)
         session.coloring_changed.connect(self._recolor)
 
