@@ -35,6 +35,7 @@ SMALL_MODULES = {
     "viewer.formats.contents": "imports the model, which the registry of formats loads late",
     "viewer.formats.foreign": "patterns that the registry of formats loads late",
     "viewer.gui.app.exit_signals": "imports Qt, which its importer does only after a check",
+    "viewer.gui.window.window_host": "imports the session, which the first window does without",
 }
 
 # Where functions live that take one of these classes first, besides the only area that uses them.

@@ -16,6 +16,7 @@ from PySide6.QtCore import QCoreApplication, QPointF, QRectF
 from PySide6.QtGui import QPainter, QPixmap
 
 from tests.bench.test_bench_model import OPERATORS, program, trace
+from tests.gui.fake_host import FakeHost
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.operators import operator_costs
 from viewer.analysis.delegates.delegation import instances_of
@@ -103,7 +104,7 @@ def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
         (Method("forward", method.operators, method.handles, flow=flow),),
     )  # fmt: skip
     session = Session()
-    panel = GraphPanel(session, dark_theme())
+    panel = GraphPanel(FakeHost(session, dark_theme()))
     qtbot.addWidget(panel)
     panel.resize(800, 600)
     panel.show()

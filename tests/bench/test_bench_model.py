@@ -16,6 +16,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from tests.builders import many_operators
 from tests.builders.bench_sizes import rounds
 from tests.builders.many_operators import OPERATORS
+from tests.gui.fake_host import FakeHost
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.cost.modules import module_costs, run_medians
 from viewer.analysis.links.linker import link
@@ -69,7 +70,7 @@ def test_answers_on_the_gui_thread(trace, program, qapp, qtbot):
     from tests.gui.dark_theme import dark_theme
 
     session = Session()
-    panel = ModelPanel(session, dark_theme())
+    panel = ModelPanel(FakeHost(session, dark_theme()))
     qtbot.addWidget(panel)
     panel.resize(900, 600)
     panel.show()

@@ -13,6 +13,7 @@ import pytest
 from tests.builders.bench_sizes import size
 from tests.builders.sized_programs import write_constants
 from tests.gui.dark_theme import dark_theme
+from tests.gui.fake_host import FakeHost
 from viewer.formats import open_file
 from viewer.gui.panels.sizes.answer import SizesQuestion, work_out
 from viewer.gui.panels.sizes.panel import SizesPanel
@@ -39,7 +40,7 @@ def test_a_program_of_many_parts(tmp_path, qapp, qtbot):
     executables = [open_file(str(path)), open_file(str(other))]
     session = Session()
     session.add([executables[0]])
-    panel = SizesPanel(session, dark_theme())
+    panel = SizesPanel(FakeHost(session, dark_theme()))
     qtbot.addWidget(panel)
     panel.resize(1280, 500)
     began, cpu = time.perf_counter(), time.process_time()

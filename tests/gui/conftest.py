@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QWidget
 
 from tests.builders.stretched_dumps import write_arm
 from tests.gui.dark_theme import dark_theme
+from tests.gui.fake_host import FakeHost
 from tests.gui.timeline_harness import TimelineHarness
 from viewer.gui.qt.settings import Settings
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.comparison import compare_files
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.painting import label_pictures
@@ -93,10 +93,10 @@ def attention_record() -> str:
 
 @pytest.fixture
 def make_panel(theme, qtbot):
-    """Make a panel over a session, and do not show it yet."""
+    """Make a panel over a session, with a fake host, and do not show it yet."""
 
-    def make(kind: Callable[[Session, Theme], PanelT], session: Session) -> PanelT:
-        made = kind(session, theme)
+    def make(kind: Callable[[FakeHost], PanelT], session: Session) -> PanelT:
+        made = kind(FakeHost(session, theme))
         qtbot.addWidget(made)
         theme.apply_to(made)
         return made
@@ -112,7 +112,7 @@ def show_panel(make_panel):
     """
 
     def show(
-        kind: Callable[[Session, Theme], PanelT],
+        kind: Callable[[FakeHost], PanelT],
         session: Session,
         width: int = 1100,
         height: int = 400,
@@ -129,7 +129,7 @@ def show_panel(make_panel):
 def show_files(show_panel, opened, data):
     """Show a panel over a session with some files of tests/data open."""
 
-    def show(kind: Callable[[Session, Theme], PanelT], *names: str, width: int = 1100) -> PanelT:
+    def show(kind: Callable[[FakeHost], PanelT], *names: str, width: int = 1100) -> PanelT:
         return show_panel(kind, opened(*(data / name for name in names)), width)
 
     return show

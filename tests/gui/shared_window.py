@@ -47,6 +47,7 @@ from tests.gui.events import SAMPLE, open_files, put_away, release_modifiers, se
 from viewer.formats import open_file
 from viewer.gui.qt.settings import HEADER_WIDTH, WINDOW_STATE_VERSION
 from viewer.gui.session.feeds.numbers import NumbersFeed
+from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.gui.session.numbers.references import NumbersChoice
 from viewer.gui.timeline.held_keys import HeldKeys
 from viewer.gui.window.controller import WindowController
@@ -219,9 +220,8 @@ class SharedWindow:
         status._late.setInterval(PROGRESS_AFTER_MS)
         message.dismiss()
         controller.opener._errors.clear()
-        if controller.problems._failures:
-            controller.problems._failures.clear()
-            controller.problems.refresh()
+        ProblemsFeed.of(controller.session).failures.clear()
+        ProblemsFeed.of(controller.session).refresh()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
     def _restore_view(self, baseline: Baseline) -> None:
@@ -239,7 +239,7 @@ class SharedWindow:
         self._restore_settings(baseline)
         self._restore_input()
         if _source_place(controller) != baseline.parts["place"]:
-            controller.source._reopen()  # without a selection it keeps what it shows
+            controller.panels["source"]._reopen()  # without a selection it keeps what it shows
         if self._focus is not None:
             self._focus.setFocus()
         settle(self._qtbot, controller)
@@ -339,7 +339,7 @@ def _parts(controller: WindowController) -> dict[str, object]:
         keys = tuple(key.toString() for key in action.shortcuts())
         values[id] = action.text(), keys, action.isEnabled(), action.isChecked()
     values["dialogs"] = sorted(type(d).__name__ for d in controller.window.findChildren(QDialog))
-    values["problems"] = controller.problems.count
+    values["problems"] = controller.panels["problems"].count
     values["said"] = controller.window.status.said.text()
     values["place"] = _source_place(controller)
     values["numbers"] = NumbersFeed.of(controller.session).choice
@@ -352,7 +352,7 @@ def _parts(controller: WindowController) -> dict[str, object]:
 
 
 def _source_place(controller: WindowController) -> tuple[object, str]:
-    source = controller.source
+    source = controller.panels["source"]
     return source.place, source.calls.text() if source.place else ""
 
 

@@ -4,6 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
+from tests.gui.fake_host import FakeHost
 from viewer.gui.panels.estimates import panel as estimates
 from viewer.gui.panels.estimates.panel import EstimatesPanel
 from viewer.gui.panels.events import panel as events
@@ -36,7 +37,7 @@ def tabs(request, sample, theme, qtbot, monkeypatch, host):
     monkeypatch.setattr(kind, "SYNC_LIMIT", 0)
     monkeypatch.setattr(module, "_answer", lambda *of: (asked.append(of), work(*of))[1])
     session = sample("torq_npu")
-    panel = kind(session, theme)
+    panel = kind(FakeHost(session, theme))
     docks = [QDockWidget("behind", host), QDockWidget("front", host)]
     docks[0].setWidget(panel)
     for dock in docks:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.gui.fake_host import FakeHost
 from viewer.gui.panels.statistics.panel import StatisticsPanel
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.inferences import include_warm_up, pick_run
@@ -38,7 +39,7 @@ def test_a_picked_inference_counts_even_if_it_warms_up(session):
 
 
 def test_statistics_cover_every_inference_whatever_is_included(session, theme, qtbot):
-    panel = StatisticsPanel(session, theme)
+    panel = StatisticsPanel(FakeHost(session, theme))
     qtbot.addWidget(panel)
     before = panel.answer.table
     assert before.whole == sum(run.end - run.start for run in session.traces[0].trace.inferences())

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 
 from tests.builders.clocked_traces import NS, clocked_trace
 from tests.gui.events import CTRL, LEFT, SHIFT, canvas, column, drag, move, place_of, press, release
+from tests.gui.fake_host import FakeHost
 from tests.model.test_queries import slices, trace_of
 from viewer.gui.panels.details.panel import DetailsPanel
 from viewer.gui.panels.selection.panel import SelectionPanel
@@ -257,7 +258,7 @@ def test_the_nearest_slice_is_that_to_the_view_of_its_own_clock(qapp):
 
 
 def test_closing_forgets_what_is_selected(rows, qtbot):
-    panel = SelectionPanel(rows.session, rows.theme)
+    panel = SelectionPanel(FakeHost(rows.session, rows.theme))
     rows.add(panel)
     click(qtbot, rows, 1)
     click(qtbot, rows, 2, CTRL)
@@ -280,7 +281,8 @@ def test_many_slices_are_drawn_and_counted_off_the_gui_thread(harness):
         name=names[odd], key=keys[odd],
     )  # fmt: skip
     session = harness.session
-    panel, details = (kind(session, harness.theme) for kind in (SelectionPanel, DetailsPanel))
+    host = FakeHost(session, harness.theme)
+    panel, details = (kind(host) for kind in (SelectionPanel, DetailsPanel))
     harness.add(panel)
     harness.add(details)
     session.add([builder.build()])

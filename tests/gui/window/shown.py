@@ -26,7 +26,8 @@ def message(controller):
 
 
 def problems(controller):
-    return [(entry.severity.word, entry.what) for entry in controller.problems.model.contents]
+    entries = controller.panels["problems"].model.contents
+    return [(entry.severity.word, entry.what) for entry in entries]
 
 
 def runs_offered(controller):

@@ -136,10 +136,10 @@ def test_every_control_of_a_dialog_has_a_name_and_a_role(shared_window, qtbot, c
 def test_what_the_timeline_shows_a_table_has_too(shared_window, qtbot):
     """All slices, with their names and lengths, in cells that are read one by one."""
     controller = shared_window.showing_sample("delegate_handle_map")
-    events = controller.events.table.model()
+    events = controller.panels["events"].table.model()
     names = {events.index(row, 0).data() for row in range(events.rowCount())}
     assert len(names) > 5
-    assert face(controller.events.table).role() == ROLE.Table
+    assert face(controller.panels["events"].table).role() == ROLE.Table
 
 
 def test_the_timeline_is_a_chart_that_tells_the_visible_range_and_what_is_selected(
@@ -198,7 +198,7 @@ def test_the_graph_is_a_graphic_that_tells_the_operator_the_keys_are_at(shared_w
     controller.session.select_operators(0, (0,))
     controller.docks.show_panel("graph")
     settle(qtbot, controller)
-    view = controller.graph.view
+    view = controller.panels["graph"].view
     qtbot.waitUntil(lambda: view.current is not None)
     assert told(view) == ("Graph of operators", ROLE.Graphic)
     for kind in (QAccessible.Text.Value, QAccessible.Text.Description):
@@ -231,7 +231,7 @@ def test_what_the_keys_select_is_announced(shared_window, qtbot, announced):
     ) in announced
     controller.docks.show_panel("graph")
     settle(qtbot, controller)
-    view = controller.graph.view
+    view = controller.panels["graph"].view
     qtbot.waitUntil(lambda: view.current is not None)
     view.setFocus()
     first = view.current
@@ -377,7 +377,7 @@ def test_a_click_brings_no_frame(shared_window, qtbot):
     )
     assert frame.isVisible()
     assert frame.parent() is controller.timeline.view
-    qtbot.mouseClick(controller.operators.table.viewport(), Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(controller.panels["operators"].table.viewport(), Qt.MouseButton.LeftButton)
     assert not frame.isVisible()
 
 

@@ -20,12 +20,12 @@ def marked(controller):
 
 
 def test_a_click_in_the_operators_panel_marks_its_slices_and_shows_them(attention, qtbot):
-    table = attention.operators.table
+    table = attention.panels["operators"].table
     session = attention.session
     session.set_range(0, 1000)
     at = table.visualRect(table.model().index(0, 1)).center()
     qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    wanted = set(attention.operators.model.rows[0].operators)
+    wanted = set(attention.panels["operators"].model.rows[0].operators)
     assert set(session.state.operators[1]) == wanted
     links = session.traces[0].table.links
     keys = session.traces[0].trace.slices.key.tolist()
@@ -53,7 +53,7 @@ def test_the_details_panel_shows_what_a_click_selected(attention, qtbot):
     qtbot.mouseClick(canvas(attention), Qt.MouseButton.LeftButton, pos=place_of(attention, index))
     assert attention.session.state.slice == SliceRef(0, index)
     settle(qtbot, attention)
-    texts = [w.accessibleName() for w in attention.details.findChildren(object)
+    texts = [w.accessibleName() for w in attention.panels["details"].findChildren(object)
              if hasattr(w, "accessibleName")]  # fmt: skip
     length = int(slices.end[index] - slices.start[index])
     assert any(f"{length / 1000:.3f}" in text for text in texts), texts
@@ -89,9 +89,11 @@ def test_light_and_dark_are_different_pictures(attention, qtbot):
 def test_a_row_of_the_delegation_selects_on_the_timeline(attention, qtbot):
     attention.docks.show_panel("delegation")
     settle(qtbot, attention)
-    rows = attention.delegation.model.rows
-    attention.delegation.table.selectRow(next(i for i, r in enumerate(rows) if "ops" in r.name))
-    qtbot.keyClick(attention.delegation.table, Qt.Key.Key_Return)
+    rows = attention.panels["delegation"].model.rows
+    attention.panels["delegation"].table.selectRow(
+        next(i for i, r in enumerate(rows) if "ops" in r.name)
+    )
+    qtbot.keyClick(attention.panels["delegation"].table, Qt.Key.Key_Return)
     assert attention.session.state.slice is not None
     assert "XnnpackBackend" in attention.session.traces[0].label(
         attention.session.state.slice.index

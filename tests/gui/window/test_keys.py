@@ -44,6 +44,7 @@ from tests.gui.events import (
 from tests.sources import source_of
 from viewer.gui.qt.settings import DRAG_PANS, KEYS, Settings
 from viewer.gui.session.coloring import set_scheme
+from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.inferences import run_span_ns
 from viewer.gui.timeline.held_keys import HeldKeys, traveled
@@ -438,8 +439,11 @@ def test_the_field_has_the_keys_also_from_a_table_and_escape_gives_them_back(att
     field, session = attention.toolbar.search, attention.session
     attention.docks.show_panel("search")
     for table, ask in (
-        (attention.hits.table, lambda table: qtbot.keyClick(table, Key.Key_Slash)),
-        (attention.operators, lambda table: qtbot.keyClick(attention.window, Key.Key_F, CTRL)),
+        (attention.panels["search"].table, lambda table: qtbot.keyClick(table, Key.Key_Slash)),
+        (
+            attention.panels["operators"],
+            lambda table: qtbot.keyClick(attention.window, Key.Key_F, CTRL),
+        ),
     ):
         session.select_slice(None)
         table.setFocus()
@@ -468,7 +472,7 @@ def test_f3_goes_from_hit_to_hit_and_down_to_their_list(attention, qtbot):
     assert reached[2] == reached[0]
     field.setFocus()
     qtbot.keyClick(field, Key.Key_Down)
-    assert attention.hits.table.hasFocus()
+    assert attention.panels["search"].table.hasFocus()
 
 
 def test_h_dims_all_but_the_hits(attention, qtbot):
@@ -498,12 +502,12 @@ def test_ctrl_a_selects_all_of_the_name_and_in_a_table_its_rows(attention, qtbot
     assert len(named) > 1
     # In a table it marks the rows of that.
     attention.docks.show_panel("events")
-    attention.events.table.setFocus()
+    attention.panels["events"].table.setFocus()
     before = session.state
-    qtbot.keyClick(attention.events.table, Key.Key_A, CTRL)
+    qtbot.keyClick(attention.panels["events"].table, Key.Key_A, CTRL)
     assert session.state == before
-    marked = attention.events.table.selectionModel().selectedRows()
-    assert len(marked) == attention.events.model.rowCount() > 1
+    marked = attention.panels["events"].table.selectionModel().selectedRows()
+    assert len(marked) == attention.panels["events"].model.rowCount() > 1
 
 
 def test_m_measures_and_shift_m_keeps_it_as_a_mark(attention, qtbot):
@@ -583,7 +587,11 @@ def test_q_hides_the_bottom_panels_and_shows_them(attention, qtbot):
 
 def test_wherever_the_keyboard_is_the_keys_are_the_same(attention, qtbot):
     settle(qtbot, attention)
-    for widget in (attention.operators.table, attention.toolbar.run, attention.timeline.view):
+    for widget in (
+        attention.panels["operators"].table,
+        attention.toolbar.run,
+        attention.timeline.view,
+    ):
         widget.setFocus()
         before = view_range(attention)
         for key in (Key.Key_D, Key.Key_W):
@@ -597,15 +605,15 @@ def test_wherever_the_keyboard_is_the_keys_are_the_same(attention, qtbot):
 
 def test_letters_typed_into_a_field_move_nothing(attention, qtbot):
     before = attention.session.state
-    attention.operators.filter.setFocus()
-    qtbot.keyClicks(attention.operators.filter, "wasdfnpq.,")
-    assert attention.operators.filter.text() == "wasdfnpq.,"
+    attention.panels["operators"].filter.setFocus()
+    qtbot.keyClicks(attention.panels["operators"].filter, "wasdfnpq.,")
+    assert attention.panels["operators"].filter.text() == "wasdfnpq.,"
     assert attention.session.state == before
     assert attention.docks.shows_bottom
 
 
 def test_wherever_the_focus_is_letters_move_the_timeline_and_command(attention, qtbot, monkeypatch):
-    attention.problems.add_failure("/some/bad.etdp", "the file is empty")
+    ProblemsFeed.of(attention.session).add_failure("/some/bad.etdp", "the file is empty")
     attention.session.select_operators(0, (9,))
     held = attention.timeline.view.findChild(HeldKeys)
     monkeypatch.setattr(held, "clock", lambda: 100.0)  # or a slow press is a repeat for it
@@ -709,8 +717,8 @@ def named(controller):
     controller.commands.commands["search.find"].run()
     help_of_search = controller.toolbar.search.help
     said = {
-        "marks": controller.marks.sentence,
-        "hits": controller.hits.sentence,
+        "marks": controller.panels["marks"].sentence,
+        "hits": controller.panels["search"].sentence,
         "search": controller.toolbar.search.toolTip(),
         "help of search": help_of_search._text.text().rpartition("clear · ")[2],
         "start page": " ".join(

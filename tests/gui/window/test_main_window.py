@@ -12,12 +12,10 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import SAMPLE, drop, has_controller, open_files, put_away
-from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.settings import WINDOW_STATE, WINDOW_STATE_VERSION, WINDOW_VERSION, Settings
 from viewer.gui.session import navigation
-from viewer.gui.timeline.timeline import Timeline
-from viewer.gui.window.frame.panel_table import PAGES
+from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.main_window import MainWindow
 from viewer.gui.window.start_page import page as start_page
 
@@ -116,9 +114,9 @@ def test_its_parts_are_made_one_a_turn_and_are_those_of_the_desk(bare):
     turns = 0
     while parts.prepare():
         turns += 1
-    assert turns == len(PAGES) + 1  # the timeline
-    timeline, operators = parts.of(Timeline), parts.of(OperatorsPanel)
-    assert (bare.controller.timeline, bare.controller.operators) == (timeline, operators)
+    assert turns == len(TABLE.pages) + 1  # the timeline
+    timeline, operators = parts.timeline, parts["operators"]
+    assert (bare.controller.timeline, bare.controller.panels["operators"]) == (timeline, operators)
 
 
 def test_closing_between_two_parts_makes_no_desk(bare, qtbot):

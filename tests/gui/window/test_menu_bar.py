@@ -8,12 +8,13 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from tests.gui.events import canvas, open_files, open_sample, place_of, settle
 from viewer.analysis.findings.finding import PanelRef
 from viewer.gui.session import navigation
+from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.gui.session.feeds.search import Search
-from viewer.gui.window.frame.panel_table import PAGES
+from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.menu_bar import CANVAS_MENU, SLICE_MENU
 from viewer.view.state import SliceRef
 
-ROWS = {page.id: page.row_commands for page in PAGES.values() if page.row_commands}
+ROWS = {page.id: page.row_commands for page in TABLE.pages.values() if page.row_commands}
 OPENED: list[tuple[QMenu, QPoint]] = []
 
 
@@ -81,7 +82,7 @@ def test_the_menu_of_a_slice_is_about_the_slice_under_the_mouse(attention):
     assert QApplication.clipboard().text().startswith("| Name |")
     assert attention.window.status.said.text() == "Copied 1 row as Markdown"
     choose("Show Source")
-    assert attention.source.isVisible()
+    assert attention.panels["source"].isVisible()
 
 
 def test_a_slice_that_is_selected_with_others_stays_so(attention):
@@ -113,31 +114,37 @@ def test_the_key_opens_the_menu_of_the_selected_slice_beside_it(attention, qtbot
 
 
 def test_the_menu_of_an_operator_selects_it(attention, qtbot):
-    table = attention.operators.table
+    table = attention.panels["operators"].table
     found = ask(table.viewport(), row_of(table, 1))
     assert found[0] == "Copy row"
     assert found[1:3] == ["Copy table as TSV", "Copy table as Markdown"]
     assert found[3:] == [*titles(attention, ROWS["operators"]), "Help"]
-    assert attention.session.state.operators[1] == attention.operators.model.rows[1].operators
+    assert (
+        attention.session.state.operators[1]
+        == attention.panels["operators"].model.rows[1].operators
+    )
     choose("Show Graph")
     settle(qtbot, attention)
-    assert attention.graph.isVisible()
+    assert attention.panels["graph"].isVisible()
 
 
 def test_the_key_opens_the_menu_of_the_row_that_the_keyboard_is_on(attention, qtbot):
-    table = attention.operators.table
+    table = attention.panels["operators"].table
     row_of(table, 2)
     table.setFocus()
     qtbot.keyClick(table, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
     assert texts()[0] == "Copy row"
-    assert attention.session.state.operators[1] == attention.operators.model.rows[2].operators
+    assert (
+        attention.session.state.operators[1]
+        == attention.panels["operators"].model.rows[2].operators
+    )
 
 
 def test_the_menu_of_a_hit_selects_its_slice(attention, qtbot):
     Search.of(attention.session).set_query("linear")
     attention.commands.run("panel.search")
     settle(qtbot, attention)
-    table = attention.hits.table
+    table = attention.panels["search"].table
     found = ask(table.viewport(), row_of(table, 3))
     assert found[2:] == [*titles(attention, ROWS["search"]), "Help"]
     assert attention.session.state.slice == Search.of(attention.session).hits.ref(3)
@@ -149,9 +156,9 @@ def test_the_menu_of_a_mark_is_about_that_mark(attention, qtbot):
         attention.commands.run("mark.keep")
     attention.commands.run("panel.marks")
     settle(qtbot, attention)
-    table = attention.marks.table
+    table = attention.panels["marks"].table
     ask(table.viewport(), row_of(table, 0))
-    first = attention.marks.model.item_of(0)
+    first = attention.panels["marks"].model.item_of(0)
     assert attention.session.state.mark == first
     choose("Delete bookmark")
     assert len(attention.session.state.marks) == 1
@@ -159,20 +166,21 @@ def test_the_menu_of_a_mark_is_about_that_mark(attention, qtbot):
 
 def test_the_menu_of_a_problem_leads_to_the_links(attention, qtbot):
     controller = attention
-    controller.problems.add_failure("/nowhere/x.etdp", "/nowhere/x.etdp: there is no such file")
+    path = "/nowhere/x.etdp"
+    ProblemsFeed.of(controller.session).add_failure(path, f"{path}: there is no such file")
     controller.commands.run("panel.problems")
     settle(qtbot, controller)
-    table = controller.problems.table
+    table = controller.panels["problems"].table
     found = ask(table.viewport(), row_of(table))
     copying = ["Copy rows as TSV", "Copy rows as Markdown"]
     assert found == [*copying, *titles(controller, ROWS["problems"]), "Help"]
     choose("Show Links")
     settle(qtbot, controller)
-    assert controller.links.isVisible()
+    assert controller.panels["links"].isVisible()
 
 
 def test_the_help_of_a_menu_is_on_the_panel_that_it_was_opened_in(attention):
-    table = attention.operators.table
+    table = attention.panels["operators"].table
     ask(table.viewport(), row_of(table))
     choose("Help")
     assert attention.help.window.page == "operators"
@@ -182,7 +190,7 @@ def finding_row(controller, qtbot, is_report):
     """The row of the first finding that another panel details, or that is in the profile itself."""
     controller.commands.run("panel.findings")
     settle(qtbot, controller)
-    rows = controller.findings.model.rows
+    rows = controller.panels["findings"].model.rows
     return next(
         i for i, row in enumerate(rows)
         if row.finding is not None and isinstance(row.finding.place, PanelRef) is is_report
@@ -192,7 +200,7 @@ def finding_row(controller, qtbot, is_report):
 def test_the_menu_of_a_finding_selects_its_slices(attention, qtbot):
     row = finding_row(attention, qtbot, is_report=False)
     before = attention.session.state
-    view = attention.findings.list
+    view = attention.panels["findings"].list
     view.scrollTo(view.model().index(row, 0))
     found = ask(view.viewport(), row_of(view, row))
     assert found[0] == "Copy findings as text"
@@ -205,16 +213,16 @@ def test_the_menu_of_a_finding_that_a_panel_details_leads_there(controller, qtbo
     monkeypatch.setattr(QMenu, "popup", lambda menu, at: OPENED.append((menu, at)))
     open_sample(qtbot, controller, "delegate_handle_map")
     row = finding_row(controller, qtbot, is_report=True)
-    before, view = controller.session.state, controller.findings.list
+    before, view = controller.session.state, controller.panels["findings"].list
     view.setFocus()
     view.setCurrentIndex(view.model().index(row, 0))
     qtbot.keyClick(view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
     assert texts()[:2] == ["Copy findings as text", "Show full report"]
     assert controller.session.state == before
-    assert controller.findings.isVisible()
+    assert controller.panels["findings"].isVisible()
     choose("Show full report")
     settle(qtbot, controller)
-    name = controller.findings.model.rows[row].finding.place.name
+    name = controller.panels["findings"].model.rows[row].finding.place.name
     assert controller.docks.by_name[name].isVisible()
 
 

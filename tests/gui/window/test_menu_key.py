@@ -48,12 +48,13 @@ SCRIPT = textwrap.dedent("""
     QMenu.popup = lambda menu, at: opened.append([a.text() for a in menu.actions() if a.text()])
     controller.docks.show_panel("findings")
     window.settle()
-    controller.findings.list.setCurrentIndex(controller.findings.model.index(0, 0))
-    controller.operators.table.setCurrentIndex(controller.operators.model.index(1, 0))
+    findings, operators = controller.panels["findings"], controller.panels["operators"]
+    findings.list.setCurrentIndex(findings.model.index(0, 0))
+    operators.table.setCurrentIndex(operators.model.index(1, 0))
     controller.session.select_slice(SliceRef(0, 20), reveal=True)
     for name, widget in (
         ("timeline", controller.timeline.view), ("headers", controller.timeline.headers),
-        ("findings", controller.findings.list), ("operators", controller.operators.table),
+        ("findings", findings.list), ("operators", operators.table),
     ):
         if name in controller.docks.by_name:
             controller.docks.show_panel(name)

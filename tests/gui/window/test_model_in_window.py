@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 
 from tests.gui.events import canvas, open_files, place_of, settle
 from tests.gui.panels.model.tree import ATTENTION_0, marked, open_to, opened_rows
-from viewer.gui.window.frame.panel_table import PanelArea
+from viewer.gui.panels.base.panel_spec import PanelArea
 from viewer.model.scope import TimeScope
 from viewer.view.state import SliceRef
 
@@ -13,13 +13,13 @@ def test_columns_are_as_wide_after_a_second_opening(attention, qtbot):
     controller = attention
     controller.docks.show_panel("model")
     settle(qtbot, controller)
-    header = controller.model.view.header()
+    header = controller.panels["model"].view.header()
 
     def widths():
         return [header.sectionSize(i) for i in range(header.count())]
 
     first = widths()
-    assert header.length() == controller.model.view.viewport().width()
+    assert header.length() == controller.panels["model"].view.viewport().width()
     controller.commands.actions["file.close_all"].trigger()
     settle(qtbot, controller)
     with qtbot.waitSignal(controller.session.files_added, timeout=20_000):
@@ -29,7 +29,7 @@ def test_columns_are_as_wide_after_a_second_opening(attention, qtbot):
     settle(qtbot, controller)
     # The first column takes the rest of the panel, whose own width may differ by a rounded pixel.
     assert widths()[1:] == first[1:]
-    assert header.length() == controller.model.view.viewport().width()
+    assert header.length() == controller.panels["model"].view.viewport().width()
 
 
 def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(controller, qtbot, data):
@@ -38,12 +38,12 @@ def test_a_text_of_operations_has_no_modules_and_leads_to_the_operators(controll
     )
     controller.docks.show_panel("model")
     settle(qtbot, controller)
-    assert controller.model.is_empty
-    sentence = controller.model.sentence
+    assert controller.panels["model"].is_empty
+    sentence = controller.panels["model"].sentence
     assert sentence == "tiny_cnn.mlir is a text of operations, which have no modules."
-    controller.model.empty.pressed.emit()
+    controller.panels["model"].empty.pressed.emit()
     settle(qtbot, controller)
-    assert not controller.operators.visibleRegion().isEmpty()
+    assert not controller.panels["operators"].visibleRegion().isEmpty()
 
 
 def test_the_dock_lies_beside_operators_and_follows_the_timeline(attention, qtbot):
@@ -57,14 +57,14 @@ def test_the_dock_lies_beside_operators_and_follows_the_timeline(attention, qtbo
     one = int(shown.costs.slices_of({(ATTENTION_0,)}, TimeScope(run))[0])
     qtbot.mouseClick(canvas(controller), Qt.MouseButton.LeftButton, pos=place_of(controller, one))
     assert controller.session.state.slice == SliceRef(0, one)
-    assert marked(controller.model) == ["blocks.0 · scaled_dot_product_attention"]
+    assert marked(controller.panels["model"]) == ["blocks.0 · scaled_dot_product_attention"]
 
 
 def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(attention, qtbot):
     controller = attention
     controller.docks.show_panel("model")
     settle(qtbot, controller)
-    panel, session = controller.model, controller.session
+    panel, session = controller.panels["model"], controller.session
     panel.view.setFocus()
     panel.view.mark(0)
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Down):

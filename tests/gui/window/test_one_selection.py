@@ -16,8 +16,12 @@ ATTENTION_0 = 9  # blocks.0 · scaled_dot_product_attention, models.py:52
 def desk_with_all(shared_window, qtbot):
     """The attention sample with every panel in sight of the event loop."""
     controller = shared_window.showing_sample("attention_xnnpack")
-    controller.statistics.by.setCurrentIndex(controller.statistics.by.findData("operator"))
-    controller.statistics.by.activated.emit(controller.statistics.by.currentIndex())
+    controller.panels["statistics"].by.setCurrentIndex(
+        controller.panels["statistics"].by.findData("operator")
+    )
+    controller.panels["statistics"].by.activated.emit(
+        controller.panels["statistics"].by.currentIndex()
+    )
     settle(qtbot, controller)
     return controller
 
@@ -25,26 +29,28 @@ def desk_with_all(shared_window, qtbot):
 def chosen_everywhere(controller):
     """What each panel says is selected, as the label of an operator or its line."""
     listed = [
-        controller.operators.model.rows[i].name for i in marked_rows(controller.operators.table)
+        controller.panels["operators"].model.rows[i].name
+        for i in marked_rows(controller.panels["operators"].table)
     ]
-    tree = controller.model.model
+    tree = controller.panels["model"].model
     module = [
         tree.rows.full_name(tree.rows.made[tree.node(i)])
-        for i in controller.model.view.selectionModel().selectedRows()
+        for i in controller.panels["model"].view.selectionModel().selectedRows()
     ]
     groups = [
-        controller.statistics.model.rows[i].name for i in marked_rows(controller.statistics.table)
+        controller.panels["statistics"].model.rows[i].name
+        for i in marked_rows(controller.panels["statistics"].table)
     ]
     return {
         "operators": listed, "model": module, "statistics": groups,
-        "source": controller.source.code.marked, "details": handle(controller),
+        "source": controller.panels["source"].code.marked, "details": handle(controller),
     }  # fmt: skip
 
 
 def handle(controller):
     """The debug handle on the card."""
-    controller.details.refresh()
-    return controller.details.widget().rows("Operator").get("Handle")
+    controller.panels["details"].refresh()
+    return controller.panels["details"].widget().rows("Operator").get("Handle")
 
 
 def click(qtbot, table, row):
@@ -56,41 +62,46 @@ def click(qtbot, table, row):
 
 def by_operators(controller, qtbot):
     controller.docks.show_panel("operators")
-    row = controller.operators.model.row_of((ATTENTION_0,))
-    click(qtbot, controller.operators.table, row)
+    row = controller.panels["operators"].model.row_of((ATTENTION_0,))
+    click(qtbot, controller.panels["operators"].table, row)
 
 
 def by_statistics(controller, qtbot):
     controller.docks.show_panel("statistics")
     row = next(
-        i for i, r in enumerate(controller.statistics.model.rows) if r.operators == (ATTENTION_0,)
+        i
+        for i, r in enumerate(controller.panels["statistics"].model.rows)
+        if r.operators == (ATTENTION_0,)
     )
-    click(qtbot, controller.statistics.table, row)
+    click(qtbot, controller.panels["statistics"].table, row)
 
 
 def by_graph(controller, qtbot):
     """A click in the graph of the whole model."""
     controller.docks.show_panel("graph")
-    controller.graph.show_whole()
+    controller.panels["graph"].show_whole()
     settle(qtbot, controller)
-    view = controller.graph.whole.view
+    view = controller.panels["graph"].whole.view
     at = view.place_of(int(view.picture.tree.leaf[ATTENTION_0])).center().toPoint()
     qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=at)
 
 
 def by_source(controller, qtbot):
-    controller.source.show_source(operator_of(controller.session, 0, ATTENTION_0).source.path, 52)
-    controller.source.code.line_clicked.emit(52)
+    controller.panels["source"].show_source(
+        operator_of(controller.session, 0, ATTENTION_0).source.path, 52
+    )
+    controller.panels["source"].code.line_clicked.emit(52)
 
 
 def by_model(controller, qtbot):
     controller.docks.show_panel("model")
     settle(qtbot, controller)
-    number = controller.model.model.rows.find((ATTENTION_0,))
-    controller.model.view.mark(number)  # opens what it lies in
-    controller.model.view.clearSelection()
-    at = controller.model.view.visualRect(controller.model.model.index_of(number)).center()
-    qtbot.mouseClick(controller.model.view.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    panel = controller.panels["model"]
+    number = panel.model.rows.find((ATTENTION_0,))
+    panel.view.mark(number)  # opens what it lies in
+    panel.view.clearSelection()
+    at = panel.view.visualRect(panel.model.index_of(number)).center()
+    qtbot.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=at)
 
 
 def by_session(controller, qtbot):
@@ -144,11 +155,11 @@ def test_all_panels_are_of_one_range_and_agree_on_its_whole(desk_with_all, qtbot
     session.select_area(Area(t0, (t0 + t1) // 2, frozenset({(0, run.track)})))
     settle(qtbot, controller)
     panels = (
-        controller.operators,
-        controller.model,
-        controller.statistics,
-        controller.delegation,
-        controller.handle_map,
+        controller.panels["operators"],
+        controller.panels["model"],
+        controller.panels["statistics"],
+        controller.panels["delegation"],
+        controller.panels["handle_map"],
     )
     words = {panel.subtitle.text().partition(" · ")[0] for panel in panels}
     assert len(words) == 1
@@ -156,17 +167,17 @@ def test_all_panels_are_of_one_range_and_agree_on_its_whole(desk_with_all, qtbot
     wholes = {
         panel.footer.text().rpartition(", ")[2]
         for panel in (
-            controller.operators,
-            controller.model,
-            controller.statistics,
-            controller.delegation,
+            controller.panels["operators"],
+            controller.panels["model"],
+            controller.panels["statistics"],
+            controller.panels["delegation"],
         )
     }
     assert len(wholes) == 1
-    before = wholes, [row.texts for row in controller.operators.model.rows]
-    click(qtbot, controller.operators.table, 2)
+    before = wholes, [row.texts for row in controller.panels["operators"].model.rows]
+    click(qtbot, controller.panels["operators"].table, 2)
     settle(qtbot, controller)
-    assert [row.texts for row in controller.operators.model.rows] == before[1]
+    assert [row.texts for row in controller.panels["operators"].model.rows] == before[1]
     assert session.state.area is not None
 
 

@@ -133,6 +133,7 @@ def screenshot(
     nothing if no file could be opened.
     """
     from viewer.codecs.atomic_file import write_whole
+    from viewer.gui.panels.operators.panel import OperatorsPanel
     from viewer.gui.session.inferences import include_warm_up
     from viewer.gui.session.navigation import show_times
 
@@ -148,7 +149,9 @@ def screenshot(
             include_warm_up(controller.session, included=True)
             window.settle()
         if report_most_expensive is not None:
-            summary = controller.operators.select_most_expensive()
+            operators = controller.panels["operators"]
+            assert isinstance(operators, OperatorsPanel)
+            summary = operators.select_most_expensive()
             if summary:
                 report_most_expensive(summary)
             window.settle()

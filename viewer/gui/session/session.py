@@ -13,7 +13,8 @@ changes to it are made here, can be undone, and are announced by signals:
   or whether only hits are shown. `ruler_changed`: the unit of the ruler. `compared`: other arms.
 * `selection_changed`: the selected slices, operators or area. `run_picked`: the inference that
   costs are computed for.
-* `sources_changed`: the folders searched for the sources that programs name.
+* `sources_changed`: the folders searched for the sources that programs name. `source_requested`:
+  a line of a recorded source file is to be shown.
 * `files_added`: files were opened; comes after `workspace_changed`, with a message for each given
   choice that cannot be applied. `files_replaced`: open files were read again, or undo or redo
   brought other contents of them back; with their paths, and "reload", "undo" or "redo".
@@ -94,6 +95,7 @@ class Session(QObject):
     history_changed = Signal()
     columns_remembered = Signal()  # `workspace.choices.remembered` changed
     sources_changed = Signal()
+    source_requested = Signal(str, int)  # recorded path, line
     revealed = Signal(object)  # a SliceRef to scroll into view
     file_fitted = Signal(int)  # number of the trace that is now shown from start to end
 

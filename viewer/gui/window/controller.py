@@ -7,35 +7,11 @@ is shown earlier (`viewer.gui.window.main_window`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from viewer.formats.memory import release_freed
-from viewer.gui.panels.bookmarks.panel import BookmarksPanel
-from viewer.gui.panels.calls.panel import CallsPanel
-from viewer.gui.panels.compare.panel import ComparePanel
-from viewer.gui.panels.delegation.panel import DelegationPanel
-from viewer.gui.panels.details.panel import DetailsPanel
-from viewer.gui.panels.estimates.panel import EstimatesPanel
-from viewer.gui.panels.events.panel import EventsPanel
-from viewer.gui.panels.findings.panel import FindingsPanel
-from viewer.gui.panels.graph.panel import GraphPanel
-from viewer.gui.panels.handle_map.panel import HandleMapPanel
-from viewer.gui.panels.links.panel import LinksPanel
-from viewer.gui.panels.memory.panel import MemoryPanel
-from viewer.gui.panels.model.panel import ModelPanel
-from viewer.gui.panels.numbers.panel import NumbersPanel
-from viewer.gui.panels.operators.panel import OperatorsPanel
-from viewer.gui.panels.problems.panel import ProblemsPanel
-from viewer.gui.panels.program.panel import ProgramPanel
-from viewer.gui.panels.search.panel import HitsPanel
-from viewer.gui.panels.selection.panel import SelectionPanel
-from viewer.gui.panels.sizes.panel import SizesPanel
-from viewer.gui.panels.source.panel import SourcePanel
-from viewer.gui.panels.statistics.panel import StatisticsPanel
-from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.settings import PANEL_CHOICES
@@ -63,7 +39,7 @@ from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.files.source_editor import SourceEditor
 from viewer.gui.window.files.source_paths import SourcePaths
 from viewer.gui.window.frame.clock_button import ClockButton
-from viewer.gui.window.frame.docks import PanelChoices
+from viewer.gui.window.frame.docks import Docks, PanelChoices
 from viewer.gui.window.frame.focus_keys import FocusKeys
 from viewer.gui.window.frame.link_warnings import LinkWarnings
 from viewer.gui.window.frame.panel_registry import PanelRegistry
@@ -89,14 +65,14 @@ class ShortcutHints(QObject):
     def __init__(
         self,
         table: CommandTable,
-        panels: PanelRegistry,
+        docks: Docks,
         timeline: Timeline,
         search: SearchField,
         shell: Shell,
     ) -> None:
         super().__init__(shell)
         self._table, self._timeline, self._search, self._shell = table, timeline, search, shell
-        self._marks, self._hits = panels.of(BookmarksPanel), panels.of(HitsPanel)
+        self._docks = docks
         table.keys_changed.connect(self._keep)
         self._show()
 
@@ -107,8 +83,8 @@ class ShortcutHints(QObject):
 
     def _show(self) -> None:
         way = self._table.way_to
-        self._marks.set_shortcut_hints(way("mark.measure"), way("mark.keep"))
-        self._hits.set_shortcut_hints(way("search.find"))
+        for page in self._docks.by_name.values():
+            page.show_keys(way)
         self._search.set_shortcut_hints(way("search.find"), way("view.only_hits"))
         self._timeline.set_shortcut_hints(spoken_keys(self._table))
         named = [(text, self._table.keys(id)) for text, id in START_KEYS]
@@ -145,7 +121,7 @@ class WindowController(QObject):
     def _connect(self) -> None:
         """Connect all parts, and show the state of the session: from now on they can be used."""
         self._connect_session()
-        self._connect_panels()
+        self._connect_parts()
         _, state = self.settings.window()
         self.docks.restore(state, PanelChoices(*map(self.settings.get, PANEL_CHOICES)))
         self.refresh()
@@ -153,37 +129,14 @@ class WindowController(QObject):
     # -- creating the parts --------------------------------------------------------------------
 
     def _take_panels(self) -> None:
-        """Get the timeline and panels, and create the docks, status widgets and search field."""
+        """Get the timeline, and create docks, status widgets and search field."""
         panels, session, window = self.panels, self.session, self.window
-        self.timeline = panels.of(Timeline)
-        self.summary = panels.of(SummaryPanel)
-        self.compare = panels.of(ComparePanel)
-        self.details = panels.of(DetailsPanel)
-        self.operators = panels.of(OperatorsPanel)
-        self.model = panels.of(ModelPanel)
-        self.graph = panels.of(GraphPanel)
-        self.calls = panels.of(CallsPanel)
-        self.source = panels.of(SourcePanel)
-        self.links = panels.of(LinksPanel)
-        self.delegation = panels.of(DelegationPanel)
-        self.handle_map = panels.of(HandleMapPanel)
-        self.problems = panels.of(ProblemsPanel)
-        self.events = panels.of(EventsPanel)
-        self.statistics = panels.of(StatisticsPanel)
-        self.estimates = panels.of(EstimatesPanel)
-        self.findings = panels.of(FindingsPanel)
-        self.selection = panels.of(SelectionPanel)
-        self.marks = panels.of(BookmarksPanel)
-        self.hits = panels.of(HitsPanel)
-        self.memory = panels.of(MemoryPanel)
-        self.sizes = panels.of(SizesPanel)
-        self.numbers = panels.of(NumbersPanel)
-        self.program = panels.of(ProgramPanel)
+        self.timeline = panels.timeline
         self.commands = CommandTable(window, (), self.settings.keys())
         self.view_settings = ViewSettings(session, self.timeline, window)
         self.clock = ClockButton(session)
         window.status.addPermanentWidget(self.clock)
-        self.layout = WindowLayout(session, self.timeline, panels.widgets(), window)
+        self.layout = WindowLayout(session, self.timeline, panels, window)
         self.docks = self.layout.docks
         self.link_warnings = LinkWarnings(session, self.docks, window)
         self.search = SearchField(session, self.theme)
@@ -193,16 +146,16 @@ class WindowController(QObject):
         session, window, table = self.session, self.window, self.commands
         self.loader, self.saver = Loader(window), Saver(window)
         self.work = BackgroundWork(self.loader, self.saver, window)
-        self.opener = FileOpener(session, self.loader, table, self.problems, window)
-        self.source_paths = SourcePaths(session, self.source, self.opener, window)
-        self.source_editor = SourceEditor(self.source, window)
+        self.opener = FileOpener(session, self.loader, table, window)
+        self.source_paths = SourcePaths(session, self.opener, window)
+        self.source_editor = SourceEditor(window)
         self.exports = ExportActions(session, self.saver, self.work, self.timeline, window)
         self.session_files = SessionFiles(
             session, self.opener, self.saver, self.exports, self.docks, self._confirm_close, window
         )
         self.close_guard = CloseGuard(session, self.opener, self.session_files, table, window)
         self.autosave = Autosave(session, self.opener, self.session_files, window)
-        self.comparing = Comparing(session, self.opener, window)
+        self.comparing = Comparing(session, self.opener, self.docks, window)
         self.references = References(session, self.opener, window)
         self.drops = FolderDrops(self.opener, self.comparing, window)
         self.recent_menus = RecentMenus(self.opener, self.session_files, window)
@@ -217,7 +170,6 @@ class WindowController(QObject):
             table=self.commands,
             timeline=self.timeline,
             docks=self.docks,
-            panels=self.panels,
             shell=self.window,
             search=self.search,
             clock=self.clock,
@@ -229,7 +181,6 @@ class WindowController(QObject):
             session_files=self.session_files,
             close_guard=self.close_guard,
             exports=self.exports,
-            source_editor=self.source_editor,
             perfetto_ui=self.perfetto_ui,
             help=self.help,
         )
@@ -249,7 +200,7 @@ class WindowController(QObject):
         window.installEventFilter(FocusKeys(self))
         self.toolbar = Toolbar(self.session, self.theme, table, self.search)
         window.take_toolbar(self.toolbar)
-        self.hints = ShortcutHints(table, self.panels, self.timeline, self.search, window)
+        self.hints = ShortcutHints(table, self.docks, self.timeline, self.search, window)
 
     def _make_tour(self) -> Tour:
         return Tour(
@@ -257,7 +208,6 @@ class WindowController(QObject):
             self.loader,
             self.opener.open,
             self.timeline,
-            self.panels,
             self.search,
             self.docks,
             self.commands,
@@ -283,12 +233,10 @@ class WindowController(QObject):
         session.history_changed.connect(refresh_commands)
         session.ruler_changed.connect(refresh_commands)
         self.view_settings.changed.connect(refresh_commands)
-        self.source.file_changed.connect(refresh_commands)
         SelectionFeed.of(session).changed.connect(self._selection_counted)
         session.columns_remembered.connect(self._keep_columns)
         Search.of(session).changed.connect(refresh_commands)
         ComparisonFeed.of(session).changed.connect(refresh_commands)
-        Search.of(session).changed.connect(self._count_hits)
         self.layout.unveiled_empty.connect(self.refresh)
         self.opener.session_requested.connect(self.session_files.open)
         self.opener.nothing_opened.connect(self.refresh)
@@ -299,35 +247,12 @@ class WindowController(QObject):
         self.palette.ran.connect(self.settings.add_recent_command)
         self.clock.refused.connect(self.window.message.show_error)
 
-    def _connect_panels(self) -> None:
-        """Connect what panels request, by the names of their signals, to what fulfills it."""
-        docks, exports, open_dialog = self.docks, self.exports, self.opener.open_dialog
-        show_links = partial(docks.show_panel, "links")
-        requests: dict[str, Callable[..., object]] = {
-            "source_requested": self._show_source,
-            "panel_requested": docks.show_panel,
-            "open_dialog_requested": open_dialog,
-            "links_requested": show_links,
-            "list_requested": self.toolbar.run.show_list,
-            "choose_requested": self.comparing.choose,
-            "reference_requested": self.references.choose,
-            "buffer_requested": self.references.choose_buffer,
-        }
-        for name, page in docks.by_name.items():
-            of_page = {"export_requested": partial(exports.export_table, name=name)}
-            for request, fulfill in (requests | of_page).items():
-                if hasattr(page, request):
-                    getattr(page, request).connect(fulfill)
-        self.graph.save_requested.connect(exports.save_picture)
-        self.calls.save_requested.connect(exports.save_flame_graph)
-        self.comparing.compared.connect(partial(docks.show_panel, "compare"))
-        self.summary.show_problems(self.problems.count)
-        self.problems.count_changed.connect(self.summary.show_problems)
-        self.problems.count_changed.connect(self.layout.count_problems)
+    def _connect_parts(self) -> None:
+        """Connect what parts of the window request of others."""
         self.opener.values_requested.connect(self.references.take)
         for note in (self.layout.note, self.layout.program_note):
-            note.open_requested.connect(open_dialog)
-        self.toolbar.links_requested.connect(show_links)
+            note.open_requested.connect(self.opener.open_dialog)
+        self.toolbar.panel_requested.connect(self.docks.show_panel)
         self.search.left.connect(self.timeline.focus_view)
         self.search.list_requested.connect(partial(self.commands.run, "search.list"))
         self.timeline.headers_focused.connect(self.commands.refresh)
@@ -389,18 +314,8 @@ class WindowController(QObject):
     @Slot()
     def _selection_counted(self) -> None:
         """Show the new statistics of the selection."""
-        answer = SelectionFeed.of(self.session).answer
-        self.docks.count_selected(0 if answer is None else answer.slices)
         self.window.status.show_selection(selection_text(self.session))
         self.commands.refresh()
-
-    @Slot()
-    def _count_hits(self) -> None:
-        self.docks.count_hits(len(Search.of(self.session).hits))
-
-    def _show_source(self, path: str, line: int) -> None:
-        self.source.show_source(path, line)
-        self.docks.show_panel("source")
 
     @Slot()
     def _keep_columns(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QCoreApplication, Qt, QThread, QTimer, Slot
@@ -22,11 +23,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from viewer.gui.panels.base.panel_spec import PanelTable
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.settings import WINDOW_GEOMETRY, WINDOW_STATE_VERSION, Settings
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import WhenVisible
+from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.help.pages import RECORDING
 
@@ -38,10 +41,11 @@ if TYPE_CHECKING:
 
 
 class MainWindow(Shell):
-    """A window and its controller, which is created as soon as possible."""
+    """A window and its controller, which is created as soon as possible. table: its panels."""
 
-    def __init__(self, theme: Theme, settings: Settings) -> None:
+    def __init__(self, theme: Theme, settings: Settings, table: PanelTable = TABLE) -> None:
         super().__init__(theme, settings)
+        self._table = table
         self._controller: WindowController | None = None
         self._builds: WindowController | None = None  # not complete yet
         self._agreed = False  # the user agreed to close
@@ -88,9 +92,12 @@ class MainWindow(Shell):
         from viewer.gui.session.session import Session
         from viewer.gui.timeline.scene.trace_rasters import prepare
         from viewer.gui.window.frame.panel_registry import PanelRegistry
+        from viewer.gui.window.window_host import WindowHost
 
         if self._panels is None:
-            self._panels = PanelRegistry(Session(self, [prepare]), self.theme)
+            session = Session(self, [prepare])
+            host_of = partial(WindowHost, session, self.theme, lambda: self._controller)
+            self._panels = PanelRegistry(session, self.theme, host_of, self._table)
         return self._panels
 
     @Slot()

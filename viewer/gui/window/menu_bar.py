@@ -30,7 +30,6 @@ from viewer.gui.window.commands.menus import (
 from viewer.gui.window.files.recent_menus import RecentMenus
 from viewer.gui.window.frame.clock_button import ClockButton
 from viewer.gui.window.frame.docks import Docks
-from viewer.gui.window.frame.panel_table import PAGES
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.help.help import Help
 from viewer.gui.window.help.pages import TIMELINE
@@ -154,7 +153,7 @@ class ContextMenus(QObject):
         super().__init__(docks)
         self._session, self._timeline, self._table, self._help = session, timeline, table, help
         timeline.menu_requested.connect(self._on_timeline)
-        for page in PAGES.values():
+        for page in docks.table.pages.values():
             if not page.row_commands:
                 continue
             for rows in docks.by_name[page.id].findChildren(QAbstractScrollArea):

@@ -5,6 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from tests.gui.dark_theme import dark_theme
+from tests.gui.fake_host import FakeHost
 from viewer.gui.panels.base.mode_panel import ModePanel
 from viewer.gui.panels.base.page_panel import PagePanel, head_row
 from viewer.gui.session.session import Session
@@ -15,10 +16,10 @@ TITLES = {"first": "First", "second": "Second"}
 class Page(PagePanel):
     """A page with a tool above it, unless it is a plain one."""
 
-    def __init__(self, session, theme, *, has_head):
-        super().__init__(session, theme)
+    def __init__(self, host, *, has_head):
+        super().__init__(host)
         self.tool = QPushButton("tool")
-        head = head_row(theme) if has_head else None
+        head = head_row(host.theme) if has_head else None
         if head is not None:
             head.addWidget(self.tool)
         self.set_page(QWidget(), head=head)
@@ -26,12 +27,12 @@ class Page(PagePanel):
 
 @pytest.fixture
 def panel(qtbot):
-    theme, session = dark_theme(), Session()
+    host = FakeHost(Session(), dark_theme())
     pages = {
-        "first": Page(session, theme, has_head=True),
-        "second": Page(session, theme, has_head=False),
+        "first": Page(host, has_head=True),
+        "second": Page(host, has_head=False),
     }
-    made = ModePanel("Show", pages, TITLES, theme)
+    made = ModePanel("Show", pages, TITLES, host.theme)
     qtbot.addWidget(made)
     qtbot.addWidget(pages["second"])
     made.resize(400, 200)
@@ -84,7 +85,7 @@ def test_an_empty_page_keeps_the_switch_and_hides_its_tools(panel, mode):
 
 
 def test_a_page_without_a_switch_has_no_line_above_its_sentence(qtbot):
-    page = Page(Session(), dark_theme(), has_head=True)
+    page = Page(FakeHost(Session(), dark_theme()), has_head=True)
     qtbot.addWidget(page)
     page.show()
     assert page.tool.isVisible()

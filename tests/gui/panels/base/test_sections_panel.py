@@ -5,6 +5,7 @@ from PySide6.QtCore import QStringListModel
 from PySide6.QtWidgets import QListView
 
 from tests.gui.dark_theme import dark_theme
+from tests.gui.fake_host import FakeHost
 from viewer.gui.panels.base.page_panel import PagePanel
 from viewer.gui.panels.base.sections_panel import SectionsPanel
 from viewer.gui.session.session import Session
@@ -15,8 +16,8 @@ TITLES = {"first": "First", "second": "Second"}
 class Rows(PagePanel):
     """A list of texts, or a sentence without any."""
 
-    def __init__(self, session, theme):
-        super().__init__(session, theme)
+    def __init__(self, host):
+        super().__init__(host)
         self.model = QStringListModel(self)
         self.list = QListView()
         self.list.setModel(self.model)
@@ -33,8 +34,8 @@ class Rows(PagePanel):
 
 @pytest.fixture
 def panel(qtbot):
-    theme, session = dark_theme(), Session()
-    made = SectionsPanel("All", {name: Rows(session, theme) for name in TITLES}, TITLES, theme)
+    host = FakeHost(Session(), dark_theme())
+    made = SectionsPanel("All", {name: Rows(host) for name in TITLES}, TITLES, host.theme)
     qtbot.addWidget(made)
     made.resize(300, 200)
     made.show()

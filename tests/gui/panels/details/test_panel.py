@@ -304,12 +304,12 @@ def test_a_link_in_the_card_selects_the_operator(attention, show_details, qtbot)
     assert panel.widget().rows("Operator")["Handle"] == "13"
 
 
-def test_a_frame_asks_for_its_source_line(attention, show_details, qtbot):
+def test_a_frame_asks_for_its_source_line(attention, show_details):
     attention.select_operators(0, (ATTENTION_0,))
     panel = show_details(attention)
-    with qtbot.waitSignal(panel.source_requested) as asked:
-        panel.widget()._follow("source:52:/home/user/models/models.py")
-    assert asked.args == ["/home/user/models/models.py", 52]
+    panel.widget()._follow("source:52:/home/user/models/models.py")
+    *_, asked = panel.host.asked
+    assert asked == ("show_source", "/home/user/models/models.py", 52)
 
 
 def test_an_area_counts_slices_and_busy_time(attention):
@@ -394,7 +394,7 @@ def test_a_delegates_call_says_what_its_events_leave_open(sample):
     assert f"{own.number}\u202f{own.unit}" == format_time(rest)
 
 
-def test_a_location_is_told_place_by_place(opened, show_details, qtbot):
+def test_a_location_is_told_place_by_place(opened, show_details):
     torq = DATA / "torq"
     session = opened(torq / "compile_c3_taskid_mtu.csv", torq / "tiny_cnn.mlir")
     trace = session.traces[0].trace
@@ -409,9 +409,9 @@ def test_a_location_is_told_place_by_place(opened, show_details, qtbot):
         ["fused", "tiny_cnn.mlir:11:10", "tosa.conv2d"],
         ["called", "from", "tiny_cnn.mlir:2:3", "func.func"],
     ]
-    with qtbot.waitSignal(panel.source_requested) as asked:
-        places[0].linkActivated.emit("source:13:tiny_cnn.mlir")
-    assert asked.args == ["tiny_cnn.mlir", 13]
+    places[0].linkActivated.emit("source:13:tiny_cnn.mlir")
+    *_, asked = panel.host.asked
+    assert asked == ("show_source", "tiny_cnn.mlir", 13)
 
 
 def test_arguments_of_several_words_wrap_and_short_arrays_take_one_line(opened, data, show_details):

@@ -117,29 +117,27 @@ def test_a_handle_leads_to_its_operator(show_files):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
-def test_the_shown_rows_are_exported(panel, qtbot, tmp_path, suffix):
+def test_the_shown_rows_are_exported(panel, tmp_path, suffix):
     panel.filter.setText("fusion")
-    with qtbot.waitSignal(panel.export_requested) as asked:
-        panel.button.click()
+    panel.button.click()
+    *_, asked = panel.host.asked
     path = tmp_path / f"out{suffix}"
-    assert asked.args[0](str(path))(no_progress, never_cancelled) == 2
+    assert asked[2](str(path))(no_progress, never_cancelled) == 2
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t" if suffix == ".tsv" else ","))
     assert [row["identifier"] for row in rows] == ["Fancy Fusion", "Fancy Fusion 2"]
     assert (rows[0]["debug_handles"], rows[0]["dur_ns"]) == ("[1, 2]", "40290")
 
 
-def test_of_very_many_rows_the_first_are_shown_and_all_exported(
-    show_files, qtbot, tmp_path, monkeypatch
-):
+def test_of_very_many_rows_the_first_are_shown_and_all_exported(show_files, tmp_path, monkeypatch):
     monkeypatch.setattr(handle_map_table, "MOST_SHOWN", 3)
     monkeypatch.setattr(handle_maps, "MOST_SHOWN", 3)
     panel = show_files(HandleMapPanel, *DEMO)
     assert len(panel.model.rows) == 3
     assert panel.summary.text().startswith("the first 3 of 7 rows (Export writes all)")
-    with qtbot.waitSignal(panel.export_requested) as asked:
-        panel.button.click()
-    assert asked.args[0](str(tmp_path / "all.csv"))(no_progress, never_cancelled) == 7
+    panel.button.click()
+    *_, asked = panel.host.asked
+    assert asked[2](str(tmp_path / "all.csv"))(no_progress, never_cancelled) == 7
 
 
 def test_rows_are_copied_with_how_they_stand(panel):
@@ -157,13 +155,13 @@ def test_events_on_a_clock_of_their_own_have_no_time(show_files):
     assert "separate clock" in panel.model.rows[0].detail
 
 
-def test_a_record_alone_has_its_map_and_no_times(show_files, qtbot):
+def test_a_record_alone_has_its_map_and_no_times(show_files):
     panel = show_files(HandleMapPanel, "etrecord/demo_manual_int.etrecord")
     assert names(panel) == ["10", "1", "100", "0", "7"]
     assert "Time" not in " ".join(h.title for h in panel.model.contents.headings)
-    with qtbot.waitSignal(panel.source_requested) as asked:
-        panel.table.chosen.emit(0)
-    assert asked.args[1] == 108
+    panel.table.chosen.emit(0)
+    *_, asked = panel.host.asked
+    assert asked[2] == 108
 
 
 def test_where_there_is_nothing_it_says_what_is_missing(make_panel, show_files):

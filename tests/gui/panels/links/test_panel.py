@@ -167,11 +167,11 @@ def test_a_profile_without_a_record_says_so(panel_of):
     assert NO_CANDIDATE in texts(panel_of("demo_str_x4.etdp"))
 
 
-def test_without_a_profile_there_is_one_thing_to_do(panel_of, qtbot):
+def test_without_a_profile_there_is_one_thing_to_do(panel_of):
     panel = panel_of("demo_str.etrecord")
     assert isinstance(panel.widget(), EmptyPlace)
-    with qtbot.waitSignal(panel.open_dialog_requested):
-        panel.widget().pressed.emit()
+    panel.widget().pressed.emit()
+    assert panel.host.asked == [("open_files",)]
 
 
 def test_of_many_records_the_best_are_listed(panel_of, data):

@@ -140,17 +140,15 @@ def test_choosing_is_one_step_of_undo_and_sets_off_no_other(panel, qtbot):
     assert not any(session.state.selection)
 
 
-def test_without_files_it_says_what_to_open(opened, make_panel, qtbot):
+def test_without_files_it_says_what_to_open(opened, make_panel):
     panel = make_panel(ModelPanel, opened())
     assert panel.is_empty
     assert "profile and its ETRecord" in panel.sentence
-    with qtbot.waitSignal(panel.open_dialog_requested):
-        panel.empty.pressed.emit()
+    panel.empty.pressed.emit()
+    assert panel.host.asked == [("open_files",)]
 
 
-def test_a_record_alone_shows_its_modules_without_costs(
-    opened, attention_record, make_panel, qtbot
-):
+def test_a_record_alone_shows_its_modules_without_costs(opened, attention_record, make_panel):
     panel = make_panel(ModelPanel, opened(attention_record))
     assert panel.model.rows.columns == model_rows.OF_RECORD
     forward = row_at(panel, "forward")
@@ -164,9 +162,9 @@ def test_a_record_alone_shows_its_modules_without_costs(
     assert texts(panel, linear)[ModelColumn.OUTPUT] == "f32  1 × 8 × 96"
     assert panel.footer.isHidden()
     assert "This file has no timing data" in panel.note.text()
-    with qtbot.waitSignal(panel.source_requested) as asked:
-        panel.view.chosen.emit(linear.id)
-    assert asked.args[1] == 48
+    panel.view.chosen.emit(linear.id)
+    *_, asked = panel.host.asked
+    assert asked[2] == 48
 
 
 def test_a_profile_without_its_record_asks_for_it(opened, data, make_panel):
@@ -175,11 +173,11 @@ def test_a_profile_without_its_record_asks_for_it(opened, data, make_panel):
     assert "Open the ETRecord that matches" in panel.sentence
 
 
-def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, make_panel, qtbot):
+def test_a_wrong_record_leads_to_the_choice(opened, data, attention_record, make_panel):
     panel = make_panel(ModelPanel, opened(data / "etdump/cnn_portable_x10.etdp", attention_record))
     assert "does not match" in panel.sentence
-    with qtbot.waitSignal(panel.links_requested):
-        panel.empty.pressed.emit()
+    panel.empty.pressed.emit()
+    assert panel.host.asked == [("show_panel", "links")]
 
 
 def test_of_a_large_profile_nothing_is_worked_out_before_it_is_seen(

@@ -18,19 +18,19 @@ def window(shared_window):
 
 def by(window, data):
     """Choose an entry of the box as a user does."""
-    box = window.statistics.by
+    box = window.panels["statistics"].by
     pick(box, box.findData(data))
     return window.docks.panels["operators"]
 
 
 def shown_entry(window):
-    return window.statistics.by.currentText()
+    return window.panels["statistics"].by.currentText()
 
 
 def test_it_starts_with_the_costs_and_offers_keys_and_events(window):
-    box = window.statistics.by
-    assert window.operators.isVisible()
-    assert window.operators.isAncestorOf(box)
+    box = window.panels["statistics"].by
+    assert window.panels["operators"].isVisible()
+    assert window.panels["operators"].isAncestorOf(box)
     assert shown_entry(window) == "Operator"
     assert [box.itemData(i) for i in range(box.count())] == ["operators", *KEYS, "events"]
     # Two keys that the first entry is about too cover all slices, with the warm-up.
@@ -42,22 +42,22 @@ def test_it_starts_with_the_costs_and_offers_keys_and_events(window):
 def test_a_key_shows_its_groups_and_the_box_moves_there(window):
     panel = by(window, "module")
     assert panel.mode == "statistics"
-    assert window.statistics.isVisible()
-    assert not window.operators.isVisible()
-    assert window.statistics.isAncestorOf(window.statistics.by)
-    assert window.statistics.key == "module"
-    assert window.statistics.model.contents.headings[0].title == "Module"
+    assert window.panels["statistics"].isVisible()
+    assert not window.panels["operators"].isVisible()
+    assert window.panels["statistics"].isAncestorOf(window.panels["statistics"].by)
+    assert window.panels["statistics"].key == "module"
+    assert window.panels["statistics"].model.contents.headings[0].title == "Module"
     by(window, "line")
-    assert window.statistics.key == "line"
+    assert window.panels["statistics"].key == "line"
     assert shown_entry(window) == "Line"
     by(window, "operators")
-    assert window.operators.isVisible()
+    assert window.panels["operators"].isVisible()
     assert shown_entry(window) == "Operator"
 
 
 def test_events_are_filtered_by_whether_they_have_a_time(window):
     panel = by(window, "events")
-    assert window.events.isVisible()
+    assert window.panels["events"].isVisible()
     assert panel.times.isVisible()
     panel.times.buttons["untimed"].click()
     assert window.docks.by_name["untimed"].isVisible()
@@ -65,7 +65,7 @@ def test_events_are_filtered_by_whether_they_have_a_time(window):
     by(window, "events")
     assert panel.mode == "untimed", "the filter stays"
     panel.times.buttons["events"].click()
-    assert window.events.isVisible()
+    assert window.panels["events"].isVisible()
     by(window, "module")
     assert not panel.times.isVisible()
 
@@ -79,9 +79,9 @@ def test_the_command_of_each_page_opens_it(window, name):
 
 def test_another_trace_offers_its_keys_and_the_choice_of_costs_stays(window):
     assert shown_entry(window) == "Operator"
-    window.statistics.refresh()
+    window.panels["statistics"].refresh()
     assert shown_entry(window) == "Operator"
-    assert window.operators.isVisible()
+    assert window.panels["operators"].isVisible()
 
 
 def test_a_layout_that_names_the_old_panels_opens_this_one(window):
@@ -99,13 +99,14 @@ def test_a_profile_without_operators_is_listed_by_name(shared_window):
     window = shared_window.showing(ATTENTION)
     assert shown_entry(window) == "Name"
     assert "Name, all slices" in [
-        window.statistics.by.itemText(i) for i in range(window.statistics.by.count())
+        window.panels["statistics"].by.itemText(i)
+        for i in range(window.panels["statistics"].by.count())
     ]
 
 
 @pytest.mark.parametrize("data", ["operators", "module"])
 def test_tab_leads_from_the_box_into_the_page(window, data):
-    panel, box = by(window, data), window.statistics.by
+    panel, box = by(window, data), window.panels["statistics"].by
     reached = box.nextInFocusChain()
     while not (reached.isVisible() and reached.focusPolicy() & Qt.FocusPolicy.TabFocus):
         reached = reached.nextInFocusChain()

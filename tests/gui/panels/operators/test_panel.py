@@ -144,9 +144,7 @@ def test_operators_without_any_time_are_counted_not_listed(show_files):
     assert panel.note.text() == f"{idle} operators with no measured time"
 
 
-def test_a_record_alone_lists_its_operators_without_costs(
-    opened, attention_record, make_panel, qtbot
-):
+def test_a_record_alone_lists_its_operators_without_costs(opened, attention_record, make_panel):
     panel = make_panel(OperatorsPanel, opened(attention_record))
     titles = [h.title for h in panel.model.contents.headings]
     assert titles == ["Operator", "Handle", "Nodes", "Line", "Output"]
@@ -154,20 +152,20 @@ def test_a_record_alone_lists_its_operators_without_costs(
     row = panel.model.rows[9]
     assert row.texts[1:] == ("10", "25", "52", "f32  1 × 4 × 8 × 8")
     assert panel.note.text().startswith("38 operators. This file has no timing data")
-    with qtbot.waitSignal(panel.source_requested) as asked:
-        panel.table.chosen.emit(9)
-    assert asked.args[1] == 52
+    panel.table.chosen.emit(9)
+    *_, asked = panel.host.asked
+    assert asked[2] == 52
 
 
 def test_a_wrong_record_is_said_where_the_table_would_be(
-    opened, data, attention_record, make_panel, qtbot
+    opened, data, attention_record, make_panel
 ):
     panel = make_panel(
         OperatorsPanel, opened(data / "etdump/cnn_portable_x10.etdp", attention_record)
     )
     assert "does not match" in panel.sentence
-    with qtbot.waitSignal(panel.links_requested):
-        panel.empty.pressed.emit()
+    panel.empty.pressed.emit()
+    assert panel.host.asked == [("show_panel", "links")]
 
 
 def test_without_a_record_it_lists_names_and_says_what_to_open(opened, data, make_panel):
@@ -177,14 +175,14 @@ def test_without_a_record_it_lists_names_and_says_what_to_open(opened, data, mak
     assert "to see the cost per operator" in panel.note.text()
 
 
-def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, make_panel, qtbot):
+def test_undecided_methods_are_said_and_lead_to_the_choice(opened, data, make_panel):
     names = ("etdump/multi_forward_decode_converts_x3.etdp",
              "etrecord/multi_forward_decode_teal_xnnpack.etrecord")  # fmt: skip
     session = opened(*(data / name for name in names))
     panel = make_panel(OperatorsPanel, session)
     assert "may have run decode or forward" in panel.sentence
-    with qtbot.waitSignal(panel.links_requested):
-        panel.empty.pressed.emit()
+    panel.empty.pressed.emit()
+    assert panel.host.asked == [("show_panel", "links")]
     choose_method(session, session.traces[0].trace.path, "Execute 1", "forward")
     assert not panel.is_empty
     assert panel.model.rows
@@ -459,8 +457,7 @@ def test_of_many_names_those_with_the_most_wall_time_are_listed(
     statistics = show_panel(StatisticsPanel, cnn_session)
     assert len(statistics.model.rows) == 3
     assert "first 3 of 10 rows: export lists all" in statistics.subtitle.text()
-    jobs = []
-    statistics.export_requested.connect(jobs.append)
     statistics.export()
-    jobs[0](str(tmp_path / "all.csv"))(no_progress, never_cancelled)
+    *_, job_of = statistics.host.asked[0]
+    job_of(str(tmp_path / "all.csv"))(no_progress, never_cancelled)
     assert sum(",op " in line for line in (tmp_path / "all.csv").read_text().splitlines()) == 10

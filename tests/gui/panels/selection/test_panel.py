@@ -67,7 +67,7 @@ def click(qtbot, panel, row):
 
 
 def test_nothing_selected_says_what_to_do(rows):
-    assert rows.selection.is_empty
+    assert rows.panels["selection"].is_empty
     assert not rows.commands.actions["selection.export"].isEnabled()
 
 
@@ -132,7 +132,7 @@ def test_a_double_click_fits_the_group(panel, qtbot):
 
 
 def test_a_slice_selected_on_the_canvas_marks_its_row(rows, qtbot):
-    panel = rows.selection
+    panel = rows.panels["selection"]
     select(rows, 0, 800, 0)
     for index, row in ((3, 0), (2, 1)):
         qtbot.mouseClick(canvas(rows), Qt.MouseButton.LeftButton, pos=place_of(rows, index))
@@ -268,5 +268,5 @@ def test_the_dock_and_the_status_bar_count_what_is_selected(rows, qtbot):
     select(rows, 105, 420, 0)
     assert rows.docks.title("selection") == "List (4)"
     assert rows.docks.panels["list"].bar.buttons["selection"].text() == "Selection (4)"
-    click(qtbot, rows.selection, 1)
+    click(qtbot, rows.panels["selection"], 1)
     assert rows.window.status.said.text().startswith("2 slices selected · 50")

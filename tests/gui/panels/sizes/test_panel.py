@@ -103,10 +103,8 @@ def title_of(panel, column):
 def test_without_a_program_file_it_says_what_to_open(show):
     panel = show("pte/llama.etdp")
     assert panel.sentence == NOTHING
-    asked = []
-    panel.open_dialog_requested.connect(lambda: asked.append(True))
     panel.empty.pressed.emit()
-    assert asked == [True]
+    assert panel.host.asked == [("open_files",)]
 
 
 def test_the_largest_part_is_first_and_all_are_listed(llama):

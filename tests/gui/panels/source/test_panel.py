@@ -60,13 +60,13 @@ def test_a_record_alone_opens_its_file_at_the_first_operator(opened, show_panel,
 
 
 def test_a_file_that_is_not_here_can_be_located_before_anything_is_selected(
-    opened, show_panel, attention_record, tmp_path, qtbot
+    opened, show_panel, attention_record, tmp_path
 ):
     moved = shutil.copy(attention_record, tmp_path)
     panel = show_panel(SourcePanel, opened(moved), 735, 560)
-    with qtbot.waitSignal(panel.locate_requested) as asked:
-        panel.missing.button.click()
-    assert asked.args == [RECORDED]
+    panel.missing.button.click()
+    *_, asked = panel.host.asked
+    assert asked == ("locate_source", RECORDED)
 
 
 def test_a_pytorch_profile_shows_the_cost_of_its_functions(opened, data, show_panel, tmp_path):
@@ -278,12 +278,9 @@ def test_what_was_said_about_paths_is_listed_and_can_be_forgotten(panel, tmp_pat
     panel.paths_menu.aboutToShow.emit()
     listed = [action.text() for action in panel.paths_menu.actions() if action.text()]
     assert listed == ["Locate the file models.py…", f"Forget /home/user → {tmp_path}"]
-    told = []
-    panel.forget_requested.connect(told.append)
-    panel.locate_requested.connect(told.append)
     for action in panel.paths_menu.actions():
         action.trigger()
-    assert told == [RECORDED, moved]
+    assert panel.host.asked == [("locate_source", RECORDED), ("forget_source", moved)]
     remove_substitution(session, moved)
     assert panel.paths.isHidden()
 

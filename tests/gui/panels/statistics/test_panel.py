@@ -267,11 +267,9 @@ def test_selecting_does_not_count_anew(attention, monkeypatch):
 
 def test_the_shown_rows_are_exported_as_they_stand(attention, tmp_path):
     pick(attention, "name")
-    jobs = []
-    attention.export_requested.connect(jobs.append)
     attention.button.click()
     path = tmp_path / "out.csv"
-    jobs[0](str(path))(lambda done, total: None, lambda: False)
+    attention.host.asked[0][2](str(path))(lambda done, total: None, lambda: False)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["label"] for row in rows] == [row.op for row in attention.model.rows]
@@ -280,7 +278,7 @@ def test_the_shown_rows_are_exported_as_they_stand(attention, tmp_path):
     assert {row["by"] for row in rows} == {"name"}
     attention.filter.setText("delegate")
     attention.button.click()
-    jobs[1](str(path))(lambda done, total: None, lambda: False)
+    attention.host.asked[1][2](str(path))(lambda done, total: None, lambda: False)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["label"] for row in rows] == ["DELEGATE_CALL"]
@@ -288,11 +286,9 @@ def test_the_shown_rows_are_exported_as_they_stand(attention, tmp_path):
 
 def test_a_table_with_a_rest_adds_up_to_the_whole(attention, tmp_path):
     pick(attention, "line")
-    jobs = []
-    attention.export_requested.connect(jobs.append)
     attention.button.click()
     path = tmp_path / "out.tsv"
-    jobs[0](str(path))(lambda done, total: None, lambda: False)
+    attention.host.asked[0][2](str(path))(lambda done, total: None, lambda: False)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     assert rows[-1]["label"] == "(no operator)"

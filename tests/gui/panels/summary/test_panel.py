@@ -13,6 +13,7 @@ from viewer.gui.panels.summary.card import parts_of
 from viewer.gui.panels.summary.links import FigureLink, FindingLink, TextLink
 from viewer.gui.panels.summary.panel import NO_SLICES, NOTHING, SummaryPanel
 from viewer.gui.qt.when_visible import BEING_COUNTED
+from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.gui.session.inferences import include_warm_up, pick_run
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
@@ -21,7 +22,7 @@ from viewer.model.times import format_time, plain_spaces
 
 @pytest.fixture
 def panel(sample, show_panel):
-    return show_panel(SummaryPanel, sample("attention_xnnpack"), 372, 760)
+    return show_panel(SummaryPanel, sample("attention_xnnpack"), 372, 800)
 
 
 def figures(panel):
@@ -130,12 +131,12 @@ def test_its_numbers_are_those_of_operators_delegation_and_findings(panel, show_
     ]
 
 
-def test_a_click_on_an_operator_selects_it_and_its_line_asks_for_the_source(panel, qtbot):
+def test_a_click_on_an_operator_selects_it_and_its_line_asks_for_the_source(panel):
     link(panel, "blocks.0 · scaled_dot_product_attention").click()
     assert panel.session.state.operators == (0, (9,))
-    with qtbot.waitSignal(panel.source_requested) as asked:
-        link(panel, ":52").click()
-    assert asked.args == ["/home/user/models/models.py", 52]
+    link(panel, ":52").click()
+    *_, asked = panel.host.asked
+    assert asked == ("show_source", "/home/user/models/models.py", 52)
 
 
 def test_a_click_or_enter_on_an_inference_picks_it(panel, qtbot):
@@ -153,14 +154,16 @@ def test_a_click_or_enter_on_an_inference_picks_it(panel, qtbot):
 
 
 def test_other_figures_open_their_panels(panel):
-    panel.show_problems(2)
-    asked = []
-    panel.panel_requested.connect(asked.append)
+    problems = ProblemsFeed.of(panel.session)
+    for path in ("/some/bad.etdp", "/some/worse.etdp"):
+        problems.add_failure(path, "the file is empty")
     for text in ("57.6 %", "31.777 µs", "4 more findings", "2 problems"):
         link(panel, text).click()
     link(panel, "100 % of time linked · match 1.00").click()
-    assert asked == ["delegation", "delegation", "findings", "problems", "links"]
-    panel.show_problems(0)
+    names = ["delegation", "delegation", "findings", "problems", "links"]
+    assert panel.host.asked == [("show_panel", name) for name in names]
+    problems.failures.clear()
+    problems.refresh()
     assert "No problems in the files" in texts(panel)
 
 
@@ -192,7 +195,7 @@ def test_nothing_is_cut_at_the_width_of_the_side(panel):
     assert wide == []
 
 
-def test_many_inferences_are_the_slowest_and_a_link_to_all(show_files, qtbot):
+def test_many_inferences_are_the_slowest_and_a_link_to_all(show_files):
     panel = show_files(SummaryPanel, "etdump/cnn_portable_x10.etdp", width=372)
     assert panel.card.list.model().rowCount() == 10
     panel.session.close_all()
@@ -236,13 +239,11 @@ def test_a_compile_profile_has_a_duration_and_busy_time(data, show_files):
     assert "Most expensive operators" in {one.text() for one in panel.card.findChildren(QLabel)}
 
 
-def test_a_record_alone_shows_what_it_holds_and_the_next_step(
-    opened, show_panel, attention_record, qtbot
-):
+def test_a_record_alone_shows_what_it_holds_and_the_next_step(opened, show_panel, attention_record):
     panel = show_panel(SummaryPanel, opened(attention_record), 372, 700)
     assert {"38", "operators", "2", "operators partly delegated"} <= set(texts(panel))
-    with qtbot.waitSignal(panel.open_dialog_requested):
-        panel.card.button.click()
+    panel.card.button.click()
+    assert panel.host.asked == [("open_files",)]
 
 
 def test_without_a_file_it_says_what_to_do(show_panel):
@@ -258,14 +259,14 @@ def test_a_large_trace_is_summarized_once_the_panel_is_seen(sample, make_panel, 
     assert figures(panel)["delegated"] == "57.6 %"
 
 
-def test_a_profile_without_slices_says_how_to_record_one(show_files, qtbot, tmp_path):
+def test_a_profile_without_slices_says_how_to_record_one(show_files, tmp_path):
     counter = {"ph": "C", "pid": 1, "name": "memory", "ts": 1, "args": {"bytes": 2}}
     path = tmp_path / "counters.json"
     path.write_text(json.dumps({"traceEvents": [counter]}))
     panel = show_files(SummaryPanel, str(path))
     assert panel.sentence == NO_SLICES
-    with qtbot.waitSignal(panel.open_dialog_requested):
-        panel.empty.pressed.emit()
+    panel.empty.pressed.emit()
+    assert panel.host.asked == [("open_files",)]
 
 
 def test_names_that_do_not_fit_keep_their_ends(theme, qtbot):

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QToolButton
 import viewer.gui.session.feeds.search
 import viewer.gui.timeline.scene.search_hits
 from tests.builders.clocked_traces import HOST, NS, clocked_trace
+from tests.gui.fake_host import FakeHost
 from viewer.gui.panels.search.panel import TEACH, HitsPanel
 from viewer.gui.panels.search.table import (
     DURATION,
@@ -47,7 +48,7 @@ def field(attention):
 @pytest.fixture
 def panel(attention):
     """The list of hits below the attention sample."""
-    made = HitsPanel(attention.session, attention.theme)
+    made = HitsPanel(FakeHost(attention.session, attention.theme))
     attention.add(made)
     return made
 
@@ -186,7 +187,7 @@ def test_cycles_are_asked_of_files_that_count_them(attention):
 
 
 def test_the_list_teaches_then_says_what_is_not_found(attention, panel):
-    panel.set_shortcut_hints("Ctrl+F or /")
+    panel.show_keys({"search.find": "Ctrl+F or /"}.get)
     assert panel.sentence == TEACH.format("Ctrl+F or /")
     Search.of(attention.session).set_query("no such <b>thing")
     assert panel.sentence == "No matches for “no such <b>thing”"

@@ -9,8 +9,6 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMenu
 
 from tests.gui.events import move
-from viewer.gui.panels.events.panel import EventsPanel
-from viewer.gui.panels.operators.panel import OperatorsPanel
 from viewer.gui.qt.clipboard import CopyFormat, formatted
 from viewer.gui.qt.widgets.tables import offer_markdown
 from viewer.view.state import SliceRef, SliceSet
@@ -81,7 +79,7 @@ def test_ctrl_c_on_the_canvas_copies_the_slice(attention, qtbot):
 
 def test_rows_of_the_focused_table_are_copied(attention):
     attention.commands.actions["panel.operators"].trigger()
-    table = attention.panels.of(OperatorsPanel).table
+    table = attention.panels["operators"].table
     table.setFocus()
     assert table.hasFocus()
     table.selectRow(1)
@@ -93,7 +91,7 @@ def test_rows_of_the_focused_table_are_copied(attention):
 
 def test_what_was_copied_from_a_table_is_told(attention):
     attention.commands.actions["panel.operators"].trigger()
-    table, said = attention.panels.of(OperatorsPanel).table, attention.window.status.said
+    table, said = attention.panels["operators"].table, attention.window.status.said
     table.copy_all()
     count = table.model().rowCount()
     assert said.text() == f"Copied {count} rows as TSV"
@@ -109,7 +107,7 @@ def test_what_was_copied_from_a_table_is_told(attention):
 def test_without_rows_to_copy_the_clipboard_keeps_its_picture(attention):
     picture = QImage(3, 2, QImage.Format.Format_RGB32)
     attention.commands.actions["panel.events"].trigger()
-    table = attention.panels.of(EventsPanel).table
+    table = attention.panels["events"].table
     table.clearSelection()
     table.setFocus()
     assert table.hasFocus()

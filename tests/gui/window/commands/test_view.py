@@ -170,13 +170,13 @@ def test_the_record_brings_the_chosen_scheme_back(controller, qtbot):
 
 def test_swatches_follow_the_scheme(attention):
     shown = attention.session.traces[0]
-    delegate = attention.operators.table.itemDelegate()
+    delegate = attention.panels["operators"].table.itemDelegate()
     operators = shown.table.program.operators
     assert delegate.colors.tolist() == [i % 12 for i in range(len(operators))]
     action(attention, "type").trigger()
     of_type = {}
     for op, color in zip(operators, delegate.colors.tolist(), strict=True):
         assert of_type.setdefault(op.op, color) == color
-    assert attention.events.model.colors.tolist() == delegate.colors.tolist()
+    assert attention.panels["events"].model.colors.tolist() == delegate.colors.tolist()
     action(attention, "duration").trigger()
     assert delegate.colors.tolist() == [i % 12 for i in range(len(operators))]

@@ -87,9 +87,9 @@ def test_its_key_pressed_again_puts_it_away(attention, qtbot):
 
 def test_another_place_with_the_keyboard_puts_it_away(attention, qtbot):
     palette = opened(attention, qtbot)
-    attention.operators.filter.setFocus()
+    attention.panels["operators"].filter.setFocus()
     assert palette.isHidden()
-    assert attention.operators.filter.hasFocus()
+    assert attention.panels["operators"].filter.hasFocus()
 
 
 def test_arrows_go_through_the_list_and_around(attention, qtbot):

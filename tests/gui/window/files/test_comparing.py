@@ -38,8 +38,8 @@ def test_compare_with_opens_the_chosen_files_as_b(with_a, qtbot, arms, monkeypat
     with_a.commands.run("compare.with")
     assert compared(with_a, qtbot) == arms_of(*arms)
     assert with_a.docks.is_shown("compare")
-    assert with_a.operators.model.rows[0].op == "add.out"
-    assert with_a.operators.subtitle.text() == "medians of 4 + 4 sessions"
+    assert with_a.panels["operators"].model.rows[0].op == "add.out"
+    assert with_a.panels["operators"].subtitle.text() == "medians of 4 + 4 sessions"
 
 
 def test_files_that_are_open_already_change_their_arm(with_a, qtbot, arms):

@@ -95,7 +95,7 @@ def test_a_handle_map_is_exported_under_its_own_name(attention, qtbot, tmp_path,
     attention.docks.show_panel("handle_map")
     settle(qtbot, attention)
     with qtbot.waitSignal(attention.saver.saved):
-        attention.handle_map.button.click()
+        attention.panels["handle_map"].button.click()
     assert proposed == ["attn_xnnpack_x5.handle_map.csv"]
     assert (tmp_path / "maps.tsv").read_text(encoding="utf-8").startswith("file\tmethod\t")
 
@@ -106,9 +106,9 @@ def test_the_graph_is_saved_as_a_picture_beside_the_profile(
     proposed = answer_save_dialog(monkeypatch, tmp_path / "graph", "Picture, SVG (*.svg)")
     attention.docks.show_panel("graph")
     attention.session.select_operators(0, (1,))
-    qtbot.waitUntil(lambda: attention.graph.view.picture is not None)
+    qtbot.waitUntil(lambda: attention.panels["graph"].view.picture is not None)
     with qtbot.waitSignal(attention.saver.saved):
-        attention.graph.controls.save.click()
+        attention.panels["graph"].controls.save.click()
     assert proposed == ["attn_xnnpack_x5.graph.png"]
     assert b"<svg" in (tmp_path / "graph.svg").read_bytes()
 

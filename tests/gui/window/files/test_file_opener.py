@@ -47,7 +47,7 @@ def test_the_text_beside_a_profile_is_opened_with_it_and_can_be_unlinked(cycles,
     )
     (recent,) = cycles.settings.recent_sets()
     assert recent == (str(data / "torq" / "compile_c3_taskid_mtu.csv"),)
-    said = [label.text() for label in cycles.links.findChildren(QLabel)]
+    said = [label.text() for label in cycles.panels["links"].findChildren(QLabel)]
     assert any("opened automatically, because the profile names it" in text for text in said)
     pair_files(cycles.session, recent[0], None)
     assert cycles.session.traces[0].table.program is None
@@ -223,7 +223,7 @@ def test_a_bad_file_gives_one_error_that_names_it(attention, qtbot, tmp_path, da
         assert said.startswith(name)
         assert words in said
         assert "\n" not in said
-        (entry,) = [e for e in attention.problems.model.contents if e.path == path]
+        (entry,) = [e for e in attention.panels["problems"].model.contents if e.path == path]
         assert entry.severity.word == "Error"
         assert said.endswith(entry.what)
         assert sum(word == "Error" for word, _ in problems(attention)) == number
@@ -285,7 +285,7 @@ def test_many_messages_are_counted_and_the_last_ones_shown(controller, qtbot, tm
     lines = message(controller).splitlines()
     assert len(lines) == 5
     assert lines[-1] == "and 3 more, see Problems"
-    assert controller.problems.count == 7
+    assert controller.panels["problems"].count == 7
 
 
 @pytest.mark.slow

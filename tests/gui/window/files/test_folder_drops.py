@@ -31,9 +31,18 @@ def test_dropped_files_are_added(controller, qtbot):
 def test_files_can_be_dropped_on_every_part(attention, qtbot):
     for panel in ("problems", "details"):
         attention.docks.show_panel(panel)
-    parts = attention.timeline, attention.operators, attention.source, attention.problems
+    parts = (
+        attention.timeline,
+        attention.panels["operators"],
+        attention.panels["source"],
+        attention.panels["problems"],
+    )
     parts += attention.timeline.headers, attention.timeline.overview, attention.window.menuBar()
-    parts += canvas(attention), attention.operators.table.viewport(), attention.details.viewport()
+    parts += (
+        canvas(attention),
+        attention.panels["operators"].table.viewport(),
+        attention.panels["details"].viewport(),
+    )
     for part in parts:
         attention.session.close_all()
         dropped(qtbot, attention, DEMO, onto=part)

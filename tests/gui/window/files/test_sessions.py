@@ -124,7 +124,7 @@ def test_the_page_of_a_panel_comes_back(controller, qtbot, folder, monkeypatch):
     assert controller.docks.front_tabs == ("summary", "operators", "source")
     take_up(qtbot, controller, folder / "mine.opscope")
     assert controller.docks.front_tabs == ("summary", "statistics", "source")
-    assert controller.statistics.isVisible()
+    assert controller.panels["statistics"].isVisible()
 
 
 def test_the_reference_of_logged_values_comes_back(controller, qtbot, tmp_path, monkeypatch):

@@ -134,8 +134,8 @@ def test_the_editor_does_not_read_the_input_of_opscope(controller, source, edito
 def test_the_line_that_was_clicked_last_is_opened(controller, source, editor, qtbot):
     program, written = editor
     controller.settings.set(EDITOR, f"'{program}' {{line}}")
-    controller.source.code.line_clicked.emit(46)
-    controller.source.editor.click()
+    controller.panels["source"].code.line_clicked.emit(46)
+    controller.panels["source"].editor.click()
     qtbot.waitUntil(written.exists)
     assert written.read_text().splitlines()[0] == "46"
 
@@ -162,7 +162,7 @@ def test_a_batch_file_gets_no_path_that_its_shell_would_run(controller, source, 
     controller.settings.set(EDITOR, f"'{batch}' {{file}}")
     hostile = source.with_name("a&b.py")
     shutil.copy(source, hostile)
-    controller.source.show_source(str(hostile), 3)
+    controller.panels["source"].show_source(str(hostile), 3)
     controller.commands.run("edit.source")
     assert "cannot safely pass" in controller.window.message.text
     assert not written.exists()

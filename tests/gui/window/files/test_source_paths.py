@@ -29,17 +29,17 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     shutil.copy(Path(ATTENTION).parent / "models.py", here)
     open_files(qtbot, controller, *runs.iterdir())
     controller.session.select_operators(0, (9,))
-    assert "models.py was not found" in controller.source.missing.text.text()
-    assert not controller.source.missing.isHidden()
+    assert "models.py was not found" in controller.panels["source"].missing.text.text()
+    assert not controller.panels["source"].missing.isHidden()
     chosen = [str(tmp_path / "gone.py"), "", str(here)]
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen.pop(0), ""))
-    controller.source.locate_requested.emit(controller.source.place[0])
+    controller.source_paths.locate(controller.panels["source"].place[0])
     assert "gone.py is not a text file of at most 8 MB" in controller.window.message.text
-    controller.source.locate_requested.emit(controller.source.place[0])
+    controller.source_paths.locate(controller.panels["source"].place[0])
     assert controller.settings.source_paths() == []
-    controller.source.locate_requested.emit(controller.source.place[0])
-    assert controller.source.missing.isHidden()
-    assert controller.source.note.text().startswith(f"shown from {here}")
+    controller.source_paths.locate(controller.panels["source"].place[0])
+    assert controller.panels["source"].missing.isHidden()
+    assert controller.panels["source"].note.text().startswith(f"shown from {here}")
     assert controller.settings.source_paths() == [("/home/user", str(tmp_path))]
     again = MainWindow(controller.theme, controller.settings)
     assert [s.recorded for s in again.controller.session.workspace.choices.source_paths] == [
@@ -48,10 +48,10 @@ def test_a_source_is_located_once_for_all_paths_and_remembered(
     again.close()
     shiboken6.delete(again)  # before the theme, which is the other window's
     (substitution,) = controller.session.workspace.choices.source_paths
-    controller.source.forget_requested.emit(substitution)
+    controller.source_paths.forget(substitution)
     assert controller.settings.source_paths() == []
-    assert "models.py was not found" in controller.source.missing.text.text()
-    assert not controller.source.missing.isHidden()
+    assert "models.py was not found" in controller.panels["source"].missing.text.text()
+    assert not controller.panels["source"].missing.isHidden()
 
 
 def test_a_file_of_another_kind_is_located_alone_and_its_folder_stays_private(
@@ -63,7 +63,7 @@ def test_a_file_of_another_kind_is_located_alone_and_its_folder_stays_private(
     open_files(qtbot, controller, ATTENTION, ATTENTION_RECORD)
     chosen = str(tmp_path / "kernel.cu")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (chosen, ""))
-    controller.source.locate_requested.emit("/build/kernel.cu")
+    controller.source_paths.locate("/build/kernel.cu")
     space = controller.session.workspace
     assert space.source("/build/kernel.cu").shown == chosen
     assert space.source("/build/id_rsa") is None
@@ -86,10 +86,10 @@ def test_a_text_of_a_profile_is_located_opened_and_found_again(
         and "tiny" in str(trace.keys.location[trace.slices.key[i]])
     )
     controller.session.select_slice(SliceRef(0, placed))
-    assert controller.source.sentence.startswith("tiny_cnn.mlir was not found")
+    assert controller.panels["source"].sentence.startswith("tiny_cnn.mlir was not found")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *args: (moved, ""))
     with qtbot.waitSignal(controller.loader.all_done):
-        controller.source.locate_requested.emit(controller.source.place[0])
+        controller.source_paths.locate(controller.panels["source"].place[0])
     settle(qtbot, controller)
     assert names(controller) == ["a.csv", "tiny_cnn.mlir"]
     assert controller.session.traces[0].table.program.path == moved

@@ -81,10 +81,10 @@ def test_the_rate_of_estimates_is_chosen_where_only_debug_info_has_them(controll
     controller.commands.actions["clock.100"].trigger()
     assert f"estimates at 100{THIN}MHz chosen" in controller.clock.text()
     assert checked(controller) == ["clock.100"]
-    assert f"at 100{THIN}MHz chosen" in controller.estimates.note.text()
+    assert f"at 100{THIN}MHz chosen" in controller.panels["estimates"].note.text()
     assert controller.window.status.range.text() == before
     controller.commands.actions["go.undo"].trigger()
-    assert f"at 800{THIN}MHz assumed" in controller.estimates.note.text()
+    assert f"at 800{THIN}MHz assumed" in controller.panels["estimates"].note.text()
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ from PySide6.QtWidgets import QLabel, QMainWindow, QMenu, QToolButton
 from tests.gui.dark_theme import dark_theme
 from tests.gui.events import controller_of, open_files, open_sample, put_away, settle
 from tests.gui.window.shown import ATTENTION, DOCKS, shown_docks
+from viewer.gui.panels.base.panel_host import Presence
+from viewer.gui.panels.base.panel_spec import PanelArea
 from viewer.gui.qt.settings import PANEL_CHOICES, WINDOW_STATE_VERSION, Settings
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import TIMELINE_SHARE, Docks, PanelChoices
-from viewer.gui.window.frame.panel_presence import Presence
-from viewer.gui.window.frame.panel_table import PANELS, PanelArea
+from viewer.gui.window.frame.panel_table import PANELS, TABLE
 from viewer.gui.window.main_window import MainWindow
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
@@ -63,9 +64,9 @@ def test_the_bottom_comes_back_as_it_was(attention, qtbot):
     for _ in range(2):
         qtbot.keyClick(attention.window, Qt.Key.Key_Q)
         settle(qtbot, attention)
-    assert attention.events.isVisible()
-    assert attention.links.isVisible()
-    assert not attention.source.isVisible()
+    assert attention.panels["events"].isVisible()
+    assert attention.panels["links"].isVisible()
+    assert not attention.panels["source"].isVisible()
     after = [docks.by_name[name].width() for name in ("events", "links")]
     assert after == pytest.approx(before, abs=4)
 
@@ -117,7 +118,7 @@ def test_a_panel_without_content_has_no_tab_and_the_menu_opens_it(attention, qtb
     assert not action.isChecked()
     action.trigger()
     settle(qtbot, attention)
-    assert attention.sizes.isVisible()
+    assert attention.panels["sizes"].isVisible()
     assert action.isChecked()
     assert docks.choices.opened == ["program"]
     action.trigger()
@@ -201,7 +202,7 @@ def test_the_list_follows_what_was_last_searched_selected_or_bookmarked(attentio
     assert panel.mode == "marks", "what it shows stays"
     settle(qtbot, attention)
     docks.show_panel("search")
-    attention.hits.setFocus()
+    attention.panels["search"].setFocus()
     assert panel.mode == "search"
 
 
@@ -212,7 +213,7 @@ def test_an_area_brings_up_selection_until_it_is_cleared(attention, qtbot):
     session.select_area(Area(t0, t1, frozenset({(0, 0)})))
     settle(qtbot, attention)
     assert docks.areas[RIGHT].front == "list"
-    assert attention.selection.isVisible()
+    assert attention.panels["selection"].isVisible()
     session.clear_selection()
     settle(qtbot, attention)
     assert docks.areas[RIGHT].front == "source"
@@ -229,7 +230,7 @@ def test_in_a_narrow_window_a_slice_brings_up_details_but_a_row_of_a_table_does_
     assert docks.areas[LEFT].front == "details"
     attention.session.clear_selection()
     assert docks.areas[LEFT].front == "operators"
-    attention.operators.table.setFocus()
+    attention.panels["operators"].table.setFocus()
     attention.session.select_operators(0, (9,))
     assert docks.areas[LEFT].front == "operators"
 
@@ -240,7 +241,7 @@ def bare_window(qtbot, width=1600):
     qtbot.addWidget(window)
     window.setCentralWidget(QLabel())
     window.resize(width, 900)
-    docks = Docks(window, {spec.id: QLabel() for spec in PANELS})
+    docks = Docks(window, {spec.id: QLabel() for spec in PANELS}, TABLE)
     docks.restore(QByteArray(), PanelChoices())
     docks.offer(dict.fromkeys(docks.by_name, Presence.OPEN))
     window.show()

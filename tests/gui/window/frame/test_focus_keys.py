@@ -48,7 +48,7 @@ def test_a_text_to_read_keeps_the_arrows_that_scroll_it(qtbot):
 
 
 def test_arrows_go_through_a_table_and_move_the_timeline_elsewhere(attention, qtbot):
-    table, view = attention.operators.table, attention.timeline.view
+    table, view = attention.panels["operators"].table, attention.timeline.view
     before = attention.session.state.t0, attention.session.state.t1
     table.setFocus()
     table.selectRow(0)
@@ -66,7 +66,7 @@ def test_arrows_go_through_a_table_and_move_the_timeline_elsewhere(attention, qt
 
 
 def test_typing_into_a_field_is_typing(attention, qtbot):
-    field = attention.operators.filter
+    field = attention.panels["operators"].filter
     before = attention.session.state
     field.setFocus()
     qtbot.keyClicks(field, "Was dfnpq?.,")

@@ -46,7 +46,7 @@ def test_one_foreign_record_can_be_linked_anyway_several_must_be_chosen_from(
     assert controller.window.message.action.text() == "Choose ETRecord…"
     qtbot.mouseClick(controller.window.message.action, Qt.MouseButton.LeftButton)
     assert message(controller) == ""
-    assert controller.links.isVisible()
+    assert controller.panels["links"].isVisible()
 
 
 def test_what_cannot_be_checked_is_not_called_foreign(controller, qtbot):

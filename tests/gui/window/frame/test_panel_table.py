@@ -3,12 +3,14 @@
 import pytest
 from PySide6.QtWidgets import QAbstractScrollArea
 
+from viewer.gui.panels.base.panel_spec import LINE, PanelArea
 from viewer.gui.panels.base.sections_panel import SectionsPanel
 from viewer.gui.qt.commands.command_table import SEPARATOR
-from viewer.gui.window.frame.panel_registry import panel_class
-from viewer.gui.window.frame.panel_table import PAGES as PANEL_PAGES
-from viewer.gui.window.frame.panel_table import PANEL, PANELS, PanelArea, tabs_of
+from viewer.gui.window.frame.panel_registry import made_by
+from viewer.gui.window.frame.panel_table import PANELS, TABLE
 from viewer.gui.window.help.pages import PAGES, title_of
+
+PANEL_PAGES = TABLE.pages
 
 
 @pytest.mark.parametrize("page", PANEL_PAGES.values(), ids=lambda page: page.id)
@@ -22,7 +24,8 @@ def test_every_panel_has_a_widget_in_the_order_of_the_table(controller):
     assert list(docks.panels) == [spec.id for spec in PANELS]
     assert list(docks.by_name) == list(PANEL_PAGES)
     for page in PANEL_PAGES.values():
-        assert docks.by_name[page.id] is controller.panels.of(panel_class(page))
+        assert docks.by_name[page.id] is controller.panels[page.id]
+        assert type(docks.by_name[page.id]) is made_by(page.factory)
     for spec in PANELS:
         assert docks.title(spec.id) == spec.title
         if len(spec.pages) == 1:
@@ -67,5 +70,6 @@ def test_commands_on_rows_exist_and_are_of_panels_with_menus(controller):
 
 
 def test_every_panel_is_in_one_area():
-    assert sorted(id for area in PanelArea for id in tabs_of(area)) == sorted(PANEL)
-    assert len(PANELS) == len(PANEL)
+    assert sorted(id for area in PanelArea for id in TABLE.tabs_of(area)) == sorted(TABLE.panels)
+    assert len(PANELS) == len(TABLE.panels)
+    assert LINE == SEPARATOR

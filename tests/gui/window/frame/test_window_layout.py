@@ -20,7 +20,7 @@ def test_a_record_alone_shows_operators_and_says_what_is_missing(controller, qtb
     open_files(qtbot, controller, ATTENTION_RECORD)
     assert controller.window.pages.currentWidget() is controller.layout.note
     assert controller.window.focusWidget().text() == "Open a profile…"
-    assert controller.operators.table.model().rowCount() > 10
+    assert controller.panels["operators"].table.model().rowCount() > 10
     assert not controller.toolbar._link_action.isVisible()
     assert not controller.commands.actions["view.fit"].isEnabled()
     assert controller.commands.actions["file.export_operators"].isEnabled()
@@ -32,13 +32,13 @@ def test_a_program_file_alone_shows_what_runs_and_says_what_is_missing(controlle
     open_files(qtbot, controller, data / "pte" / "part_x.pte")
     assert controller.window.pages.currentWidget() is controller.layout.program_note
     assert "program" in controller.docks.front_tabs
-    assert controller.program.model.rowCount() == 1
+    assert controller.panels["program"].model.rowCount() == 1
     assert not controller.commands.actions["file.export"].isEnabled()
     open_files(qtbot, controller, ATTENTION_RECORD)
     assert controller.window.pages.currentWidget() is controller.layout.note
     open_files(qtbot, controller, DEMO)
     assert controller.window.pages.currentWidget() is controller.timeline
-    assert controller.program.model.rowCount() == 1
+    assert controller.panels["program"].model.rowCount() == 1
 
 
 def test_a_message_and_another_file_push_no_row_out_of_view(controller, qtbot, data):

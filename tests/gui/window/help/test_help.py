@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QTabBar
 from tests.gui.events import canvas, open_sample, place_of, press, release, settle
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.selection import slices_of
-from viewer.gui.window.frame.panel_table import PAGES
+from viewer.gui.window.frame.panel_table import TABLE
 from viewer.model.inferences.inference_views import Inferences
 
 
@@ -37,7 +37,7 @@ def test_the_start_page_has_the_first_steps(controller):
 
 
 def test_help_is_on_the_dock_that_has_the_keyboard(attention, qtbot):
-    for name in PAGES:
+    for name in TABLE.pages:
         attention.commands.run(f"panel.{name}")
         settle(qtbot, attention)
         focus = attention.window.focusWidget()
@@ -52,7 +52,7 @@ def test_help_is_on_the_dock_that_has_the_keyboard(attention, qtbot):
 def test_help_is_on_the_dock_under_the_mouse_while_the_keyboard_is_on_the_timeline(attention):
     attention.timeline.view.setFocus()
     assert attention.help.page_of(attention.timeline.view) == "timeline"
-    table = attention.operators.table.viewport()
+    table = attention.panels["operators"].table.viewport()
     assert attention.help.page_of(table) == "operators"
     QCursor.setPos(table.mapToGlobal(table.rect().center()))
     attention.help.show_help_here()
@@ -115,7 +115,7 @@ def test_the_tour_follows_what_the_user_does(attention, tour, qtbot):
     assert "linear" in tour.callout.text.text()
     tour.callout.next.click()
     assert (tour.number, tour.shows_result) == (2, False)
-    attention.operators.table.chosen.emit(0)
+    attention.panels["operators"].table.chosen.emit(0)
     assert tour.shows_result
     trace, operators = attention.session.state.operators
     count = len(slices_of(attention.session, trace, operators))

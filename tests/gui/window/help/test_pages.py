@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.gui.window.help.mentioned import commands_in, pictures_in
-from viewer.gui.window.frame.panel_table import PAGES as PANEL_PAGES
+from viewer.gui.window.frame.panel_table import TABLE
 from viewer.gui.window.help.pages import (
     INDEX,
     PAGES,
@@ -19,7 +19,7 @@ from viewer.gui.window.help.pages import (
 )
 from viewer.resources import resource
 
-TITLES = {page.help_page: page.title for page in PANEL_PAGES.values()}
+TITLES = {page.help_page: page.title for page in TABLE.pages.values()}
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)]*)\)")
 
 

@@ -74,7 +74,7 @@ def test_it_swaps_and_ends(compared):
 
 def test_costs_replace_changes_in_the_tables_and_come_back(compared, qtbot):
     def titles():
-        return [heading.title for heading in compared.operators.model.contents.headings]
+        return [heading.title for heading in compared.panels["operators"].model.contents.headings]
 
     assert "Change" in titles()
     button(compared, "Changes").click()
@@ -93,7 +93,7 @@ def test_relative_times_are_switched_on_and_off_and_undone(compared, qtbot):
     settle(qtbot, compared)
     assert compared.session.state.compared.relative
     assert button(compared, "Relative changes").isChecked()
-    assert compared.operators.subtitle.text().endswith(", relative to the inference")
+    assert compared.panels["operators"].subtitle.text().endswith(", relative to the inference")
     compared.commands.actions["go.undo"].trigger()
     settle(qtbot, compared)
     assert not compared.session.state.compared.relative

@@ -62,7 +62,7 @@ def test_the_link_state_lists_the_reasons_like_the_links_panel(attention):
 
 def test_the_link_state_leads_to_the_links(attention, qtbot):
     qtbot.mouseClick(attention.toolbar.link_state, Qt.MouseButton.LeftButton)
-    assert attention.links.isVisible()
+    assert attention.panels["links"].isVisible()
 
 
 def test_the_help_of_the_search_stays_inside_the_window(attention, qtbot):

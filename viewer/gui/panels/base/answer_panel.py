@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QWidget
 
 from viewer.gui.panels.base.page_panel import PagePanel, Sentence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.qt.background import Latest
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import BEING_COUNTED, WhenVisible
-from viewer.gui.session.session import Session
 from viewer.view.open_trace import AT_ONCE
 
 Answer = TypeVar("Answer")
@@ -48,8 +46,8 @@ class AnswerPanel(PagePanel, Generic[Answer]):
     # Whether a large question waits until the panel is visible.
     WAITS_TO_BE_SEEN: ClassVar[bool] = True
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        super().__init__(host)
         self.answer: Answer | None = None
         self._current_identity: object = None
         self._latest = Latest(self)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeVar
 
-from PySide6.QtCore import Signal, SignalInstance, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QTableView, QWidget
 
 from viewer.gui.panels.base.answer_panel import AnswerPanel
@@ -16,8 +17,8 @@ from viewer.gui.panels.base.page_panel import (
     plain_column,
     subtitle_label,
 )
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import scope_text
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, QuietTree
 from viewer.gui.session.feeds.costs import CostAnswer, CostFeed
@@ -34,27 +35,14 @@ FILTER_HINT = "Filter by module, operator or line"
 class CostPanel(AnswerPanel[Answer]):
     """A filter above a cost table, with a footer and a note below it.
 
-    The panel follows the costs of the session. A click selects; without a profile it requests the
+    The panel follows the costs of the session. A click selects; without a profile it shows the
     source line instead.
-
-    `source_requested(path, line)`: open a recorded source location. `open_dialog_requested()`: open
-    more files. `links_requested()`: choose which ETRecord belongs to which profile.
     """
 
-    source_requested = Signal(str, int)
-    open_dialog_requested = Signal()
-    links_requested = Signal()
-
-    def __init__(
-        self,
-        session: Session,
-        table: QTableView | QuietTree,
-        theme: Theme,
-        name: str,
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, host: PanelHost, table: QTableView | QuietTree, name: str) -> None:
         """name: the accessible name of the filter."""
-        super().__init__(session, theme, parent)
+        super().__init__(host)
+        session, theme = host.session, host.theme
         self._costs = CostFeed.of(session)
         self.filter = FilterLine(FILTER_HINT, name, table, theme)
         self.filter.textChanged.connect(self._filter)
@@ -94,7 +82,7 @@ class CostPanel(AnswerPanel[Answer]):
 
     def no_costs(self, answer: CostAnswer) -> Sentence:
         """Explain why a profile has no costs to show, with a button that helps."""
-        return no_costs(self._session, answer, self.open_dialog_requested, self.links_requested)
+        return no_costs(self.host, answer)
 
     def show_subject(self, answer: CostAnswer) -> None:
         """Show above the table which trace and time range the costs are for."""
@@ -121,18 +109,12 @@ class CostPanel(AnswerPanel[Answer]):
         self.note.show()
 
 
-def no_costs(
-    session: Session, answer: CostAnswer, open_files: SignalInstance, show_links: SignalInstance
-) -> Sentence:
-    """Explain why no operator has a cost, with a button that emits one of the two signals.
-
-    The button emits `show_links` if an open program could be linked to the profile, else
-    `open_files`.
-    """
-    why = _why(session, answer)
-    if session.workspace.candidates(answer.shown.file):
-        return Sentence(why, "Choose ETRecord…", show_links)
-    return Sentence(why, "Open files…", open_files)
+def no_costs(host: PanelHost, answer: CostAnswer) -> Sentence:
+    """Explain why no operator has a cost, with a button that links the profile or opens files."""
+    why = _why(host.session, answer)
+    if host.session.workspace.candidates(answer.shown.file):
+        return Sentence(why, "Choose ETRecord…", partial(host.show_panel, "links"))
+    return Sentence(why, "Open files…", host.open_files)
 
 
 def _why(session: Session, answer: CostAnswer) -> str:

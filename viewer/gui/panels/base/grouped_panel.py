@@ -11,11 +11,10 @@ from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import head_row, plain_column, subtitle_label
-from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows, RowTable
-from viewer.gui.session.session import Session
 
 Answer = TypeVar("Answer")
 # The role in which a combo box stores the flags of an entry. The code never accesses the items
@@ -30,17 +29,11 @@ class GroupedFrame(AnswerPanel[Answer]):
     """
 
     def __init__(
-        self,
-        session: Session,
-        theme: Theme,
-        table: RowTable,
-        name: str,
-        hint: str,
-        below: QWidget,
-        parent: QWidget | None = None,
+        self, host: PanelHost, table: RowTable, name: str, hint: str, below: QWidget
     ) -> None:
         """name: accessible name of the table. hint: placeholder of the filter. below: a widget."""
-        super().__init__(session, theme, parent)
+        super().__init__(host)
+        theme = host.theme
         self.by = ComboBox(theme)
         self.by.setAccessibleName(f"{name} by")
         self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -75,20 +68,12 @@ class GroupedFrame(AnswerPanel[Answer]):
 class GroupedPanel(GroupedFrame[Answer]):
     """A frame around a table of operators and other groups; a subclass fills `model`."""
 
-    def __init__(
-        self,
-        session: Session,
-        theme: Theme,
-        name: str,
-        hint: str,
-        below: QWidget,
-        parent: QWidget | None = None,
-    ) -> None:
+    def __init__(self, host: PanelHost, name: str, hint: str, below: QWidget) -> None:
         """Like `GroupedFrame`, with its own `OperatorView` as the table."""
         self.model = OperatorModel()
-        self.table = OperatorView(self.model, theme, name)
+        self.table = OperatorView(self.model, host.theme, name)
         self.table.keep_swatch_room()
-        super().__init__(session, theme, self.table, name, hint, below, parent)
+        super().__init__(host, self.table, name, hint, below)
         self.model.setParent(self)
         self.filter.textChanged.connect(self.model.set_filter)
 

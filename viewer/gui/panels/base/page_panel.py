@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from PySide6.QtCore import Qt, SignalInstance, Slot
 from PySide6.QtWidgets import (
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.gui.panels.base.panel_host import Panel, PanelHost
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel, EmptyPlace, PageOrSentence
 from viewer.gui.session.session import Session
@@ -47,13 +48,13 @@ class Sentence:
     pressed: SignalInstance | Callable[[], object] | None = None
 
 
-class PagePanel(QWidget):
+class PagePanel(Panel, QWidget):
     """A panel over a session. A subclass builds its page and passes it to `set_page`."""
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._theme = theme
+    def __init__(self, host: PanelHost) -> None:
+        super().__init__()
+        self.host = host
+        self._session, self._theme = host.session, host.theme
         self._fading: tuple[FadingWidget, ...] = ()
         self._choosing = False  # whether what is selected was chosen here
 
@@ -238,15 +239,13 @@ def page_splitter(way: Qt.Orientation, first: QWidget, second: QWidget, part: in
     return splitter
 
 
-class ScrollPanel(QScrollArea):
+class ScrollPanel(Panel, QScrollArea):
     """The frame. name: its accessible name."""
 
-    def __init__(
-        self, session: Session, theme: Theme, name: str, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._theme = theme
+    def __init__(self, host: PanelHost, name: str) -> None:
+        super().__init__()
+        self.host = host
+        self._session, self._theme = host.session, host.theme
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -264,3 +263,6 @@ class ScrollPanel(QScrollArea):
             old.deleteLater()  # the old widget may be the sender of the click that led here
         self.setWidget(widget)
         self.updateGeometry()
+
+
+PanelWidget: TypeAlias = PagePanel | ScrollPanel

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import QModelIndex, Signal, Slot
+from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.arrays import Ints
@@ -16,14 +16,13 @@ from viewer.gui.panels.base.answer_panel import AnswerPanel
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import FadingWidget, head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import ArrangedView
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session import navigation
 from viewer.gui.session.inferences import TraceScope, current_scope
 from viewer.gui.session.selection import longest_slice, selected_operators
-from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import WHOLE
 from viewer.program.program import Program
@@ -40,15 +39,13 @@ class TracePanel(AnswerPanel[Answer]):
     # Whether its figures are per inference (`current_scope`).
     BY_INFERENCE = False
 
-    def __init__(
-        self, session: Session, theme: Theme, parent: QWidget | None = None, *, ranges: bool = False
-    ) -> None:
+    def __init__(self, host: PanelHost, *, ranges: bool = False) -> None:
         """ranges: whether the scope may be a selected range, not only an inference."""
-        super().__init__(session, theme, parent)
+        super().__init__(host)
         self._ranges = ranges
         self._of: TraceScope = (None, WHOLE)
-        session.run_picked.connect(self._follow)
-        session.selection_changed.connect(self._follow)
+        self._session.run_picked.connect(self._follow)
+        self._session.selection_changed.connect(self._follow)
 
     def current_scope(self) -> TraceScope:
         """Return the trace and scope that the panel shows now."""
@@ -67,12 +64,10 @@ class TraceTablePanel(TracePanel[Answer]):
 
     def __init__(
         self,
-        session: Session,
+        host: PanelHost,
         table: ArrangedView,
-        theme: Theme,
         hint: str,
         name: str,
-        parent: QWidget | None = None,
         *,
         ranges: bool = False,
         fading: tuple[FadingWidget, ...] = (),
@@ -82,7 +77,8 @@ class TraceTablePanel(TracePanel[Answer]):
         A subclass can add to `head`, the line above the table, and to `column`, the layout of the
         page.
         """
-        super().__init__(session, theme, parent, ranges=ranges)
+        super().__init__(host, ranges=ranges)
+        session, theme = host.session, host.theme
         self.table = table
         rows = table.arranged
         rows.setParent(self)
@@ -132,32 +128,25 @@ class TraceTablePanel(TracePanel[Answer]):
 class OperatorTracePanel(TraceTablePanel[Answer]):
     """A table of operators that follows the current trace, its inference or the selected range.
 
-    Without a profile it lists the first ETRecord instead; a click then emits
-    `source_requested(path, line)`.
+    Without a profile it lists the first ETRecord instead; a click then shows the source line.
     """
-
-    source_requested = Signal(str, int)
 
     def __init__(
         self,
-        session: Session,
+        host: PanelHost,
         view: OperatorView,
         model: OperatorModel,
-        theme: Theme,
         hint: str,
         name: str,
-        parent: QWidget | None = None,
         *,
         fading: tuple[FadingWidget, ...] = (),
     ) -> None:
         """Like `TraceTablePanel`. fading: more widgets besides the table that can be stale."""
-        super().__init__(
-            session, view, theme, hint, name, parent, ranges=True, fading=(view, *fading)
-        )
+        super().__init__(host, view, hint, name, ranges=True, fading=(view, *fading))
         self.view = view
         self.model = model
         view.doubleClicked.connect(self._fit)
-        session.selection_changed.connect(self._tint)
+        host.session.selection_changed.connect(self._tint)
 
     @property
     def shown_trace(self) -> OpenTrace | None:
@@ -188,7 +177,7 @@ class OperatorTracePanel(TraceTablePanel[Answer]):
         """Request the recorded source location of the first of some operators, if it has one."""
         place = self.model.contents.place(operators[0]) if operators else None
         if place is not None:
-            self.source_requested.emit(*place)
+            self.host.show_source(*place)
 
     def _select_slices(self, shown: OpenTrace, number: int, found: Ints) -> None:
         """Select slices of a trace, given by their indices, with the longest as the current one.

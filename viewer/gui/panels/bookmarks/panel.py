@@ -8,18 +8,20 @@ current bookmark.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QAbstractItemView, QWidget
+from PySide6.QtWidgets import QAbstractItemView
 
 from viewer.arrays import Ints
 from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.panels.base.panel_host import PanelHost, Presence
 from viewer.gui.panels.base.tables.columns import ColumnKind, Copied, PanelColumn, PanelTable
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
-from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import bookmarks as marking
 from viewer.gui.session.bookmarks import edit, is_on_open_clock
@@ -105,8 +107,9 @@ BOOKMARKS: PanelTable[BookmarkRows] = PanelTable(
 class BookmarksPanel(PagePanel):
     """All bookmarks of the session, by clock and start."""
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host)
         self.model = TableModel(BOOKMARKS, theme, self)
         self.table = TableView(self.model, theme)
         # F2 and Delete are keys of commands.
@@ -119,9 +122,24 @@ class BookmarksPanel(PagePanel):
         self.refresh_on(session.bookmarks_changed, session.workspace_changed)
         self.refresh()
 
-    def set_shortcut_hints(self, measure: str, keep: str) -> None:
-        """Set the shortcuts that the empty panel mentions: measure, and add a bookmark."""
-        self._teaches = NOTHING.format(measure, keep)
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.open_if(bool(session.state.marks))
+
+    def commands(self) -> Sequence[Command]:
+        """Return the command that edits the name of the current bookmark."""
+        has_mark = Precondition("a current bookmark", lambda: self._session.state.mark is not None)
+        title = "&Rename bookmark…"
+        return [
+            Command(
+                "mark.rename", title, "Selection", self._rename, ("F2",), has_mark,
+                after="mark.keep",
+            )
+        ]  # fmt: skip
+
+    def show_keys(self, way_to: Callable[[str], str]) -> None:
+        """Mention in the empty panel how to measure, and how to add a bookmark."""
+        self._teaches = NOTHING.format(way_to("mark.measure"), way_to("mark.keep"))
         self.refresh()
 
     @Slot()
@@ -153,6 +171,11 @@ class BookmarksPanel(PagePanel):
     def _fit(self, row: int) -> None:
         if BOOKMARKS.columns[self.table.currentIndex().column()].is_time:
             marking.fit(self._session, self.model.item_of(row))
+
+    def _rename(self) -> None:
+        if self._session.state.mark is not None:
+            self.host.show_panel("marks")
+            self.rename(self._session.state.mark)
 
     def rename(self, number: int) -> None:
         """Edit the name of a bookmark, given by its number."""

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QWidget
 
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
+from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence, has_slices
 from viewer.gui.panels.base.tree_cells import TreeCells
 from viewer.gui.panels.calls.answer import (
     CallMode,
@@ -71,6 +73,7 @@ _LEAST_NAME = 220  # px; the minimum width of the names
 _INDENT = 12  # px per level; call trees are deep
 _MOST_FLAME = 0.45  # of the height of the page
 _MOST_OPENED = 12  # rows with the largest changes that are in view at first
+_FLAME_GRAPH = ExportedFile("Save flame graph", ".calls.svg", "Image, SVG (*.svg)", "calls")
 
 MODE_TITLES = {
     CallMode.TOP_DOWN: "Top-down",
@@ -197,19 +200,15 @@ class ModeBar(SegmentBar[CallMode]):
 
 
 class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
-    """The kind of tree and a search above a flame graph and a table, with a line below.
-
-    `save_requested(job_of)`: save the flame graph; `job_of(path)` creates the export job.
-    """
-
-    save_requested = Signal(object)  # Callable[[str], ExportJob]
+    """The kind of tree and a search above a flame graph and a table, with a line below."""
 
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
         # First, as making it may change what the signals that the base connects report.
         self._comparison = ComparisonFeed.of(session)
-        super().__init__(session, theme, parent)
+        super().__init__(host)
         self._trees: CallTrees | None = None
         self._of: TraceScope | None = None
         self._mode = CallMode.TOP_DOWN
@@ -244,6 +243,10 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
             signal.connect(self._follow)
         theme.changed.connect(self._retheme)
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.open_if(has_slices(session))
 
     def _make_page(self) -> QWidget:
         theme = self._theme
@@ -580,7 +583,7 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         if self._focus:
             menu.addAction("Show all calls", self.show_all_calls)
         menu.addSeparator()
-        menu.addAction("Save flame graph…", lambda: self.save_requested.emit(self.job_of))
+        menu.addAction("Save flame graph…", partial(self.host.export, _FLAME_GRAPH, self.job_of))
 
     @Slot(QMenu, int)
     def _offer_row(self, menu: QMenu, node: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QFrame, QScrollArea
 
 from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.panels.base.panel_host import PanelHost, Presence
 from viewer.gui.panels.compare.card import COPY, END, SWAP, CompareCard
 from viewer.gui.qt.clipboard import copy_text
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.comparison import compare, select_row, swap_arms
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
@@ -22,15 +22,11 @@ COMPUTING = "Comparing…"
 
 
 class ComparePanel(PagePanel):
-    """The answer of the comparison, or a button to begin one.
+    """The answer of the comparison, or a button to begin one."""
 
-    `choose_requested()`: choose the files of the other arm.
-    """
-
-    choose_requested = Signal()
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session = host.session
+        super().__init__(host)
         self._feed = ComparisonFeed.of(session)
         self.card: CompareCard | None = None
         self.page = QScrollArea()
@@ -42,6 +38,11 @@ class ComparePanel(PagePanel):
         self.set_page(self.page)
         self.refresh_on(self._feed.changed, session.compared)
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        has_traces = Presence.available_if(bool(session.traces))
+        return Presence.open_if(session.state.compared is not None, has_traces)
 
     @Slot()
     def refresh(self) -> None:
@@ -58,7 +59,7 @@ class ComparePanel(PagePanel):
         elif self._feed.pending:
             self.show_sentence(COMPUTING)
         else:
-            self.show_sentence(NOTHING, "Compare with…", self.choose_requested)
+            self.show_sentence(NOTHING, "Compare with…", self.host.choose_comparison)
 
     def clear_page(self) -> None:
         self.card = None

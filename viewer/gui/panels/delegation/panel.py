@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, Slot
-from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.delegates.delegation import (
@@ -25,6 +24,7 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import CostFooter, whole_text
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.trace_panel import OperatorTracePanel
 from viewer.gui.panels.delegation.compared import ComparedDelegation, compare_delegation
@@ -37,7 +37,6 @@ from viewer.gui.panels.delegation.page import (
 )
 from viewer.gui.panels.delegation.table import DelegationModel
 from viewer.gui.panels.delegation.view import DelegationView
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.session import Session
@@ -78,25 +77,32 @@ class DelegationPanel(OperatorTracePanel[Shown]):
     BY_INFERENCE = True
     model: DelegationModel
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
         # First, as making it may change what the signals that the base connects report.
         self._comparison = ComparisonFeed.of(session)
         model = DelegationModel()
         self.footer = CostFooter(theme)
         super().__init__(
-            session,
+            host,
             DelegationView(model, theme),
             model,
-            theme,
             "Filter by delegate, operator or link reason",
             "Filter delegation",
-            parent,
             fading=(self.footer,),
         )
         self.column.addWidget(self.footer)
         self.refresh_on(self._comparison.changed)
         self._comparison.late.connect(self.show_stale)
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        programs = session.workspace.programs
+        return Presence.open_if(
+            any(program.methods and not program.text_lines for program in programs),
+            Presence.available_if(has_slices(session)),
+        )
 
     @property
     def shown_trace(self) -> OpenTrace | None:

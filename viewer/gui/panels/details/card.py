@@ -24,6 +24,7 @@ from viewer.analysis.workload.operator_tensors import (
     outputs_of,
     parameters_of,
 )
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import (
     MISSING,
     AreaFacts,
@@ -180,11 +181,10 @@ def subject_of(session: Session) -> object:
 class Card(CardFrame):
     """The card of one selection."""
 
-    def __init__(
-        self, session: Session, costs: CostFeed, theme: Theme, facts: AreaFacts | None = None
-    ) -> None:
+    def __init__(self, host: PanelHost, costs: CostFeed, facts: AreaFacts | None = None) -> None:
         """facts: the contents of the selected area, if an area is selected."""
-        super().__init__(session, theme)
+        super().__init__(host)
+        session = host.session
         self._feed = costs
         self.flows: dict[str, FlowSection] = {}
         self.subject = subject_of(session)

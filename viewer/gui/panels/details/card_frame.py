@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from viewer.analysis.links.labels import set_label
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import Figure
 from viewer.gui.panels.base.swatches import Swatch, colors_of
-from viewer.gui.qt.theme.theme import FontRole, Theme
+from viewer.gui.qt.theme.theme import FontRole
 from viewer.gui.qt.widgets.labels import Hairline, KeyFigure, KeyValueGrid, label, span
-from viewer.gui.session.session import Session
 from viewer.program.program import Operator
 from viewer.view.open_trace import OpenTrace
 from viewer.view.selected_slices import place_among
@@ -24,20 +24,15 @@ _LONG_NUMBER = 9
 
 
 class CardFrame(QWidget):
-    """A column of parts, from top to bottom.
+    """A column of parts, from top to bottom; links to operators and slices select them."""
 
-    `source_requested(path, line)`: a link to a recorded source location was clicked. Links to
-    operators and slices select them.
-    """
-
-    source_requested = Signal(str, int)
-
-    def __init__(self, session: Session, theme: Theme) -> None:
+    def __init__(self, host: PanelHost) -> None:
         super().__init__()
-        self._session = session
-        self._theme = theme
+        self._host = host
+        self._session, self._theme = host.session, host.theme
         self._grids: dict[str, KeyValueGrid] = {}
         self._column = QVBoxLayout(self)
+        theme = host.theme
         inset = theme.px(16)
         self._column.setContentsMargins(inset, theme.px(14), inset, inset)
         self._column.setSpacing(theme.px(8))
@@ -165,4 +160,4 @@ class CardFrame(QWidget):
             ref = SliceRef(int(number), int(what))
             self._session.select_slice(ref, reveal=True, keep_area=True)
         elif kind == "source":
-            self.source_requested.emit(what, int(number))
+            self._host.show_source(what, int(number))

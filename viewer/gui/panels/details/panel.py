@@ -6,21 +6,20 @@ request a source line from the window.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QAccessible, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from viewer.gui.panels.base.page_panel import ScrollPanel
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import AreaFacts, area_facts
 from viewer.gui.panels.details.card import Card, subject_of
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import EmptyPlace
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.feeds.flows import FlowFeed
-from viewer.gui.session.session import Session
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import Area
 
@@ -30,12 +29,11 @@ NO_RUN = "Also open a profile, then select a slice or operator for details."
 
 @has_role(QAccessible.Role.Grouping)
 class DetailsPanel(ScrollPanel):
-    """The details of the selection. `source_requested(path, line)`: show a source location."""
+    """The details of the selection."""
 
-    source_requested = Signal(str, int)
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, "Details", parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host, "Details")
         self._costs = CostFeed.of(session)
         self._stale = True
         # Opening files emits several signals at once; the card is created once, after the last.
@@ -58,6 +56,12 @@ class DetailsPanel(ScrollPanel):
         self._latest = Latest(self)
         self._latest.answered.connect(self._counted)
         self.refresh()
+
+    @property
+    def is_called_up(self) -> bool:
+        """Whether a slice or an operator is selected."""
+        state = self._session.state
+        return state.slice is not None or state.operators is not None
 
     def _facts_of(self, area: Area) -> AreaFacts | None:
         """Return an area's contents; None while a worker thread counts many slices."""
@@ -107,8 +111,7 @@ class DetailsPanel(ScrollPanel):
         is_same_subject = isinstance(shown, Card) and shown.subject == subject_of(self._session)
         card: QWidget
         if state.slice is not None or state.operators is not None or state.area is not None:
-            card = Card(self._session, self._costs, self._theme, facts)
-            card.source_requested.connect(self.source_requested)
+            card = Card(self.host, self._costs, facts)
         else:
             has_no_profile = self._session.workspace.programs and not self._session.traces
             card = EmptyPlace(NO_RUN if has_no_profile else NOTHING, self._theme)

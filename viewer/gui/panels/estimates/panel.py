@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.figure_terms import FigureTerm
+from viewer.analysis.torq.compiled import is_compiled
 from viewer.analysis.torq.estimates import ActionRow, ComparedAction, Estimates, OperatorRow
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
@@ -30,9 +31,9 @@ from viewer.gui.panels.base.operator_tables.contents import (
     headings_of,
     term_heading,
 )
+from viewer.gui.panels.base.panel_host import PanelHost, Presence
 from viewer.gui.panels.base.slice_facts import MISSING
 from viewer.gui.panels.base.tables.columns import ColumnKind, Heading
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import label
 from viewer.gui.session.session import Session
 from viewer.model.names.torq import job_name
@@ -54,20 +55,27 @@ class EstimatesPanel(GroupedPanel["EstimatesAnswer"]):
 
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
         self.note = label("", theme, "caption", "text2", wrap=True)
         below = QWidget()
         foot = QVBoxLayout(below)
         foot.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(8))
         foot.addWidget(self.note)
         hint = "Filter by operator or action"
-        super().__init__(session, theme, "Estimates", hint, below, parent)
+        super().__init__(host, "Estimates", hint, below)
         self.by.addItems([BY_ACTION, BY_OPERATOR])
         self.by.activated.connect(self._show)
         self.table.chosen.connect(self._choose)
         session.coloring_changed.connect(self._color)
         self.refresh_on(session.workspace_changed)
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        compiled = [is_compiled(shown.trace) for shown in session.traces]
+        has_estimates = any(compiled) or any(p.dispatches for p in session.workspace.programs)
+        return Presence.open_if(has_estimates and not all(compiled))
 
     def question(self) -> Question | None:
         """Return the question that compares the open files."""

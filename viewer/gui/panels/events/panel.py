@@ -11,17 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.statistics.events import event_statistics
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_slices
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.base.trace_panel import TraceTablePanel
 from viewer.gui.panels.events.table import EVENTS, EventRows, rows_of
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session.session import Session
 from viewer.model.queries import run_of_slices
@@ -38,18 +37,21 @@ class EventsPanel(TraceTablePanel["EventsAnswer"]):
 
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
         self.model = TableModel(EVENTS, theme)
         super().__init__(
-            session,
+            host,
             TableView(self.model, theme),
-            theme,
             "Filter by event, operator or metadata",
             "Filter events",
-            parent,
         )
         session.selection_changed.connect(self._mark)
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.available_if(has_slices(session))
 
     def question(self) -> Question | None:
         """Return the question for the statistics over all inferences and in the current one."""

@@ -10,21 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
 from viewer.analysis.findings.finding import Family, PanelRef
 from viewer.analysis.findings.findings import Findings
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
+from viewer.gui.panels.base.panel_host import PanelHost, without_record
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.findings.list import FindingsList, FindingsModel
 from viewer.gui.qt.clipboard import CopyFormat, copy_text, formatted_list
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import let_copy
 from viewer.gui.session.navigation import show_place
-from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted
@@ -46,17 +45,16 @@ class FindingsAnswer:
 
 
 class FindingsPanel(TracePanel[FindingsAnswer]):
-    """The list of findings. `panel_requested(name)`: open the panel that details a finding."""
+    """The list of findings."""
 
     # With up to this many slices in all open files, each with its own identifier, the answer takes
     # less than 40 ms even on a busy machine: no thread.
     SYNC_LIMIT = 2000
     BY_INFERENCE = True
 
-    panel_requested = Signal(str)
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host)
         self.model = FindingsModel()
         self.model.setParent(self)
         self.list = FindingsList(self.model, theme)
@@ -76,6 +74,8 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         self.refresh()
 
     # -- contents --------------------------------------------------------------------------------
+
+    presence = staticmethod(without_record)
 
     def question(self) -> Question | None:
         """Return the question for the findings of the current profile and inference."""
@@ -127,7 +127,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         if answer is None or finding is None:
             return
         if isinstance(finding.place, PanelRef):
-            self.panel_requested.emit(finding.place.name)
+            self.host.show_panel(finding.place.name)
             return
         slices = answer.shown.findings.slices_of(finding, answer.scope)
         show_place(self._session, answer.shown, finding.place, slices)
@@ -141,7 +141,7 @@ class FindingsPanel(TracePanel[FindingsAnswer]):
         row = self.model.rows[at]
         if row.finding is not None and isinstance(row.finding.place, PanelRef):
             name = row.finding.place.name
-            menu.addAction("Show full report", partial(self.panel_requested.emit, name))
+            menu.addAction("Show full report", partial(self.host.show_panel, name))
         if row.rule:
             menu.addAction("Show rule", partial(self.list.show_rule, at))
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from copy import copy
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -26,6 +26,7 @@ from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.cost_panel import no_costs
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
+from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence, has_operators
 from viewer.gui.panels.graph.controls import GraphControls, GraphMode, set_checked
 from viewer.gui.panels.graph.facts import edge_tip, node_tip, summary
 from viewer.gui.panels.graph.fills import Fill
@@ -67,6 +68,9 @@ from viewer.workspace.exports import ExportJob, NothingToExport
 NOTHING = (
     "Open an ETRecord or an MLIR source to see how data flows between operators. With a profile, "
     "the graph also shows the time of each operator."
+)
+_PICTURE = ExportedFile(
+    "Export image", ".graph.png", "Image, PNG (*.png);;Image, SVG (*.svg)", "operators"
 )
 UNSELECTED = "Select a slice or an operator to see its inputs and outputs."
 UNLINKED = "The selection is not linked to an operator."
@@ -126,20 +130,14 @@ class GraphFoot(QWidget):
 
 
 class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
-    """The graph, with its controls and legend.
-
-    `open_dialog_requested()`: open more files. `links_requested()`: choose which ETRecord belongs
-    to which profile. `save_requested(job_of)`: save the picture with the job of `job_of(path)`.
-    """
+    """The graph, with its controls and legend."""
 
     # Operators, not slices: the layout of this many takes less than 5 ms.
     SYNC_LIMIT = 60
-    open_dialog_requested = Signal()
-    links_requested = Signal()
-    save_requested = Signal(object)
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host)
         self._costs, self._comparison = CostFeed.of(session), ComparisonFeed.of(session)
         self._drawn: GraphAnswer | None = None
         self._why_nothing = Sentence("")
@@ -175,6 +173,10 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         self._comparison.late.connect(self.show_stale)
         theme.changed.connect(self._repaint)
         self._reopen()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.open_if(has_operators(session))
 
     def _page(self) -> QWidget:
         controls, page = self.controls, QWidget()
@@ -315,13 +317,13 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
             self._instances,
         )
 
-    def stop(self) -> bool:
-        """Cancel the pending question and return whether there was one. The drawing stays."""
+    def stop(self) -> str:
+        """Cancel the pending question, if there is one. The drawing stays."""
         if not self.is_pending:
-            return False
+            return ""
         self._latest.cancel()
         self.set_stale(False)
-        return True
+        return "Graph not updated"
 
     def _current_subject(self) -> GraphSubject | Sentence:
         """Return what the graph is about now, or the sentence to show instead."""
@@ -345,11 +347,11 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         if given is None:
             programs = [p for p in self._session.workspace.programs if p.methods]
             if self._session.traces or not programs:
-                return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
+                return Sentence(NOTHING, "Open files…", self.host.open_files)
             return GraphSubject(programs[0])
         program = given.shown.table.program
         if program is None or not program.operators:
-            return no_costs(self._session, given, self.open_dialog_requested, self.links_requested)
+            return no_costs(self.host, given)
         return CostSubject(program, cost_figures(given, len(program.operators)))
 
     def _set_program(self, program: Program) -> None:
@@ -517,7 +519,7 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
 
     @Slot()
     def _ask_to_save(self) -> None:
-        self.save_requested.emit(self.job_of)
+        self.host.export(_PICTURE, self.job_of)
 
     def job_of(self, path: str) -> ExportJob:
         """Return a job that writes the whole graph to a path: SVG for ".svg", else PNG.

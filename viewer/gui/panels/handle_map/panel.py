@@ -7,12 +7,11 @@ handle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton
 
 from viewer.analysis.delegates.handle_maps import (
     NO_MAP,
@@ -26,6 +25,7 @@ from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.operator_tables.contents import OperatorContents
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.trace_panel import OperatorTracePanel
 from viewer.gui.panels.handle_map.table import (
@@ -36,7 +36,6 @@ from viewer.gui.panels.handle_map.table import (
     RowFilter,
     maps_of,
 )
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, label
 from viewer.gui.session.session import Session
@@ -44,6 +43,7 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.model.times import counted, group_digits
+from viewer.model.trace import KeyKind
 from viewer.program.program import Program
 from viewer.tables.handle_maps import HANDLE_MAP_COLUMNS, handle_map_columns
 from viewer.view.open_trace import AT_ONCE, OpenTrace
@@ -67,29 +67,24 @@ class HandleMapAnswer:
 
 
 class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
-    """Lists debug handle maps.
-
-    `export_requested(job_of)`: export the rows; `job_of(path)` creates the job.
-    """
+    """Lists debug handle maps."""
 
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
 
     model: HandleMapModel
-    export_requested = Signal(object)  # Callable[[str], Job]
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        theme = host.theme
         model = HandleMapModel()
         view = OperatorView(model, theme, "Handle map")
         view.keep_swatch_room()
         self.by = ComboBox(theme)
         super().__init__(
-            session,
+            host,
             view,
             model,
-            theme,
             "Filter by identifier, handle, operator or backend",
             "Filter handle map",
-            parent,
         )
         self.by.setAccessibleName("Show identifiers")
         self.by.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -109,6 +104,21 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
         self.by.activated.connect(self._show)
         self.button.clicked.connect(self.export)
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        programs = (program for program in session.workspace.programs if program.methods)
+        kinds = (shown.trace.keys.kind for shown in session.traces)
+        has_identifiers = any((kind == KeyKind.DELEGATE_EVENT).any() for kind in kinds)
+        return Presence.open_if(
+            any(
+                method_maps.is_filled
+                for program in programs
+                for method in program.methods
+                for method_maps in method.delegates.values()
+            ),
+            Presence.available_if(has_identifiers),
+        )
 
     @property
     def shown_trace(self) -> OpenTrace | None:
@@ -217,9 +227,8 @@ class HandleMapPanel(OperatorTracePanel[HandleMapAnswer]):
             columns = handle_map_columns(rows, program, path, rate)
             return table_job(target, HANDLE_MAP_COLUMNS, columns)
 
-        exported: Callable[[str], ExportJob] = job_of
         if rows:
-            self.export_requested.emit(exported)
+            self.host.export(ExportedFile.table("handle_map"), job_of)
 
 
 def summary_text(rows: tuple[MapRow, ...]) -> str:

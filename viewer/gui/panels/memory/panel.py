@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.memory.run_times import slices_of_instruction
@@ -28,6 +28,7 @@ from viewer.gui.panels.base.page_panel import (
     plain_column,
     subtitle_label,
 )
+from viewer.gui.panels.base.panel_host import PanelHost, with_executables
 from viewer.gui.panels.memory.answer import MemoryAnswer, MemoryQuestion, work_out
 from viewer.gui.panels.memory.arena_view import ArenaView
 from viewer.gui.panels.memory.contents import (
@@ -38,7 +39,6 @@ from viewer.gui.panels.memory.contents import (
     holders_text,
     rows_of,
 )
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, figures_html, label
 from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
@@ -149,14 +149,13 @@ def _answer(question: MemoryQuestion, mode: MemoryMode) -> _Page:
 
 
 class MemoryPanel(AnswerPanel[_Page]):
-    """The plan of one method. `open_dialog_requested` is emitted to open a program file."""
+    """The plan of one method."""
 
     SYNC_LIMIT = 500  # instructions: 20 ms
 
-    open_dialog_requested = Signal()
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host)
         self.mode = MemoryMode.TENSORS
         self.axis_kind = ArenaAxisKind.INSTRUCTIONS
         self._is_axis_chosen = False  # whether the user chose it
@@ -180,6 +179,8 @@ class MemoryPanel(AnswerPanel[_Page]):
         session.coloring_changed.connect(self._color)
         theme.changed.connect(self._retheme)
         self.refresh()
+
+    presence = staticmethod(with_executables)
 
     def _make_page(self) -> QWidget:
         theme = self._theme
@@ -319,7 +320,7 @@ class MemoryPanel(AnswerPanel[_Page]):
 
     def empty_state(self) -> Sentence:
         """Explain what to open."""
-        return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
+        return Sentence(NOTHING, "Open files…", self.host.open_files)
 
     def clear_page(self) -> None:
         self.model.clear()

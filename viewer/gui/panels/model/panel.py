@@ -12,20 +12,19 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Slot
 
 from viewer.analysis.cost.modules import RunMedians, module_costs, run_medians
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.cost_panel import CostPanel
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.panel_host import PanelHost, Presence
 from viewer.gui.panels.model.compared_rows import ComparedRows, ModelChanges, model_changes
 from viewer.gui.panels.model.costs import ModelCosts, parts_of
 from viewer.gui.panels.model.rows import ModelRows
 from viewer.gui.panels.model.table import ModelRow, RowKind
 from viewer.gui.panels.model.view import ModuleView
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tree_model import TreeModel
 from viewer.gui.session import navigation
 from viewer.gui.session.feeds.comparison import ComparisonFeed
@@ -60,17 +59,17 @@ class ModelAnswer:
 
 
 class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
-    """Modules by cost. `panel_requested(id)`: show another panel."""
+    """Modules by cost."""
 
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
-    panel_requested = Signal(str)
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
         # First, as making it may change what the signals that the base connects report.
         self._comparison = ComparisonFeed.of(session)
         self.model = TreeModel[ModelRows]()
         self.view = ModuleView(self.model, theme)
-        super().__init__(session, self.view, theme, "Filter modules", parent)
+        super().__init__(host, self.view, "Filter modules")
         self.model.setParent(self)
         self._tree: ModuleTree | None = None
         self._picked: tuple[SliceSet, int] | None = None  # slices selected by a module
@@ -83,6 +82,15 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         self.refresh()
 
     # -- contents --------------------------------------------------------------------------------
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        programs = session.workspace.programs
+        recorded = (shown.table.program for shown in session.traces)
+        return Presence.open_if(
+            any(program.methods and not program.text_lines for program in programs)
+            or any(p is not None and p.is_recorded and p.module_paths for p in recorded)
+        )
 
     @Slot()
     def refresh(self) -> None:
@@ -144,7 +152,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         """Explain why no module has a cost, with a button that helps."""
         cost_answer = self._costs.answer
         if cost_answer is None:
-            return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
+            return Sentence(NOTHING, "Open files…", self.host.open_files)
         return self.no_costs(cost_answer)
 
     def clear_page(self) -> None:
@@ -193,7 +201,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
                 if is_text
                 else f"{name} does not record the modules of its operators.",
                 "Show operators",
-                partial(self.panel_requested.emit, "operators"),
+                partial(self.host.show_panel, "operators"),
             )
             return False
         is_other = tree is not self._tree
@@ -287,7 +295,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         if answer is None:
             place = self._source_of(row)
             if place is not None:
-                self.source_requested.emit(*place)
+                self.host.show_source(*place)
             return
         number = self._session.number_of(answer.given.shown)
         if number is None or row.kind is RowKind.REST:

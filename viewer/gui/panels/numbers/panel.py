@@ -22,6 +22,7 @@ from viewer.gui.panels.base.page_panel import (
     plain_column,
     subtitle_label,
 )
+from viewer.gui.panels.base.panel_host import PanelHost, Presence
 from viewer.gui.panels.numbers.chart import ErrorChart
 from viewer.gui.panels.numbers.contents import (
     conclusion_text,
@@ -41,7 +42,7 @@ from viewer.gui.qt.widgets.tables import FilterLine, NoRows
 from viewer.gui.session.coloring import operator_palette
 from viewer.gui.session.feeds.numbers import NumbersFeed
 from viewer.gui.session.numbers.logged import LoggedNumbers, MeasuredNumbers, NumbersRow
-from viewer.gui.session.numbers.references import Automatic, Reference
+from viewer.gui.session.numbers.references import Automatic, Reference, has_values
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import one_line
@@ -179,18 +180,11 @@ def _number_of(session: Session, numbers: LoggedNumbers) -> int | None:
 
 
 class NumbersPanel(PagePanel):
-    """The values of one inference.
+    """The values of one inference."""
 
-    `open_dialog_requested()`: open files. `reference_requested()`: choose a file to compare with.
-    `buffer_requested()`: choose the debug buffer.
-    """
-
-    open_dialog_requested = Signal()
-    reference_requested = Signal()
-    buffer_requested = Signal()
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host)
         self.measure = Measure.SNR
         self._feed: NumbersFeed | None = None
         self._rows: tuple[int, ...] = ()  # the selected ones
@@ -206,7 +200,7 @@ class NumbersPanel(PagePanel):
         self._seen.due.connect(self._refresh)
         self.inferences.activated.connect(self._choose_inference)
         self.measures.picked.connect(self._pick_measure)
-        self.references.open_requested.connect(self.reference_requested)
+        self.references.open_requested.connect(self.host.choose_reference)
         self.filter.textChanged.connect(self._filter)
         self.table.chosen.connect(self._choose_row)
         self.chart.view.chosen.connect(self._choose_bar)
@@ -215,6 +209,10 @@ class NumbersPanel(PagePanel):
         session.coloring_changed.connect(self._color)
         theme.changed.connect(self._retheme)
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.open_if(any(has_values(shown.trace) for shown in session.traces))
 
     def _make_page(self) -> QWidget:
         theme = self._theme
@@ -302,11 +300,11 @@ class NumbersPanel(PagePanel):
             if feed.pending:
                 self.show_sentence(BEING_COUNTED)
             else:
-                self.show_sentence(NOTHING, "Open files…", self.open_dialog_requested)
+                self.show_sentence(NOTHING, "Open files…", self.host.open_files)
             return
         if numbers.problem:
             button = CHOOSE_BUFFER if numbers.wants_buffer else ""
-            self.show_sentence(one_line(numbers.problem), button, self.buffer_requested)
+            self.show_sentence(one_line(numbers.problem), button, self.host.choose_buffer)
             return
         self.show_page()
         self._offer(numbers)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Union
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.comparison.rollups import IDENTITIES, NAME
@@ -32,9 +31,9 @@ from viewer.gui.panels.base.operator_tables.contents import (
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_operators, has_slices
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.tables.columns import ColumnKind
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer
@@ -150,17 +149,22 @@ class OperatorsPanel(CostPanel[Listed]):
     # Operator sets, not slices: listing 500 takes 10 ms, 5,000 takes 100 ms.
     SYNC_LIMIT = 500
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
         # First, as making it may change what the signals that the base connects report.
         self._comparison = ComparisonFeed.of(session)
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme)
-        super().__init__(session, self.table, theme, "Filter operators", parent)
+        super().__init__(host, self.table, "Filter operators")
         self.model.setParent(self)
         self.table.chosen.connect(self._choose)
         self.refresh_on(self._comparison.changed)
         self._comparison.late.connect(self.show_stale)
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.open_if(has_operators(session) or has_slices(session))
 
     def question(self) -> Question | None:
         """Return the question that lists the operator sets that have a cost."""
@@ -348,7 +352,7 @@ class OperatorsPanel(CostPanel[Listed]):
             return
         place = self.model.contents.place(operators[0])
         if place is not None:
-            self.source_requested.emit(*place)
+            self.host.show_source(*place)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QRect, QSize, Qt, Slot
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QHeaderView,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
-    QWidget,
 )
 
 from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.panels.base.panel_host import PanelHost, Presence
 from viewer.gui.panels.base.tables.columns import CopyScope, PanelColumn, PanelTable, column_of
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
@@ -26,63 +24,15 @@ from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.table_model import Index
 from viewer.gui.qt.widgets.tables import ROW_HEIGHT
+from viewer.gui.session.feeds.problems import ProblemEntry, ProblemsFeed
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
-from viewer.model.trace import Problem
 from viewer.tables.catalog import PROBLEMS as TABLE
 
 NOTHING = "No problems found."
 _ROW_AIR = 10
 _CELL_PADDING = 24
-
-
-class Severity(Enum):
-    """The severity of a problem: its word, icon and color token."""
-
-    ERROR = ("Error", "warning", "error")
-    WARNING = ("Warning", "warning", "warning")
-    NOTE = ("Note", "info", "text2")
-
-    def __init__(self, word: str, icon: str, token: str) -> None:
-        self.word = word
-        self.icon = icon
-        self.token = token
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemEntry:
-    """One row: what is unexpected, how often (0: not counted), where first, in which file."""
-
-    severity: Severity
-    what: str
-    count: int
-    first: str
-    path: str
-
-
-def entries_of(session: Session, failures: dict[str, str]) -> list[ProblemEntry]:
-    """Return all problems: failed files, then doubtful matches, then unexpected data per file."""
-    space = session.workspace
-    found = [_failure(path, message) for path, message in failures.items()]
-    for trace in space.traces:
-        found += [
-            ProblemEntry(Severity.WARNING, w, 0, "", trace.path) for w in space.warnings(trace)
-        ]
-    reported: list[tuple[str, tuple[Problem, ...]]] = [(t.path, t.problems) for t in space.traces]
-    reported += [(p.path, p.problems) for p in space.programs]
-    reported += [(e.path, e.problems) for e in space.executables]
-    for path, problems in reported:
-        found += [ProblemEntry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems]
-    return found
-
-
-def _failure(path: str, message: str) -> ProblemEntry:
-    """Return the entry of a file that could not be opened, with path and place split off."""
-    place, colon, what = message.removeprefix(path).partition(": ")
-    if not message.startswith(path) or not colon:
-        return ProblemEntry(Severity.ERROR, message, 0, "", path)
-    return ProblemEntry(Severity.ERROR, what, 0, place.strip(" ()"), path)
 
 
 Entries = Sequence[ProblemEntry]
@@ -141,14 +91,11 @@ class _RoomyDelegate(QStyledItemDelegate):
 
 
 class ProblemsPanel(PagePanel):
-    """Everything unexpected in the open files. `count_changed(count)`: for the badge of the tab."""
+    """Everything unexpected in the open files."""
 
-    count_changed = Signal(int)
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
-        self._failures: dict[str, str] = {}
-        self._counted = 0
+    def __init__(self, host: PanelHost) -> None:
+        super().__init__(host)
+        theme, self._feed = host.theme, ProblemsFeed.of(host.session)
         self.model = TableModel(PROBLEMS, theme, self)
         self.table = TableView(self.model, theme)
         self.table.setItemDelegate(_RoomyDelegate(self.table, theme))
@@ -157,29 +104,24 @@ class ProblemsPanel(PagePanel):
         rows.setMinimumSectionSize(theme.px(ROW_HEIGHT))
         rows.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.set_page(self.table)
-        self.refresh_on(session.workspace_changed)
+        self.refresh_on(self._feed.changed)
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.open_if(bool(ProblemsFeed.of(session).entries))
 
     @property
     def count(self) -> int:
-        """The number of problems, for the badge of the tab."""
+        """The number of problems."""
         return self.model.rowCount()
-
-    def add_failure(self, path: str, message: str) -> None:
-        """Add a file that could not be opened, or replace the message of this path."""
-        self._failures[path] = message
-        self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """Collect all problems again."""
-        opened = self._session.workspace.paths
-        self._failures = {p: m for p, m in self._failures.items() if p not in opened}
-        self.model.show(entries_of(self._session, self._failures))
+        """List all problems."""
+        self.model.show(self._feed.entries)
         if self.count:
             self.show_page()
         else:
             self.show_sentence(NOTHING)
-        if self.count != self._counted:
-            self._counted = self.count
-            self.count_changed.emit(self.count)
+        self.host.show_count(self.count)

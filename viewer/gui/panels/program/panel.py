@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Signal, Slot
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtCore import QPoint, Slot
+from PySide6.QtWidgets import QMenu
 
 from viewer.gui.panels.base.page_panel import PagePanel
+from viewer.gui.panels.base.panel_host import PanelHost, with_executables
 from viewer.gui.panels.program.rows import ProgramRows
 from viewer.gui.qt.clipboard import CopyFormat
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.tables import offer_markdown, pop_up
 from viewer.gui.qt.widgets.tree_model import TreeModel
 from viewer.gui.qt.widgets.tree_view import TreeView
-from viewer.gui.session.session import Session
 
 NOTHING = (
     "Open the program file (.pte) to see its instructions, delegates, tensors, memory and sizes."
@@ -42,12 +41,11 @@ class ProgramTree(TreeView[ProgramRows]):
 
 
 class ProgramPanel(PagePanel):
-    """The open program files; `open_dialog_requested` is emitted to open one."""
+    """The open program files."""
 
-    open_dialog_requested = Signal()
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host)
         self.model = TreeModel[ProgramRows](self)
         self.tree = ProgramTree(self.model, "Program", theme, _INDENT, _LEAST_CONTENTS)
         self.tree.setSortingEnabled(False)
@@ -55,12 +53,14 @@ class ProgramPanel(PagePanel):
         self.refresh_on(session.workspace_changed)
         self.refresh()
 
+    presence = staticmethod(with_executables)
+
     @Slot()
     def refresh(self) -> None:
         """Show the open program files, or what to open."""
         executables, rows = tuple(self._session.workspace.executables), self.model.rows
         if not executables:
-            self.show_sentence(NOTHING, "Open files…", self.open_dialog_requested)
+            self.show_sentence(NOTHING, "Open files…", self.host.open_files)
             return
         if rows is None or executables != rows.executables:  # else what is expanded stays
             self.tree.show_rows(ProgramRows(executables))

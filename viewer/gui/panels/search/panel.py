@@ -5,16 +5,18 @@ Choosing a row selects its slice on the timeline. The row of the selected slice 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QWidget
 
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row
+from viewer.gui.panels.base.panel_host import PanelHost, Presence
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.search.table import HITS, MOST_ROWS, HitRows, Order, sorted_hits
-from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import select_row
 from viewer.gui.session.feeds.search import Hits, Search
@@ -36,8 +38,9 @@ class HitsPanel(AnswerPanel[Ints]):
     SYNC_LIMIT = AT_ONCE  # matches; sorting that many takes less than 50 ms
     WAITS_TO_BE_SEEN = False  # keys step through the matches while the list is hidden
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host)
         self._searching = Search.of(session)
         self._teaches = NOTHING_OPEN
         self._sorting: tuple[Hits, list[OpenTrace]] | None = None
@@ -57,14 +60,34 @@ class HitsPanel(AnswerPanel[Ints]):
         self.refresh_on(self._searching.changed, session.workspace_changed)
         self.refresh()
 
-    def set_shortcut_hints(self, find: str) -> None:
-        """Set the shortcut of the search field, which the empty panel mentions."""
-        self._teaches = TEACH.format(find)
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.open_if(bool(session.state.query.strip()))
+
+    def commands(self) -> Sequence[Command]:
+        """Return the command that lists the matches."""
+        has_trace = Precondition("an open profile", lambda: bool(self._session.traces))
+        title = "List &of matches"
+        return [
+            Command(
+                "search.list", title, "Go", self._list, ("Ctrl+Shift+F",), has_trace,
+                after="search.previous",
+            )
+        ]  # fmt: skip
+
+    def _list(self) -> None:
+        self.host.show_panel("search")
+        self.take_focus()
+
+    def show_keys(self, way_to: Callable[[str], str]) -> None:
+        """Mention in the empty panel how to focus the search field."""
+        self._teaches = TEACH.format(way_to("search.find"))
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
         """List the current matches in the chosen order, or explain why there are none."""
+        self.host.show_count(len(self._searching.hits))
         if not self._searching.pending:
             super().refresh()
             return

@@ -7,9 +7,9 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, Signal, Slot
+from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from viewer.analysis.statistics.selection import KEYS
@@ -17,6 +17,7 @@ from viewer.export.tables.delimited import write_table
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.grouped_panel import GroupedFrame
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.selection.table import (
@@ -26,7 +27,7 @@ from viewer.gui.panels.selection.table import (
     contents_of,
     plain_columns,
 )
-from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
@@ -45,18 +46,14 @@ NO_SLICES = "Open a profile, then select slices or an area to see their time."
 
 
 class SelectionPanel(GroupedFrame[SelectionContents]):
-    """Statistics of the selection.
-
-    `export_requested(job_of)`: export the rows; `job_of(path)` creates the job.
-    """
+    """Statistics of the selection."""
 
     # Groups, not slices: preparing that many takes less than 50 ms.
     SYNC_LIMIT = AT_ONCE
     WAITS_TO_BE_SEEN = False  # the rows can be exported while the panel is hidden
 
-    export_requested = Signal(object)  # Callable[[str], Job]
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
         self.model = TableModel(SELECTION, theme)
         self.table = TableView(self.model, theme)
         self.summary = ElidedLabel("", theme, "caption", "text2")
@@ -67,7 +64,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         line.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(4))
         line.addWidget(self.summary, 1)
         line.addWidget(self.button)
-        super().__init__(session, theme, self.table, "Selection", "Filter", below, parent)
+        super().__init__(host, self.table, "Selection", "Filter", below)
         self.model.setParent(self)
         self._feed = SelectionFeed.of(session)
         for key in KEYS:
@@ -78,11 +75,38 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         self.table.doubleClicked.connect(self._fit)
         self.button.clicked.connect(self.export)
         self._feed.late.connect(self._wait)
+        self._feed.changed.connect(self._count)
         session.selection_changed.connect(self._mark)
         session.workspace_changed.connect(self._offer)
         self.refresh_on(self._feed.changed, session.workspace_changed)
         self._offer()
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        state = session.state
+        return Presence.open_if(state.area is not None or len(state.others) > 0)
+
+    @property
+    def is_called_up(self) -> bool:
+        """Whether an area is selected."""
+        return self._session.state.area is not None
+
+    def commands(self) -> Sequence[Command]:
+        """Return the command that exports the rows."""
+        has_rows = Precondition("statistics of a selection", lambda: self.can_export)
+        title = "&Export selection table…"
+        return [
+            Command(
+                "selection.export", title, "Selection", self.export, (), has_rows,
+                after="selection.method",
+            )
+        ]  # fmt: skip
+
+    @Slot()
+    def _count(self) -> None:
+        answer = self._feed.answer
+        self.host.show_count(0 if answer is None else answer.slices)
 
     @Slot()
     def _offer(self) -> None:
@@ -176,8 +200,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
                 path, *plain_columns(contents, rows), progress=progress, cancelled=cancelled
             )
 
-        exported: Callable[[str], ExportJob] = job_of
-        self.export_requested.emit(exported)
+        self.host.export(ExportedFile.table("selection"), job_of)
 
 
 def subject_text(answer: SelectionAnswer) -> str:

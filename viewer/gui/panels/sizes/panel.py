@@ -25,6 +25,7 @@ from viewer.gui.panels.base.page_panel import (
     plain_column,
     subtitle_label,
 )
+from viewer.gui.panels.base.panel_host import PanelHost, with_executables
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.sizes.answer import (
     Copies,
@@ -206,14 +207,13 @@ def _afterwards(answer: SizesAnswer, texts: PartTexts, cancelled: Cancelled) -> 
 
 
 class SizesPanel(AnswerPanel[_Page]):
-    """The parts of a file. `open_dialog_requested` is emitted to open a program file."""
+    """The parts of a file."""
 
     SYNC_LIMIT = 300  # stored ranges: 20 ms
 
-    open_dialog_requested = Signal()
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host)
         self.grouping = Grouping.KIND
         self._chosen: tuple[str, str] | None = None  # paths of the chosen files, "" for no B
         self._asked: Files | None = None
@@ -252,6 +252,8 @@ class SizesPanel(AnswerPanel[_Page]):
         session.coloring_changed.connect(self._color)
         theme.changed.connect(self._retheme)
         self.refresh()
+
+    presence = staticmethod(with_executables)
 
     def _make_page(self) -> QWidget:
         theme = self._theme
@@ -348,7 +350,7 @@ class SizesPanel(AnswerPanel[_Page]):
 
     def empty_state(self) -> Sentence:
         """Explain what to open."""
-        return Sentence(NOTHING, "Open files…", self.open_dialog_requested)
+        return Sentence(NOTHING, "Open files…", self.host.open_files)
 
     def clear_page(self) -> None:
         self._stop_copying()

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
@@ -31,6 +31,7 @@ from viewer.analysis.links.text_positions import positions_of
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.base.cost_footer import whole_text
 from viewer.gui.panels.base.page_panel import PagePanel, plain_column
+from viewer.gui.panels.base.panel_host import PanelHost, Presence, has_operators
 from viewer.gui.panels.base.slice_facts import no_line_text
 from viewer.gui.panels.source.call_path import CallPath
 from viewer.gui.panels.source.code_view import Bracket, CodeView, Gutter
@@ -44,6 +45,7 @@ from viewer.gui.panels.source.line_notes import (
     time_notes,
 )
 from viewer.gui.panels.source.syntax import language_of
+from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.when_visible import WhenVisible
@@ -153,21 +155,11 @@ class MissingFile(QWidget):
 
 
 class SourcePanel(PagePanel):
-    """Shows source; a click on a line with a cost selects the operators of that line.
+    """Shows source; a click on a line with a cost selects the operators of that line."""
 
-    `locate_requested(path)`: let the user find the file recorded as `path`.
-    `forget_requested(substitution)`: remove a `Substitution` of source paths.
-    `editor_requested`: open the current line in an editor. `file_changed`: another file or none is
-    shown.
-    """
-
-    locate_requested = Signal(object)
-    forget_requested = Signal(object)
-    editor_requested = Signal()
-    file_changed = Signal()
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
+        super().__init__(host)
         self._costs = CostFeed.of(session)
         self._place: tuple[str, int] | None = None
         self._opened_at: tuple[str, int] | None = None  # the line shown before any selection
@@ -202,6 +194,7 @@ class SourcePanel(PagePanel):
         session.workspace_changed.connect(self._reopen)
         session.selection_changed.connect(self.refresh)
         session.sources_changed.connect(self._look_again)
+        session.source_requested.connect(self._take_request)
         self._compared = ComparedLines(session, self)
         for changed in (self._costs.changed, self._compared.changed, session.coloring_changed):
             changed.connect(self._take_costs)
@@ -210,6 +203,16 @@ class SourcePanel(PagePanel):
         theme.changed.connect(self._seen.request)
         self._offer_callers()
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        recorded = (shown.table.program for shown in session.traces)
+        has_places = any(any(shown.trace.keys.location) for shown in session.traces)
+        return Presence.open_if(
+            has_operators(session)
+            or any(p is not None and p.is_recorded and p.source_lines for p in recorded),
+            Presence.available_if(has_places),
+        )
 
     def _head_line(self) -> QWidget:
         theme = self._theme
@@ -256,6 +259,38 @@ class SourcePanel(PagePanel):
         first, last = self.code.shown_range
         line = self._pointed or (self._place[1] if self._place else 0) or self.code.line_at(0)
         return min(max(line, first), last)
+
+    def commands(self) -> Sequence[Command]:
+        """Return the command for the editor."""
+        return [
+            Command(
+                "edit.source",
+                "Open source line in &editor",
+                "Edit",
+                self._edit,
+                ("F4",),
+                Precondition("a file in the Source panel", lambda: self._shown_file is not None),
+                repeats=False,
+                keywords="code file external",
+            )
+        ]
+
+    @Slot()
+    def _edit(self) -> None:
+        if self._shown_file is not None:
+            self.host.edit_file(self._shown_file, self.current_line)
+
+    def marked_areas(self) -> Sequence[QRect]:
+        """Return where the lines of the selection are, those in view."""
+        viewport = self.code.viewport()
+        corner = viewport.mapTo(self, QPoint())
+        lines = self.code.marked_rects() if viewport.isVisible() else []
+        return [line.translated(corner) for line in lines]
+
+    @Slot(str, int)
+    def _take_request(self, path: str, line: int) -> None:
+        self.show_source(path, line)
+        self.host.show_panel("source")
 
     @Slot(str, int)
     def show_source(self, path: str, line: int) -> None:
@@ -389,7 +424,7 @@ class SourcePanel(PagePanel):
         button.setIcon(self._theme.icon("code"))
         button.setAccessibleName("Open source line in editor")
         button.setToolTip("Open this line in the editor that is chosen in Preferences")
-        button.clicked.connect(self.editor_requested)
+        button.clicked.connect(self._edit)
         button.hide()  # until a file is shown
         return button
 
@@ -398,7 +433,7 @@ class SourcePanel(PagePanel):
         if path != self._shown_file:
             self._shown_file = path
             self.editor.setVisible(path is not None)
-            self.file_changed.emit()
+            self.host.refresh_commands()
 
     @Slot()
     def _fill_paths(self) -> None:
@@ -411,12 +446,12 @@ class SourcePanel(PagePanel):
         for substitution in self._session.workspace.choices.source_paths:
             text = f"Forget {substitution.recorded or 'file names only'} → {substitution.local}"
             forget = self.paths_menu.addAction(literal(text))
-            forget.triggered.connect(partial(self.forget_requested.emit, substitution))
+            forget.triggered.connect(partial(self.host.forget_source, substitution))
 
     @Slot()
     def _locate(self) -> None:
         if self._place is not None:
-            self.locate_requested.emit(self._place[0])
+            self.host.locate_source(self._place[0])
 
     def _members(self) -> list[Operator]:
         chosen, ref = self._session.state.operators, self._session.state.slice

@@ -9,12 +9,11 @@ highlighted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Union
 
-from PySide6.QtCore import QModelIndex, Signal, Slot
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QModelIndex, Slot
+from PySide6.QtWidgets import QPushButton
 
 from viewer.analysis.statistics.group_keys import KEYS
 from viewer.analysis.statistics.group_table import Group, GroupTable
@@ -24,6 +23,11 @@ from viewer.gui.panels.base.cost_footer import CostFooter
 from viewer.gui.panels.base.group_rows import clocks_text, group_contents, show_whole
 from viewer.gui.panels.base.grouped_panel import GroupedPanel
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.panel_host import (
+    ExportedFile,
+    PanelHost,
+    without_record,
+)
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.statistics.table import (
     GroupChanges,
@@ -32,7 +36,6 @@ from viewer.gui.panels.statistics.table import (
     not_compared,
     unit_contents,
 )
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import tip
 from viewer.gui.qt.widgets.tables import marked_rows
 from viewer.gui.session import navigation
@@ -40,7 +43,6 @@ from viewer.gui.session.comparison import row_of_selection, select_row
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.inferences import TraceScope, current_scope, pick_run
 from viewer.gui.session.selection import select_group, selected_operators, span_of
-from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import display_name
@@ -61,19 +63,16 @@ _FIRST = ("unit", "type", "name")
 
 
 class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
-    """Groups of the current trace in the selected range, the current inference, or the whole trace.
-
-    `export_requested(job_of)`: export the rows; `job_of(path)` creates the job.
-    """
+    """Groups of the current trace in the selected range, the current inference, or all of it."""
 
     SYNC_LIMIT = AT_ONCE  # slices; the same limit as for views and rasters of a trace
-    export_requested = Signal(object)  # Callable[[str], Job]
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        session, theme = host.session, host.theme
         # First, as making it may change what the signals that the base connects report.
         self._comparison = ComparisonFeed.of(session)
         self.footer = CostFooter(theme)
-        super().__init__(session, theme, "Statistics", "Filter", self.footer, parent)
+        super().__init__(host, "Statistics", "Filter", self.footer)
         self._offered: OpenTrace | None = None  # whose keys are offered
         self._chosen: str | None = None
         self.key = KEYS[0]  # the current grouping key
@@ -92,6 +91,8 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             signal.connect(self._follow)
         session.coloring_changed.connect(self._color)
         self.refresh()
+
+    presence = staticmethod(without_record)
 
     @Slot()
     def _follow(self) -> None:
@@ -312,8 +313,7 @@ class StatisticsPanel(GroupedPanel[Union["StatisticsAnswer", GroupChanges]]):
             )
             return table_job(path, tuple(columns), columns)
 
-        exported: Callable[[str], ExportJob] = job_of
-        self.export_requested.emit(exported)
+        self.host.export(ExportedFile.table("statistics"), job_of)
 
 
 @dataclass(frozen=True, slots=True)

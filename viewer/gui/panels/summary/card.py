@@ -32,6 +32,7 @@ from viewer.gui.panels.base.inference_list import (
     InferenceRow,
     inference_rows,
 )
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.swatches import Swatch, colors_of, paint_part, paint_parts
 from viewer.gui.panels.summary.course import (
@@ -49,7 +50,6 @@ from viewer.gui.session import navigation
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.linking import link_summary
 from viewer.gui.session.navigation import show_place
-from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import STEADY, TimeScope, inferences_text, left_out
 from viewer.model.text import display_name
@@ -157,16 +157,11 @@ class SummaryAnswer:
 
 
 class SummaryCard(SectionColumn):
-    """The sections for one trace; a section without content is absent.
+    """The sections for one trace; a section without content is absent. problems: their number."""
 
-    problems: their number, None if it is not known yet.
-    """
-
-    def __init__(
-        self, session: Session, answer: SummaryAnswer, problems: int | None, theme: Theme
-    ) -> None:
-        super().__init__(theme)
-        self._session, self._answer = session, answer
+    def __init__(self, host: PanelHost, answer: SummaryAnswer, problems: int) -> None:
+        super().__init__(host)
+        self._session, self._answer = host.session, answer
         self._shown, self._summary = answer.shown, answer.summary
         self.path = answer.shown.file.path
         self._rate = answer.shown.axis.ns_per_tick
@@ -386,7 +381,7 @@ class SummaryCard(SectionColumn):
         if one.place is not None:
             path, number = one.place
             hint = f"{display_name(path)}:{one.lines}"
-            show = partial(self.source_requested.emit, path, number)
+            show = partial(self._host.show_source, path, number)
             line = self.text(f":{one.lines}", show, "accent", hint)
         select = partial(self._show_place, place)
         time = format_time(tick_to_ns(one.ticks, self._rate))
@@ -411,7 +406,7 @@ class SummaryCard(SectionColumn):
             self.begin("Inferences", self._counted())
         self._list(listed)
         if len(listed) < len(rows):
-            self.line(f"All {counted(len(rows), 'inference')}", self.list_requested.emit)
+            self.line(f"All {counted(len(rows), 'inference')}", self._host.show_inferences)
         if self._summary.slowest is not None:
             self._slowest(self._summary.slowest)
 
@@ -454,22 +449,20 @@ class SummaryCard(SectionColumn):
         link.clicked.connect(partial(self._show_finding, finding))
         self.column.addWidget(link)
 
-    def _state(self, problems: int | None) -> None:
+    def _state(self, problems: int) -> None:
         """Whether there are problems, and how the files match."""
         state = link_summary(self._session, self._shown)
         rows: list[Sequence[QWidget | None]] = []
-        if problems is not None:
-            icon, token = ("warning", "warning") if problems else ("check", "ok")
-            text = counted(problems, "problem") if problems else "No problems in the files"
-            link = self.text(text, self._panel("problems"), elided=True)
-            rows.append((IconMark(icon, token, self._theme), link))
+        icon, token = ("warning", "warning") if problems else ("check", "ok")
+        text = counted(problems, "problem") if problems else "No problems in the files"
+        link = self.text(text, self._panel("problems"), elided=True)
+        rows.append((IconMark(icon, token, self._theme), link))
         table = self._shown.table
         if table.program is not None or bool((table.states > 0).any()):
             link = self.text(state.brief, self._panel("links"), hint=state.text, elided=True)
             rows.append((IconMark("dot", state.token, self._theme), link))
-        if rows:
-            self.begin("")
-            self.grid(rows, 1)
+        self.begin("")
+        self.grid(rows, 1)
 
     def _other_files(self) -> None:
         session, number = self._session, self._number
@@ -513,7 +506,7 @@ class SummaryCard(SectionColumn):
     # -- where links lead --------------------------------------------------------------------------
 
     def _panel(self, name: str) -> Action:
-        return partial(self.panel_requested.emit, name)
+        return partial(self._host.show_panel, name)
 
     def _pick(self, run: int) -> Action:
         return partial(self._show_place, RunRef(run))
@@ -525,7 +518,7 @@ class SummaryCard(SectionColumn):
 
     def _show_finding(self, finding: Finding) -> None:
         if isinstance(finding.place, PanelRef):
-            self.panel_requested.emit(finding.place.name)
+            self._host.show_panel(finding.place.name)
         else:
             self._show_place(finding.place)
 
@@ -557,9 +550,9 @@ def _split_share(text: str) -> tuple[str, str]:
 class ModelCard(SectionColumn):
     """One section per ETRecord, source or program file, and a button that opens a profile."""
 
-    def __init__(self, session: Session, theme: Theme) -> None:
-        super().__init__(theme)
-        space = session.workspace
+    def __init__(self, host: PanelHost) -> None:
+        super().__init__(host)
+        theme, space = host.theme, host.session.workspace
         for program in space.programs:
             self._file(program.path, program.format, program_contents(program))
         for executable in space.executables:
@@ -568,7 +561,7 @@ class ModelCard(SectionColumn):
         self.column.addWidget(label(NEXT_STEP, theme, "cell", "text2", wrap=True))
         row = QHBoxLayout()
         self.button = QPushButton(OPEN_PROFILE)
-        self.button.clicked.connect(self.open_requested)
+        self.button.clicked.connect(self._host.open_files)
         row.addWidget(self.button)
         row.addStretch(1)
         self.column.addSpacing(theme.px(4))
@@ -589,7 +582,7 @@ class ModelCard(SectionColumn):
         self.column.addLayout(row)
         rows: list[Sequence[QWidget]] = []
         for one in held:
-            show = partial(self.panel_requested.emit, one.panel)
+            show = partial(self._host.show_panel, one.panel)
             noun = one.noun if one.count == 1 else _plural(one.noun)
             rows.append(
                 (self.text(group_digits(one.count), show), self.text(noun, show, elided=True))

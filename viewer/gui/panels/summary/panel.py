@@ -6,19 +6,19 @@ the open models hold.
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea
 
 from viewer.analysis.summary.summary import summary_of
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.trace_panel import TracePanel
 from viewer.gui.panels.summary.card import ModelCard, SummaryAnswer, SummaryCard
 from viewer.gui.panels.summary.sections import SectionColumn
 from viewer.gui.qt.accessibility import has_role
-from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.session.session import Session
+from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.model.scope import TimeScope
 from viewer.view.open_trace import OpenTrace
 from viewer.workspace.estimates import shared_estimates
@@ -37,25 +37,17 @@ class SummaryPage(QScrollArea):
 
 
 class SummaryPanel(TracePanel[SummaryAnswer]):
-    """The sections of the current trace, or of the open models.
-
-    `panel_requested(id)`: show a panel. `source_requested(path, line)`: show a recorded source
-    location. `open_dialog_requested()`: open more files. `list_requested()`: show the list of all
-    inferences.
-    """
+    """The sections of the current trace, or of the open models."""
 
     # Up to this many slices with an identifier each, the answer takes less than 40 ms: no thread.
     SYNC_LIMIT = 2000
     BY_INFERENCE = True
 
-    panel_requested = Signal(str)
-    source_requested = Signal(str, int)
-    open_dialog_requested = Signal()
-    list_requested = Signal()
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
-        self._problems: int | None = None
+    def __init__(self, host: PanelHost) -> None:
+        session = host.session
+        super().__init__(host)
+        self._problems = ProblemsFeed.of(session)
+        self._counted = len(self._problems.entries)  # what the card shows
         self._warm_up = session.state.warm_up
         self.card: SectionColumn | None = None
         self.page = SummaryPage()
@@ -68,14 +60,15 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
         self.set_page(self.page)
         self._latest.failed.connect(self.show_sentence)
         session.coloring_changed.connect(self._color)
+        self._problems.changed.connect(self._show_problems)
         self.refresh_on(session.workspace_changed)
         self.refresh()
 
-    @Slot(int)
-    def show_problems(self, count: int) -> None:
+    @Slot()
+    def _show_problems(self) -> None:
         """Show the number of problems, as the Problems panel counts them."""
-        if count != self._problems:
-            self._problems = count
+        if self._counted != len(self._problems.entries):
+            self._counted = len(self._problems.entries)
             self.show_again()
 
     @Slot()
@@ -106,11 +99,11 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
     def show_answer(self, answer: SummaryAnswer) -> None:
         """Show the sections of a trace."""
         if not len(answer.shown.trace.slices):
-            self.show_sentence(NO_SLICES, "Open another profile…", self.open_dialog_requested)
+            self.show_sentence(NO_SLICES, "Open another profile…", self.host.open_files)
             return
         before, had_focus = self.page.verticalScrollBar().value(), self._list_has_focus()
         is_same = isinstance(self.card, SummaryCard) and self.card.path == answer.shown.file.path
-        card = SummaryCard(self._session, answer, self._problems, self._theme)
+        card = SummaryCard(self.host, answer, self._counted)
         self._show_card(card)
         if is_same:
             self.page.verticalScrollBar().setValue(before)
@@ -125,7 +118,7 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
             super().show_empty_state()
             return
         self.set_stale(False)
-        self._show_card(ModelCard(self._session, self._theme))
+        self._show_card(ModelCard(self.host))
 
     def empty_state(self) -> Sentence:
         """Return the sentence shown if there is nothing to summarize."""
@@ -142,10 +135,6 @@ class SummaryPanel(TracePanel[SummaryAnswer]):
             old.hide()
             old.deleteLater()  # it may hold the link whose click led here
         self.card = card
-        card.panel_requested.connect(self.panel_requested)
-        card.source_requested.connect(self.source_requested)
-        card.open_requested.connect(self.open_dialog_requested)
-        card.list_requested.connect(self.list_requested)
         self.page.setWidget(card)
         card.setAutoFillBackground(False)
         self.show_page()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.summary.links import FigureLink, SummaryLink, TextLink
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import ICON_SIZE, Theme
@@ -33,20 +34,12 @@ class IconMark(QWidget):
 
 
 class SectionColumn(QWidget):
-    """A column of sections, from top to bottom.
+    """A column of sections, from top to bottom."""
 
-    `panel_requested(id)`: show a panel. `source_requested(path, line)`: show a recorded source
-    location. `open_requested()`: open more files. `list_requested()`: show the list of inferences.
-    """
-
-    panel_requested = Signal(str)
-    source_requested = Signal(str, int)
-    open_requested = Signal()
-    list_requested = Signal()
-
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, host: PanelHost) -> None:
         super().__init__()
-        self._theme = theme
+        self._host = host
+        theme = self._theme = host.theme
         self.column = QVBoxLayout(self)
         inset = theme.px(_INSET)
         self.column.setContentsMargins(inset, theme.px(14), inset, inset)

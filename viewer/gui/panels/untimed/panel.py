@@ -10,18 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.links.labels import run_label
 from viewer.analysis.links.untimed_links import HOW_TO_LOG
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import Question
 from viewer.gui.panels.base.page_panel import Sentence
+from viewer.gui.panels.base.panel_host import PanelHost, Presence
 from viewer.gui.panels.base.tables.model import TableModel
 from viewer.gui.panels.base.tables.view import TableView
 from viewer.gui.panels.base.trace_panel import TraceTablePanel
 from viewer.gui.panels.untimed.table import EVENTS, UntimedRows
-from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.session import Session
 from viewer.model.scope import TimeScope
 from viewer.model.times import group_digits
@@ -43,17 +42,20 @@ class UntimedAnswer:
 class UntimedPanel(TraceTablePanel[UntimedAnswer]):
     """Allocation and debug events of the current trace, in the current inference or in all."""
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, host: PanelHost) -> None:
+        theme = host.theme
         self.model = TableModel(EVENTS, theme)
         super().__init__(
-            session,
+            host,
             TableView(self.model, theme),
-            theme,
             "Filter by operator, name, shape or type",
             "Filter events without a time",
-            parent,
         )
         self.refresh()
+
+    @staticmethod
+    def presence(session: Session) -> Presence:
+        return Presence.open_if(any(len(shown.trace.untimed) for shown in session.traces))
 
     def question(self) -> Question | None:
         """Return the question for the events in the scope; it is answered synchronously."""

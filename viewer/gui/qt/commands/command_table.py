@@ -49,6 +49,8 @@ class Command:
             down.
         group: heading in other lists, if the menu is not specific enough.
         keywords: additional words for the search.
+        after: for one of a panel, the id of the command that it follows in lists, "" for those
+            that show panels.
     """
 
     id: str
@@ -63,6 +65,7 @@ class Command:
     hold: Callable[[Qt.Key], object] | None = None
     group: str = ""
     keywords: str = ""
+    after: str = ""
 
     @property
     def place(self) -> str:

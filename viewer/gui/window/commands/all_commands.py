@@ -12,7 +12,6 @@ from viewer.gui.window.commands.go import (
     history_commands,
     panel_commands,
     search_commands,
-    source_commands,
 )
 from viewer.gui.window.commands.help import (
     guide_commands,
@@ -36,7 +35,8 @@ from viewer.gui.window.commands.view import (
 
 def commands_of(context: CommandContext) -> list[Command]:
     """All commands of a window, in the order of the palette and the shortcuts dialog."""
-    return [
+    panels = panel_commands(context)
+    commands = [
         *file_commands(context),
         *comparison_commands(context),
         *history_commands(context),
@@ -47,8 +47,7 @@ def commands_of(context: CommandContext) -> list[Command]:
         *preferences_commands(context),
         *palette_commands(context),
         *guide_commands(context),
-        *panel_commands(context),
-        *source_commands(context),
+        *panels,
         *context_menu_commands(),
         *clock_commands(context),
         *alignment_commands(context),
@@ -62,3 +61,8 @@ def commands_of(context: CommandContext) -> list[Command]:
         *copy_commands(context),
         *search_commands(context),
     ]
+    for page in context.docks.by_name.values():
+        for command in page.commands():
+            before = [other.id for other in commands].index(command.after or panels[-1].id)
+            commands.insert(before + 1, command)
+    return commands

@@ -15,10 +15,8 @@ from viewer.gui.window.files.export_actions import ExportActions
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.perfetto_ui import PerfettoUi
 from viewer.gui.window.files.sessions import SessionFiles
-from viewer.gui.window.files.source_editor import SourceEditor
 from viewer.gui.window.frame.clock_button import ClockButton
 from viewer.gui.window.frame.docks import Docks
-from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.help.help import Help
@@ -33,7 +31,6 @@ class CommandContext:
     table: CommandTable
     timeline: Timeline
     docks: Docks
-    panels: PanelRegistry
     shell: Shell
     search: SearchField
     clock: ClockButton
@@ -45,7 +42,6 @@ class CommandContext:
     session_files: SessionFiles
     close_guard: CloseGuard
     exports: ExportActions
-    source_editor: SourceEditor
     perfetto_ui: PerfettoUi
     help: Help
 

@@ -1,8 +1,7 @@
 """The commands of the Go menu, undo and redo, and those of the search.
 
 They step through positions, inferences, slices, flows and matches. `]` and `[` step along flows,
-and with Ctrl between branches. There is one for each panel, which shows and focuses it, and one to
-edit what Source shows.
+and with Ctrl between branches. There is one for each panel, which shows and focuses it.
 """
 
 from __future__ import annotations
@@ -10,15 +9,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
-from viewer.gui.panels.search.panel import HitsPanel
-from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session import navigation
 from viewer.gui.session.feeds.flows import FlowSteps
 from viewer.gui.session.feeds.search import Search
 from viewer.gui.session.inferences import include_warm_up
 from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
-from viewer.gui.window.frame.panel_table import PAGES, PANEL_OF, PANELS
 from viewer.model.inferences.inference_views import Inferences, has_run_views
 from viewer.model.trace import RunKind
 
@@ -200,13 +196,14 @@ def flow_commands(context: CommandContext) -> list[Command]:
 def panel_commands(context: CommandContext) -> list[Command]:
     """The commands `panel.operators` etc., listed under "Panels"."""
     something = Precondition("an open file", lambda: not context.session.is_empty)
+    docks, table = context.docks, context.docks.table
 
     def show(name: str) -> None:
-        docks = context.docks
         docks.show_panel(name, by_hand=True)
-        _take_keys(docks.by_name[docks.page_of(PANEL_OF[name])])
+        _take_keys(docks.by_name[docks.page_of(docks.table.panel_of[name])])
 
-    titles = {page.id: page.title for page in PAGES.values()}
+    titles = {page.id: page.title for page in table.pages.values()}
+    titles |= {spec.id: spec.title for spec in table.panels.values()}
     return [
         Command(
             f"panel.{name}",
@@ -216,24 +213,7 @@ def panel_commands(context: CommandContext) -> list[Command]:
             enabled=something,
             group="Panels",
         )
-        for name, title in (titles | {spec.id: spec.title for spec in PANELS}).items()
-    ]
-
-
-def source_commands(context: CommandContext) -> list[Command]:
-    """The command for the editor."""
-    source = context.panels.of(SourcePanel)
-    return [
-        Command(
-            "edit.source",
-            "Open source line in &editor",
-            "Edit",
-            context.source_editor.open,
-            ("F4",),
-            Precondition("a file in the Source panel", lambda: source.shown_file is not None),
-            repeats=False,
-            keywords="code file external",
-        )
+        for name, title in titles.items()
     ]
 
 
@@ -247,18 +227,13 @@ def _take_keys(panel: QWidget) -> None:
 
 
 def search_commands(context: CommandContext) -> list[Command]:
-    """The commands to focus the search field, step through hits, list them, and show only hits."""
+    """The commands to focus the search field, step through hits, and show only hits."""
     session, field = context.session, context.search
 
     def find() -> None:
         """Focus the search field, and select its text."""
         field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         field.selectAll()
-
-    def show_hits() -> None:
-        """Show the list of hits, and focus it."""
-        context.docks.show_panel("search")
-        context.panels.of(HitsPanel).take_focus()
 
     has_trace = open_profile(session)
     is_on = Precondition("a search", lambda: Search.of(session).is_on)
@@ -276,7 +251,6 @@ def search_commands(context: CommandContext) -> list[Command]:
             ("Shift+F3",),
             is_on,
         ),
-        Command("search.list", "List &of matches", "Go", show_hits, ("Ctrl+Shift+F",), has_trace),
         Command(
             "view.only_hits",
             "S&how only matches",

@@ -7,7 +7,7 @@ from viewer.gui.qt.commands.command_table import SEPARATOR, CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.session.clocks import CYCLE_RATES
 from viewer.gui.timeline.headers.menu import SORTED
-from viewer.gui.window.frame.panel_table import PAGES, PANELS
+from viewer.gui.window.frame.panel_table import TABLE
 from viewer.render.color_schemes import SCHEMES
 from viewer.render.stacking import Density
 from viewer.resources import SAMPLES
@@ -216,8 +216,7 @@ COLORS = (
 # they are.
 ELSEWHERE = {
     "View > Panels, which opens and closes panels": (
-        *(page.command for page in PAGES.values()),
-        *(f"panel.{spec.id}" for spec in PANELS if spec.id not in PAGES),
+        *(f"panel.{name}" for name in {**TABLE.pages, **TABLE.panels}),
     ),
     "the toolbar": COLORS,
     "the preferences": (*THEMES, *DENSITIES),

@@ -15,10 +15,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from viewer.gui.panels.base.slice_facts import run_of
-from viewer.gui.panels.bookmarks.panel import BookmarksPanel
-from viewer.gui.panels.links.panel import LinksPanel
-from viewer.gui.panels.selection.panel import SelectionPanel
 from viewer.gui.qt.clipboard import CopyFormat, copy_text
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.qt.widgets.tables import CopyAction, copy_tsv
@@ -27,7 +23,6 @@ from viewer.gui.session import selection as selecting
 from viewer.gui.session.session import Session
 from viewer.gui.window.commands.context import CommandContext, open_profile, selected_slice
 from viewer.model.times import counted
-from viewer.model.trace import Run, RunKind
 
 MOST_COPIED = 10_000  # slices
 NOTHING_TO_COPY = "Select a slice, or rows of a table, to copy"
@@ -37,7 +32,6 @@ NOWHERE = "Select something, or point at the timeline: press M at the start, and
 def selection_commands(context: CommandContext) -> list[Command]:
     """The commands for selection, measuring and bookmarks."""
     session, timeline, status = context.session, context.timeline, context.shell.status
-    panel = context.panels.of(SelectionPanel)
 
     def select_same() -> None:
         """Select the same name; in a table or text, select all of it as usual for Ctrl+A."""
@@ -75,20 +69,9 @@ def selection_commands(context: CommandContext) -> list[Command]:
         elif session.state.mark is None:
             status.show_text(NOWHERE)
 
-    def rename() -> None:
-        if session.state.mark is not None:
-            context.docks.show_panel("marks")
-            context.panels.of(BookmarksPanel).rename(session.state.mark)
-
     def fit() -> None:
         if session.state.mark is not None:
             bookmarks.fit(session, session.state.mark)
-
-    def choose_method() -> None:
-        found = _inference(session)
-        if found is not None:
-            context.docks.show_panel("links")
-            context.panels.of(LinksPanel).ask_method(*found)
 
     has_trace = open_profile(session)
     has_mark = Precondition("a current bookmark", lambda: session.state.mark is not None)
@@ -118,23 +101,6 @@ def selection_commands(context: CommandContext) -> list[Command]:
             enabled=selected_slice(session),
         ),
         Command(
-            "selection.method",
-            "Choose met&hod of this inference…",
-            "Selection",
-            choose_method,
-            enabled=Precondition(
-                "a slice of an inference whose ETRecord has several methods",
-                lambda: _inference(session) is not None,
-            ),
-        ),
-        Command(
-            "selection.export",
-            "&Export selection table…",
-            "Selection",
-            panel.export,
-            enabled=Precondition("statistics of a selection", lambda: panel.can_export),
-        ),
-        Command(
             "mark.measure",
             "&Measure",
             "Selection",
@@ -153,7 +119,6 @@ def selection_commands(context: CommandContext) -> list[Command]:
                 lambda: bookmarks.can_mark(session),
             ),
         ),
-        Command("mark.rename", "&Rename bookmark…", "Selection", rename, ("F2",), has_mark),
         Command("mark.fit", "&Zoom to bookmark", "Selection", fit, (), has_mark),
         Command(
             "mark.remove",
@@ -253,15 +218,3 @@ def _slices_tsv(session: Session) -> str:
         more = counted(len(chosen) - MOST_COPIED, "more slice")
         lines.append(f"{more}: a Perfetto export has all of them")
     return "\n".join(lines) + "\n"
-
-
-def _inference(session: Session) -> tuple[int, Run] | None:
-    """Return the trace and inference of the selected slice, if its method can be chosen."""
-    ref = session.state.slice
-    shown = None if ref is None else session.traces[ref.trace]
-    if ref is None or shown is None or shown.table.program is None:
-        return None
-    program, run = shown.table.program, run_of(shown, ref.index)
-    if run is None or run.kind is not RunKind.INFERENCE or run.count > 1:
-        return None
-    return None if program.text_lines or len(program.methods) < 2 else (ref.trace, run)

@@ -12,7 +12,6 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication
 
-from viewer.gui.panels.graph.panel import GraphPanel
 from viewer.gui.qt.commands.command_table import Command, Precondition
 from viewer.gui.session import navigation
 from viewer.gui.session import selection as selecting
@@ -48,7 +47,6 @@ def range_commands(context: CommandContext) -> list[Command]:
     """The commands for the visible range, clearing, the bottom panels, and the theme."""
     session, shell, work = context.session, context.shell, context.work
     timeline, docks, view_settings = context.timeline, context.docks, context.view_settings
-    graph = context.panels.of(GraphPanel)
     has_trace = open_profile(session)
     something = Precondition("an open file", lambda: not session.is_empty)
 
@@ -60,8 +58,8 @@ def range_commands(context: CommandContext) -> list[Command]:
             return
         if work.is_busy:
             work.cancel()
-        elif graph.stop():
-            shell.status.show_text("Graph not updated")
+        elif stopped := next(filter(None, (page.stop() for page in docks.by_name.values())), ""):
+            shell.status.show_text(stopped)
         elif shell.message.isVisible():
             shell.message.dismiss()
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QFileDialog
 
 from viewer.formats import formats
@@ -16,22 +16,19 @@ from viewer.gui.session.comparison import compare_files
 from viewer.gui.session.linking import pair_files
 from viewer.gui.session.session import Session
 from viewer.gui.window.files.file_opener import FileOpener
+from viewer.gui.window.frame.docks import Docks
 from viewer.gui.window.frame.shell import Shell
 from viewer.program.program import Program
 from viewer.workspace.link_choices import Choices
 
 
 class Comparing(QObject):
-    """Opens files for comparison with the open profiles of one window.
+    """Opens files for comparison with the open profiles of one window."""
 
-    `compared()`: the arms are chosen.
-    """
-
-    compared = Signal()
-
-    def __init__(self, session: Session, opener: FileOpener, shell: Shell) -> None:
+    def __init__(self, session: Session, opener: FileOpener, docks: Docks, shell: Shell) -> None:
         super().__init__(shell)
         self._session, self._opener, self._shell = session, opener, shell
+        self._docks = docks
         self._settings: Settings = shell.settings
         self._wanted: tuple[str, ...] = ()
         self._looking = Latest(self)
@@ -111,7 +108,7 @@ class Comparing(QObject):
         if problem:
             self._shell.message.show_error(problem)
         else:
-            self.compared.emit()
+            self._docks.show_panel("compare")
 
 
 def _has_operators(program: Program) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
+from viewer.gui.panels.base.panel_host import ExportedFile, JobOf
 from viewer.gui.session.files.saver import Saver
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
@@ -26,7 +26,7 @@ from viewer.model.inferences.inference_views import Inferences
 from viewer.model.text import display_name
 from viewer.model.times import group_digits
 from viewer.resources import stem_beside
-from viewer.workspace.exports import ExportJob, NothingToExport, prepare
+from viewer.workspace.exports import NothingToExport, prepare
 
 if TYPE_CHECKING:
     from viewer.gui.window.dialogs.export import ExportDialog
@@ -38,15 +38,8 @@ TRACE_FILTERS = {
     ".pftrace": "Perfetto trace (*.pftrace)",
     ".pftrace.gz": "Perfetto trace, gzipped (*.pftrace.gz)",
 }
-TABLE_FILTERS = (
-    "Table, comma separated (*.csv);;Table, tab separated (*.tsv);;Table, Parquet (*.parquet)"
-)
-REPORT_FILTER = "Report (*.html)"
-GRAPH_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg)"
-SVG_FILTER = "Image, SVG (*.svg)"
+REPORT = ExportedFile("Export report", ".html", "Report (*.html)", "slices")
 VIEW_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg);;Document, PDF (*.pdf)"
-
-JobOf = Callable[[str], ExportJob]  # creates the job that writes a path
 
 
 class ExportActions(QObject):
@@ -125,11 +118,7 @@ class ExportActions(QObject):
     def export_rows(self, table: str) -> None:
         """Ask for a file, and write one of `viewer.workspace.exports.TABLES`."""
         workspace = self._session.workspace
-        self.export_table(lambda path: prepare(workspace, path, table), table)
-
-    def export_table(self, job_of: JobOf, name: str = "selection") -> None:
-        """Ask for a file, and write the rows of a panel; `name` is appended to the file's name."""
-        self._ask_and_save("Export table", f".{name}.csv", TABLE_FILTERS, job_of, "rows")
+        self.export_file(ExportedFile.table(table), lambda path: prepare(workspace, path, table))
 
     def export_report(self) -> None:
         """Ask for a file, and write a report of what is open, with the comparison if there is one.
@@ -137,30 +126,15 @@ class ExportActions(QObject):
         The report is made in the background, of the files as they are now.
         """
         space, compared = copy.copy(self._session.workspace), self._session.state.compared
-        self._ask_and_save(
-            "Export report",
-            ".html",
-            REPORT_FILTER,
-            lambda path: partial(_write_report, space, compared, path),
-            "slices",
-        )
+        self.export_file(REPORT, lambda path: partial(_write_report, space, compared, path))
 
-    def save_flame_graph(self, job_of: JobOf) -> None:
-        """Ask for a file, and write the flame graph of a call tree."""
-        self._ask_and_save("Save flame graph", ".calls.svg", SVG_FILTER, job_of, "calls")
-
-    def save_picture(self, job_of: JobOf) -> None:
-        """Ask for a file, and write the image of a panel."""
-        self._ask_and_save("Export image", ".graph.png", GRAPH_FILTERS, job_of, "operators")
-
-    def _ask_and_save(
-        self, title: str, ending: str, filters: str, job_of: JobOf, counts: str
-    ) -> None:
-        path, chosen = self._ask_for_path(title, ending, filters)
+    def export_file(self, file: ExportedFile, job_of: JobOf) -> None:
+        """Ask for a path, and write a file there."""
+        path, chosen = self._ask_for_path(file.title, file.ending, file.filters)
         if path:
             if not os.path.splitext(path)[1]:
                 path += _suffix_of(chosen)
-            self.save_as(path, job_of, counts)
+            self.save_as(path, job_of, file.counts)
 
     def _ask_for_path(self, title: str, ending: str, filters: str) -> tuple[str, str]:
         """The path and the filter that the user chose; "" if the dialog was canceled."""

@@ -19,9 +19,9 @@ from viewer.formats import PLAIN_CSV, WHOLE, formats, open_file, share_text
 from viewer.formats.executorch.debug_buffer import is_debug_buffer
 from viewer.formats.npz import is_npz
 from viewer.formats.table.stated_columns import Question
-from viewer.gui.panels.problems.panel import ProblemsPanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.settings import LAST_FOLDER, Settings
+from viewer.gui.session.feeds.problems import ProblemsFeed
 from viewer.gui.session.files.loader import Loader
 from viewer.gui.session.files.reading_progress import ReadingProgress
 from viewer.gui.session.session import Session
@@ -58,12 +58,11 @@ class FileOpener(QObject):
         session: Session,
         loader: Loader,
         table: CommandTable,
-        problems: ProblemsPanel,
         shell: Shell,
     ) -> None:
         super().__init__(shell)
         self._session, self.loader, self._table = session, loader, table
-        self._problems, self._shell, self._status = problems, shell, shell.status
+        self._shell, self._status = shell, shell.status
         self._settings: Settings = shell.settings
         self._asked: list[str] = []
         self._loaded: dict[str, Trace | Program | Executable] = {}
@@ -275,7 +274,7 @@ class FileOpener(QObject):
         self, path: str, message: str, action: str = "", answer: Callable[[], None] | None = None
     ) -> None:
         """Show why a file was not opened, optionally with a button."""
-        self._problems.add_failure(path, message)
+        ProblemsFeed.of(self._session).add_failure(path, message)
         # Only its name: the Problems panel shows the path, and long paths are hard to read here.
         shown = message.replace(path, display_name(path), 1)
         self._shell.message.remove(self._errors.get(path, ""))

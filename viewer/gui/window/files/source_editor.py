@@ -1,6 +1,6 @@
-"""Opens the line of the Source panel in the user's editor.
+"""Opens a line of a source file in the user's editor.
 
-The path comes from a trace, which is not trusted. Only the file that the panel shows is opened, by
+The path comes from a trace, which is not trusted. Only the file that a panel shows is opened, by
 its absolute path, and only a program of the user's choice is started: directly, without a shell.
 """
 
@@ -11,10 +11,9 @@ import re
 import shlex
 import sys
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QStandardPaths, QUrl, Slot
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QStandardPaths, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.qt.settings import EDITOR
 from viewer.gui.window.frame.shell import Shell
 from viewer.program.sources.files import MAX_SOURCE, file_name, is_plain_file
@@ -66,20 +65,15 @@ def is_shown_by_system(path: str) -> bool:
 
 
 class SourceEditor(QObject):
-    """Opens what the Source panel shows; errors are shown in the message bar."""
+    """Opens source files; errors are shown in the message bar."""
 
-    def __init__(self, source: SourcePanel, shell: Shell) -> None:
+    def __init__(self, shell: Shell) -> None:
         super().__init__(shell)
-        self._source, self._shell = source, shell
-        source.editor_requested.connect(self.open)
+        self._shell = shell
 
-    @Slot()
-    def open(self) -> None:
-        """Open the current line in the editor of the settings, or in the system's program."""
-        shown = self._source.shown_file
-        if shown is None:
-            return
-        path, line = os.path.abspath(shown), self._source.current_line
+    def open(self, path: str, line: int) -> None:
+        """Open a line in the editor of the settings, or in the system's program."""
+        path = os.path.abspath(path)
         try:
             if not is_plain_file(path, MAX_SOURCE):
                 raise ValueError(f"{path} no longer exists or is not a text file")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog
 
-from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.qt.settings import LAST_FOLDER
 from viewer.gui.session.session import Session
 from viewer.gui.session.source_paths import add_substitution, remove_substitution
@@ -27,21 +26,16 @@ from viewer.program.sources.named_files import is_source_name
 class SourcePaths(QObject):
     """The source path substitutions of one window, stored in the settings for all windows."""
 
-    def __init__(
-        self, session: Session, source: SourcePanel, opener: FileOpener, shell: Shell
-    ) -> None:
+    def __init__(self, session: Session, opener: FileOpener, shell: Shell) -> None:
         super().__init__(shell)
         self._session, self._opener, self._shell = session, opener, shell
         self._settings = shell.settings
-        source.locate_requested.connect(self._locate)
-        source.forget_requested.connect(self._forget)
         for recorded, local in self._settings.source_paths():
             with contextlib.suppress(ValueError):  # stored on another system
                 is_file = os.path.isfile(local)  # one that the user located, of any kind
                 add_substitution(self._session, Substitution(recorded, local, any_kind=is_file))
 
-    @Slot(object)
-    def _locate(self, recorded: str) -> None:
+    def locate(self, recorded: str) -> None:
         """Ask for the local copy of a recorded source; others are then found the same way."""
         name = file_name(recorded)
         path, _ = QFileDialog.getOpenFileName(
@@ -73,8 +67,8 @@ class SourcePaths(QObject):
         for trace in self._session.workspace.traces:
             self._opener.look_for_companions(trace)
 
-    @Slot(object)
-    def _forget(self, gone: Substitution) -> None:
+    def forget(self, gone: Substitution) -> None:
+        """Forget a substitution, here and in the settings."""
         pair = (gone.recorded, gone.local)
         self._settings.set_source_paths([p for p in self._settings.source_paths() if p != pair])
         remove_substitution(self._session, gone)

@@ -2,7 +2,7 @@
 
 Three areas hold the panels as tabs. Each is a dock of the window, which stores their sizes; the
 tabs are ours (`tab_area`). Which panels are open follows from what they have to show
-(`panel_presence`), and from what the user opened and closed. Files start with the order of the
+(`Panel.presence`), and from what the user opened and closed. Files start with the order of the
 panel table; a tab that opens later comes last, so that no other moves under the mouse.
 """
 
@@ -10,22 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from PySide6.QtCore import QByteArray, QObject, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QWidget
 
 from viewer.gui.panels.base.mode_panel import ModePanel
+from viewer.gui.panels.base.page_panel import PanelWidget
+from viewer.gui.panels.base.panel_host import Presence
+from viewer.gui.panels.base.panel_spec import PanelArea, PanelGroup, PanelTable
 from viewer.gui.qt.settings import WINDOW_STATE_VERSION
-from viewer.gui.window.frame.panel_presence import Presence
-from viewer.gui.window.frame.panel_table import (
-    PANEL,
-    PANEL_OF,
-    PANELS,
-    PanelArea,
-    PanelGroup,
-    tabs_of,
-)
 from viewer.gui.window.frame.tab_area import TabArea
 from viewer.model.times import group_digits
 
@@ -63,9 +58,11 @@ class Docks(QObject):
     named, so can be one of its pages.
     """
 
-    def __init__(self, window: QMainWindow, panels: Mapping[str, QWidget]) -> None:
+    def __init__(
+        self, window: QMainWindow, panels: Mapping[str, QWidget], table: PanelTable
+    ) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self.table = window, table
         self._shown = False  # no panels on the start page
         self._has_bottom = True  # unless the user hides it
         self._narrowness_level = 0  # narrowness that the current layout is for
@@ -77,9 +74,10 @@ class Docks(QObject):
         self._recent: list[str] = []
         self.is_restored = False  # whether the sizes are those of an earlier window
         self.panels = dict(panels)
-        self.by_name: dict[str, QWidget] = {}
+        self.by_name: dict[str, PanelWidget] = {}
         for name, panel in panels.items():
-            self.by_name |= panel.pages if isinstance(panel, ModePanel) else {name: panel}
+            pages = panel.pages if isinstance(panel, ModePanel) else {name: panel}
+            self.by_name |= cast(Mapping[str, PanelWidget], pages)
         self._presence = dict.fromkeys(self.by_name, Presence.NOTHING)
         # The parent of panels until they are first shown. A change of theme styles every widget in
         # the window, so they come into it only then. They are destroyed after it: moving them
@@ -131,7 +129,7 @@ class Docks(QObject):
         offered = [page for page in panel.pages if self._presence[page] is Presence.OPEN]
         fresh = [page for page in offered if before[page] is not Presence.OPEN]
         is_in_use = panel.isAncestorOf(self._window.focusWidget() or self._window)
-        if fresh and (fresh == offered or (PANEL[name].follows and not is_in_use)):
+        if fresh and (fresh == offered or (self.table.panels[name].follows and not is_in_use)):
             panel.show_mode(fresh[0])
         elif self._presence[panel.mode] is Presence.NOTHING and not self._was_asked_for(name):
             self._go_home(panel)
@@ -159,7 +157,7 @@ class Docks(QObject):
 
         A page is open if its panel shows it.
         """
-        panel = PANEL_OF[name]
+        panel = self.table.panel_of[name]
         widget = self.panels[panel]
         if name != panel and isinstance(widget, ModePanel) and not widget.has_in_sight(name):
             return False
@@ -168,14 +166,17 @@ class Docks(QObject):
 
     def is_shown(self, name: str) -> bool:
         """Whether a panel has a tab on screen now."""
-        return self.is_open(name) and not self._docks[self._area_of(PANEL_OF[name])].isHidden()
+        return (
+            self.is_open(name)
+            and not self._docks[self._area_of(self.table.panel_of[name])].isHidden()
+        )
 
     def show_panel(self, name: str, *, by_hand: bool = False) -> None:
         """Open a panel and bring it to the front.
 
         by_hand: the user asked for this panel, so that it stays open for other files too.
         """
-        page, name = name, PANEL_OF[name]
+        page, name = name, self.table.panel_of[name]
         widget = self.panels[name]
         if isinstance(widget, ModePanel) and page in widget.pages:
             widget.show_mode(page)
@@ -195,7 +196,7 @@ class Docks(QObject):
 
     def close_panel(self, name: str) -> None:
         """Close a panel, as the user asked."""
-        name = PANEL_OF[name]
+        name = self.table.panel_of[name]
         self._opened.discard(name)
         self._requested.discard(name)
         if self._presence_of(name) is Presence.OPEN:
@@ -205,7 +206,7 @@ class Docks(QObject):
 
     def call_up(self, name: str) -> None:
         """Bring a panel to the front for a selection, unless the user works in its area."""
-        page, name = name, PANEL_OF[name]
+        page, name = name, self.table.panel_of[name]
         area, widget = self.areas[self._area_of(name)], self.panels[name]
         focus = self._window.focusWidget()
         if not self.is_open(name) or (area.front == name and self.page_of(name) == page):
@@ -219,8 +220,8 @@ class Docks(QObject):
 
     def dismiss(self, name: str) -> None:
         """Bring back what was at the front before `call_up`."""
-        if PANEL_OF[name] in self._called_up:
-            self._forget(PANEL_OF[name])
+        if self.table.panel_of[name] in self._called_up:
+            self._forget(self.table.panel_of[name])
             self._arrange()
 
     def _choose(self, name: str) -> None:
@@ -240,14 +241,14 @@ class Docks(QObject):
         for group in PanelGroup:
             if menu.actions():
                 menu.addSeparator()
-            for spec in PANELS:
+            for spec in self.table.panels.values():
                 if spec.group is group and spec.id in self.panels:
                     menu.addAction(self._action(spec.id))
 
     def _action(self, name: str) -> QAction:
         """The action that opens or closes a panel."""
         if name not in self._actions:
-            action = QAction(PANEL[name].title, self)
+            action = QAction(self.table.panels[name].title, self)
             action.setCheckable(True)
             action.setChecked(self.is_open(name))
             action.triggered.connect(lambda checked: self._toggle(name, checked))
@@ -283,14 +284,14 @@ class Docks(QObject):
 
     def _area_of(self, name: str) -> PanelArea:
         """The area that a panel is in at the current width of the window."""
-        area = PANEL[name].area
+        area = self.table.panels[name].area
         moves = (area is PanelArea.SIDE) + 2 * (area is PanelArea.RIGHT)
         return PanelArea.LEFT if 0 < moves <= self._narrowness_level else area
 
     def _names_in(self, area: PanelArea) -> list[str]:
         """The panels of an area at the current width, in the order of the panel table."""
         order = (PanelArea.LEFT, PanelArea.SIDE, PanelArea.RIGHT)
-        listed = [name for own in order for name in tabs_of(own) if name in self.panels]
+        listed = [name for own in order for name in self.table.tabs_of(own) if name in self.panels]
         return [name for name in listed if self._area_of(name) is area]
 
     def _tabs_in(self, area: PanelArea) -> list[str]:
@@ -320,13 +321,15 @@ class Docks(QObject):
     def front_tabs(self) -> tuple[str, ...]:
         """The names of the pages at the front of their areas."""
         shown = [tabs.front for area, tabs in self.areas.items() if self._docks[area].isVisible()]
-        return tuple(self.page_of(spec.id) for spec in PANELS if spec.id in shown)
+        return tuple(
+            self.page_of(spec.id) for spec in self.table.panels.values() if spec.id in shown
+        )
 
     def bring_to_front(self, names: Iterable[str]) -> None:
         """Bring the named pages to the front, except what is empty or was closed by hand."""
         for name in reversed([name for name in names if name in self.by_name]):
             is_empty = self._presence[name] is Presence.NOTHING and not self.is_open(name)
-            if not is_empty and PANEL_OF[name] not in self._closed:
+            if not is_empty and self.table.panel_of[name] not in self._closed:
                 self.show_panel(name)
 
     # -- all of them -----------------------------------------------------------------------------
@@ -339,16 +342,20 @@ class Docks(QObject):
 
     def restore(self, state: QByteArray, choices: PanelChoices) -> None:
         """Restore stored sizes and choices; what does not fit is ignored."""
-        self._opened = {PANEL_OF[name] for name in choices.opened if name in PANEL_OF}
+        self._opened = {
+            self.table.panel_of[name] for name in choices.opened if name in self.table.panel_of
+        }
         closed = frozenset(choices.closed)
         # Earlier versions had a panel for each page.
         self._closed = {
             spec.id
-            for spec in PANELS
+            for spec in self.table.panels.values()
             if spec.id in closed or closed.issuperset(page.id for page in spec.pages)
         }
         self._recent = list(
-            dict.fromkeys(PANEL_OF[name] for name in choices.recent if name in PANEL_OF)
+            dict.fromkeys(
+                self.table.panel_of[name] for name in choices.recent if name in self.table.panel_of
+            )
         )
         self._requested.clear()
         self._called_up.clear()
@@ -429,30 +436,25 @@ class Docks(QObject):
 
     # -- titles ----------------------------------------------------------------------------------
 
-    def count_problems(self, count: int) -> None:
-        """Show the number of problems on the panel's tab."""
-        self._count("problems", str(count) if count else "")
-
-    def count_selected(self, count: int) -> None:
-        """Show the number of selected slices on the panel's tab."""
-        self._count("selection", group_digits(count) if count else "")
-
-    def count_hits(self, count: int) -> None:
-        """Show the number of search hits on the panel's tab."""
-        self._count("search", group_digits(count) if count else "")
-
-    def _count(self, name: str, count: str) -> None:
-        if self._counts.get(name, "") != count:
-            self._counts[name] = count
-            panel = self.panels[PANEL_OF[name]]
-            if isinstance(panel, ModePanel):
-                panel.show_count(name, count)
-            self._arrange()
+    def show_count(self, name: str, rows: int) -> bool:
+        """Show the number of rows of a page on the tab of its panel; return whether it is new."""
+        count = group_digits(rows) if rows else ""
+        if self._counts.get(name, "") == count:
+            return False
+        self._counts[name] = count
+        panel = self.panels[self.table.panel_of[name]]
+        if isinstance(panel, ModePanel):
+            panel.show_count(name, count)
+        self._arrange()
+        return True
 
     def title(self, name: str) -> str:
         """The title of a panel's tab, with the count of the page that it shows."""
-        panel = PANEL_OF[name]
+        panel = self.table.panel_of[name]
         widget = self.panels[panel]
         pages = widget.counted() if isinstance(widget, ModePanel) else (panel,)
-        title, count = PANEL[panel].title, "".join(self._counts.get(page, "") for page in pages)
+        title, count = (
+            self.table.panels[panel].title,
+            "".join(self._counts.get(page, "") for page in pages),
+        )
         return f"{title} ({count})" if count else title

@@ -8,12 +8,13 @@ from functools import partial
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from viewer.gui.panels.base.panel_host import Presence
 from viewer.gui.qt.widgets.labels import EmptyNote
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.strips.strip import ABOVE
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import Docks
-from viewer.gui.window.frame.panel_presence import presence_in_files, presence_in_view
+from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
 
 RESIZE_SETTLES_MS = 120
@@ -42,12 +43,12 @@ class WindowLayout(QObject):
     unveiled_empty = Signal()
 
     def __init__(
-        self, session: Session, timeline: Timeline, panels: dict[str, QWidget], shell: Shell
+        self, session: Session, timeline: Timeline, panels: PanelRegistry, shell: Shell
     ) -> None:
         super().__init__(shell)
         self._session, self._timeline, self._shell = session, timeline, shell
+        self._panels = panels
         self._inferences = session.state.inferences  # when heights were last divided
-        self._problems = 0
         self._only = session.state.strips.only  # the clocks that had strips then, () for all
         self._resized = self._timer(RESIZE_SETTLES_MS, self._fit_width)
         # Delayed, because layouts must update first.
@@ -60,7 +61,9 @@ class WindowLayout(QObject):
         self.program_note = EmptyNote(*PROGRAM_ALONE, shell.theme)
         for page in (timeline, self.note, self.program_note):
             shell.pages.addWidget(page)
-        self.docks = Docks(shell, panels)  # after the pages, for the tab order
+        self.docks = Docks(
+            shell, panels.panels(), panels.table
+        )  # after the pages, for the tab order
         shell.resized.connect(self._resized.start)
         shell.message.changed.connect(self._crowded.start)
         for signal in (session.query_changed, session.bookmarks_changed, session.compared):
@@ -115,7 +118,9 @@ class WindowLayout(QObject):
             self._inferences = session.state.inferences
             self.docks.fit_width()
             if previous is not page is self.program_note:
-                self.docks.show_panel("program")
+                for spec in self._panels.table.pages.values():
+                    if spec.leads:
+                        self.docks.show_panel(spec.id)
             self._heights.start()
         if not shell.updatesEnabled():
             QTimer.singleShot(0, self._unveil, partial(self._unveil.start, 0))
@@ -144,39 +149,42 @@ class WindowLayout(QObject):
 
     # -- panels ----------------------------------------------------------------------------------
 
-    @Slot(int)
-    def count_problems(self, count: int) -> None:
-        """Show the Problems panel if there are any, and their number on its tab."""
-        self._problems = count
-        self.docks.count_problems(count)
-        self._offer_for_files()
+    def show_count(self, page: str, count: int) -> None:
+        """Show the number of rows of a page, and open or close it for them."""
+        if self.docks.show_count(page, count) and not self._panels.table.pages[page].in_view:
+            self._offer_for_files()
 
     def _offer_for_files(self) -> None:
         """Open the panels that have something to show for the open files."""
-        presence = presence_in_files(self._session, self._problems)
-        view = presence_in_view(self._session)
         before = self.docks.shown_areas
-        self.docks.offer({name: own for name, own in presence.items() if name not in view})
+        self._offer(in_view=False)
         if self.docks.shown_areas != before:
             self._widths.start()
 
     @Slot()
     def _offer_for_view(self) -> None:
         """Open the panels of a search, a selection of several slices, and bookmarks."""
-        self.docks.offer(presence_in_view(self._session))
+        self._offer(in_view=True)
+
+    def _offer(self, *, in_view: bool) -> None:
+        session, panels = self._session, self._panels
+        self.docks.offer(
+            {
+                name: Presence.NOTHING if session.is_empty else panels[name].presence(session)
+                for name, spec in panels.table.pages.items()
+                if spec.in_view is in_view
+            }
+        )
 
     @Slot()
     def _follow_selection(self) -> None:
-        """Bring up Selection for an area, and Details for a slice or operators, until cleared."""
+        """Bring up the panels that are about what is selected, until it is cleared."""
         self._offer_for_view()
-        state = self._session.state
-        for name, selected in (
-            ("details", state.slice is not None or state.operators is not None),
-            ("selection", state.area is not None),
-        ):
-            if selected:
+        for name in self._panels.table.pages:
+            is_called_up = self._panels[name].is_called_up
+            if is_called_up:
                 self.docks.call_up(name)
-            else:
+            elif is_called_up is not None:
                 self.docks.dismiss(name)
 
     # -- heights ---------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication, QWidget
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import Docks
-from viewer.gui.window.frame.panel_table import PAGES
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.help.pages import INDEX, TIMELINE
 from viewer.gui.window.help.tour import Tour
@@ -64,7 +63,7 @@ class Help(QObject):
             return ""
         for name, dock in self._docks.by_name.items():
             if dock is widget or dock.isAncestorOf(widget):
-                return PAGES[name].help_page
+                return self._docks.table.pages[name].help_page
         timeline = self._timeline
         return TIMELINE if timeline is widget or timeline.isAncestorOf(widget) else ""
 

@@ -16,9 +16,6 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer, Signal, Slot
 from PySide6.QtWidgets import QTabBar, QWidget
 
 from viewer.analysis.links.labels import set_label
-from viewer.gui.panels.details.panel import DetailsPanel
-from viewer.gui.panels.operators.panel import OperatorsPanel
-from viewer.gui.panels.source.panel import SourcePanel
 from viewer.gui.qt.commands.command_table import CommandTable
 from viewer.gui.qt.commands.key_map import shown_key
 from viewer.gui.qt.crash_report import guard
@@ -29,7 +26,6 @@ from viewer.gui.session.selection import slices_of
 from viewer.gui.session.session import Session
 from viewer.gui.timeline.timeline import Timeline
 from viewer.gui.window.frame.docks import Docks
-from viewer.gui.window.frame.panel_registry import PanelRegistry
 from viewer.gui.window.frame.shell import Shell
 from viewer.gui.window.frame.view_settings import ViewSettings
 from viewer.gui.window.toolbar.search_field import SearchField
@@ -88,7 +84,6 @@ class Tour(QObject):
         loader: Loader,
         open_files: Callable[[Sequence[str]], None],
         timeline: Timeline,
-        panels: PanelRegistry,
         search: SearchField,
         docks: Docks,
         table: CommandTable,
@@ -98,8 +93,9 @@ class Tour(QObject):
         super().__init__(shell)
         self._session, self._open_files = session, open_files
         self._timeline, self._field, self._docks = timeline, search, docks
-        self._details, self._source = panels.of(DetailsPanel), panels.of(SourcePanel)
-        self._operators = panels.of(OperatorsPanel)
+        self._details, self._source, self._operators = (
+            docks.by_name[name] for name in ("details", "source", "operators")
+        )
         self._table, self._view_settings, self._shell = table, view_settings, shell
         self.callout: Callout | None = None
         self.number = 0  # number of the step from 1, 0 for none
@@ -335,10 +331,10 @@ class Tour(QObject):
             return self._rect(source) if details.isEmpty() else details
 
         def related_areas() -> list[QRect]:
-            lines = source.code.marked_rects()
-            viewport = source.code.viewport()
-            corner = viewport.mapTo(self._shell, QPoint())
-            marked = [line.translated(corner) for line in lines] if viewport.isVisible() else []
+            marked: list[QRect] = []
+            if source.isVisible():
+                corner = source.mapTo(self._shell, QPoint())
+                marked = [area.translated(corner) for area in source.marked_areas()]
             return [self._rect(self._timeline), self._rect(self._shell.toolbar), *marked]
 
         return TourStep(

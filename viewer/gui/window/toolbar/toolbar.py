@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent, QStandardItemModel
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QToolBar, QToolButton, QWidget
 
@@ -77,7 +77,7 @@ class LinkStateButton(QPushButton):
 class Toolbar(QToolBar):
     """Follows the session, so that its controls always show the state of the view."""
 
-    links_requested = Signal()
+    panel_requested = Signal(str)
 
     def __init__(
         self, session: Session, theme: Theme, commands: CommandTable, search: SearchField
@@ -118,7 +118,7 @@ class Toolbar(QToolBar):
         self.addWidget(space)
         self.link_state = LinkStateButton(theme)
         self._link_action = self.addWidget(self.link_state)
-        self.link_state.clicked.connect(self.links_requested)
+        self.link_state.clicked.connect(self._show_links)
         self.scheme.activated.connect(self._pick_scheme)
         for signal in (
             session.workspace_changed,
@@ -150,6 +150,10 @@ class Toolbar(QToolBar):
             button.setMinimumWidth(self._theme.px(OPEN_WIDTH))
         self._buttons.append((button, icon))
         return self.addWidget(button)
+
+    @Slot()
+    def _show_links(self) -> None:
+        self.panel_requested.emit("links")
 
     def _retheme(self) -> None:
         for button, icon in self._buttons:
