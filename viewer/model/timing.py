@@ -84,6 +84,13 @@ def is_rounded_zero(slices: Slices, i: int) -> bool:
     return slices.start[i] == slices.end[i] and bool(timing_of(slices, i) & Timing.ROUNDED)
 
 
+def is_mostly_sampled(slices: Slices) -> bool:
+    """Whether at least half of the slices are what a sampling profiler saw."""
+    if slices.timing is None or not len(slices):
+        return False
+    return bool(2 * np.count_nonzero(slices.timing & np.uint8(Timing.SAMPLED)) >= len(slices))
+
+
 def is_sampled(slices: Slices) -> bool:
     """Whether all slices are made of samples, so that no number of calls and no mean is known."""
     return slices.timing is not None and bool(

@@ -154,6 +154,18 @@ class CallTree:
         wanted[number] = True
         return counted_in(self._trace, scope, np.flatnonzero(wanted[self._paths.node]))
 
+    def sampled(self, scope: TimeScope = WHOLE) -> Ints:
+        """Return per number how many of its counted slices are made of samples.
+
+        Where there are some, the count has samples, and no mean of calls is known.
+        """
+        slices = self._trace.slices
+        counted = np.zeros(len(self) + 1, np.int64)
+        if slices.timing is not None:
+            of_samples = (slices.timing & np.uint8(Timing.SAMPLED) > 0) & self._begun(scope)
+            np.add.at(counted, self._paths.node[of_samples], 1)
+        return counted[:-1]
+
     def uncut(self, scope: TimeScope = WHOLE) -> Ints:
         """Return per number the sum of the durations of its counted slices, also outside a range.
 

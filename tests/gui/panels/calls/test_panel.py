@@ -9,13 +9,17 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 
 from tests.builders.call_traces import trace_of
+from tests.gui.fake_host import FakeHost
 from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.formats import open_file
 from viewer.gui.panels.calls import panel as calls_panel
 from viewer.gui.panels.calls.answer import CallMode
 from viewer.gui.panels.calls.panel import NOTHING, NOTHING_RAN, CallsPanel
+from viewer.gui.panels.calls.texts import CallColumn
 from viewer.gui.qt.when_visible import BEING_COUNTED
 from viewer.gui.session.coloring import set_scheme
 from viewer.gui.session.inferences import pick_run
+from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
 from viewer.view.state import Area, SliceRef
 
@@ -318,3 +322,37 @@ def test_showing_callers_ends_the_search(panel, qtbot):
     qtbot.waitUntil(lambda: panel.model.rows.matches is not None)
     panel.show_callers(node(panel, "main", "run", "conv"))
     assert panel.filter.text() == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "comes"),
+    [
+        (["samples/p01.speedscope.json"], True),
+        (["samples/p02_collapsed.txt"], True),
+        (["samples/p02_collapsed.txt", "etdump/demo_str_x4.etdp"], False),
+    ],
+)
+def test_files_of_samples_bring_calls_to_the_front(names, comes, theme, qtbot, data):
+    host = FakeHost(Session(), theme)
+    qtbot.addWidget(CallsPanel(host))
+    host.session.add([open_file(str(data / name)) for name in names])
+    assert (("show_panel", "calls") in host.asked) is comes
+
+
+@pytest.mark.parametrize("mode", [CallMode.TOP_DOWN, CallMode.BOTTOM_UP])
+def test_calls_of_samples_have_no_mean_next_to_calls_with_one(mode, show_trace, qtbot, data):
+    panel = show_trace(open_file(str(data / "samples" / "p01.speedscope.json")))
+    panel.modes.buttons[mode].click()
+    qtbot.waitUntil(lambda: not panel.is_pending)
+    texts, table = panel.table.model().rows, panel.answer.table
+    column = texts.columns[-1]
+    assert column is CallColumn.MEAN
+    means = {"/".join(table.path(n)): plain(texts.cell(n, column)) for n in range(len(table))}
+    if mode is CallMode.TOP_DOWN:
+        assert means["MainThread/main"] == means["MainThread/main/load"] == "–"
+        assert means["simple/main"] == "14.000 µs"
+        number = next(n for n in range(len(table)) if table.path(n)[0] == "MainThread")
+        assert "how many calls these were is not known" in texts.lines(number + 1)[-1]
+    else:
+        assert means["main"] == means["main/MainThread"] == "–"  # some of it was sampled
+        assert means["main/simple"] == "14.000 µs"

@@ -105,14 +105,15 @@ class CallsAnswer(ShownCalls):
 
     A width is the total of a node, or bottom-up its self time. calls: all nodes of the scope,
     top-down, from the processes on. uncut: the durations of the counted slices of each node
-    together. focus: () also if its node is not in the scope. levels: how many levels are shown
-    bottom-up, 0 for all.
+    together. sampled: how many of these slices are made of samples. focus: () also if its node is
+    not in the scope. levels: how many levels are shown bottom-up, 0 for all.
     """
 
     question: CallsQuestion
     tree_of_calls: CallTree
     calls: CallTable
     uncut: Ints
+    sampled: Ints
     levels: int
 
     def picture(self, scope: str) -> FlameGraph:
@@ -181,25 +182,32 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
     tree = trees.tree(mode.key)
     calls = _timed(tree.table(question.scope))
     uncut = tree.uncut(question.scope)[calls.number]
+    sampled = tree.sampled(question.scope)[calls.number]
     outer = calls.name[calls.depth < _levels_of_one(calls)]
     levels = 0
     if mode.is_inverted:
         levels = _levels(calls)
         table = bottom_up(calls, levels or None)
         # The same nodes again, with these sums in the place of counts.
-        sums = bottom_up(_counting(calls, uncut), levels or None).count
         kept = ~np.isin(table.name, outer)
-        table, sums = table.kept(kept), sums[kept]
+        table = table.kept(kept)
+        sums, of_samples = (
+            bottom_up(_counting(calls, values), levels or None).count[kept]
+            if values.any()
+            else np.zeros(len(table), np.int64)
+            for values in (uncut, sampled)
+        )
     else:
         depth = _levels_of_one(calls)
-        sums = uncut[calls.depth >= depth]
+        sums, of_samples = (values[calls.depth >= depth] for values in (uncut, sampled))
         table = calls.from_depth(depth)
     focus = question.focus
     at = table.find(focus) if focus else None
     if at is None:
         focus = ()
     else:
-        sums = sums[at : at + int(table.size[at])]
+        part = slice(at, at + int(table.size[at]))
+        sums, of_samples = sums[part], of_samples[part]
         table = table.subtree(at)
     table, order = _sorted(table, table.self_ticks if mode.is_inverted else table.total)
     width = table.self_ticks if mode.is_inverted else table.total
@@ -219,6 +227,7 @@ def work_out(question: CallsQuestion) -> CallsAnswer:
         tree,
         calls,
         sums[order],
+        of_samples[order],
         levels,
     )
     _ = answer.name_rank

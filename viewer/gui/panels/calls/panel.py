@@ -22,6 +22,7 @@ from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.page_panel import Sentence, head_row, plain_column, subtitle_label
 from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence, has_slices
 from viewer.gui.panels.base.tree_cells import TreeCells
+from viewer.gui.panels.calls import PAGE
 from viewer.gui.panels.calls.answer import (
     CallMode,
     CallsAnswer,
@@ -56,6 +57,7 @@ from viewer.gui.session.inferences import TraceScope, current_scope
 from viewer.gui.session.selection import longest_slice
 from viewer.gui.session.session import Session
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.timing import is_mostly_sampled
 from viewer.render.flame_graph.svg import write_svg
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.view.open_trace import AT_ONCE
@@ -242,7 +244,15 @@ class CallsPanel(AnswerPanel[CallsAnswer | ChangesAnswer]):
         for signal in (session.selection_changed, session.run_picked):
             signal.connect(self._follow)
         theme.changed.connect(self._retheme)
+        session.files_added.connect(self._show_samples)
         self.refresh()
+
+    @Slot()
+    def _show_samples(self) -> None:
+        """Bring this to the front for files that are mostly samples of stacks."""
+        traces = [shown.trace for shown in self._session.traces]
+        if traces and all(is_mostly_sampled(trace.slices) for trace in traces):
+            self.host.show_panel(PAGE.id)
 
     @staticmethod
     def presence(session: Session) -> Presence:

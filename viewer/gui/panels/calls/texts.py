@@ -232,8 +232,8 @@ class CallTexts(NodeTexts):
         return format_time(tick_to_ns(ticks, self._rate))
 
     def mean_ns(self, node: int) -> float:
-        """Return the mean duration of the calls of a node in ns, -1 without any."""
-        count = int(self.answer.table.count[node])
+        """Return the mean duration of the calls of a node in ns, -1 if it is not known."""
+        count = 0 if self.costs.sampled[node] else int(self.answer.table.count[node])
         return float(Fraction(int(self.costs.uncut[node]), count) * self._rate) if count else -1.0
 
     def cell(self, node: int, column: TreeColumn) -> str:
@@ -249,6 +249,8 @@ class CallTexts(NodeTexts):
             return MISSING
         if column in (CallColumn.COUNT, CallColumn.SAMPLES):
             return group_digits(int(table.count[node]))
+        if self.costs.sampled[node]:
+            return MISSING
         return format_bounded(self.mean_ns(node), min(self._zeros(node), 1), self._cut)
 
     def _zeros(self, node: int) -> int:
@@ -283,7 +285,8 @@ class CallTexts(NodeTexts):
         if column is CallColumn.CALL:
             return self.answer.name_rank
         if column is CallColumn.MEAN:
-            return np.where(table.count > 0, self.costs.uncut / np.maximum(table.count, 1), -1.0)
+            is_known = (table.count > 0) & (self.costs.sampled == 0)
+            return np.where(is_known, self.costs.uncut / np.maximum(table.count, 1), -1.0)
         values = {
             CallColumn.TOTAL: table.total,
             CallColumn.SELF: table.self_ticks,
@@ -314,7 +317,7 @@ class CallTexts(NodeTexts):
             share = f", {format_share(own, whole)}" if whole else ""
             lines.append(f"{term.title} {self.time(own)}{share}")
         count = int(table.count[node])
-        if count and self._is_sampled:
+        if count and self.costs.sampled[node]:
             lines.append(f"in {counted(count, 'sample')}; how many calls these were is not known")
         elif count:
             lines.append(f"{counted(count, 'call')}, mean {format_time(self.mean_ns(node))}")
