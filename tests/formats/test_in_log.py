@@ -112,7 +112,12 @@ def test_a_runner_of_a_language_model_shows_load_prefill_and_decode():
     assert columns["tokens/s"][shown["prefill"][1]] == 50
     assert columns["tokens"][shown["decode"][1]] == 40
     assert columns["sampling ms"][shown["decode"][1]] == 2
-    assert [run.kind for run in trace.runs] == [RunKind.LOAD, RunKind.INFERENCE]
+    assert [(run.kind, run.phase, run.tokens, run.sampling) for run in trace.runs] == [
+        (RunKind.LOAD, "", 0, 0),
+        (RunKind.INFERENCE, "prefill", 480, 0),
+        (RunKind.INFERENCE, "decode", 40, 2_000_000),
+    ]
+    assert [(run.end - run.start) // 10**6 for run in trace.runs] == [7_120, 9_600, 10_810]
 
 
 LOGGED = (DATA / "logs/llama_logged.txt").read_text()
@@ -135,7 +140,9 @@ def test_what_a_runner_logs_is_enough(writer, left_out, tmp_path):
     assert s.columns["tokens"].value(1) == 480
     assert s.columns["tokens/s"].value(1) == 50
     assert s.columns["sampling ms"].value(2) == 2
-    assert [run.kind for run in trace.runs] == [RunKind.LOAD, RunKind.INFERENCE, RunKind.INFERENCE]
+    assert [run.kind for run in trace.runs] == [RunKind.LOAD, *[RunKind.INFERENCE] * 4]
+    phases = [run.phase for run in trace.inferences()]
+    assert phases == ["prefill", "decode", "prefill", "decode"]
     assert trace.tracks[0].thread == "placed · runner"
 
 

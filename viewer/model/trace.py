@@ -289,8 +289,10 @@ class Run:
     number of the load, from 1, whose method it ran; -1 if it may have run any of them. 0 where they
     are of one method. is_apart: of a load that a file lists next to its inferences: it counts in no
     figure of the whole trace. phase: which phase of its method it is in, "decode"; "" if there is
-    only one (`viewer.analysis.sequence.phases` decides, or the user). counts: False for inferences
-    of other series in a view of one (`viewer.model.inferences.logged_methods.of_series`).
+    only one (the file states it, `viewer.analysis.sequence.phases` decides, or the user). counts:
+    False for inferences of other series in a view of one
+    (`viewer.model.inferences.logged_methods.of_series`). tokens: how many it processed, 0 if the
+    file does not state it. sampling: how many of its ticks chose tokens, 0 if that is not stated.
     """
 
     kind: RunKind
@@ -311,6 +313,8 @@ class Run:
     is_apart: bool = False
     phase: str = ""
     counts: bool = True
+    tokens: int = 0
+    sampling: int = 0
 
     @property
     def part(self) -> int:

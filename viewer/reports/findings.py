@@ -26,11 +26,13 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.links.link_table import LinkTable
+from viewer.analysis.summary.medians import levels_of, medians_of, wall_of
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.scope import TimeScope
 from viewer.model.text import one_line
 from viewer.model.times import counted, plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
+from viewer.reports.course import course_facts, course_lines, wall_facts
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import HEAD, Facts, clock_facts, range_text
 from viewer.tables.catalog import FINDINGS
@@ -70,12 +72,17 @@ def _facts(
     rate = workspace.clocks.ns_per_tick(trace)
     answer = findings.of(scope, rate, made)
     table = workspace.links(trace)
+    levels = levels_of(answer)
+    median, methods = medians_of(table, scope.run, levels, warm_up=scope.warm_up)
+    medians = methods or tuple(filter(None, [median]))
     return {
         "path": trace.path,
         "program": table.program_path,
         "clock": clock_facts(workspace, trace),
         "run": scope.run.number if scope.run else None,
         "scope": plain_spaces(answer.scope),
+        "phases": [course_facts(one, rate) for one in medians],
+        "wall_time": wall_facts(wall_of(table), rate),
         "findings": [
             FINDINGS.row(
                 _FindingRow(one, rate, _place_facts(workspace, one, table, findings, scope))
@@ -167,6 +174,7 @@ def findings_text(facts: Facts, with_rules: bool = False) -> str:
 def _file_lines(file: Facts, with_rules: bool) -> list[str]:
     record = f" -> {os.path.basename(file['program'])}" if file["program"] else ""
     lines = [f"{os.path.basename(file['path'])}{record}: {file['scope']}"]
+    lines += [f"  {one_line(text)}" for text in course_lines(file)]
     for number, one in enumerate(file["findings"], 1):
         lines += ["", f"{number:3} {one['severity']:6} {one_line(one['title'])}"]
         lines.append(f"{_INDENT}{one_line(one['detail'])}")

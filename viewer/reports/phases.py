@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from viewer.analysis.findings.sequence import noun_of, rate_text
+from viewer.analysis.findings.sequence import noun_of, rate_text, tokens_text
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.sequence.changes import sequences
 from viewer.analysis.sequence.rates import rate_of
+from viewer.analysis.sequence.wall_time import tokens_of
 from viewer.model.inferences.logged_methods import (
     Series,
     of_series,
@@ -59,12 +60,15 @@ def phase_lines(workspace: Workspace, trace: Trace) -> list[str]:
     medians = times_of_methods(trace)
     lines = []
     for series, own in every.items():
-        noun, parts = noun_of(names[series]), []
+        tokens = tokens_of([trace.runs[at] for at in own])
+        noun, parts = noun_of(names[series]) if tokens is None else "inference", []
         if names[series] and series in medians:
             median = tick_to_ns(medians[series].median, rate)
             parts.append(f"{counted(len(own), noun)}, median {format_time(median)}")
         if own_rate := rate_of(trace, own):
             parts.append(rate_text(own_rate, Fraction(rate), noun))
+        parts.append(tokens_text("", tokens, Fraction(rate)))
         head = f"{names[series]}: " if names[series] else ""
-        lines += [plain_spaces(f"{head}{'; '.join(filter(None, parts))}")] if parts else []
+        text = "; ".join(filter(None, parts))
+        lines += [plain_spaces(f"{head}{text}")] if text else []
     return lines + [f"phases: {text}" for text in workspace.phase_evidence(trace)]

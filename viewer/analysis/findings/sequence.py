@@ -30,6 +30,7 @@ from viewer.analysis.sequence.changes import Change, change_of, sequences
 from viewer.analysis.sequence.levels import LEAST_CHANGE, LEAST_ON_A_SIDE
 from viewer.analysis.sequence.phases import DECODE
 from viewer.analysis.sequence.rates import Rate, rate_of
+from viewer.analysis.sequence.wall_time import TokenCount
 from viewer.arrays import Ints
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
@@ -96,6 +97,17 @@ def rate_text(rate: Rate, ns_per_tick: Fraction, noun: str) -> str:
         f"{amount} {noun}s per second of wall time; {gap} between {noun}s "
         f"({share_text(rate.idle, rate.wall)} of the wall time)"
     )
+
+
+def tokens_text(name: str, tokens: TokenCount | None, ns_per_tick: Fraction) -> str:
+    """Return "prefill: 480 tokens, 50 per second (20.00 ms each)"; "" if no file states them."""
+    if tokens is None:
+        return ""
+    text = counted(tokens.tokens, "token")
+    if per_second := tokens.per_second(ns_per_tick):
+        each = format_time(tick_to_ns(Fraction(tokens.ticks, tokens.tokens), ns_per_tick))
+        text += f", {per_second:,.4g} per second ({each} each)"
+    return f"{name}: {text}" if name else text
 
 
 def noun_of(phase: str) -> str:

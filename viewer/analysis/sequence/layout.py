@@ -26,7 +26,7 @@ ChosenPhases = Mapping[tuple[int, int], str]  # scope and number of an inference
 
 
 def with_phases(trace: Trace, is_dynamic: IsDynamic, chosen: ChosenPhases) -> Trace:
-    """Return the trace whose inferences have phases; the trace itself if none has.
+    """Return the trace whose inferences have phases; the trace itself if none changes.
 
     chosen: "" for an inference that the user put into no phase.
     """
@@ -37,11 +37,12 @@ def with_phases(trace: Trace, is_dynamic: IsDynamic, chosen: ChosenPhases) -> Tr
                 run = trace.runs[at]
                 phase[at] = chosen.get((run.scope, run.number), "")
             continue
-        if found := phases_in(trace, own, is_dynamic):
+        is_stated = any(trace.runs[at].phase for at in own)
+        if not is_stated and (found := phases_in(trace, own, is_dynamic)):
             phase.update(found[0])
-    if not any(phase.values()):
+    if all(phase.get(at, run.phase) == run.phase for at, run in enumerate(trace.runs)):
         return trace
-    runs = [replace(run, phase=phase.get(at, "")) for at, run in enumerate(trace.runs)]
+    runs = [replace(run, phase=phase.get(at, run.phase)) for at, run in enumerate(trace.runs)]
     return replace(trace, runs=with_warm_up(runs, [track.process for track in trace.tracks]))
 
 
@@ -64,9 +65,14 @@ def phases_in(
 
 
 def evidence_of(trace: Trace, is_dynamic: IsDynamic) -> list[str]:
-    """Return why the inferences of each method have phases; "" is left out."""
+    """Return why the inferences of each method have phases; not of those that a file states."""
     found = (phases_in(trace, own, is_dynamic) for own in _sequences(trace).values())
-    return [one[1] for one in found if one]
+    return [
+        evidence
+        for phases, evidence in filter(None, found)
+        if all(trace.runs[at].phase == phase for at, phase in phases.items())
+        and not any(trace.runs[at].tokens for at in phases)
+    ]
 
 
 def timed_keys(trace: Trace) -> Ints:

@@ -67,7 +67,7 @@ def gaps_of(trace: Trace) -> list[int | None]:
 
 def _computed(trace: Trace) -> list[int | None]:
     found: list[int | None] = [None] * len(trace.runs)
-    if not _are_starts_measured(trace):
+    if not are_starts_measured(trace):
         return found
     busy_until: dict[str, int] = {}
     has_inference: set[str] = set()
@@ -89,7 +89,12 @@ def _computed(trace: Trace) -> list[int | None]:
 
 
 def rate_of(trace: Trace, runs: Sequence[int]) -> Rate | None:
-    """Return the rate of some inferences of one phase; None if no gap is known."""
+    """Return the rate of some inferences of one phase; None if no gap is known.
+
+    Also where a file states tokens: then each is a generation, and its rate is that of tokens.
+    """
+    if any(trace.runs[at].tokens for at in runs):
+        return None
     gaps = gaps_of(trace)
     known = [(gap, at) for at in runs if (gap := gaps[at]) is not None]
     if not known:
@@ -98,8 +103,8 @@ def rate_of(trace: Trace, runs: Sequence[int]) -> Rate | None:
     return Rate(len(runs), ticks, tuple(gap for gap, _ in known), max(known)[1])
 
 
-def _are_starts_measured(trace: Trace) -> bool:
-    """Whether the file states when its inferences started."""
+def are_starts_measured(trace: Trace) -> bool:
+    """Return whether a file states when its inferences started."""
     timing = trace.slices.timing
     if timing is None or not len(timing):
         return True

@@ -7,7 +7,6 @@ that of `viewer.analysis.delegates`, names without operators and findings are th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,15 +15,13 @@ import numpy as np
 from viewer.analysis.cost.costs import CostTable
 from viewer.analysis.cost.lines import lines_text, place_of
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
-from viewer.analysis.findings.finding import FindingContext, FindingLevel
+from viewer.analysis.findings.finding import FindingContext
 from viewer.analysis.findings.findings import Findings, FindingsAnalysis
 from viewer.analysis.findings.inferences import Outliers, SlowestInference, slowest_inference
-from viewer.analysis.links.labels import series_names, set_label
-from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.sequence.changes import sequences
-from viewer.analysis.sequence.rates import Rate, rate_of
+from viewer.analysis.links.labels import set_label
+from viewer.analysis.sequence.wall_time import WallPart
+from viewer.analysis.summary.medians import MedianInference, levels_of, medians_of, wall_of
 from viewer.analysis.torq.estimates import Estimates
-from viewer.model.inferences.logged_methods import series_of, times_of_methods
 from viewer.model.scope import TimeScope
 from viewer.model.trace import Run
 
@@ -49,27 +46,6 @@ class Expensive:
     lines: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MedianInference:
-    """How long inferences of a method take.
-
-    ticks: the median of the durations of `runs` inferences. run: the position of the typical one,
-    the nearest to it; typical_ticks: its own duration. total: all durations together. name: of the
-    method and phase, "" if the trace has one. levels: if durations shift, their levels in order of
-    time, of all inferences after warm-up. rate: how they fill the wall time, None if that is not
-    known.
-    """
-
-    run: int
-    ticks: Fraction
-    typical_ticks: int
-    runs: int
-    total: int
-    name: str = ""
-    levels: tuple[FindingLevel, ...] = ()
-    rate: Rate | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
     """The main figures of a trace.
@@ -85,6 +61,7 @@ class Summary:
     without_shared: whether calls that several operators share are left out. outliers: the slow
     inferences that distort figures of all inferences, or None. phase: of several methods or phases,
     the one with the largest total, which whole, costs, delegation and expensive are of; else "".
+    wall: where the wall time is spent.
     """
 
     scope: TimeScope
@@ -106,6 +83,7 @@ class Summary:
     outliers: Outliers | None
     findings: Findings
     phase: str = ""
+    wall: tuple[WallPart, ...] = ()
 
 
 def summary_of(
@@ -134,8 +112,8 @@ def summary_of(
     # The view of the typical inference leaves them out.
     warm_up = warm_up and not scope.typical_of
     found = findings.found_in(whole)
-    levels = {one.phase: one.levels for one in found.found if one.levels}
-    median, methods = _medians(findings.table, scope.run, levels, warm_up=warm_up)
+    levels = levels_of(found)
+    median, methods = medians_of(findings.table, scope.run, levels, warm_up=warm_up)
     return Summary(
         scope=scope,
         inference=scope.run,
@@ -156,43 +134,8 @@ def summary_of(
         outliers=findings.outliers,
         findings=found,
         phase=context.phase,
+        wall=wall_of(findings.table),
     )
-
-
-def _medians(
-    table: LinkTable,
-    picked: Run | None,
-    levels: Mapping[str, tuple[FindingLevel, ...]],
-    *,
-    warm_up: bool,
-) -> tuple[MedianInference | None, tuple[MedianInference, ...]]:
-    """Return the median of the one method, or that of the picked inference, and those of several.
-
-    Where it is open which methods inferences ran, several have no figures.
-    """
-    trace = table.trace
-    position = {id(run): i for i, run in enumerate(trace.runs)}
-    times = times_of_methods(trace, warm_up=warm_up)
-    names = series_names(table, times)
-    rates = {series_of(trace, trace.runs[own[0]]): rate_of(trace, own) for own in sequences(trace)}
-    made = {
-        one: MedianInference(
-            position[id(own.typical)],
-            own.median,
-            own.typical.end - own.typical.start,
-            own.runs,
-            own.total,
-            names[one],
-            levels.get(names[one], ()),
-            rates.get(one),
-        )
-        for one, own in times.items()
-    }
-    wanted = [series_of(trace, picked)] if picked is not None else list(made)
-    median = made.get(wanted[0]) if len(wanted) == 1 else None
-    is_open = any(part < 0 for _, _, part, _ in made)
-    methods = () if is_open or len(made) < 2 else sorted(made.values(), key=lambda one: -one.total)
-    return median if median is not None and median.runs > 1 else None, tuple(methods)
 
 
 def _operators(context: FindingContext) -> tuple[tuple[Expensive, ...], bool]:

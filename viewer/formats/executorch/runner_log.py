@@ -16,8 +16,8 @@ Where the output of the program is not kept, as on Android, only what it logs is
     Generated 40 tokens:    10.810000 (seconds)    Rate: ...
     Sampling time over 520 tokens:  0.002000 (seconds)
 
-Then bars are placed. A generation is an inference of two slices. Its rates are computed here. A
-model is loaded once.
+Then bars are placed. A generation is two inferences, whose phases are prefill and decode. Their
+rates are computed here. A model is loaded once.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from viewer.model.trace import Clock, RunKind, Trace
 _MARK = "PyTorchObserver {"
 _TIMES = ("model_load_start", "model_load_end", "inference_start", "prompt_eval_end",
           "inference_end")  # fmt: skip
+_SAMPLING = "aggregate_sampling_time_ms"
 _OF_OBSERVER, _UNIT = '_start_ms":', "(seconds)"
 _UNUSABLE = "line of a generation without usable times: left out"
 _UNKNOWN = "times of a generation that cannot be read: left out"
@@ -58,11 +59,13 @@ class _Generation:
     """What is known of one generation.
 
     spans: the starts and lengths in ns of "load", "prefill" and "decode"; None for a start that is
-    not known. values: as the observer names them. total: of prefill and decode, -1 if not known.
+    not known. values: as the observer names them. unit: of its times, in ns. total:
+    of prefill and decode, -1 if not known.
     """
 
     line: int
     spans: dict[str, tuple[int | None, int]] = field(default_factory=dict)
+    unit: int = 10**6
     values: dict[str, Any] = field(default_factory=dict)
     total: int = -1
 
@@ -117,23 +120,36 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
             begin = bars.end_of(track) if begin is None else begin
             bars.add(track, "load", length, each.line, {}, begin)
             builder.run(RunKind.LOAD, "load", track, scope, begin, begin + length)
-        start = each.spans["prefill"][0]
-        start = bars.end_of(track) if start is None else start
-        for name, tokens in (("prefill", "prompt_tokens"), ("decode", "generated_tokens")):
+        for name, of in (("prefill", "prompt_tokens"), ("decode", "generated_tokens")):
             begin, length = each.spans[name]
-            arguments = _arguments(each.values.get(tokens), length)
-            sampling = each.values.get("aggregate_sampling_time_ms")
-            if name == "decode" and isinstance(sampling, int):
+            begin = bars.end_of(track) if begin is None else begin
+            tokens = _count(each.values.get(of))
+            arguments = _arguments(tokens, length)
+            sampling = _count(each.values.get(_SAMPLING)) if name == "decode" else None
+            if sampling is not None:
                 arguments["sampling ms"] = str(sampling)
             bars.add(track, name, length, each.line, arguments, begin)
-        end = start + each.spans["prefill"][1] + each.spans["decode"][1]
-        builder.run(RunKind.INFERENCE, "generate", track, scope, start, end)
+            builder.run(
+                RunKind.INFERENCE,
+                "generate",
+                track,
+                scope,
+                begin,
+                begin + length,
+                phase=name,
+                tokens=max(tokens or 0, 0),
+                sampling=min(max(sampling or 0, 0) * each.unit, length),
+            )
     bars.finish()
     return builder.build()
 
 
-def _arguments(tokens: object, ns: int) -> dict[str, str]:
-    if not isinstance(tokens, int) or isinstance(tokens, bool):
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _arguments(tokens: int | None, ns: int) -> dict[str, str]:
+    if tokens is None:
         return {}
     rate = {"tokens/s": f"{tokens * 10**9 / ns:.6g}"} if ns > 0 else {}
     return {"tokens": str(tokens), **rate}
@@ -143,7 +159,7 @@ def _generation(line: str, number: int) -> _Generation | None:
     """What a line of the observer states; None if its times are not usable."""
     try:
         values, _ = json.JSONDecoder().raw_decode(line[line.index(_MARK) + len(_MARK) - 1 :])
-        per_second = values.get("SCALING_FACTOR_UNITS_PER_SECOND", 1000)
+        per_second = Fraction(values.get("SCALING_FACTOR_UNITS_PER_SECOND", 1000))
         times = [Fraction(values[f"{name}_ms"]) * 10**9 / per_second for name in _TIMES]
     except (ValueError, KeyError, TypeError, ZeroDivisionError, RecursionError, OverflowError):
         return None
@@ -155,7 +171,7 @@ def _generation(line: str, number: int) -> _Generation | None:
         "prefill": (start, prefilled - start),
         "decode": (prefilled, end - prefilled),
     }
-    return _Generation(number, spans, values)
+    return _Generation(number, spans, round(Fraction(10**9) / per_second), values)
 
 
 def _add_logged(found: list[_Generation], line: str, number: int) -> bool:
@@ -171,7 +187,7 @@ def _add_logged(found: list[_Generation], line: str, number: int) -> bool:
         found.append(_Generation(number))
     last, ns = found[-1], round(Fraction(match[2]) * 10**9)
     if match[1] == "Sampling time":
-        last.values["aggregate_sampling_time_ms"] = ns // 10**6
+        last.values[_SAMPLING] = ns // 10**6
     elif match[1] == "Total inference time":
         last.total = ns
     else:

@@ -6,12 +6,13 @@ from fractions import Fraction
 
 from viewer.analysis.findings.finding import Finding, share_text
 from viewer.analysis.findings.sequence import noun_of
-from viewer.analysis.summary.summary import MedianInference
+from viewer.analysis.summary.medians import MedianInference
 from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import details, figures, paragraph, section, text
 from viewer.model.scope import STEADY, left_out
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
 from viewer.reports.compare_sentences import headline
+from viewer.reports.course import wall_text
 
 _MOST_FINDINGS = 8
 _MOST_METHODS = 4
@@ -82,6 +83,10 @@ def _median_figures(median: MedianInference, what: str, rate: Fraction) -> list[
         ]
     if median.rate is not None and (per_second := median.rate.per_second(rate)):
         found.append((f"{per_second:,.4g}", f"{noun}s{of} per second of wall time"))
+    tokens = median.tokens
+    if tokens is not None and (per_second := tokens.per_second(rate)):
+        what = f"tokens{of} per second, of {counted(tokens.tokens, 'token')}"
+        found.append((f"{per_second:,.4g}", what))
     return found
 
 
@@ -106,6 +111,7 @@ def _profile(contents: Contents, profile: Profile, *, named: bool) -> str:
             *warnings,
             figures(key_figures(profile)),
             paragraph(note, "note"),
+            paragraph(wall_text(profile.summary.wall, profile.shown.axis.ns_per_tick), "note"),
             _findings(profile),
         ]
     )

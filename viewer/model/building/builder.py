@@ -291,6 +291,9 @@ class TraceBuilder:
         all_tracks: bool = False,
         load: int = 0,
         is_apart: bool = False,
+        phase: str = "",
+        tokens: int = 0,
+        sampling: int = 0,
     ) -> None:
         """Add a load or an inference of a track; see `Run`.
 
@@ -308,9 +311,13 @@ class TraceBuilder:
             all_tracks: Whether it covers what every track did in its time.
             load: The load whose method it ran, if the runs of its scope may be of several methods.
             is_apart: Of a load: whether it counts in no figure of the whole trace.
+            phase: Its phase, if the file states it.
+            tokens: How many it processed, if the file states it.
+            sampling: How many of its ticks chose tokens, if the file states it.
         """
         where = (name, track, scope, start, end, bundled_input, 0, 1, first_row)
-        run = Run(kind, number, *where, finished, all_tracks=all_tracks, load=load)
+        stated = {"phase": phase, "tokens": tokens, "sampling": sampling}
+        run = Run(kind, number, *where, finished, all_tracks=all_tracks, load=load, **stated)
         self._runs.append(replace(run, is_apart=True) if is_apart else run)
 
     def state(self, name: str, text: str) -> None:

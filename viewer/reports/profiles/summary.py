@@ -11,11 +11,13 @@ from fractions import Fraction
 from viewer.analysis.delegates.delegation import Delegation, DelegationReport
 from viewer.analysis.findings.findings import FindingsAnalysis
 from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
-from viewer.analysis.summary.summary import Expensive, MedianInference, Summary, summary_of
+from viewer.analysis.summary.medians import MedianInference
+from viewer.analysis.summary.summary import Expensive, Summary, summary_of
 from viewer.analysis.torq.estimates import Estimates
 from viewer.model.scope import TimeScope
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.model.trace import Trace
+from viewer.reports.course import course_facts, wall_facts
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import HEAD, Facts, clock_facts
 from viewer.workspace.estimates import of_workspace
@@ -77,9 +79,9 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, made: Est
         ],
         "phase": plain_spaces(found.phase) or None,
         "phases": [
-            _course_facts(one, ns, rate)
-            for one in found.methods or tuple(filter(None, [found.median]))
+            course_facts(one, rate) for one in found.methods or tuple(filter(None, [found.median]))
         ],
+        "wall_time": wall_facts(found.wall, rate),
         "slowest": None
         if slowest is None
         else {
@@ -117,23 +119,6 @@ def _median_facts(
         "ns": ns(median.ticks),
         "typical_ns": ns(median.typical_ticks),
         "inferences": median.runs,
-    }
-
-
-def _course_facts(
-    median: MedianInference, ns: Callable[[int | Fraction], int], rate: Fraction
-) -> Facts:
-    """How the inferences of a phase change over time, and how they fill the wall time."""
-    own = median.rate
-    return {
-        "phase": plain_spaces(median.name) or None,
-        "levels": [
-            {"first_inference": one.first, "p50_ns": ns(one.ticks), "factor": round(one.factor, 4)}
-            for one in median.levels
-        ],
-        "per_second": None if own is None else own.per_second(rate),
-        "idle_ns": None if own is None else ns(own.idle),
-        "idle_share": None if own is None else round(own.share, 6),
     }
 
 

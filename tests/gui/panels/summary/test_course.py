@@ -5,11 +5,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from tests.paths import DATA
+from viewer.analysis.summary.medians import wall_of
 from viewer.gui.panels.summary.course import CourseStrip, course_bars, wall_parts
 from viewer.gui.panels.summary.links import FigureLink, TextLink
 from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.session.inferences import pick_run
-from viewer.model.times import plain_spaces
+from viewer.model.times import format_time, plain_spaces
 
 
 @pytest.fixture
@@ -90,13 +91,46 @@ def test_bars_are_in_order_of_time_with_their_phases(panel):
     assert bars[0].text.startswith("Inference 1, ")
 
 
+def wall(panel):
+    shown = panel.session.traces[0]
+    return {name: ns for name, _, ns in wall_parts(wall_of(shown.table), shown.axis.ns_per_tick)}
+
+
 def test_the_wall_time_adds_up(panel):
     shown = panel("llm_200.etdp")
-    parts = {name: ns for name, _, ns in wall_parts(shown.session.traces[0])}
-    assert parts["Load"] == 350_000_000
+    parts = wall(shown)
+    assert parts.pop("Load") == 350_000_000
+    assert parts.pop("Before the first inference") == 10_000_000
     assert parts["Between inferences"] == 300_000_000
     runs = list(shown.session.traces[0].file.inferences())
-    assert parts["Inferences"] + parts["Between inferences"] == runs[-1].end - runs[0].start
+    assert sum(parts.values()) == runs[-1].end - runs[0].start
+    assert set(parts) == {"prefill", "decode", "Between inferences"}
+
+
+def test_a_first_inference_that_warms_up_is_a_part_of_the_wall_time(panel):
+    parts = wall(panel("sus_steps.etdp"))
+    assert plain_spaces(format_time(parts["First inference"])) == "19.595 ms"
+
+
+def test_methods_are_parts_of_the_wall_time(panel):
+    assert {"Execute 1", "Execute 2"} < set(wall(panel("encdec.etdp")))
+
+
+def test_a_log_of_a_runner_has_phases_tokens_and_the_wall_time(opened, show_panel, qtbot):
+    session = opened(str(DATA / "logs/llama_log.txt"))
+    pick_run(session, None)
+    shown = show_panel(SummaryPanel, session, 372, 900)
+    qtbot.waitUntil(lambda: shown.card is not None)
+    assert (figures(shown)["prefill"], figures(shown)["decode"]) == ("9.600 s", "10.810 s")
+    assert "prefill: 480 tokens, 50 per second (20.000 ms each)" in texts(shown)
+    assert "decode: 40 tokens, 3.7 per second (270.250 ms each)" in texts(shown)
+    assert wall(shown) == {
+        "Load": 7_120_000_000,
+        "Before the first inference": 10_000_000,
+        "prefill": 9_600_000_000,
+        "decode without sampling": 10_808_000_000,
+        "Sampling": 2_000_000,
+    }
 
 
 @pytest.mark.parametrize(("name", "least"), [("sus_steps.etdp", 0.51), ("llm_200.etdp", 0.1)])

@@ -24,8 +24,10 @@ from viewer.analysis.findings.finding import (
     share_text,
 )
 from viewer.analysis.findings.inferences import SlowestInference
+from viewer.analysis.findings.sequence import tokens_text
 from viewer.analysis.summary.contents import HeldCount, executable_contents, program_contents
-from viewer.analysis.summary.summary import Expensive, MedianInference, Summary
+from viewer.analysis.summary.medians import MedianInference
+from viewer.analysis.summary.summary import Expensive, Summary
 from viewer.gui.panels.base.inference_list import (
     InferenceList,
     InferenceModel,
@@ -169,8 +171,9 @@ class SummaryCard(SectionColumn):
         self._warnings()
         self._title()
         self._key_figures()
-        self._course()
         self._parts()
+        self._wall_time()
+        self._course()
         self._expensive()
         self._inferences()
         self._findings()
@@ -283,8 +286,21 @@ class SummaryCard(SectionColumn):
         link = FigureLink(f"{before} → {last[0]}", last[1], caption, self._theme, hint)
         return link, self._pick(one.run)
 
+    def _wall_time(self) -> None:
+        """Where the wall time went: loads, phases, sampling, and what is idle."""
+        parts = tuple(Part(*part, "events") for part in wall_parts(self._summary.wall, self._rate))
+        if len(parts) > 1 and self._summary.inference is None:
+            self.begin("Wall time", format_time(sum(part.ns for part in parts)))
+            self._bar_of(parts)
+            for one in self._phases():
+                if text := tokens_text(one.name, one.tokens, self._rate):
+                    self.line(text, self._pick(one.run), "text1")
+
+    def _phases(self) -> tuple[MedianInference, ...]:
+        return self._summary.methods or tuple(filter(None, [self._summary.median]))
+
     def _course(self) -> None:
-        """How long inferences took in their order, per phase, and where the wall time went."""
+        """How long inferences took in their order, per phase."""
         summary, shown = self._summary, self._shown
         bars = course_bars(shown)
         if len(bars) <= MOST_INFERENCES:
@@ -295,17 +311,13 @@ class SummaryCard(SectionColumn):
         strip = CourseStrip(bars, current, self._theme)
         strip.picked.connect(lambda run: self._pick(run)())
         self.column.addWidget(strip)
-        of = summary.methods or tuple(filter(None, [summary.median]))
-        for text, run in course_texts(shown, of):
+        for text, run in course_texts(shown, self._phases()):
             if run >= 0:
                 self.line(text, self._pick(run), "text1")
             else:
                 self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
         for text in self._session.workspace.phase_evidence(shown.file):
             self.column.addWidget(label(text, self._theme, "caption", "text2", wrap=True))
-        wall = [Part(*part, "events") for part in wall_parts(shown)]
-        if len(wall) > 1:
-            self._bar_of(tuple(wall))
 
     def _of_method(self, one: MedianInference) -> tuple[FigureLink, Action]:
         if one.levels:

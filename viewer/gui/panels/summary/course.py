@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
@@ -11,8 +12,8 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.analysis.findings.sequence import noun_of, rate_text
-from viewer.analysis.sequence.rates import gaps_of
-from viewer.analysis.summary.summary import MedianInference
+from viewer.analysis.sequence.wall_time import WallPart
+from viewer.analysis.summary.medians import MedianInference
 from viewer.arrays import Floats, Ints
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
@@ -28,6 +29,7 @@ _FEWEST_PIXELS = 2  # of a bar
 _LOGARITHMIC = 6
 # The phases take turns with these colors; their names are in the rows below.
 TOKENS = ("accent", "slab")
+_WALL_TOKENS = ("slab", "accent", "unit_compute", "unit_both", "unit_host", "unit_dma")
 HINT = "Durations of inferences in their order. Click one to show it."
 
 
@@ -80,15 +82,11 @@ def course_texts(shown: OpenTrace, of: Sequence[MedianInference]) -> Iterator[tu
             yield (f"{one.name}: {text}" if one.name else text), -1
 
 
-def wall_parts(shown: OpenTrace) -> list[tuple[str, str, int]]:
-    """Return the wall time of loads, of inferences, and between them: name, color token and ns."""
-    trace, rate = shown.file, shown.axis.ns_per_tick
-    parts = (
-        ("Load", "slab", sum(run.end - run.start for run in trace.runs if not run.number)),
-        ("Inferences", "accent", sum(run.end - run.start for run in trace.inferences())),
-        ("Between inferences", "", sum(filter(None, gaps_of(trace)))),
-    )
-    return [(name, token, tick_to_ns(ticks, rate)) for name, token, ticks in parts if ticks]
+def wall_parts(wall: Sequence[WallPart], rate: Fraction) -> list[tuple[str, str, int]]:
+    """Return the name, color token and ns of each part of the wall time; idle ones are hatched."""
+    busy = [part.name for part in wall if not part.is_idle]
+    tokens = {name: _WALL_TOKENS[at % len(_WALL_TOKENS)] for at, name in enumerate(busy)}
+    return [(one.name, tokens.get(one.name, ""), tick_to_ns(one.ticks, rate)) for one in wall]
 
 
 class CourseStrip(QWidget):
