@@ -110,3 +110,43 @@ def test_a_file_that_cannot_be_read_is_one_line_and_exit_1(answer):
     assert code == 1
     assert err.startswith("opscope: gone.etdp: there is no such file")
     assert "BackendStrDemo · 5 ops" in out
+
+
+PHASES = str(DATA / "phases/llm_200.etdp")
+
+
+def test_totals_of_several_phases_say_so_and_each_phase_has_its_own(answer):
+    code, out, _ = answer(PHASES, "--json")
+    (file,) = json.loads(out)["files"]
+    assert code == 0
+    assert file["phase"] is None
+    assert [own["phase"] for own in file["of_phases"]] == ["prefill", "decode"]
+    assert sum(own["whole_ticks"] for own in file["of_phases"]) == file["whole_ticks"]
+    assert sum(own["delegated_ticks"] for own in file["of_phases"]) == file["delegated_ticks"]
+    for own in file["of_phases"]:
+        parts = [own[f"{part}_ticks"] for part in ("delegated", "outside", "neither")]
+        assert sum(parts) == own["whole_ticks"]
+    _, text, _ = answer(PHASES)
+    assert "total of all methods and phases" in text
+    assert "covers prefill and decode; --phase shows one" in text
+
+
+def test_one_phase_is_that_of_the_summary(answer):
+    _, out, _ = answer(PHASES, "--phase", "decode", "--json")
+    (file,) = json.loads(out)["files"]
+    assert (file["phase"], file["of_phases"]) == ("decode", [])
+    share = file["delegated_ticks"] / file["whole_ticks"]
+    assert share == pytest.approx(0.752, abs=0.0005)
+    assert "total of decode" in answer(PHASES, "--phase", "decode")[1]
+
+
+def test_a_phase_that_is_not_there_names_those_that_are(answer):
+    code, out, err = answer(PHASES, "--phase", "warm")
+    assert (code, out) == (2, "")
+    assert "it has prefill, decode" in err
+
+
+def test_one_method_has_no_phases(answer):
+    _, out, _ = answer(*ATTENTION, "--json")
+    (file,) = json.loads(out)["files"]
+    assert (file["phase"], file["of_phases"]) == (None, [])

@@ -207,21 +207,22 @@ class Profile(ProfileTables):
             rows += cost_rows(table, Costs(table).table(scope), rate)
         return self._rows(ANSWERS["cost"], rows)
 
-    def delegation(self, *, warm_up: bool = False) -> Answer:
+    def delegation(self, phase: str = "", *, warm_up: bool = False) -> Answer:
         """Return the time in delegates and what was not delegated: `opscope delegation`.
 
         Args:
+            phase: Only inferences of this phase or method, such as "decode".
             warm_up: Whether figures cover inferences that warm up.
 
         Returns:
-            The tables `files`, `delegates`, `stayed_outside`, `unlinked` and `handle_map`; times in
-            ns.
+            The tables `files`, `of_phases` (the totals of each phase, if there are several),
+            `delegates`, `stayed_outside`, `unlinked` and `handle_map`; times in ns.
         """
         from viewer.api.frames import nested_answer
         from viewer.reports.delegation import delegation_facts
 
-        facts = delegation_facts(self.workspace, warm_up=warm_up)
-        lists = ("delegates", "stayed_outside", "unlinked", "handle_map")
+        facts = delegation_facts(self.workspace, phase, warm_up=warm_up)
+        lists = ("of_phases", "delegates", "stayed_outside", "unlinked", "handle_map")
         return nested_answer(facts, "files", lists, {"path": "file"})
 
     def memory(self) -> Answer:

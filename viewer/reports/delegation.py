@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
 from viewer.analysis.delegates.delegation import (
@@ -28,6 +29,7 @@ from viewer.analysis.delegates.handle_maps import (
     MapRow,
     recorded_rows,
 )
+from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.link_table import LinkState
 from viewer.model.scope import LeftOut, TimeScope, left_out
 from viewer.model.text import one_line
@@ -36,27 +38,36 @@ from viewer.model.trace import Trace
 from viewer.program.program import Program
 from viewer.reports.columns import row_lines
 from viewer.reports.info import HEAD, Facts, clock_facts
+from viewer.reports.phases import linked_phase, phase_names
 from viewer.workspace.workspace import Workspace
 
 UPPER_BOUND = "upper bound on savings: delegates take time, too"
+PARTS = (("delegates", "delegated"), ("not delegated", "outside"), ("no operator", "neither"))
+_MOST_PHASES = 8  # with totals of their own, each of which reads the whole profile
 NOTHING = "no open file has slices, or operators that could be delegated"
 
 
-def delegation_facts(workspace: Workspace, *, warm_up: bool = False) -> Facts:
+def delegation_facts(workspace: Workspace, phase: str = "", *, warm_up: bool = False) -> Facts:
     """Return all profiles, or all ETRecords if there is no profile, as `--json` prints them.
 
-    warm_up: whether the figures include inferences that warm up.
+    phase: only inferences of this method or phase; "" for all, which each file lists with their own
+    totals. warm_up: whether the figures include inferences that warm up. Raises `NoSuchRun` of
+    `viewer.reports.inferences` for a phase that a profile does not have.
     """
     scope = TimeScope(warm_up=warm_up)
-    files = [_trace_facts(workspace, trace, scope) for trace in workspace.traces]
+    files = [_trace_facts(workspace, trace, scope, phase) for trace in workspace.traces]
     if not workspace.traces:
         files = [_program_facts(p) for p in workspace.programs if p.methods and not p.is_mlir]
     return {**HEAD, "files": files}
 
 
-def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope) -> Facts:
-    table, rate = workspace.links(trace), workspace.clocks.ns_per_tick(trace)
-    report, excluded = Delegation(table).report(scope), left_out(trace, scope)
+def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope, phase: str) -> Facts:
+    rate, excluded = workspace.clocks.ns_per_tick(trace), left_out(trace, scope)
+    table = linked_phase(workspace, trace, phase)
+    report = Delegation(table).report(scope)
+    names = [] if phase or not report.has_calls else phase_names(table)
+    views = (linked_phase(workspace, trace, name) for name in names[:_MOST_PHASES])
+    totals = [Delegation(view).report(scope) for view in views]
     return {
         "path": trace.path,
         "program": table.program_path,
@@ -64,6 +75,11 @@ def _trace_facts(workspace: Workspace, trace: Trace, scope: TimeScope) -> Facts:
         "clock": clock_facts(workspace, trace),
         "unfinished": excluded.unfinished,
         "warm_up": excluded.warm_up,
+        "phase": phase or None,
+        "of_phases": [
+            {"phase": name, **_totals(own, None if own is None else own.whole, rate)}
+            for name, own in zip_longest(names, totals)
+        ],
         **_report_facts(report, table.program, rate),
         "handle_map": _map_facts(HandleMaps(table).rows(), table.program, rate),
     }
@@ -77,6 +93,8 @@ def _program_facts(program: Program) -> Facts:
         "clock": None,
         "unfinished": 0,
         "warm_up": 0,
+        "phase": None,
+        "of_phases": [],
         **_report_facts(recorded(program), program, None),
         "handle_map": _map_facts(recorded_rows(program), program, None),
     }
@@ -89,10 +107,7 @@ def _report_facts(
     found, whole = report.coverage, report.whole  # a property that sums all rows: read it once
     return {
         "has_delegate_calls": report.has_calls,
-        **_time("whole", whole, rate),
-        **_time("delegated", report.delegated, rate),
-        **_time("outside", report.not_delegated, rate),
-        **_time("neither", report.no_operator, rate),
+        **_totals(report, whole, rate),
         "delegates": [_instance_facts(row, whole, program, rate) for row in report.instances],
         "stayed_outside": [
             _not_delegated_facts(row, whole, program, rate) for row in report.not_delegated_rows
@@ -104,6 +119,16 @@ def _report_facts(
             "of_time": _ratio(found.linked_ticks, found.linkable_ticks),
         },
         "unlinked": [_unlinked_facts(row, rate) for row in report.unlinked],
+    }
+
+
+def _totals(report: DelegationReport | None, whole: int | None, rate: Fraction | None) -> Facts:
+    """Return a total and its parts; null without a report."""
+    return {
+        **_time("whole", whole, rate),
+        **_time("delegated", report.delegated if report else None, rate),
+        **_time("outside", report.not_delegated if report else None, rate),
+        **_time("neither", report.no_operator if report else None, rate),
     }
 
 
@@ -205,15 +230,7 @@ def _file_lines(file: Facts) -> list[str]:
     if not file["has_delegate_calls"]:
         lines.append("  not applicable: no delegate calls, and no operators of such a runtime")
     elif ran:
-        lines.append(f"  total {_ns(file['whole_ns'])}")
-        lines += [
-            f"  {name} {_ns(file[f'{key}_ns'])}{_share(file, key)}"
-            for name, key in (
-                ("delegates", "delegated"),
-                ("not delegated", "outside"),
-                ("no operator", "neither"),
-            )
-        ]
+        lines += _total_lines(file)
     if note := LeftOut(file["unfinished"], file["warm_up"]).text:
         lines.append(f"  {note}")
     if file["delegates"]:
@@ -232,6 +249,31 @@ def _file_lines(file: Facts) -> list[str]:
     if file["handle_map"]:
         lines += ["", *_map_lines(file["handle_map"])]
     return lines
+
+
+def _total_lines(file: Facts) -> list[str]:
+    """Return the totals, which name what they cover, and those of each phase."""
+    of = f" of {one_line(file['phase'])}" if file["phase"] else ""
+    of = " of all methods and phases" if file["of_phases"] else of
+    lines = [f"  total{of} {_ns(file['whole_ns'])}"]
+    lines += [f"  {name} {_ns(file[f'{key}_ns'])}{_share(file, key)}" for name, key in PARTS]
+    if not file["of_phases"]:
+        return lines
+    names = joined([own["phase"] for own in file["of_phases"]])
+    lines.append(f"  covers {one_line(names)}; --phase shows one")
+    rows = [
+        (
+            one_line(own["phase"]),
+            _ns(own["whole_ns"]),
+            *(f"{_ns(own[f'{key}_ns'])}{_share(own, key)}" for _, key in PARTS),
+        )
+        for own in file["of_phases"]
+    ]
+    return [
+        *lines,
+        "",
+        *row_lines([("phase", "total", *(name for name, _ in PARTS)), *rows], left=1),
+    ]
 
 
 def _map_lines(rows: Sequence[Facts]) -> list[str]:

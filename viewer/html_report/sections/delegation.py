@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from viewer.analysis.findings.finding import joined
 from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import Cell, Row, figures, paragraph, rest_note, section, table, text
 from viewer.model.times import counted, format_share, format_time
-from viewer.reports.delegation import UPPER_BOUND, delegation_facts
+from viewer.reports.delegation import PARTS, UPPER_BOUND, delegation_facts
 from viewer.reports.info import Facts
 
 
@@ -32,11 +33,24 @@ def _profile(contents: Contents, profile: Profile, facts: Facts) -> str:
     whole, most = facts["whole_ns"], contents.limits.rows
     amounts = [
         (f"{format_time(facts[f'{key}_ns'])} ({_share(facts[f'{key}_ns'], whole)})", name)
-        for name, key in (
-            ("delegates", "delegated"),
-            ("not delegated", "outside"),
-            ("no operator", "neither"),
+        for name, key in PARTS
+    ]
+    phases = [
+        Row(
+            [
+                _time(own["whole_ns"]),
+                *(
+                    Cell(
+                        f"{format_time(own[f'{key}_ns'])} "
+                        f"({_share(own[f'{key}_ns'], own['whole_ns'])})"
+                    )
+                    for _, key in PARTS
+                ),
+                Cell(own["phase"]),
+            ]
         )
+        for own in facts["of_phases"]
+        if own["whole_ns"] is not None
     ]
     delegates = [
         Row(
@@ -59,6 +73,7 @@ def _profile(contents: Contents, profile: Profile, facts: Facts) -> str:
     return "\n".join(
         [
             figures(amounts),
+            *_of_phases(facts, phases, title),
             table(f"Delegates in {title}", _DELEGATES, delegates, left=2),
             rest_note(len(facts["delegates"]) - most, "more delegate call"),
             table(f"Not delegated in {title} ({UPPER_BOUND})", _OUTSIDE, outside, left=1),
@@ -69,7 +84,17 @@ def _profile(contents: Contents, profile: Profile, facts: Facts) -> str:
 
 
 _DELEGATES = ("Time", "Share", "Unattributed", "Operators", "Delegate", "Instruction")
+_PHASES = ("Total", "Delegates", "Not delegated", "No operator", "Phase")
 _OUTSIDE = ("Time", "Share", "Count", "Operators")
+
+
+def _of_phases(facts: Facts, rows: Sequence[Row], title: str) -> list[str]:
+    """Return what the figures cover, and those of each method and phase; [] of one."""
+    if not facts["of_phases"]:
+        return []
+    names = [own["phase"] for own in facts["of_phases"]]
+    note = f"These figures add up {joined(names)}."
+    return [paragraph(note, "note"), table(f"Phases of {title}", _PHASES, rows, left=1)]
 
 
 def _links(facts: Facts) -> str:

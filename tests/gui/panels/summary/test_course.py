@@ -6,10 +6,12 @@ from PySide6.QtTest import QTest
 
 from tests.paths import DATA
 from viewer.analysis.summary.medians import wall_of
+from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.summary.course import CourseStrip, course_bars, wall_parts
 from viewer.gui.panels.summary.links import FigureLink, TextLink
 from viewer.gui.panels.summary.panel import SummaryPanel
 from viewer.gui.session.inferences import pick_run
+from viewer.model.scope import WHOLE
 from viewer.model.times import format_time, plain_spaces
 
 
@@ -139,3 +141,10 @@ def test_heights_are_relative_to_the_longest(panel, name, least):
     shown = panel(name)
     heights = strip(shown).heights()
     assert (heights.max(), heights.min()) == (1, pytest.approx(least, abs=0.005))
+
+
+def test_figures_of_several_phases_name_them(panel):
+    shown = panel("llm_200.etdp").session.traces[0]
+    assert scope_text(shown, WHOLE).endswith(" of prefill and decode")
+    steady = panel("sus_steps.etdp").session.traces[0]
+    assert " of " not in scope_text(steady, WHOLE)

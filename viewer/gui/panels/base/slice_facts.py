@@ -12,14 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from viewer.analysis.delegates.rounding import rounding_loss
+from viewer.analysis.findings.finding import joined
 from viewer.analysis.links.delegate_clocks import clock_rate, native_ns_of
-from viewer.analysis.links.labels import run_label, track_name
+from viewer.analysis.links.labels import run_label, series_names, track_name
 from viewer.analysis.memory.logged_allocations import allocation_text
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.codecs.json_values import sequence
 from viewer.formats.executorch.etdump.metadata import FELL_BACK, METADATA
 from viewer.formats.executorch.etdump.metadata import values_of as metadata_values
 from viewer.model.inferences.inference_views import Inferences
+from viewer.model.inferences.logged_methods import series_of
 from viewer.model.native_units import NS_PER, holds_value
 from viewer.model.queries import (
     NATIVE_DURATION,
@@ -399,7 +401,16 @@ def scope_text(shown: OpenTrace, scope: TimeScope, *, loads: bool = False) -> st
         count = len(counted_inferences(shown.file, warm_up=False)) - shown.cut
         is_typical = shown.inferences is Inferences.TYPICAL
         return typical_text(count) if is_typical else f"the mean of {counted(count, 'inference')}"
-    return whole_scope_text(shown.trace, scope, loads=loads)
+    text, phases = whole_scope_text(shown.trace, scope, loads=loads), _phases(shown)
+    between = " of " if "inference" in text else ", "
+    return f"{text}{between}{phases}" if phases else text
+
+
+def _phases(shown: OpenTrace) -> str:
+    """Return "prefill and decode", what figures of all inferences add up; "" of one method."""
+    trace = shown.trace
+    series = {series_of(trace, run): None for run in trace.inferences() if run.part >= 0}
+    return joined(list(filter(None, series_names(shown.table, list(series)).values())))
 
 
 def metadata_rows(columns: Mapping[str, Column], i: int) -> tuple[dict[str, str], set[str]]:
