@@ -61,6 +61,7 @@ TESTS_OF_MANY = {
     "tests/analysis/comparison/test_edit_scores.py": "how well operators are paired after edits",
     "tests/analysis/comparison/test_edits.py": "pairs of operators after edits of models",
     "tests/analysis/comparison/test_pitfalls.py": "what a comparison gets wrong easily",
+    "tests/analysis/findings/test_extremes.py": "every rule at nothing, a half and all",
     "tests/analysis/links/test_library_kernels.py": "kernels without a prefix, up to their costs",
     "tests/analysis/links/test_replaced_kernels.py": "kernels that passes replaced, from the match",
     "tests/analysis/links/test_source_lines.py": "lines and modules, from the record to the totals",

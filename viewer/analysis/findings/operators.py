@@ -37,6 +37,8 @@ from viewer.model.times import counted, group_digits
 
 # Few enough to look at one by one; half of the time makes that worthwhile.
 FEW, HALF = 5, Fraction(1, 2)
+# Of equal ones, none is worth a look before the others.
+APART = Fraction(11, 10)
 # Copies below 5% make no noticeable difference.
 COPIES_SHARE = Fraction(1, 20)
 # If 10% of the time has no operator, the costs of operators miss 10%.
@@ -49,9 +51,10 @@ _LONGEST_IN_TITLE = 40  # longer lists of names are in the detail only
 
 _FEW_RULE = (
     f"Reported when at most {FEW} operators (or groups of operators with shared time), and no more "
-    f"than half of those with any time, take at least {percent(HALF)} of the time; else the same "
-    "of the types of operators, else of modules. Without linked operators, the same of events by "
-    "name; spans that cover their whole thread do not count."
+    f"than half of those with any time, take at least {percent(HALF)} of the time, and "
+    f"{float(APART):g} times as much each as the others; else the same of the types of operators, "
+    "else of modules. Without linked operators, the same of events by name; spans that cover their "
+    "whole thread do not count."
 )
 _COPIES_RULE = (
     "Reported when events that copy, rearrange or convert data take at least "
@@ -69,6 +72,9 @@ _LINKS_RULE = (
 _ADVICE = {
     WorkPart.OUTSIDE: "Delegate them, or use optimized kernels or a smaller data type for them.",
     WorkPart.DELEGATED: "Use a smaller data type or smaller tensors in them, or another delegate.",
+    WorkPart.CONTROL: "Look at what they move; plan memory so that less is copied.",
+    WorkPart.OTHER: "Open them in Calls to see what they spend it on: call them less, let them do "
+    "less, or use a faster implementation.",
 }
 
 
@@ -86,7 +92,7 @@ def largest(context: FindingContext) -> FamilyAnswer:
     ]
     rows.sort(key=lambda row: -row.wall)
     count, ticks = _until_half([row.wall for row in rows], context.whole_ticks)
-    if why := _not_few(count, ticks, len(rows), context):
+    if why := _not_few(count, ticks, [row.wall for row in rows], context):
         answer = _largest_kind(context, rows, "type") or _largest_kind(context, rows, "module")
         return answer or NotReported(Family.LARGEST, why, _FEW_RULE, bool(rows))
     named = [(_row_name(context, row), row.wall) for row in rows[:count]]
@@ -117,7 +123,7 @@ def _largest_kind(context: FindingContext, rows: Sequence[CostRow], kind: str) -
     named = [(name, sum(row.wall for row in own)) for name, own in groups]
     count, ticks = _until_half([wall for _, wall in named], context.whole_ticks)
     several = any(len(own) > 1 for _, own in groups[:count])
-    if not several or _not_few(count, ticks, len(named), context):
+    if not several or _not_few(count, ticks, [wall for _, wall in named], context):
         return []
     chosen = [row for _, own in groups[:count] for row in own]
     advice = _what_to_do(context, {n for row in chosen for n in row.operators})
@@ -150,13 +156,13 @@ def _what_to_do(context: FindingContext, operators: set[int]) -> str:
 
 
 def _advice(context: FindingContext, keys: Sequence[int]) -> str:
-    """Return what speeds up the work of some keys; "" for a file without delegate calls."""
+    """Return what speeds up the work of some keys; "" if they have no time."""
     own = set(context.work.group_of_key[list(keys)].tolist()) - {-1}
     ticks = dict.fromkeys(WorkPart, 0)
     for group in own:
         ticks[context.work.groups[group].part] += int(context.ticks[group])
     part = max(ticks, key=lambda one: ticks[one])
-    return _ADVICE[part] if ticks[part] and part in _ADVICE else ""
+    return _ADVICE[part] if ticks[part] else ""
 
 
 def _largest_events(context: FindingContext) -> FamilyAnswer:
@@ -164,7 +170,7 @@ def _largest_events(context: FindingContext) -> FamilyAnswer:
     work, whole = context.work, context.whole_ticks
     named = work.by_thing(context.ticks)
     count, most = _until_half([ticks for _, ticks in named], whole)
-    if why := _not_few(count, most, len(named), context):
+    if why := _not_few(count, most, [wall for _, wall in named], context):
         return NotReported(Family.LARGEST, why, _FEW_RULE, bool(named))
     who = " and ".join(name for name, _ in named[:count])
     if len(who) > _LONGEST_IN_TITLE:
@@ -225,8 +231,9 @@ def _until_half(ticks: Sequence[int], whole: int) -> tuple[int, int]:
     return count, int(sums[count - 1])
 
 
-def _not_few(count: int, ticks: int, of: int, context: FindingContext) -> str:
-    """Return why `count` of `of` operators are no hot spots, "" if they are."""
+def _not_few(count: int, ticks: int, times: Sequence[int], context: FindingContext) -> str:
+    """Return why the first `count` of some times, `ticks` together, are no hot spots, or ""."""
+    of = len(times)
     if not of or not context.whole_ticks:
         return f"nothing in {context.scope} has a duration to compare"
     if not count:
@@ -234,6 +241,9 @@ def _not_few(count: int, ticks: int, of: int, context: FindingContext) -> str:
         return f"all {group_digits(of)} with any time take {part} of {context.whole}"
     if count > FEW or 2 * count > of:
         return f"{group_digits(count)} of {group_digits(of)} are needed for half of {context.whole}"
+    # Exactly: mean of the chosen < APART * mean of the others.
+    if ticks * (of - count) < APART * (sum(times) - ticks) * count:
+        return f"all {group_digits(of)} take about the same"
     return ""
 
 

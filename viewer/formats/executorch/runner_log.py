@@ -166,7 +166,7 @@ def _generation(line: str, number: int) -> _Generation | None:
     load, loaded, start, prefilled, end = whole = [round(time) for time in times]
     if load < 0 or end >= _LAST or whole != sorted(whole):
         return None
-    spans = {
+    spans: dict[str, tuple[int | None, int]] = {
         "load": (load, loaded - load),
         "prefill": (start, prefilled - start),
         "decode": (prefilled, end - prefilled),

@@ -316,9 +316,9 @@ class TraceBuilder:
             sampling: How many of its ticks chose tokens, if the file states it.
         """
         where = (name, track, scope, start, end, bundled_input, 0, 1, first_row)
-        stated = {"phase": phase, "tokens": tokens, "sampling": sampling}
-        run = Run(kind, number, *where, finished, all_tracks=all_tracks, load=load, **stated)
-        self._runs.append(replace(run, is_apart=True) if is_apart else run)
+        run = Run(kind, number, *where, finished, all_tracks=all_tracks, load=load)
+        stated = replace(run, is_apart=is_apart, phase=phase, tokens=tokens, sampling=sampling)
+        self._runs.append(stated if is_apart or phase or tokens or sampling else run)
 
     def state(self, name: str, text: str) -> None:
         """Keep what the file states about itself as a whole.
