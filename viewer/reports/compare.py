@@ -15,6 +15,7 @@ from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
+from viewer.analysis.comparison.wall_rates import wall_rate
 from viewer.model.warm_up import MOST
 from viewer.program.program import NO_HANDLE, Program
 from viewer.reports.compare_text import DRIFT
@@ -115,11 +116,15 @@ def compare_facts(comparison: Comparison, problems: Sequence[str] = ()) -> Facts
 
 
 def _arm(arm: Arm) -> Facts:
+    rate = wall_rate(arm)
     return {
         "choice": arm.choice or None,
         "files": [session.table.trace.path for session in arm.sessions],
         "sessions": len(arm.sessions),
         "runs": [len(session.runs) for session in arm.sessions],
+        "per_second": None if rate is None else _rounded(rate.per_second),
+        "gap_ns": None if rate is None else round(rate.gap_ns),
+        "idle_share": None if rate is None else _rounded(rate.idle_share),
     }
 
 

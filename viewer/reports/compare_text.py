@@ -11,6 +11,8 @@ from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, V
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
+from viewer.analysis.comparison.wall_rates import wall_rate
+from viewer.analysis.findings.sequence import BETWEEN_SHARE
 from viewer.model.text import markdown_text, one_line
 from viewer.model.times import MINUS, counted, format_time, plain_spaces
 from viewer.reports.columns import aligned_times, column_lines
@@ -185,6 +187,7 @@ def _head(comparison: Comparison) -> list[str]:
         files = is_of_files(comparison.a) and is_of_files(comparison.b)
         what = "Profile" if files else "Inference"
         lines.append(f"{what}: {times}{common}{interval}{drifting}")
+        lines += _wall_time(comparison)
         lines += _assumed_clocks(comparison)
     if comparison.is_relative:
         lines.append(RELATIVE)
@@ -192,6 +195,18 @@ def _head(comparison: Comparison) -> list[str]:
         size = _percent(comparison.detectable).lstrip("+")
         lines.append(f"Smallest detectable change in the median row: {size}.")
     return lines
+
+
+def _wall_time(comparison: Comparison) -> list[str]:
+    """Inferences per second of wall time in both arms, if a good part of it is between them."""
+    a, b = wall_rate(comparison.a), wall_rate(comparison.b)
+    if a is None or b is None or max(a.idle_share, b.idle_share) < BETWEEN_SHARE:
+        return []
+    return [
+        f"Wall time: {a.per_second:,.4g} → {b.per_second:,.4g} inferences per second; "
+        f"{format_time(round(a.gap_ns))} → {format_time(round(b.gap_ns))} between inferences "
+        f"({100 * a.idle_share:.1f} % → {100 * b.idle_share:.1f} % of the wall time)"
+    ]
 
 
 def is_of_files(arm: Arm) -> bool:

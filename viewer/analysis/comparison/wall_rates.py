@@ -1,0 +1,54 @@
+"""How many inferences per second of wall time the sessions of an arm have, and what is idle.
+
+A comparison of inferences does not see what the host does between them. A session of several
+methods or phases has no rate, because they share the wall time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import median
+
+from viewer.analysis.comparison.arms import Arm
+from viewer.analysis.comparison.sessions import Session
+from viewer.analysis.sequence.rates import rate_of
+from viewer.model.inferences.logged_methods import series_of
+
+
+@dataclass(frozen=True, slots=True)
+class WallRate:
+    """Medians over the sessions of an arm that have a rate.
+
+    per_second: inferences per second of wall time. gap_ns: median time between inferences.
+    idle_share: the part of the wall time between them, 0 to 1.
+    """
+
+    per_second: float
+    gap_ns: float
+    idle_share: float
+
+
+def wall_rate(arm: Arm) -> WallRate | None:
+    """Return the rate of an arm, None if the files do not show when inferences started."""
+    known = [rate for session in arm.sessions if (rate := _of(session)) is not None]
+    if not known:
+        return None
+    return WallRate(
+        median(one.per_second for one in known),
+        median(one.gap_ns for one in known),
+        median(one.idle_share for one in known),
+    )
+
+
+def _of(session: Session) -> WallRate | None:
+    trace = session.table.trace
+    if session.is_whole or len({series_of(trace, run) for run in session.runs}) != 1:
+        return None
+    position = {id(run): at for at, run in enumerate(trace.runs)}
+    runs = [position[id(run)] for run in session.runs if id(run) in position]
+    rate = rate_of(trace, runs)
+    per_second = None if rate is None else rate.per_second(Fraction(session.ns_per_tick))
+    if rate is None or per_second is None:
+        return None
+    return WallRate(per_second, median(rate.gaps) * session.ns_per_tick, rate.share)
