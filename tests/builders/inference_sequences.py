@@ -146,3 +146,68 @@ def two_sizes(seed: int) -> Sequence:
     phase = (larger != larger[0]).astype(int)
     parts = _noisy(random, times, random.uniform(0.01, 0.05))
     return Sequence(parts, phase=tuple(phase.tolist()))
+
+
+def short_levels(seed: int) -> Sequence:
+    """One to three steps up and down, often of 8 inferences, with outliers or dependent noise."""
+    random = np.random.default_rng([8, seed])
+    sizes = [int(random.choice([8, random.integers(9, 120)])) for _ in range(random.integers(2, 5))]
+    factors = np.cumprod(
+        [1.0, *(random.uniform(1.2, 2) ** random.choice([-1, 1]) for _ in sizes[1:])]
+    )
+    scale = np.repeat(factors, sizes)
+    if seed % 2:
+        outlier = random.random(len(scale)) < 0.02
+        scale[outlier] *= random.uniform(1.5, 4, int(outlier.sum()))
+    else:
+        drift = np.zeros(len(scale))
+        for at in range(1, len(drift)):
+            drift[at] = 0.5 * drift[at - 1] + random.normal(0, 0.015)
+        scale *= np.exp(drift)
+    times = _operators(random) * scale[:, None]
+    first, later = tuple(np.cumsum(sizes[:-1]).tolist()), tuple(factors[1:].tolist())
+    return Sequence(_noisy(random, times, 0.015), first, later, (0,) * len(scale))
+
+
+def head_of_one_token(seed: int, *, steps: int = 40) -> Sequence:
+    """Prompts of any length, some in chunks; an operator does the same work in all inferences."""
+    random = np.random.default_rng([9, seed])
+    linear, attention, head = random.uniform(1e6, 4e6), random.uniform(2e3, 9e3), 5e5
+    chunk = int(random.choice([32, 512])) if steps > 1 else 512
+    rows, phase = [], []
+    for _ in range(random.integers(2, 9)):
+        tokens, position = (
+            32 * int(random.integers(1, 5)) if steps > 1 else int(random.integers(32, 129)),
+            0,
+        )
+        while position < tokens:
+            size = min(chunk, tokens - position)
+            work = size**0.65
+            rows.append((linear * work, attention * (position + size / 2) * work, head))
+            position += size
+            phase.append(0)
+        rows += [(linear, attention * (tokens + step), head) for step in range(steps)]
+        phase += [1] * steps
+    return Sequence(_noisy(random, np.array(rows), 0.02), phase=tuple(phase))
+
+
+def settling(seed: int) -> Sequence:
+    """All operators are slow at first, unevenly, up to 6 times, and settle step by step."""
+    random = np.random.default_rng([10, seed])
+    own = _operators(random)
+    scale = np.ones((int(random.integers(20, 200)), len(own)))
+    length = int(random.integers(2, 6))
+    more = random.uniform(1, 5) * random.lognormal(0, 0.3, len(own))
+    scale[:length] += more * random.uniform(0.3, 0.7) ** np.arange(length)[:, None]
+    return Sequence(_noisy(random, own * scale, 0.03), phase=(0,) * len(scale))
+
+
+def sizes_after_warm_up(seed: int) -> Sequence:
+    """Inputs of two sizes take turns; the first 1 to 5 inferences are slower by up to 2 times."""
+    random = np.random.default_rng([11, seed])
+    count = int(random.integers(24, 200))
+    scale = np.where(np.arange(count) % 2, random.uniform(3, 6), 1.0)
+    scale[: int(random.integers(1, 6))] *= random.uniform(1.3, 2)
+    times = _operators(random) * scale[:, None]
+    phase = (np.arange(count) % 2).tolist()
+    return Sequence(_noisy(random, times, 0.03), phase=tuple(phase))

@@ -31,6 +31,17 @@ def test_steps_of_a_fifth_are_seen() -> None:
 
 
 @pytest.mark.slow
+def test_levels_of_eight_inferences_are_seen_up_and_down() -> None:
+    missed, count = [], 0
+    for seed in range(100):
+        one = made.short_levels(seed)
+        first = course(one).first[1:]
+        count += len(one.first)
+        missed += [at for at in one.first if not any(abs(at - own) <= 2 for own in first)]
+    assert len(missed) <= 0.05 * count
+
+
+@pytest.mark.slow
 def test_smaller_and_noisy_steps_are_mostly_seen() -> None:
     seen = [len(course(made.steps(seed)).first) > 1 for seed in range(100)]
     assert np.mean(seen) >= 0.8

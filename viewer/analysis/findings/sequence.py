@@ -27,9 +27,10 @@ from viewer.analysis.findings.finding import (
 )
 from viewer.analysis.links.labels import series_names
 from viewer.analysis.sequence.changes import Change, change_of, sequences
-from viewer.analysis.sequence.levels import LEAST_CHANGE, LEAST_ON_A_SIDE
+from viewer.analysis.sequence.levels import LEAST_CHANGE
 from viewer.analysis.sequence.phases import DECODE
 from viewer.analysis.sequence.rates import Rate, rate_of
+from viewer.analysis.sequence.stretches import LEAST_ON_A_SIDE
 from viewer.analysis.sequence.wall_time import TokenCount
 from viewer.arrays import Ints
 from viewer.model.inferences.logged_methods import series_of

@@ -1,9 +1,9 @@
 """How the inferences of a phase change over time, and which operators change.
 
-Inferences that warm up are left out: they are a change of their own. Two causes are kept apart: all
-operators change by one factor, as with another clock frequency, or some operators do, such as
-attention, which grows with the position. A position is the place in a block of inferences of the
-phase that nothing else interrupts: after each prompt, it starts again.
+Inferences that warm up are left out if they are slower: they are a change of their own. Two causes
+are kept apart: all operators change by one factor, as with another clock frequency, or some
+operators do, such as attention, which grows with the position. A position is the place in a block
+of inferences of the phase that nothing else interrupts: after each prompt, it starts again.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from viewer.analysis.sequence.levels import LEAST_ON_A_SIDE, Course, Trend, course_of, theil_sen
+from viewer.analysis.sequence.levels import LEAST_CHANGE, Course, Trend, course_of, theil_sen
 from viewer.analysis.sequence.part_times import part_times
 from viewer.analysis.sequence.phases import positions
+from viewer.analysis.sequence.stretches import LEAST_ON_A_SIDE
 from viewer.arrays import Floats, Ints
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.quantiles import exact_median
@@ -28,6 +29,8 @@ _LEAST_PART = 0.01
 # All operators change by one factor if those with so much of the time are within a part of it.
 _NEARLY_ALL, _MOST_GROUPS, _NEAR = 0.9, 0.75, 0.25
 _LEAST_NEAR = 0.05
+# Inferences after the warm-up that it is compared with.
+_COMPARED = 5
 # Operators that change less than this part of the whole change are not named.
 _NAMED_PART = 0.1
 
@@ -91,7 +94,7 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
     runs: positions in `Trace.runs`, in order of time. group_of_key: the groups of events that are
     compared, -1 for others.
     """
-    steady = [at for at in runs if not trace.runs[at].warms_up]
+    steady = _settled(trace, runs)
     lengths = np.array([trace.runs[at].end - trace.runs[at].start for at in steady], np.int64)
     place = _positions(trace, steady)
     course = course_of(lengths, place)
@@ -99,11 +102,12 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
         return None
     levels = _levels(trace, course, steady, lengths)
     levels = (replace(levels[0], run=runs[0], number=trace.runs[runs[0]].number), *levels[1:])
+    counts = np.array([not trace.runs[at].warms_up for at in steady])
     parts, groups = part_times(trace, group_of_key, np.array(steady))
     if course.trend is not None:
         span = int(place.max())
         base = np.minimum(lengths, course.trend.start)
-        beyond = int((lengths - base).sum())
+        beyond = int((lengths - base)[counts].sum())
         changed = [
             PartChange(int(group), 0.0, slope * span, slope)
             for group, column in zip(groups.tolist(), parts.T, strict=True)
@@ -133,7 +137,7 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
     own = [one for one in own if abs(one.after - one.before) >= _NAMED_PART * abs(whole)]
     own.sort(key=lambda one: -abs(one.after - one.before))
     return Change(
-        tuple(steady),
+        tuple(at for at in steady if not trace.runs[at].warms_up),
         levels,
         course.trend,
         span + 1,
@@ -142,6 +146,22 @@ def change_of(trace: Trace, group_of_key: Ints, runs: Sequence[int]) -> Change |
         outside if abs(outside) >= _NAMED_PART * abs(whole) else 0.0,
         max(beyond, 0),
     )
+
+
+def _settled(trace: Trace, runs: Sequence[int]) -> list[int]:
+    """Return the inferences after those that warm up and are slower than what follows.
+
+    Which ones warm up is decided by their number alone; a level may be as short as what follows.
+    """
+    lengths = [trace.runs[at].end - trace.runs[at].start for at in runs]
+    warm = next((i for i, at in enumerate(runs) if not trace.runs[at].warms_up), len(runs))
+    following = lengths[warm : warm + _COMPARED] or [0]
+    most = max(LEAST_CHANGE * float(exact_median(following)), max(following))
+    first = warm
+    while first and lengths[first - 1] <= most:
+        first -= 1
+    rest = (at for at in runs[warm:] if not trace.runs[at].warms_up)  # after later loads
+    return [*runs[first:warm], *rest]
 
 
 def sequences(trace: Trace) -> list[tuple[int, ...]]:
@@ -175,7 +195,9 @@ def _positions(trace: Trace, runs: Sequence[int]) -> Ints:
 
 def _levels(trace: Trace, course: Course, runs: Sequence[int], lengths: Ints) -> tuple[Level, ...]:
     edges = [*course.first, len(runs)]
-    medians = [exact_median(lengths[a:b].tolist()) for a, b in pairwise(edges)]
+    counts = np.array([not trace.runs[at].warms_up for at in runs])
+    own = [lengths[a:b][counts[a:b]] for a, b in pairwise(edges)]  # as other figures
+    medians = [exact_median(values.tolist()) for values in own]
     return tuple(
         Level(
             runs[at],

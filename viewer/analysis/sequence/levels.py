@@ -4,7 +4,9 @@ Times are compared as logarithms, so a factor counts the same at every level, an
 are cut to what their neighbors allow. A *level shift* is a place after which times are higher or
 lower: the largest difference of means on both sides, in standard deviations. It is proven by a
 permutation test: in the same times in random order, such a difference is rarer than one in a
-thousand. Each side is searched again. A *trend* is a rank correlation with the position that random
+thousand. Each side is searched again. Levels that return, as after a burst of other work, differ
+little at any single place: then the two places with the most different times between them are
+tested. A *trend* is a rank correlation with the position that random
 orders do not reach; its slope is the median slope (Theil and Sen). Which of the two a sequence has
 is decided by what is left over (the Bayesian information criterion).
 
@@ -19,13 +21,11 @@ from itertools import pairwise
 import numpy as np
 
 from viewer.analysis.sequence.phases import rank_correlation
+from viewer.analysis.sequence.stretches import LEAST_ON_A_SIDE, ORDERS, SEED, stretch
 from viewer.arrays import Floats, Ints
 
-LEAST_ON_A_SIDE = 8
 LEAST_CHANGE = 1.05  # a smaller factor is no finding, however certain
 _CHANCE = 0.001  # none of them may reach it
-_ORDERS = 999  # random orders
-_SEED = 61
 _OUTLIER = 4.0  # standard deviations from the neighbors
 _NEIGHBORS = 7
 # More positions are grouped, so that random orders take milliseconds.
@@ -99,9 +99,10 @@ def _levels(values: Floats, least: float = LEAST_CHANGE) -> tuple[int, ...]:
     while open_spans and len(firsts) < _MOST_LEVELS:
         lo, hi = open_spans.pop(0)
         at = _shift(values[lo:hi], least)
-        if at is not None:
-            firsts.add(lo + at)
-            open_spans += [(lo, lo + at), (lo + at, hi)]
+        places = () if at is None else (at,)
+        if edges := [lo + at for at in places or stretch(values[lo:hi], least)]:
+            firsts.update(edges)
+            open_spans += pairwise([lo, *edges, hi])
     return _distinct(values, sorted(firsts), least)
 
 
@@ -133,12 +134,13 @@ def _shift(values: Floats, least: float) -> int | None:
         size = -(-count // _MOST)
         grouped = values[: count // size * size].reshape(-1, size).mean(axis=1)
         score = _scores(grouped[None])[0]
-    random = np.random.default_rng(_SEED)
-    best, at_least = float(score.max()), 0
+    random = np.random.default_rng(SEED)
+    # Eight and eight values in the same two halves as the order of time are no other order.
+    best, higher = float(score.max()) * (1 + 1e-9), 0
     for _ in range(10):
-        orders = random.permuted(np.tile(grouped, (-(-_ORDERS // 10), 1)), axis=1)
-        at_least += int((_scores(orders).max(axis=1) >= best).sum())
-        if at_least > _CHANCE * _ORDERS:
+        orders = random.permuted(np.tile(grouped, (-(-ORDERS // 10), 1)), axis=1)
+        higher += int((_scores(orders).max(axis=1) > best).sum())
+        if higher > _CHANCE * ORDERS:
             return None
     return at
 
@@ -184,7 +186,7 @@ def theil_sen(position: Ints, times: Floats) -> float:
     if count * (count - 1) // 2 <= _MOST_PAIRS:
         first, second = np.triu_indices(count, 1)
     else:
-        random = np.random.default_rng(_SEED)
+        random = np.random.default_rng(SEED)
         first, second = random.integers(0, count, (2, _MOST_PAIRS))
     apart = position[second] - position[first]
     known = apart != 0
