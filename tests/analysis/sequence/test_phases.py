@@ -35,8 +35,16 @@ def wrong(generator: Callable[[int], made.Sequence]) -> list[int]:
         made.warm_ups,
         made.prefill_decode,
         made.two_sizes,
+        made.short_levels,
+        made.head_of_one_token,
+        lambda seed: made.head_of_one_token(seed, steps=1),
+        made.settling,
+        made.sizes_after_warm_up,
     ],
-    ids=["steady", "steps", "slope", "one", "spikes", "warm-up", "prefill", "two sizes"],
+    ids=[
+        *("steady", "steps", "slope", "one", "spikes", "warm-up", "prefill", "two sizes"),
+        *("short levels", "head", "one step", "settling", "sizes after warm-up"),
+    ],
 )
 def test_phases_are_those_of_the_truth(generator: Callable[[int], made.Sequence]) -> None:
     assert wrong(generator) == []
