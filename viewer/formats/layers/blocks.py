@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from viewer.formats.layers.cells import duration, step_of
+from viewer.formats.layers.cells import decimals_of, duration, step_of
 from viewer.formats.layers.headings import DELEGATED, INFERENCE, NAME, THREAD, Columns
 from viewer.formats.layers.tables import Table, is_not_run, unit_in
 from viewer.formats.runtimes.event_groups import CYCLE_CLOCK
 from viewer.formats.runtimes.placed import PlacedBars
 from viewer.formats.runtimes.rows import NO_TIME
 from viewer.formats.table.column_units import CYCLE, parse_unit
+from viewer.formats.table.stated_columns import DECIMAL, stated_columns
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import (
     DELEGATE_CALL,
@@ -28,11 +29,11 @@ from viewer.model.trace import Clock, KeyKind, RunKind
 
 _NO_NAME = "row without a name: left out"
 _OTHER_UNIT = "row in cycles, next to times: left out"
+_UNCLEAR = "the {} may separate decimals or thousands: state it with --columns decimal=comma"
 _TOTAL = "total that is not the sum of its rows"
 _UNSHOWN = (NAME, THREAD, DELEGATED)
 _LONGEST_NAME = 4096
 _LIST = re.compile(r"[\[\]']")
-_NO_THOUSANDS = re.compile(r"^0[0-9]*,|,[0-9]{1,2}(?![0-9])|,[0-9]{4}")
 # Rows of ExecuTorch's Inspector that are around rows above them.
 _CALLS = frozenset((DELEGATE_CALL, OPERATOR_CALL))
 _PS = Fraction(1, 1000)  # ns
@@ -99,7 +100,10 @@ class Blocks:
 
     def _bars_of(self, table: Table) -> list[_Bar]:
         columns, found = table.columns, []
-        comma = _has_decimal_comma(columns, table.rows)
+        decimal, unclear = _decimal(table)
+        if unclear:
+            kind = _UNCLEAR.format("comma" if "," in unclear else "point")
+            self._builder.problem(kind, 1, unclear)
         for line, row in table.rows:
             is_inference = NAME not in columns.roles and TYPE not in columns.roles
             name = columns.cell(NAME, row) or columns.cell(TYPE, row)
@@ -108,7 +112,7 @@ class Blocks:
             if is_not_run(columns, row):
                 self._not_run += 1
                 continue
-            length = duration(row[columns.length], unit_in(columns, row), comma=comma)
+            length = duration(row[columns.length], unit_in(columns, row), comma=decimal == ",")
             if length is None or not name:
                 self._builder.problem(_NO_NAME if length else NO_TIME, 1, f"line {line}")
                 continue
@@ -136,7 +140,7 @@ class Blocks:
         if any(bar.name in SCOPES | _CALLS for bar in bars):
             return
         for line, text, unit in table.totals:
-            stated = duration(text, unit or columns.unit)
+            stated = duration(text, unit or columns.unit, comma=_decimal(table)[0] == ",")
             if stated is None or not bars:
                 continue
             factor = (duration("1", unit or columns.unit) or (Fraction(1), ""))[0]
@@ -280,12 +284,14 @@ def _arguments(columns: Columns, row: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _has_decimal_comma(columns: Columns, rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
-    """Whether commas separate decimals: none separates thousands, and there is no point."""
-    cells = [row[columns.length] for _, row in rows]
-    if any("." in cell for cell in cells):
-        return False
-    return any(_NO_THOUSANDS.search(cell) for cell in cells)
+def _decimal(table: Table) -> tuple[str, str]:
+    """The sign before decimals, as stated or shown, and a cell that may mean another amount."""
+    if table.is_json:
+        return ".", ""
+    stated = stated_columns().get(DECIMAL)
+    if stated:
+        return "," if stated == "comma" else ".", ""
+    return decimals_of(row[table.columns.length] for _, row in table.rows)
 
 
 def _text(total: Fraction, factor: Fraction) -> str:

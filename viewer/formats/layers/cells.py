@@ -1,15 +1,26 @@
-"""Durations in the cells of tables: a number, with or without a unit."""
+"""Durations in the cells of tables: a number, with or without a unit, or a text such as 0:00:01.5.
+
+A column decides which sign separates decimals: `0,5` shows a comma, `1.5` a point. Where neither
+is shown, points separate decimals and commas thousands.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 
 from viewer.formats.runtimes.rows import amount
 from viewer.formats.table.column_units import CYCLE, EXPONENTS, parse_unit
+from viewer.formats.table.time_texts import time_text
 
-_CELL = re.compile(r"([0-9.,eE+\-]{1,40})\s*([A-Za-zµμ]{1,12})?")
-_DECIMAL_COMMA = re.compile(r"[0-9]{1,18},[0-9]{1,18}")
+_SPACES = " \u00a0\u202f\u2009'’_"
+_CELL = re.compile(rf"([0-9.,][0-9.,eE+\-{_SPACES}]{{0,39}}?)\s*([A-Za-zµμ]{{1,12}})?")
+_GROUPS = re.compile(rf"[1-9][0-9]{{0,2}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]*)?")
+_GAPS = re.compile(f"[{_SPACES}]")
+_COMMA = re.compile(r"([0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+)(?:,([0-9]*))?([eE][+\-]?[0-9]+)?")
+_UNCLEAR = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
+_NO_NUMBER = re.compile(r"\s*[A-Za-zµμ]*\s*$")
 
 
 def duration(cell: str, unit: str, *, comma: bool = False) -> tuple[Fraction, str] | None:
@@ -17,21 +28,64 @@ def duration(cell: str, unit: str, *, comma: bool = False) -> tuple[Fraction, st
 
     unit: of cells that state none. comma: whether a comma separates decimals.
     """
-    found = _CELL.fullmatch(cell.strip())
-    if found is None:
-        return None
-    text, stated = found[1], (found[2] or "")
-    if stated:
-        unit = parse_unit(stated)
-    if comma:
-        text = text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
-    value = amount(text)
+    cell = cell.strip()
+    found = _CELL.fullmatch(cell)
+    own = parse_unit(found[2] or "") if found else ""
+    if found is None or (found[2] and not own):
+        return _of_text(cell)
+    value, unit = _number(found[1].strip(), comma), own or unit
     if value is None or not unit:
         return None
     if unit == CYCLE:
         return value, CYCLE
-    exponent = EXPONENTS[unit]
-    return value * (Fraction(10) ** exponent), "ns"
+    return value * Fraction(10) ** EXPONENTS[unit], "ns"
+
+
+def is_duration(cell: str, unit: str) -> bool:
+    """Whether a cell has a duration, whichever sign separates its decimals."""
+    return any(duration(cell, unit, comma=comma) is not None for comma in (False, True))
+
+
+def decimals_of(cells: Iterable[str]) -> tuple[str, str]:
+    """The sign before the decimals of a column, and a cell that may be 1,000 times as much.
+
+    Points of tools that write three decimals are in all cells, so that none is a whole number.
+    """
+    shown, unclear, has_whole = set[str](), "", False
+    for cell in cells:
+        text = _NO_NUMBER.sub("", cell.strip())
+        if _GROUPS.fullmatch(text):
+            text = _GAPS.sub("", text)
+        has_whole = has_whole or text.isdecimal()
+        last = max(".,", key=text.rfind)
+        if _UNCLEAR.fullmatch(text):
+            unclear = text if not unclear or last == "," else unclear
+        elif text.count(last) > 1:  # only thousands are separated more than once
+            shown.add("," if last == "." else ".")
+        elif last in text:
+            shown.add(last)
+    if shown or ("." in unclear and not has_whole):
+        unclear = ""
+    return "," if shown == {","} else ".", unclear
+
+
+def _of_text(cell: str) -> tuple[Fraction, str] | None:
+    """A duration that states its unit as a clock or in several parts."""
+    found = time_text(cell)
+    if found is None or found[2] is not None or not (value := amount(found[0])):
+        return None
+    return value * Fraction(10) ** found[1], "ns"
+
+
+def _number(text: str, comma: bool) -> Fraction | None:
+    if _GROUPS.fullmatch(text):
+        text = _GAPS.sub("", text)
+    if comma:
+        found = _COMMA.fullmatch(text)
+        if found is None:
+            return None
+        text = f"{found[1].replace('.', '')}.{found[2] or '0'}{found[3] or ''}"
+    return amount(text)
 
 
 def step_of(cell: str) -> Fraction:
@@ -39,5 +93,5 @@ def step_of(cell: str) -> Fraction:
     found = re.search(r"[0-9](?:[.,]([0-9]+))?(?=\s*[A-Za-zµμ]*\s*$)", cell.strip())
     if found is None or re.search(r"[0-9][eE][+-]?[0-9]", cell):
         return Fraction(0)
-    digits = re.search(r"[.,]([0-9]+)", cell)
+    digits = re.search(r"[.,]([0-9]+)(?!.*[.,])", cell)
     return Fraction(1, 10 ** len(digits[1])) if digits else Fraction(1)

@@ -115,7 +115,8 @@ class JsonTables:
         if columns is None:
             return False
         known = known_of(headings)
-        table = Table(columns, 1, known.title if known else "")
+        exact = not any(isinstance(row.get(headings[columns.length]), str) for row in rows)
+        table = Table(columns, 1, known.title if known else "", is_json=exact)
         name = headings[columns.roles.get(NAME, columns.roles.get(TYPE, 0))]
         for number, row in enumerate(rows, 1):
             if not table.rows and name not in row and headings[columns.length] not in row:

@@ -9,7 +9,7 @@ from functools import partial
 
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress
-from viewer.formats.layers.cells import duration
+from viewer.formats.layers.cells import duration, is_duration
 from viewer.formats.layers.headings import NAME, STATUS, Columns, stated_columns_of
 from viewer.formats.layers.known import PATTERNS, Pattern, known_of, recognized
 from viewer.formats.layers.splitting import (
@@ -50,12 +50,13 @@ class Table:
     """A table: its columns, its rows with their lines, and what it states as its total.
 
     rows: (line, cells). totals: (line, cells of the row, or a text and its amount). title: of the
-    tool, "" if it is not known.
+    tool, "" if it is not known. is_json: whether numbers are those of JSON.
     """
 
     columns: Columns
     line: int
     title: str = ""
+    is_json: bool = False
     rows: list[tuple[int, list[str]]] = field(default_factory=list)
     totals: list[tuple[int, str, str]] = field(default_factory=list)  # line, amount, unit
 
@@ -168,7 +169,7 @@ def _fit(columns: Columns, rows: Iterable[Sequence[str]]) -> bool:
         if all(PHASE_OF.get(cell.strip().casefold(), MARK) != MARK for cell in cells):
             return False
     return any(
-        duration(row[columns.length], unit_in(columns, row)) is not None or is_not_run(columns, row)
+        is_duration(row[columns.length], unit_in(columns, row)) or is_not_run(columns, row)
         for row in fitting
     )
 
@@ -283,7 +284,7 @@ class TextTables:
         (_, first), columns = self.tables[-1].rows[0], self.tables[-1].columns
         return (
             2 < len(row) == len(columns.headings)
-            and duration(row[columns.length], unit_in(columns, row)) is not None
+            and is_duration(row[columns.length], unit_in(columns, row))
             and all(bool(cell) and cell.isdecimal() for at, cell in enumerate(row)
                     if first[at].isdecimal())
         )  # fmt: skip
@@ -293,7 +294,7 @@ class TextTables:
         columns = header_of(cells)
         if columns is None:
             return False
-        if duration(cells[columns.length], columns.unit) is not None:
+        if is_duration(cells[columns.length], columns.unit):
             return False
         known = known_of(cells)
         self.tables.append(Table(columns, line, known.title if known else ""))
@@ -317,7 +318,7 @@ class TextTables:
         table = self.tables[-1]
         if found := _TOTAL_LINE.match(text):
             unit = found[3] or split_unit(found[1])[1]
-            if duration(found[2], unit):
+            if is_duration(found[2], unit):
                 table.totals.append((line, found[2], unit))
         elif not is_text and any(character.isdigit() for character in text):
             self._builder.problem(UNFIT, 1, f"line {line}")
