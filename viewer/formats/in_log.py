@@ -20,7 +20,8 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import write_temporary
 from viewer.formats import HEAD_SIZE, PACKED, PLAIN_CSV, WITH_COLUMNS, Format, format_of, formats
-from viewer.formats.log_lines import Prefix, byte_blocks, may_have_bytes, prefix_of, texts_of
+from viewer.formats.byte_blocks import byte_blocks, may_have_bytes
+from viewer.formats.log_lines import Prefix, prefix_of, texts_of
 from viewer.formats.table.packed_text import TextLines, head_text
 from viewer.formats.table.plain_csv import shows_columns
 from viewer.model.text import bytes_text

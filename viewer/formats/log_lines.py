@@ -1,4 +1,4 @@
-"""Lines of logs: what their writers put before a text, and blocks of bytes written as text.
+"""Lines of logs: what their writers put before a text.
 
 Android's log, syslog and journald, glog, ExecuTorch, Xcode, Python's logging, and terminals of
 serial lines, which add a time. A log has one of them before nearly every line. Lines without it are
@@ -7,13 +7,10 @@ texts as they are.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 _DATE = r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]"
 _TIME = r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
@@ -50,23 +47,6 @@ _LOOKED_AT, _LEAST, _SHARE = 400, 3, 0.8
 _STARTS = frozenset("0123456789[<ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 # What logcat writes itself.
 _NO_TEXT = re.compile(r"-{5,} (?:beginning of|switch to) .*")
-_BASE64 = re.compile(r"(?:^|[\s\"':=])([A-Za-z0-9+/]{16,}={0,2})(?=$|[\s\"'|])")
-_HEX = re.compile(
-    r"^\s*(?:(?:0x)?[0-9a-fA-F]{4,16}[:\s]\s*)?"
-    r"((?:[0-9a-fA-F]{2} ?){16,}|(?:[0-9a-fA-F]{2,8}[ \t]{1,2}){1,31}[0-9a-fA-F]{2,8})"
-    r"(?:\s{2,}.*|\s*\|.*)?$"
-)
-_LEAST_BYTES = 32
-# Letters of base64, and digits of hex, as one letter each; lines of base64 have 60 or more.
-_IN_BASE64 = bytes(
-    ord("x") if (chr(each).isalnum() and each < 128) or each in b"+/" else ord(".")
-    for each in range(256)
-)
-_IN_HEX = bytes(
-    ord("x") if each in b"0123456789abcdefABCDEF" else ord(" ") if each in b" \t" else ord(".")
-    for each in range(256)
-)
-_RUN, _RUNS = b"x" * 40, (b"xx xx", b"xx  xx", b"x" * 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,38 +84,3 @@ def texts_of(lines: Iterable[str], prefix: Prefix | None) -> dict[str, list[str]
             continue
         found.setdefault(tag, []).append(line)
     return found
-
-
-def may_have_bytes(text: bytes) -> bool:
-    """Whether a text can have a block of bytes; most texts cannot, which takes no time to see."""
-    digits = text.translate(_IN_HEX)
-    return _RUN in text.translate(_IN_BASE64) or any(run in digits for run in _RUNS)
-
-
-def byte_blocks(lines: Iterable[str]) -> Iterator[tuple[int, str, bytes]]:
-    """Blocks of bytes written as text: the line (from 0), "base64" or "hex", and the bytes."""
-    begin, kind, parts = 0, "", list[str]()
-    for number, line in enumerate(chain(lines, ("",))):
-        hexadecimal = _HEX.match(line)
-        text = _BASE64.search(line) if hexadecimal is None else None
-        now = "hex" if hexadecimal else "base64" if text else ""
-        part = hexadecimal[1] if hexadecimal else text[1] if text else ""
-        is_end = kind == "base64" and bool(parts) and parts[-1].endswith("=")
-        if now != kind or is_end:
-            if kind and (data := _bytes(kind, parts)):
-                yield begin, kind, data
-            begin, kind, parts = number, now, []
-        if now:
-            parts.append(part)
-
-
-def _bytes(kind: str, parts: Sequence[str]) -> bytes:
-    text = "".join(parts)
-    try:
-        if kind == "hex":
-            data = bytes.fromhex(re.sub(r"\s", "", text))
-        else:
-            data = base64.b64decode(text[: len(text) - len(text) % 4], validate=True)
-    except (ValueError, binascii.Error):
-        return b""
-    return data if len(data) >= _LEAST_BYTES else b""

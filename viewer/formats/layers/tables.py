@@ -9,7 +9,7 @@ from functools import partial
 
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress
-from viewer.formats.layers.cells import duration, is_duration
+from viewer.formats.layers.cells import is_duration
 from viewer.formats.layers.headings import NAME, STATUS, Columns, stated_columns_of
 from viewer.formats.layers.known import PATTERNS, Pattern, known_of, recognized
 from viewer.formats.layers.splitting import (
