@@ -23,6 +23,20 @@ WRITERS: dict[str, Callable[[int], str]] = {
     "arduino": lambda n: f"09:12:40.{n % 1000:03} -> ",
     "dmesg": lambda n: f"[{n / 1000:12.6f}] ",
     "python": lambda n: f"2026-11-20 09:12:40,{n % 1000:03} - runner - INFO - ",
+    "epoch": lambda n: f"1795000000.{n % 1000:03}  4711  4712 I tflite  : ",
+    "studio": lambda n: f"2026-11-20 09:12:40.{n % 1000:03}  47-48  tflite   org.app.a   I  ",
+    "old studio": lambda n: f"2026-11-20 09:12:40.{n % 1000:03} 47-48/org.app I/tflite: ",
+    "long": lambda n: f"[ 11-20 09:12:40.{n % 1000:03}  4711: 4712 I/tflite   ]\n",
+    "esp": lambda n: f"\x1b[0;32mI ({300 + n}) prof: ",
+    "zephyr": lambda n: f"[00:00:{n % 60:02}.123,{n % 1000:03}] <inf> prof: ",
+    "docker": lambda n: f"2026-11-20T09:12:40.{n:09}Z ",
+    "kubernetes": lambda n: f"2026-11-20T09:12:40.{n:09}Z stdout F ",
+    "compose": lambda n: "bench-1  | ",
+    "workflow": lambda n: f"bench\tRun it\t2026-11-20T09:12:40.{n:07}Z ",
+    "kernel": lambda n: f"<6>[{n / 1000:12.6f}] prof: ",
+    "monotonic": lambda n: f"[{n / 1000:12.6f}] board runner[812]: ",
+    "rtt": lambda n: "00> ",
+    "colors": lambda n: f"\x1b[{31 + n % 6}m",
 }  # fmt: skip
 # Lines of other writers in between, where the log tells them apart.
 _OTHERS = {
@@ -31,6 +45,8 @@ _OTHERS = {
     "syslog": "Nov 20 09:12:40 board kernel: usb 1-1, new, device",
 }
 
+_ENDS = {"long": "\n", "esp": "\x1b[0m\r", "colors": "\x1b[0m", "zephyr": "\r"}
+
 
 def logged(text: str, writer: str) -> str:
     """A text in a log, with other lines before it."""
@@ -38,7 +54,7 @@ def logged(text: str, writer: str) -> str:
     lines = [*NOISE, *text.splitlines()]
     found = []
     for number, line in enumerate(lines):
-        found.append(f"{prefix(number)}{line}")
+        found.append(f"{prefix(number)}{line}{_ENDS.get(writer, '')}")
         if writer in _OTHERS and number % 5 == 4:
             found.append(_OTHERS[writer])
     return "\n".join([*found, ""])

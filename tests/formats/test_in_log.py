@@ -190,3 +190,21 @@ def test_a_log_without_a_profile_says_so_and_is_not_opened_with_a_folder(tmp_pat
     with pytest.raises(UnreadableFile, match="lines of Android's log, and no profile is in it"):
         opened(path)
     assert not any(file.is_meant for file in look_through(str(tmp_path)).files)
+
+
+def test_names_of_rows_are_no_prefix(tmp_path):
+    names = [f"conv_{n}" for n in range(9)]
+    rows = ["layer | time (us)", *(f"{name} | {10 + n}" for n, name in enumerate(names))]
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join([*rows, ""]))
+    found = opened(path)
+    assert (found.format, [name for _, name, _, _ in slices(found)]) == ("Layer table", names)
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\r\n"])
+def test_line_ends_of_a_terminal_change_nothing(end, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(TEXTS["litert"])
+    bare = opened(path)
+    path.write_text(TEXTS["litert"].replace("\n", end), newline="")
+    assert slices(opened(path)) == slices(bare)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from viewer.codecs.gzip_file import MAGIC
 from viewer.codecs.memory_budget import BUDGET, allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.codecs.temporary_folder import TemporaryFolder
@@ -22,7 +23,7 @@ from viewer.codecs.unpacking import write_temporary
 from viewer.formats import HEAD_SIZE, PACKED, PLAIN_CSV, WITH_COLUMNS, Format, format_of, formats
 from viewer.formats.byte_blocks import byte_blocks, may_have_bytes
 from viewer.formats.log_lines import Prefix, prefix_of, texts_of
-from viewer.formats.table.packed_text import TextLines, head_text
+from viewer.formats.table.packed_text import TextLines, encoding_of, head_text
 from viewer.formats.table.plain_csv import shows_columns
 from viewer.model.text import bytes_text
 from viewer.model.trace import Problem, Trace
@@ -37,6 +38,8 @@ _TELLING = re.compile(rb'PyTorchObserver \{|Model Load Time:|Run Order|"traceEve
 _HELD_MEMORY = 4
 _ZIP, _CHROME = "ZIP archive", "Chrome trace"
 _MOST_CANDIDATES = 2000
+# What a terminal does with the text: colors, and parts of lines that it clears.
+_COLORS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _DIGITS = re.compile(r"[0-9]+")
 _SEPARATED = re.compile(r"[,;\t|].*[,;\t|]")
 _OTHERS = re.compile(r"\s*[\[{<=#]|PyTorchObserver|Profiling|Prompt Tokens|Model Load Time")
@@ -52,11 +55,17 @@ class _Inside:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether nearly all lines begin like those of a log, or bytes of a profile are written."""
+    """Whether nearly all lines begin like those of a log, or have colors, or bytes are written."""
     text = head_text(head)
-    lines = text.splitlines()
-    if prefix_of(lines) is not None:
+    if not text:
+        return False
+    is_colored = "\x1b[" in text and _COLORS.search(text) is not None
+    lines = (_COLORS.sub("", text) if is_colored else text).splitlines()
+    if is_colored or prefix_of(lines) is not None:
         return True
+    if not head.startswith(MAGIC) and encoding_of(head).lines_end_with_cr:
+        inside = _text_in(lines, "")
+        return inside is not None and inside.format.name not in WITH_COLUMNS
     return may_have_bytes(text.encode()) and _bytes_in(lines, "", is_head=True) is not None
 
 
@@ -117,7 +126,8 @@ def _lines_of(file: TextLines, path: str) -> Iterator[str]:
         if size > _LONGEST:
             what = f"this is a log of more than {bytes_text(_LONGEST)}"
             raise UnreadableFile(path, what, remedy=_CUT)
-        yield line.decode("utf-8", "replace").replace("\0", " ").rstrip("\r\n")
+        text = line.decode("utf-8", "replace").replace("\0", " ").rstrip("\r\n")
+        yield _COLORS.sub("", text) if "\x1b[" in text else text
 
 
 def _found(

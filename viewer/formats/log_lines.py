@@ -16,6 +16,7 @@ _DATE = r"[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ]"
 _TIME = r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
 _ZONE = r"(?:Z| ?[+-][0-9]{2}:?[0-9]{2})?"
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|TRACE|VERBOSE|NOTICE)"
+_CONTAINER = "the log of a container or a terminal"
 # The tag tells texts of several writers apart.
 _PREFIXES = {
     "Android's log": (
@@ -23,8 +24,27 @@ _PREFIXES = {
         r"(?P<tag>[^:]{1,60}?) *: ?",
         rf"(?:(?:{_DATE}|[0-9]{{2}}-[0-9]{{2}} ){_TIME} +)?[VDIWEFSA]/(?P<tag>[^(:]{{1,60}}?)"
         r" *(?:\( *[0-9]+\))?: ?",
+        r" *[0-9]{5,12}\.[0-9]{3,9} +(?:\S+ +)?[0-9]+ +[0-9]+ [VDIWEFSA] (?P<tag>[^:]{1,60}?) *: ?",
+        # Android Studio, since and before 2022.
+        rf"{_DATE}{_TIME} +[0-9]+-[0-9]+ +(?P<tag>\S{{1,60}}) +\S+ +[VDIWEFA] {{1,2}}",
+        rf"(?:{_DATE}|[0-9]{{2}}-[0-9]{{2}} ){_TIME} +[0-9]+-[0-9]+/\S+ [VDIWEFA]/"
+        r"(?P<tag>[^:]{1,60}?) *: ?",
+    ),
+    "the console of ESP-IDF": (
+        rf"[VDIWE] \((?:[0-9]+|{_TIME})\) (?P<tag>[^:]{{1,60}}): ?",
+    ),
+    "Zephyr's log": (
+        r"\[[0-9:.,]{8,25}\] <(?:inf|wrn|err|dbg)> (?P<tag>[^:\s]{1,60}): ?",
+    ),
+    "the log of a pod": (rf"{_DATE}{_TIME}{_ZONE} std(?:out|err) [FP] ",),
+    _CONTAINER: (
+        r"[0-9]{1,2}> ", r"[\w.]+(?:-[\w.]+)*[-_][0-9]+ +\| ?",
+    ),
+    "the log of a GitHub workflow": (
+        rf"(?:[^\t\n]{{1,100}}\t){{2}}\ufeff?{_DATE}{_TIME}{_ZONE} ",
     ),
     "syslog": (
+        r"\[ *[0-9]+\.[0-9]+\] \S+ (?P<tag>[^\s:\[]{1,60})\[[0-9]+\]: ?",
         rf"(?:<[0-9]+>)?(?:[A-Z][a-z]{{2}} [ 0-9][0-9] {_TIME}|{_DATE}{_TIME}{_ZONE}) \S+ "
         r"(?P<tag>[^\s:\[]{1,60})(?:\[[0-9]+\])?: ?",
     ),
@@ -39,14 +59,11 @@ _PREFIXES = {
     ),
     "a serial log": (
         rf"\[(?:{_DATE})?{_TIME}{_ZONE}\] ?", rf"(?:{_DATE})?{_TIME} (?:-> |> |\| )",
-        r"\[ *[0-9]+\.[0-9]+\] ?", rf"(?:{_DATE})?{_TIME}  ?",
+        r"(?:<[0-9]+>)?\[ *[0-9]+\.[0-9]+\](?:\[ *[TC][0-9]+\])? ?",
+        rf"(?:{_DATE})?{_TIME}{_ZONE}  ?",
+        rf"\[?[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} [ 0-9][0-9] {_TIME} [0-9]{{4}}\]? ",
     ),
 }  # fmt: skip
-_OF = [(name, re.compile(one)) for name, several in _PREFIXES.items() for one in several]
-_LOOKED_AT, _LEAST, _SHARE = 400, 3, 0.8
-_STARTS = frozenset("0123456789[<ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-# What logcat writes itself.
-_NO_TEXT = re.compile(r"-{5,} (?:beginning of|switch to) .*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +74,37 @@ class Prefix:
     pattern: re.Pattern[str]
 
 
+_OF = [(name, re.compile(one)) for name, several in _PREFIXES.items() for one in several]
+_LOOKED_AT, _LEAST, _SHARE = 400, 3, 0.8
+_STARTS = frozenset("0123456789[< ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+# The line that logcat's long form has above each text, and an empty one below it.
+_LONG = Prefix("Android's log", re.compile(
+    rf"\[ (?:{_DATE}|[0-9]{{2}}-[0-9]{{2}} ){_TIME} +[0-9]+: *[0-9]+ [VDIWEFSA]/"
+    r"(?P<tag>[^\]]{1,60}?) *\]$"
+))  # fmt: skip
+# What a writer puts before each text of its own.
+_LABEL = re.compile(r"[^\s:,;|\"'{}\[\]]{1,40}: ")
+# What logcat writes itself.
+_NO_TEXT = re.compile(r"-{5,} (?:beginning of|switch to) .*")
+
+
 def prefix_of(lines: Sequence[str]) -> Prefix | None:
     """What nearly all of the first lines begin with, None if nothing known."""
     texts = [line for line in lines[:_LOOKED_AT] if line.strip() and not _NO_TEXT.match(line)]
     least = max(_LEAST, math.ceil(_SHARE * len(texts)))
+    if sum(map(bool, map(_LONG.pattern.match, texts[: 3 * _LEAST]))) >= _LEAST:
+        return _LONG
     # A prefix that enough lines have is at one of these.
     first = texts[: len(texts) - least + 1]
     if not any(line[0] in _STARTS for line in first):
         return None
     for name, pattern in _OF:
-        if any(map(pattern.match, first)) and sum(map(bool, map(pattern.match, texts))) >= least:
-            return Prefix(name, pattern)
+        if any(map(pattern.match, first)):
+            matches = [match[0] for line in texts if (match := pattern.match(line))]
+            # Without a time, each is that of several lines: rows of tables differ.
+            is_prefix = name != _CONTAINER or len(set(matches)) * _LEAST <= len(matches)
+            if len(matches) >= least and is_prefix:
+                return Prefix(name, pattern)
     return None
 
 
@@ -82,5 +119,17 @@ def texts_of(lines: Iterable[str], prefix: Prefix | None) -> dict[str, list[str]
             line = line[match.end() :]
         elif prefix is not None and _NO_TEXT.match(line):
             continue
-        found.setdefault(tag, []).append(line)
-    return found
+        if prefix is not _LONG or (match is None and line):
+            found.setdefault(tag, []).append(line)
+    return {tag: _unlabeled(texts) for tag, texts in found.items()} if prefix else found
+
+
+def _unlabeled(texts: list[str]) -> list[str]:
+    """Texts without the name that their writer puts before nearly all of them."""
+    first = next(filter(None, map(_LABEL.match, texts)), None)
+    if first is None:
+        return texts
+    count = sum(text.startswith(first[0]) for text in texts)
+    if count < max(_LEAST, _SHARE * sum(bool(text.strip()) for text in texts)):
+        return texts
+    return [text.removeprefix(first[0]) for text in texts]
