@@ -35,7 +35,7 @@ _NS = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds"
 _COUNTED = {"none": "sample", "bytes": "byte"}
 # What a sample is drawn as; nothing states how often they were taken.
 SAMPLE_NS = 1_000_000
-_OTHER_UNIT = "profile in another unit than the first one: left out"
+_OTHER_UNIT = "profile in a unit without a common clock: left out"
 _NOT_USABLE = "time or weight that is no usable number: left out"
 _NEGATIVE = "negative weight: counted as 0"
 _UNEQUAL = "samples without a weight, or weights without a sample: left out"
@@ -55,7 +55,8 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
     profiles = [mapping(one) for one in sequence(data.get("profiles"))]
     if not profiles:
         raise UnreadableFile(builder.path, "it has no profiles", remedy="Record it again")
-    unit = text(profiles[0].get("unit"))
+    units = [text(one.get("unit")) for one in profiles]
+    unit = next((one for one in units if one in _NS), units[0])  # one clock: times are preferred
     if unit in _COUNTED:
         builder.clock = counted_clock(_COUNTED[unit])
     process = text(data.get("name")) or text(data.get("exporter")) or "speedscope"
