@@ -24,10 +24,15 @@ _TRACE = re.compile(rb'"(?:traceEvents|ph)"\s*:')
 _OBJECT = re.compile(rb"\{[^{}]{2,2000}\}")
 # Objects that are long before their table: what the tool writes first.
 _MARKS = (b'"execution_summary"', b'"detailed_performance"', b'"avg_performance"')
+# An object on each line.
+_LINES = re.compile(r"\s*\{[^\n]*\}[ \t]*\r?\n\s*\{")
+_SPLIT = re.compile(rb'"(?:columns|headers)"\s*:\s*(\[[^\[\]]{2,2000}\])')
+_KEYED = re.compile(rb'"[^"]{1,400}"\s*:\s*(?=\{[^{}]{2,2000}\})')
 _DEEPEST = 6
 _LONGEST_CELL = 400
 # Bytes of memory for each byte of a JSON text that is read whole. Not measured.
 _MEMORY = 12
+_NO_LINE = "line that is no JSON: left out"
 NO_OBJECT = "object that is no row of the table: left out"
 
 
@@ -51,7 +56,36 @@ def is_table(head: bytes) -> bool:
             continue
         if isinstance(item, dict) and _fits(item):
             return True
-    return False
+    return any(map(_are_headings, _SPLIT.findall(head)[:4])) or _is_keyed(head)
+
+
+def _are_headings(text: bytes) -> bool:
+    """Whether the headings of a JSON with columns and rows are of a table of layers."""
+    try:
+        heads = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    columns = header_of([str(one) for one in heads])
+    return columns is not None and bool(columns.unit)
+
+
+def _is_keyed(head: bytes) -> bool:
+    """Whether most objects have their name as a key: `"conv1": {"time_ms": 0.5}`."""
+    keyed = list(_KEYED.finditer(head))[:4]
+    if len({one[0] for one in keyed}) < len(keyed):
+        return False
+    found = [head[one.end() :] for one in keyed]
+    rows = [item for one in found if isinstance(item := _first(one), dict)]
+    return len(rows) > 1 and all(_fits({"name": "", **row}) for row in rows)
+
+
+def _first(text: bytes) -> Any:
+    """The JSON object that a text begins with, None if it is none."""
+    end = text.find(b"}") + 1
+    try:
+        return json.loads(text[:end])
+    except (ValueError, RecursionError):
+        return None
 
 
 def _fits(item: Mapping[str, Any]) -> bool:
@@ -82,7 +116,7 @@ class JsonTables:
             text = raw.decode("utf-8-sig", "replace")
             self._builder.problem("invalid UTF-8: replaced", text.count("\ufffd"), "")
         try:
-            whole = json.loads(text)
+            whole = self._lines(text) if _LINES.match(text) else json.loads(text)
         except (ValueError, RecursionError) as error:
             raise UnreadableFile(
                 self._path, f"its JSON is damaged: {error}", remedy="Write or copy it again"
@@ -91,6 +125,18 @@ class JsonTables:
         known = next((known_of(table.columns.headings) for table in self.tables), None)
         if known is not None and known.unit and isinstance(whole, dict):
             self._state(whole, known)
+
+    def _lines(self, text: str) -> list[Any]:
+        """The objects of JSON lines. A line that is none is counted: the last one may be cut."""
+        found = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                found.append(json.loads(line))
+            except (ValueError, RecursionError):
+                self._builder.problem(_NO_LINE, 1, f"line {number}")
+        return found
 
     def _walk(self, item: Any, depth: int) -> None:
         if depth > _DEEPEST:
@@ -102,6 +148,8 @@ class JsonTables:
             for one in item:
                 self._walk(one, depth + 1)
         elif isinstance(item, dict):
+            if (rows := _rows_of(item)) and self._add(rows, 0):
+                return
             for value in item.values():
                 before = len(self.tables)
                 self._walk(value, depth + 1)
@@ -157,6 +205,18 @@ class JsonTables:
                 self._builder.state(name, bytes_text(value))
             elif key.endswith("_time") and (found := duration(str(value), known.unit)):
                 self._builder.state(name, format_time(round(found[0])))
+
+
+def _rows_of(item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an object of objects by name, or of columns and rows as pandas splits them."""
+    heads = next((item[key] for key in ("columns", "headers") if key in item), None)
+    lists = next((item[key] for key in ("data", "rows") if key in item), None)
+    if isinstance(heads, list) and isinstance(lists, list):
+        names = [str(head) for head in heads]
+        return [dict(zip(names, row, strict=False)) for row in lists if isinstance(row, list)]
+    if len(item) > 1 and all(isinstance(value, dict) for value in item.values()):
+        return [{"name": key, **value} for key, value in item.items()]
+    return []
 
 
 def _cell(value: Any) -> str:

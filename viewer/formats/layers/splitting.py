@@ -13,6 +13,8 @@ _RULE = re.compile(r"[\s\-=+_*~:|\u2500-\u257f]{3,}")
 # What draws rules in boxes: they can be in the line of a row, if a line end is lost.
 _RULERS = "".join(sorted(set(map(chr, range(0x2500, 0x2580))) - set(BARS)))
 _GAPS = re.compile(r"\S+(?: \S+)*")
+_MARKED = re.compile(r"(\*\*|__|\*|`+)([^*`]+)\1")
+_NUMBERED = re.compile(r"\s*[0-9]{1,9}(?=\s)")
 _TOKENS = re.compile(r"\S+")
 
 
@@ -48,8 +50,14 @@ class Barred:
         text = text.removeprefix(self.bar).removesuffix(self.bar)
         if self.bar == "|":
             parts = re.split(r"(?<!\\)\|", text)
-            return [part.strip().strip("`").replace(r"\|", "|") for part in parts]
+            return [_unmarked(part.strip()).replace(r"\|", "|") for part in parts]
         return [part.strip() for part in text.split(self.bar)]
+
+
+def _unmarked(cell: str) -> str:
+    """A cell of Markdown without what makes it bold, or code."""
+    found = _MARKED.fullmatch(cell)
+    return found[2] if found else cell.strip("`")
 
 
 @dataclass(slots=True)
@@ -69,6 +77,14 @@ class Spaced:
         line = line.expandtabs().rstrip()
         rows = [row.expandtabs().rstrip() for row in below]
         spans = [match.span() for match in _GAPS.finditer(line)]
+        # A column of numbers of rows has no heading, as pandas prints it.
+        if rows and all(
+            (number := _NUMBERED.match(row)) and spans and number.end() <= spans[0][1]
+            and len(_GAPS.findall(row)) == len(spans) + 1
+            for row in rows
+        ):  # fmt: skip
+            self.spans = [(0, 1), *spans]
+            return ["", *(line[first:end] for first, end in spans)]
         if rows and all(len(_GAPS.findall(row)) == len(spans) for row in rows):
             self.spans = spans
             return [line[first:end] for first, end in spans]
