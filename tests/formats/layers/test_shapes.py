@@ -54,3 +54,32 @@ def test_a_last_line_that_is_cut_is_counted(cut, tmp_path):
     assert bars(path) == (
         [(name, Fraction(us)) for name, us in ROWS[:-1]], (("line that is no JSON: left out", 1),)
     )  # fmt: skip
+
+
+PRINTED = {
+    "benchncnn": "{:>20}  min =  {us:7.2f}  max = {us:7.2f}  avg = {ms:7.2f}",
+    "OpenVINO counters": "{:<30} EXECUTED       layerType: Convolution        realTime: {us:<9.0f} "
+    "cpu: {us:<10.0f} execType: jit_avx2_FP32",
+    "OpenVINO counters of 2022": "{:<30} EXECUTED       layerType: Conv execType: jit_FP32 "
+    "realTime (ms): {ms:<10.3f} cpuTime (ms): {ms:<10.3f}",
+    "OpenVINO counters of Python": "{:<30} Status.EXECUTED layerType: Conv execType: jit_FP32 "
+    "realTime (ms): {ms:<10.3f} cpuTime (ms): {ms:<10.3f} proportion: 33.10%",
+}
+
+
+@pytest.mark.parametrize("tool", PRINTED)
+@pytest.mark.parametrize("before", ["", "[ INFO ] Performance counts for 0-th request:\n\n"])
+def test_rows_without_a_header_are_layers(tool, before, tmp_path):
+    path = tmp_path / "log.txt"
+    meant = [("conv1", 510), ("relu_1", 20), ("fc/3", 1010)]
+    rows = [PRINTED[tool].format(name, us=us, ms=us / 1000) for name, us in meant]
+    path.write_text(lines(before, *rows, "", "Total time: 1540     microseconds", "done"))
+    assert bars(path) == (meant, ())
+
+
+def test_what_did_not_run_has_no_bar(tmp_path):
+    path = tmp_path / "log.txt"
+    rows = [PRINTED["OpenVINO counters"].format(n, us=9) for n in ("conv1", "relu", "fc")]
+    rows[1] = rows[1].replace("EXECUTED", "NOT_RUN")
+    path.write_text(lines(*rows))
+    assert bars(path) == ([("conv1", 9), ("fc", 9)], ())

@@ -10,7 +10,9 @@ from viewer.formats import open_file
 NS = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
 
 
-@pytest.mark.parametrize("units", itertools.permutations(["bytes", "seconds", "milliseconds"]))
+@pytest.mark.parametrize(
+    "units", list(itertools.permutations(["bytes", "seconds", "milliseconds"]))
+)
 def test_times_are_preferred_wherever_they_are(units, tmp_path):
     path = tmp_path / "a.speedscope.json"
     profiles = [

@@ -95,7 +95,38 @@ PATTERNS = (
         re.compile(r"[0-9]ms\s*\||feature_map"),
         re.compile(r"[0-9]ms\s*\|"),
     ),
-)
+    # benchncnn: `benchmark` in benchmark/benchncnn.cpp of https://github.com/Tencent/ncnn. A row
+    # is a network.
+    Pattern(
+        "benchncnn",
+        ("name", "min (ms)", "max (ms)", "mean (ms)"),
+        re.compile(r"\s*(\S{1,80})\s+min =\s*([0-9.]{1,20})\s+max =\s*([0-9.]{1,20})"
+                   r"\s+avg =\s*([0-9.]{1,20})"),
+        re.compile(r"min =.*max ="),
+        re.compile(r"min ="),
+    ),
+    # benchmark_app -pc: `printPerformanceCounts` in samples/cpp/common/utils/include/samples/
+    # common.hpp of https://github.com/openvinotoolkit/openvino. Times in us.
+    Pattern(
+        "OpenVINO counters",
+        ("layerName", "execStatus", "layerType", "realTime (us)", "cpuTime (us)", "execType"),
+        re.compile(r"(\S.{0,400}?)\s+(EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s+layerType:\s+(\S{1,80})\s+"
+                   r"realTime:\s*([0-9]{1,18})\s+cpu:\s*([0-9]{1,18})\s+execType:\s+(\S{1,200})"),
+        re.compile(r"layerType:|realTime:|execType:"),
+        re.compile(r"layerType:"),
+    ),
+    # The same since 2022.
+    Pattern(
+        "OpenVINO counters",
+        ("layerName", "execStatus", "layerType", "execType", "realTime (ms)", "cpuTime (ms)",
+         "proportion"),
+        re.compile(r"(\S.{0,400}?)\s+(?:Status\.)?(EXECUTED|NOT_RUN|OPTIMIZED_OUT)\s+layerType:\s+"
+                   r"(\S{1,80})\s+execType:\s+(\S{1,200})\s+realTime \(ms\):\s*([0-9.]{1,20})\s+"
+                   r"cpuTime \(ms\):\s*([0-9.]{1,20})(?:\s+proportion:\s*([0-9.]{1,9}%))?"),
+        re.compile(r"layerType:|realTime|execType:"),
+        re.compile(r"layerType:"),
+    ),
+)  # fmt: skip
 
 
 def known_of(headings: Sequence[str]) -> Known | None:
