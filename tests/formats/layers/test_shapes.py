@@ -83,3 +83,15 @@ def test_what_did_not_run_has_no_bar(tmp_path):
     rows[1] = rows[1].replace("EXECUTED", "NOT_RUN")
     path.write_text(lines(*rows))
     assert bars(path) == ([("conv1", 9), ("fc", 9)], ())
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["层名称,类型,耗时(us)", "算子,类型,平均耗时(us)", "レイヤー,種類,処理時間 (us)",
+     "Schicht,Typ,Dauer (us)", "Couche,Type,Durée (us)", "Capa,Tipo,Tiempo [us]",
+     "Camada,Tipo,Duração (µs)", "Слой,Тип,Время (us)", "레이어,유형,시간(us)"],
+)  # fmt: skip
+def test_headings_of_other_languages_are_known(header, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(lines(header, *(f"{name},Conv,{us}" for name, us in ROWS)))
+    assert bars(path) == ([(name, Fraction(us)) for name, us in ROWS], ())

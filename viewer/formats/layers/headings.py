@@ -19,6 +19,20 @@ from viewer.model.names.layers import BACKEND, COUNT, KERNEL, TYPE, UNIT
 NAME = "name"
 STATUS, THREAD, INFERENCE, DELEGATED = "status", "thread", "inference", "delegated"
 _WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*|[0-9]+|[^\W\d_]+|[%#]")
+# Headings in other languages, by what they are in English.
+_TRANSLATED = {
+    "name": "名称 名字 名前 名 nom nombre nome bezeichnung",
+    "layer": "层 层名 层名称 网络层 レイヤー レイヤ schicht couche capa camada слой 레이어",
+    "op": "算子 算子名 算子名称 operador opérateur オペレータ 연산자",
+    "node": "节点 节点名 节点名称 ノード knoten nœud nodo узел 노드",
+    "type": "类型 算子类型 层类型 種類 タイプ typ tipo тип 유형",
+    "duration": "耗时 时长 时间 时间消耗 执行时间 所要時間 処理時間 実行時間 時間 dauer "
+    "zeit laufzeit durée temps duración tiempo duração tempo durata время длительность 시간",
+    "mean duration": "平均耗时 平均时间 平均時間 mittelwert moyenne promedio média среднее 평균",
+    "count": "次数 调用次数 回数 anzahl aufrufe cantidad 횟수",
+}
+_ENGLISH = {word: english for english, words in _TRANSLATED.items() for word in words.split()}
+HINTS = tuple(word for word, english in _ENGLISH.items() if "duration" in english)
 _OF = ("", "layer ", "node ", "op ", "operator ", "kernel ", "event ")
 # For each role, its headings: the first one that a table has is it.
 _RANKED = {
@@ -105,6 +119,8 @@ def _parsed(heading: str) -> tuple[str, str]:
     base, unit = split_unit(heading)
     if base.isupper():
         base = base.lower()
+    if (english := _ENGLISH.get(base.strip().casefold())) is not None:
+        return english, unit
     return " ".join(word.lower() for word in _WORDS.findall(base)), unit
 
 

@@ -10,7 +10,13 @@ from functools import partial
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.formats.layers.cells import is_duration
-from viewer.formats.layers.headings import NAME, STATUS, Columns, stated_columns_of
+from viewer.formats.layers.headings import (
+    HINTS,
+    NAME,
+    STATUS,
+    Columns,
+    stated_columns_of,
+)
 from viewer.formats.layers.known import PATTERNS, Pattern, known_of, recognized
 from viewer.formats.layers.splitting import (
     SEPARATORS,
@@ -39,7 +45,7 @@ _TOTAL_LINE = re.compile(
 _RUNS = re.compile(r"=== Profile \(([0-9]{1,9}) iterations ?\) ===")
 # What a header or a row of a pattern has; other lines need no splitting.
 _HINTS = ("time", "dur", "latency", "elapsed", "avg", "average", "mean", "median", "p50", "total",
-          "cycle", "took", "cost", "ms ")  # fmt: skip
+          "cycle", "took", "cost", "ms ", *HINTS)  # fmt: skip
 _LONGEST_HEADER = 8192
 _LOOK_AHEAD = 3
 _ROW_MEMORY = 600
