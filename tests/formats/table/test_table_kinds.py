@@ -236,3 +236,27 @@ def test_bytes_with_nul_and_control_characters_are_no_table(tmp_path):
     path.write_bytes(TABLE + b"\0\1\2" * 9)
     with pytest.raises(UnreadableFile, match="does not recognize"):
         opened(path)
+
+
+@pytest.mark.parametrize("first", ["23:59:50", "23:00:00", "13:30:00", "00:00:05"])
+def test_times_of_day_go_on_after_midnight(first, tmp_path):
+    hour, minute, second = map(int, first.split(":"))
+    begin = 3600 * hour + 60 * minute + second
+    rows, starts = ["name,start,end"], [begin + 2401 * n for n in range(5)]
+    for n, at in enumerate(starts):
+        cells = [f"{t // 3600 % 24:02}:{t // 60 % 60:02}:{t % 60:02}.25" for t in (at, at + 2400)]
+        rows.append(",".join([f"op {n}", *cells]))
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([rows[0], *reversed(rows[1:]), ""]))
+    trace = open_file(str(path))
+    s = trace.slices
+    assert [trace.name(i) for i in range(len(s))] == [f"op {n}" for n in range(5)]
+    assert ((s.end - s.start) == 2400 * 10**9).all()
+    assert trace.problems == ()
+
+
+def test_an_end_before_its_start_on_one_day_is_a_problem(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("name,start,end\na,10:00:00.5,09:00:00.5\nb,11:00:00,11:00:01\n")
+    trace = open_file(str(path))
+    assert [problem.count for problem in trace.problems] == [1]

@@ -27,7 +27,7 @@ from viewer.formats.table.row_kinds import CounterRows, joined_pairs, phases_of
 from viewer.formats.table.sample_times import Columns
 from viewer.formats.table.slice_rows import PLACE, SliceRows
 from viewer.formats.table.stated_columns import DECIMAL, stated_columns
-from viewer.formats.table.time_cells import LIMIT, Cells, Numbers
+from viewer.formats.table.time_cells import LIMIT, Cells, Numbers, over_midnight
 from viewer.formats.text_rows import GrowingColumn, TextColumn
 from viewer.model.building.builder import BACKWARDS, TraceBuilder
 from viewer.model.trace import Clock, Trace
@@ -257,6 +257,8 @@ class PlainRows:
             last += last_ps >= 1000
             last_ps %= 1000
         else:
+            if self._numbers.has_clocks and over_midnight(start, last):
+                self.builder.state("Times after midnight", "are those of the next day")
             backwards = (last < start) | ((last == start) & (last_ps < start_ps))
             last[backwards], last_ps[backwards] = start[backwards], start_ps[backwards]
             self.builder.problem(BACKWARDS, int(np.count_nonzero(backwards)))

@@ -31,6 +31,8 @@ _PLAIN = re.compile(rb"[0-9+\-.eE\n]*")
 _TWICE = re.compile(r"\.[^\n]*\.|[+-][+-]")
 _UNDECIDED = re.compile(r"^ *[+-]?[1-9][0-9]{0,2}\.[0-9]{3} *$", re.MULTILINE)
 _SPACES = str.maketrans("", "", " \u00a0\u202f\u2009'’_")
+_CLOCK = re.compile(r"[0-2]?[0-9]:[0-5][0-9]:[0-5][0-9]")
+_DAY = 86400 * 10**9
 _GROUPS = r"[0-9]{1,3}(?:(?P<gap>[ \u00a0\u202f\u2009'’_])[0-9]{3})(?:(?P=gap)[0-9]{3})*"
 _NUMBER = re.compile(
     rf"(?P<sign>[+-]?)(?P<body>{_GROUPS}(?:[.,][0-9]*)?|[0-9][0-9.,]*|[.,][0-9]+)"
@@ -70,6 +72,7 @@ class Numbers:
         self.unclear: dict[int, str] = {}
         self._point_is_decimal = stated == POINT or (separator == "," and not stated)
         self.zones: set[bool] = set()  # whether dates state none
+        self.has_clocks = False  # times of day, without a date
 
     def parse(self, texts: Sequence[str], unit: str) -> Cells:
         """Parse distinct texts of a column in a unit such as "us"."""
@@ -118,6 +121,7 @@ class Numbers:
         if found is None:
             return b"", _ONE
         number, power, is_zoneless = found
+        self.has_clocks = self.has_clocks or _CLOCK.match(text.strip()) is not None
         cell, meaning = self._one(number)
         if is_zoneless is not None:
             self.zones.add(is_zoneless)
@@ -210,6 +214,24 @@ class Numbers:
     def settle_amounts(self, values: NDArray[np.float64], meaning: NDArray[np.int8]) -> None:
         """Like `settle`, for amounts that are no times."""
         values[meaning == (_OF_POINT if self.decimal == POINT else _OF_COMMA)] /= 1000
+
+
+def over_midnight(start: Ints, end: Ints) -> bool:
+    """Add a day to times of day after midnight, in place; returns whether there are any.
+
+    A slice that ends before it starts shows it. The times before the longest gap in a day are
+    those after midnight, if the gap is longer than what is left.
+    """
+    times = np.unique(np.concatenate([start, end]))
+    if not len(times) or times[0] < 0 or times[-1] >= _DAY or not (end < start).any():
+        return False
+    gaps = np.diff(times)
+    at = int(np.argmax(gaps))
+    if 2 * gaps[at] <= _DAY:
+        return False
+    for one in (start, end):
+        one[one <= times[at]] += _DAY
+    return True
 
 
 def _limited(cells: Sequence[bytes], exponent: int, meaning: NDArray[np.int8]) -> Cells:
