@@ -69,6 +69,7 @@ TESTS_OF_MANY = {
     "tests/analysis/test_unfinished_slices.py": "slices without an end, from the file to the means",
     "tests/fleet/test_hostile_lakes.py": "lakes of strangers in every command, with witnesses",
     "tests/workspace/test_open_methods.py": "inferences whose method is open, in every answer",
+    "tests/formats/layers/test_shapes.py": "one table of layers in JSON and printed texts",
     "tests/analysis/statistics/test_definitions.py": "self and wall time by every key of files",
     "tests/api/test_cookbook.py": "the notebook of the help, cell by cell",
     "tests/api/test_json_rows.py": "the tables of the Python API with the JSON of all commands",
