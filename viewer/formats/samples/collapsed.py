@@ -23,8 +23,13 @@ from viewer.model.building.builder import TraceBuilder
 from viewer.model.timing import Timing
 
 _STACK = re.compile(rb"([^;\n\t]+(?:;[^;\n\t]+)*) ([0-9]{1,18})(?:\.[0-9]*)?")
+# As difffolded.pl joins two profiles: the counts of the first and of the second.
+_TWO_COUNTS = re.compile(
+    rb"(?:#[^\n]*\n)*(?:[^;\n\t]+(?:;[^;\n\t]+)* [0-9]{1,18} [0-9]{1,18}\r?(?:\n|$))+"
+)
+_FIRST_COUNT = re.compile(rb" [0-9]{1,18}(?= [0-9]{1,18}\r?$)")
 _NUMBER = re.compile(rb"[0-9.,]+")
-_BLOCK = 1 << 20
+_BLOCK, _HEAD = 1 << 20, 4096
 _MOST_IN_A_LINE = 1 << 20
 # Bytes of a stack, and of a frame in it, at the peak. Not measured.
 _STACK_MEMORY, _FRAME_MEMORY = 200, 60
@@ -54,6 +59,11 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
     nodes, weights = list[int](), list[int]()
     left, line_number = b"", 0
     with PackedFile(builder.path) as source:
+        head = source.read(_HEAD)
+    is_two = _TWO_COUNTS.fullmatch(head[: head.rfind(b"\n") + 1]) is not None
+    if is_two:
+        builder.state("Counts", "those of the second of two profiles")
+    with PackedFile(builder.path) as source:
         while block := source.read(_BLOCK):
             if cancelled():
                 raise ReadCancelled
@@ -62,10 +72,12 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
                 lines, left = [*lines, left], b""
             for line in lines:
                 line_number += 1
+                line = _FIRST_COUNT.sub(b"", line) if is_two else line
                 _add(builder, line, line_number, tree, names, nodes, weights)
             taken = len(nodes) * _STACK_MEMORY + len(tree.parent) * _FRAME_MEMORY
             allowance().expect(taken, source.share, source.unpacked, ratio=source.ratio)
             progress(min(source.done, source.size), source.size)
+        left = _FIRST_COUNT.sub(b"", left) if is_two else left
         _add(builder, left, line_number + 1, tree, names, nodes, weights)
         if source.fault:
             builder.problem(f"{source.fault}: the content before it was read")
