@@ -95,3 +95,20 @@ def test_headings_of_other_languages_are_known(header, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(lines(header, *(f"{name},Conv,{us}" for name, us in ROWS)))
     assert bars(path) == ([(name, Fraction(us)) for name, us in ROWS], ())
+
+
+@pytest.mark.parametrize(
+    "around",
+    ["sep=,\r\n{}", '"sep=,"\r\n{}', "```\n{}```\n", "```text\n{}```\n"],
+)  # fmt: skip
+def test_what_states_the_separator_or_quotes_a_text_is_no_row(around, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(around.format(lines("layer,time_us", *(f"{name},{us}" for name, us in ROWS))))
+    assert bars(path) == ([(name, Fraction(us)) for name, us in ROWS], ())
+
+
+@pytest.mark.parametrize("rule", ["--- | ---", ":-- | --:", "---|---"])
+def test_a_table_of_markdown_without_outer_bars_has_no_lost_row(rule, tmp_path):
+    path = tmp_path / "table.md"
+    path.write_text(lines("Layer | Time (us)", rule, *(f"{name} | {us}" for name, us in ROWS)))
+    assert bars(path) == ([(name, Fraction(us)) for name, us in ROWS], ())

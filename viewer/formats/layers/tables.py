@@ -46,6 +46,8 @@ _RUNS = re.compile(r"=== Profile \(([0-9]{1,9}) iterations ?\) ===")
 # What a header or a row of a pattern has; other lines need no splitting.
 _HINTS = ("time", "dur", "latency", "elapsed", "avg", "average", "mean", "median", "p50", "total",
           "cycle", "took", "cost", "ms ", *HINTS)  # fmt: skip
+# What is no row: the separator, as spreadsheets state it, and the fence of a text in Markdown.
+_QUOTED = re.compile(r"\"?sep=.?\"?|`{3,}\w*|>", re.IGNORECASE)
 _LONGEST_HEADER = 8192
 _LOOK_AHEAD = 3
 _ROW_MEMORY = 600
@@ -209,6 +211,8 @@ class TextTables:
             is_after_gap, before = line > before + 1, line
             if self._begins(line, row):
                 rows.header = row
+            elif all(is_rule(f"-{cell}-") for cell in row) or _QUOTED.fullmatch("".join(row)):
+                continue
             elif not rows.header:
                 rows.skip(line, row)
             elif len(row) == 1:
@@ -234,6 +238,8 @@ class TextTables:
             if not text.strip():
                 is_parted = self._has_rows() and (is_parted or not is_ended)
                 is_ended = is_ended or self._has_rows()
+                continue
+            if _QUOTED.fullmatch(text.strip()):
                 continue
             if is_rule(text):
                 is_parted = False
