@@ -168,7 +168,7 @@ def _is_tail(text: str, line: str, shape: str) -> bool:
 
 def _hex(line: str, block: _Block | None) -> tuple[str, bytes] | None:
     """The offset and the bytes of a row; None if a line is none."""
-    found = _PREFIXED.match(line)
+    found = _PREFIXED.match(line) if "0x" in line else None
     if found is not None:
         words = re.findall(r"0x([0-9a-fA-F]{2,8})", found["data"])
         if len(words) < 2 and block is None:

@@ -75,6 +75,12 @@ class Prefix:
 
 
 _OF = [(name, re.compile(one)) for name, several in _PREFIXES.items() for one in several]
+# What each prefix has one of: few other texts do, so that most need no further look.
+_MAY_BE = re.compile(
+    r"[0-9]:[0-9]{2}|^[VDIWEFSA](?:/| \()|executorch:|^(?:<[0-9]+>)?\[ *[0-9]"
+    r"|^ *[0-9]{5,12}\.[0-9]{3}|^[\w.-]+[0-9] +\||^[0-9]{1,2}> |^[A-Z]{4,8}:",
+    re.MULTILINE,
+)
 _LOOKED_AT, _LEAST, _SHARE = 400, 3, 0.8
 _STARTS = frozenset("0123456789[< ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 # The line that logcat's long form has above each text, and an empty one below it.
@@ -97,6 +103,8 @@ def prefix_of(lines: Sequence[str]) -> Prefix | None:
     # A prefix that enough lines have is at one of these.
     first = texts[: len(texts) - least + 1]
     if not any(line[0] in _STARTS for line in first):
+        return None
+    if not _MAY_BE.search("\n".join(first)):
         return None
     for name, pattern in _OF:
         if any(map(pattern.match, first)):

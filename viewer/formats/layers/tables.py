@@ -45,7 +45,8 @@ _TOTAL_LINE = re.compile(
 _RUNS = re.compile(r"=== Profile \(([0-9]{1,9}) iterations ?\) ===")
 # What a header or a row of a pattern has; other lines need no splitting.
 _HINTS = ("time", "dur", "latency", "elapsed", "avg", "average", "mean", "median", "p50", "total",
-          "cycle", "took", "cost", "ms ", *HINTS)  # fmt: skip
+          "cycle", "took", "cost", "ms ", *filter(str.isascii, HINTS))  # fmt: skip
+_ALL_HINTS = (*_HINTS, *HINTS)
 # What is no row: the separator, as spreadsheets state it, and the fence of a text in Markdown.
 _QUOTED = re.compile(r"\"?sep=.?\"?|`{3,}\w*|>", re.IGNORECASE)
 _LONGEST_HEADER = 8192
@@ -85,7 +86,7 @@ class Start:
 def has_hint(text: str) -> bool:
     """Whether a text can have a header: a word of a duration."""
     text = text.lower()
-    return any(hint in text for hint in _HINTS)
+    return any(map(text.__contains__, _HINTS if text.isascii() else _ALL_HINTS))
 
 
 def header_of(cells: Sequence[str]) -> Columns | None:
