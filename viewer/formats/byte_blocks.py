@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 # Letters of base64, and digits of hex, as one letter each; lines of base64 have 48 or more.
 _IN_BASE64 = bytes(
-    ord("x") if (chr(each).isalnum() and each < 128) or each in b"+/-_" else ord(".")
+    ord("x") if (chr(each).isalnum() and each < 128) or each in b"+/" else ord(".")
     for each in range(256)
 )
 _IN_HEX = bytes(
@@ -23,7 +23,8 @@ _IN_HEX = bytes(
     for each in range(256)
 )
 _RUN = b"x" * 40
-_RUNS = (b"xx xx", b"xx  xx", b"x" * 32, b"x.xx. x.xx", b"x.xx.x.xx", b"x.xx x.xx", b"xx x.xxxxxx")
+_RUNS = (b"xx xx", b"xx  xx", b"x" * 32)
+_LEAST_WORDS = 4
 _BASE64 = re.compile(
     r"(?:^|(?<=[\s\"':=]))((?!-{3})[A-Za-z0-9+/_\-]{16,}={0,2})(?=$|[\s\"'|\\,;)])"
 )
@@ -49,7 +50,11 @@ _MOST_REPEATED = 64 << 20
 def may_have_bytes(text: bytes) -> bool:
     """Whether a text can have a block of bytes; most texts cannot, which takes no time to see."""
     digits = text.translate(_IN_HEX)
-    return _RUN in text.translate(_IN_BASE64) or any(run in digits for run in _RUNS)
+    return (
+        _RUN in text.translate(_IN_BASE64)
+        or any(run in digits for run in _RUNS)
+        or text.count(b"0x") >= _LEAST_WORDS
+    )
 
 
 @dataclass(slots=True)
