@@ -4,6 +4,7 @@ Syntax trees of the whole package take hundreds of megabytes, so none is kept.
 """
 
 import ast
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -43,6 +44,8 @@ class Source:
         attributes: what it reads as `name.attribute`.
         functions: its public functions that have a parameter, with the type of the first.
         literals: all strings.
+        names: what it calls its variables, parameters, attributes, functions and classes, each as
+            often as it is set.
     """
 
     docstring: str
@@ -51,6 +54,7 @@ class Source:
     attributes: frozenset[tuple[str, str]]
     functions: tuple[tuple[str, str], ...]
     literals: tuple[Literal, ...]
+    names: tuple[str, ...]
 
 
 @cache
@@ -70,6 +74,7 @@ def source_of(path: Path) -> Source:
         ),
         tuple(_functions(tree)),
         tuple(_literals(nodes)),
+        tuple(_names(nodes)),
     )
 
 
@@ -88,6 +93,18 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.FunctionDef) and node.args.args and not node.name.startswith("_"):
             annotation = node.args.args[0].annotation
             yield node.name, ast.unparse(annotation).strip("'") if annotation is not None else ""
+
+
+def _names(nodes: tuple[ast.AST, ...]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield sys.intern(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield sys.intern(node.attr)
+        elif isinstance(node, ast.arg):
+            yield sys.intern(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield sys.intern(node.name)
 
 
 def _literals(nodes: tuple[ast.AST, ...]) -> Iterator[Literal]:
