@@ -38,15 +38,22 @@ _NO_STACK = "line that is no stack with a count: left out"
 
 def sniff(data: bytes) -> bool:
     """Whether all lines are frames and a count, most of them of several frames."""
-    lines = [line.strip(b"\r") for line in data.split(b"\n")]
+    if b";" not in data:
+        return False
+    lines = data.split(b"\n")
     if len(data) >= 4096:
         del lines[-1]  # it may be cut
-    lines = [line for line in lines if line.strip() and not line.startswith(b"#")]
-    found = [_STACK.fullmatch(line) for line in lines]
-    stacks = [one[1].split(b";") for one in found if one is not None]
+    stacks = []
+    for line in lines:
+        if not line.strip() or line.startswith(b"#"):
+            continue
+        match = _STACK.fullmatch(line.strip(b"\r"))
+        if match is None:
+            return False
+        stacks.append(match[1].split(b";"))
     # Two lines of one name and a number are a table, as are cells of numbers.
     return (
-        0 < len(lines) == len(stacks)
+        bool(stacks)
         and sum(len(frames) > 1 for frames in stacks) * 2 >= len(stacks)
         and not any(_NUMBER.fullmatch(frame) for frames in stacks for frame in frames)
     )
