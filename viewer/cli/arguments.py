@@ -250,12 +250,10 @@ def check_output(
     parser: argparse.ArgumentParser, output: str | None, inputs: Iterable[str]
 ) -> None:
     """Exit with a usage error if the output is a URL, or one of the input files."""
-    from viewer.codecs.atomic_file import NO_URL, OVERWRITTEN, is_same_file
+    from viewer.codecs.atomic_file import output_fault
 
-    if output and "://" in output:
-        parser.error(f"{output}: {NO_URL}")
-    if output and any(is_same_file(path, output) for path in inputs):
-        parser.error(f"{output}: {OVERWRITTEN}")
+    if output and (fault := output_fault(output, inputs)):
+        parser.error(fault)
 
 
 def internal_error(path: str, error: Exception) -> str:

@@ -17,7 +17,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from viewer.codecs.ending import at_end, wait_if_ending
@@ -98,6 +98,15 @@ def _remove_left(path: str) -> None:
 
 OVERWRITTEN = "this is an input file and would be overwritten"
 NO_URL = "nothing is written to URLs; name a local path, and copy it from there"
+
+
+def output_fault(output: str, inputs: Iterable[str]) -> str:
+    """Why an output cannot be written, which is a URL or an input; "" if it can."""
+    if "://" in output:
+        return f"{output}: {NO_URL}"
+    if any(is_same_file(path, output) for path in inputs):
+        return f"{output}: {OVERWRITTEN}"
+    return ""
 
 
 def is_same_file(one: str, other: str) -> bool:

@@ -29,7 +29,7 @@ import numpy as np
 from viewer import __version__
 from viewer.analysis.links.link_table import LinkState, LinkTable
 from viewer.analysis.statistics.events import event_statistics
-from viewer.codecs.atomic_file import NO_URL, OVERWRITTEN, is_same_file, replacing
+from viewer.codecs.atomic_file import output_fault, replacing
 from viewer.codecs.memory_budget import BUDGET, parse_limit
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector import official as official_inspector
@@ -92,10 +92,8 @@ def run(arguments: Sequence[str], complain: Complain) -> int:
         chosen.debug_buffer_path,
         chosen.reference_outputs,
     ]
-    if chosen.tsv_path and "://" in chosen.tsv_path:
-        parser.error(f"{chosen.tsv_path}: {NO_URL}")
-    if chosen.tsv_path and any(path and is_same_file(path, chosen.tsv_path) for path in inputs):
-        parser.error(f"{chosen.tsv_path}: {OVERWRITTEN}")
+    if chosen.tsv_path and (fault := output_fault(chosen.tsv_path, filter(None, inputs))):
+        parser.error(fault)
     try:
         if chosen.debug_buffer_path:
             _check_readable(chosen.debug_buffer_path)
