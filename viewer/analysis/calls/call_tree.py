@@ -159,10 +159,10 @@ class CallTree:
 
         Where there are some, the count has samples, and no mean of calls is known.
         """
-        slices = self._trace.slices
         counted = np.zeros(len(self) + 1, np.int64)
-        if slices.timing is not None:
-            of_samples = (slices.timing & np.uint8(Timing.SAMPLED) > 0) & self._begun(scope)
+        timing = self._trace.slices.timing
+        if timing is not None and self._samples is not None:
+            of_samples = (timing & np.uint8(Timing.SAMPLED) > 0) & self._begun(scope)
             np.add.at(counted, self._paths.node[of_samples], 1)
         return counted[:-1]
 
