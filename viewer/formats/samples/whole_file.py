@@ -15,6 +15,7 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.model.building.builder import TraceBuilder
 
 _BLOCK = 1 << 22
+_MOST = (1 << 63) - 1
 # A pause is longer than so many times the usual distance of two samples.
 _PAUSE = 3
 
@@ -63,6 +64,15 @@ def whole_numbers(values: list[Any], count: int) -> Ints:
     )
 
 
+def _median(values: Ints) -> int:
+    """The median in whole numbers, 0 of none: a float would round what is beyond 2**53."""
+    if not len(values):
+        return 0
+    middle = (len(values) - 1) // 2, len(values) // 2
+    ordered = np.partition(values, middle)
+    return (int(ordered[middle[0]]) + int(ordered[middle[1]])) // 2
+
+
 def until_the_next(time: Ints) -> tuple[Ints, Bools]:
     """Return where the time of each sample of a thread ends, and which follow a pause.
 
@@ -72,7 +82,9 @@ def until_the_next(time: Ints) -> tuple[Ints, Bools]:
     gaps = np.diff(time)
     if not len(gaps):
         return time.copy(), np.zeros(len(time), np.bool_)
-    usual = int(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 0
-    is_pause = gaps > _PAUSE * usual
-    lasts = np.append(np.where(is_pause, usual, gaps), usual)
+    usual = _median(gaps[gaps > 0])
+    # Times ascend: a gap below 0 is one beyond int64.
+    is_pause = (gaps > _PAUSE * usual) | (gaps < 0)
+    at_end = min(usual, _MOST - int(time[-1]))
+    lasts = np.append(np.where(is_pause, usual, gaps), at_end)
     return time + lasts, np.append(False, is_pause)
