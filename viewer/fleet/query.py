@@ -218,6 +218,8 @@ def _limited(connection: duckdb.DuckDBPyConnection, limits: Limits) -> Iterator[
     finally:
         for timer in timers:
             timer.cancel()
+        for timer in timers:
+            timer.join()  # none outlives its query: a cancelled timer wakes and ends at once
 
 
 @contextlib.contextmanager
