@@ -64,7 +64,7 @@ class CrashRestore(QObject):
 
     def _restore(self) -> None:
         left, self._left = self._left, []
-        self._windows.restore([one.saved for one in left])
+        self._windows.restore([left_session.saved for left_session in left])
         if self._window is not None:
             self._window.show_text(RESTORING)
 
@@ -81,14 +81,18 @@ class CrashRestore(QObject):
 
 def offer_text(left: Sequence[LeftSession], now: datetime) -> str:
     """The offer: what can be restored, and from when."""
-    files = sum(len(one.saved.inputs) for one in left)
-    marks = sum(len(one.saved.view.marks) for one in left if one.saved.view is not None)
+    files = sum(len(left_session.saved.inputs) for left_session in left)
+    marks = sum(
+        len(left_session.saved.view.marks)
+        for left_session in left
+        if left_session.saved.view is not None
+    )
     what = _number(files, "file")
     if marks:
         what += f" and {_number(marks, 'bookmark')}"
     if len(left) > 1:
         what = f"{_number(len(left), 'window')} with {what}"
-    saved = datetime.fromtimestamp(max(one.when for one in left))
+    saved = datetime.fromtimestamp(max(left_session.when for left_session in left))
     day = "" if saved.date() == now.date() else f"{saved:%Y-%m-%d} "
     return f"Opscope did not close properly. Restore {what} from {day}{saved:%H:%M}?"
 

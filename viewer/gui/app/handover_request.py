@@ -193,7 +193,8 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
             [path and os.path.abspath(path), text] for path, text in choices.table_columns
         ],
         "same_clocks": [
-            [os.path.abspath(path) for path in one.paths] for one in choices.same_clocks
+            [os.path.abspath(path) for path in same_clock.paths]
+            for same_clock in choices.same_clocks
         ],
         "phases": [[runs, phase] for runs, phase in choices.phases],
     }
@@ -263,8 +264,8 @@ def _read(found: dict[str, Any]) -> Choices:
         ),
         same_clocks=tuple(
             SameClock(paths, by_date=not paths)
-            for one in rows("same_clocks")
-            for paths in [tuple(_path(path) for path in _list(one))]
+            for row in rows("same_clocks")
+            for paths in [tuple(_path(path) for path in _list(row))]
         ),
         source_paths=tuple(
             # Those of the command line of this user.

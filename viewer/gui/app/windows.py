@@ -153,15 +153,15 @@ class Windows(QObject):
         if self._quits:
             QTimer.singleShot(0, self.quit)
 
-    def _place(self, window: QWidget, beside: QWidget) -> None:
-        """Place `window` slightly below and to the right of `beside`, shrunk to fit the screen.
+    def _place(self, window: QWidget, widget: QWidget) -> None:
+        """Place `window` slightly below and to the right of `widget`, shrunk to fit the screen.
 
         If less than `_LEAST` would fit there, place it in the screen's top left corner.
         """
-        available = beside.screen().availableGeometry()
-        corner = beside.pos() + _STEP
+        available = widget.screen().availableGeometry()
+        corner = widget.pos() + _STEP
         space = QSize(available.right() - corner.x(), available.bottom() - corner.y())
         if space.width() < _LEAST.width() or space.height() < _LEAST.height():
             corner, space = available.topLeft(), available.size()
-        window.resize(beside.size().boundedTo(space))
+        window.resize(widget.size().boundedTo(space))
         window.move(corner)

@@ -78,7 +78,9 @@ def formatted_list(title: str, sentences: Sequence[str], form: CopyFormat) -> st
         found = {"title": title, "rows": list(sentences)}
         return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
     if form is CopyFormat.MARKDOWN:
-        return "\n".join([_escaped(title), "", *(f"- {_escaped(one)}" for one in sentences), ""])
+        return "\n".join(
+            [_escaped(title), "", *(f"- {_escaped(sentence)}" for sentence in sentences), ""]
+        )
     return "\n".join([title, *sentences, ""])
 
 

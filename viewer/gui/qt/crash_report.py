@@ -170,13 +170,13 @@ def without_paths(text: str, known: Iterable[str] = ()) -> str:
     return text
 
 
-def _shortened(found: re.Match[str]) -> str:
-    path = found["path"]
+def _shortened(match: re.Match[str]) -> str:
+    path = match["path"]
     program_file = _OF_PROGRAM.search(path.replace("\\", "/"))
     if program_file is not None:
-        return found[0].replace(path, f"…/{program_file[1] or program_file[2]}")
+        return match[0].replace(path, f"…/{program_file[1] or program_file[2]}")
     suffix = _SUFFIX.search(path)
-    return found[0].replace(path, f"<file{suffix[0] if suffix else ''}>")
+    return match[0].replace(path, f"<file{suffix[0] if suffix else ''}>")
 
 
 def forget() -> None:

@@ -121,8 +121,8 @@ def _align(session: Session, state: ViewState, anchors: Anchors, what: str) -> s
         return TOO_FAR
     session.change(moved)
     reasons = list(dict.fromkeys(anchor.reason for anchor in anchors.values()))
-    own = [group for group in session.groups if group.key in anchors]
-    sentence = f"Aligned at {' and '.join(reasons)}: {_names(session, own)}"
+    clock_groups = [group for group in session.groups if group.key in anchors]
+    sentence = f"Aligned at {' and '.join(reasons)}: {_names(session, clock_groups)}"
     return f"{sentence} · {missing}" if missing else sentence
 
 
@@ -144,8 +144,8 @@ def shift_by_hand(session: Session, clock: str, by_ns: int, *, joins: bool = Fal
         return TOO_FAR
     session.change(moved, remember=not joins, by_hand=True)
     aligned = set(aligned_keys(moved.ties))
-    own = [group for group in session.groups if group.key in aligned]
-    return f"Aligned by hand: {_names(session, own)}"
+    clock_groups = [group for group in session.groups if group.key in aligned]
+    return f"Aligned by hand: {_names(session, clock_groups)}"
 
 
 def use_same_scale(session: Session) -> str:

@@ -20,7 +20,9 @@ CYCLE_RATES = ("800 MHz", "100 MHz")
 
 def clock_trace(session: Session) -> int | None:
     """The trace whose clock rate can be chosen: the current one, else the first, else None."""
-    adjustable = [i for i, shown in enumerate(session.traces) if can_choose_clock(shown.file)]
+    adjustable = [
+        i for i, open_trace in enumerate(session.traces) if can_choose_clock(open_trace.file)
+    ]
     return _current_or_first(session, adjustable)
 
 
@@ -61,9 +63,9 @@ def delegate_clocks(session: Session) -> list[DelegateClock]:
     """The clocks of delegates in all open traces, trace by trace."""
     rates = session.state.delegate_clocks
     return [
-        DelegateClock(i, name, rates.get((shown.file.path, name)))
-        for i, shown in enumerate(session.traces)
-        for name in shown.facts.delegate_clocks
+        DelegateClock(i, name, rates.get((open_trace.file.path, name)))
+        for i, open_trace in enumerate(session.traces)
+        for name in open_trace.facts.delegate_clocks
     ]
 
 

@@ -34,7 +34,7 @@ def scheme_problem(session: Session, scheme: str) -> str:
     """Why no open trace supports the scheme, as a sentence; "" if any trace does."""
     if not session.traces:
         return "No profile is open"
-    reasons = [shown.barred.get(scheme, "") for shown in session.traces]
+    reasons = [open_trace.barred.get(scheme, "") for open_trace in session.traces]
     return reasons[0] if all(reasons) else ""
 
 
@@ -46,6 +46,6 @@ def shown_scheme(session: Session) -> str:
 
 def operator_palette(session: Session, program: Program | None) -> Palette | None:
     """The color of every operator of a program, as on the timeline; None without a profile."""
-    own = (shown for shown in session.traces if shown.table.program is program)
+    own = (open_trace for open_trace in session.traces if open_trace.table.program is program)
     first = None if program is None else next(own, None)
     return None if first is None else first.operator_colors(session.state.scheme)

@@ -119,9 +119,9 @@ def joined_clocks(session: Session) -> tuple[str, str] | None:
     return (keys[0], keys[1]) if letters == ["A", "B"] else None
 
 
-def stretch(session: Session, found: OpenComparison, *, is_on: bool) -> None:
+def stretch(session: Session, open_comparison: OpenComparison, *, is_on: bool) -> None:
     """Let each paired call begin at the same place on screen, or only the inferences."""
-    state, shown = session.state, (session.groups, session.traces, found)
+    state, shown = session.state, (session.groups, session.traces, open_comparison)
     if state.compared is None:
         return
     arms = replace(state.compared, stretched=is_on)
@@ -130,13 +130,17 @@ def stretch(session: Session, found: OpenComparison, *, is_on: bool) -> None:
     session.change(stretched(replace(state, compared=arms), *shown))
 
 
-def stretch_obstacle(session: Session, found: OpenComparison | None) -> str:
+def stretch_obstacle(session: Session, open_comparison: OpenComparison | None) -> str:
     """Why paired calls cannot begin together; "" if they can, or if they do."""
     if session.state.gaps:
         return ""
     if joined_clocks(session) is None:
         return "Compare two profiles, and show only their strips, aligned at their inferences"
-    return "" if found is not None and found.gaps is not None else "The arms have no paired calls"
+    return (
+        ""
+        if open_comparison is not None and open_comparison.gaps is not None
+        else "The arms have no paired calls"
+    )
 
 
 def swap_arms(session: Session) -> None:
@@ -145,28 +149,38 @@ def swap_arms(session: Session) -> None:
         compare(session, session.state.compared.swapped)
 
 
-def select_row(session: Session, found: OpenComparison, row: int, level: str = CALLS) -> None:
+def select_row(
+    session: Session, open_comparison: OpenComparison, row: int, level: str = CALLS
+) -> None:
     """Select the slices of a row of a level in the typical inference of each arm."""
-    select_rows(session, found, (row,), level)
+    select_rows(session, open_comparison, (row,), level)
 
 
-def select_rows(session: Session, found: OpenComparison, rows: Collection[int], level: str) -> None:
+def select_rows(
+    session: Session, open_comparison: OpenComparison, rows: Collection[int], level: str
+) -> None:
     """Select the slices of some rows of a level in the typical inference of each arm."""
-    _select_in_both(session, found, lambda path, run: found.slices_of_rows(path, rows, run, level))
+    _select_in_both(
+        session,
+        open_comparison,
+        lambda path, run: open_comparison.slices_of_rows(path, rows, run, level),
+    )
 
 
-def select_path(session: Session, found: OpenComparison, path: int, by: str) -> bool:
+def select_path(session: Session, open_comparison: OpenComparison, path: int, by: str) -> bool:
     """Select the slices of a call path in the typical inference of each arm.
 
     path: a number of `OpenComparison.paths(by)`. Returns whether these inferences have any.
     """
     return _select_in_both(
-        session, found, lambda file, run: found.slices_of_path(file, path, run, by)
+        session,
+        open_comparison,
+        lambda file, run: open_comparison.slices_of_path(file, path, run, by),
     )
 
 
 def _select_in_both(
-    session: Session, found: OpenComparison, slices_in: Callable[[str, Run], Ints]
+    session: Session, open_comparison: OpenComparison, slices_in: Callable[[str, Run], Ints]
 ) -> bool:
     """Select slices in the typical inference of each arm; returns whether there are any.
 
@@ -174,7 +188,7 @@ def _select_in_both(
     """
     slices: dict[int, Ints] = {}
     for side in (0, 1):
-        typical = found.typical(side)
+        typical = open_comparison.typical(side)
         number = -1 if typical is None else _number_of(session, typical[0])
         if typical is not None and number >= 0:
             own = slices_in(*typical)
@@ -194,31 +208,31 @@ def _number_of(session: Session, path: str) -> int:
     return next((i for i, t in enumerate(session.traces) if t.file.path == path), -1)
 
 
-def row_of_selection(session: Session, found: OpenComparison, level: str = CALLS) -> int:
+def row_of_selection(session: Session, open_comparison: OpenComparison, level: str = CALLS) -> int:
     """Return the row of the selected slice at a level, -1 if it has none."""
     ref, state = session.state.slice, session.state
     if ref is None or state.inferences is not Inferences.AS_RUN or ref.trace >= len(session.traces):
         return -1
-    rows = found.rows_of_slices(session.traces[ref.trace].file.path, level)
+    rows = open_comparison.rows_of_slices(session.traces[ref.trace].file.path, level)
     return -1 if rows is None or ref.index >= len(rows) else int(rows[ref.index])
 
 
-def path_of_selection(session: Session, found: OpenComparison, by: str) -> int:
+def path_of_selection(session: Session, open_comparison: OpenComparison, by: str) -> int:
     """Return the call path of the selected slice, -1 if it has none."""
     ref, state = session.state.slice, session.state
     if ref is None or state.inferences is not Inferences.AS_RUN or ref.trace >= len(session.traces):
         return -1
-    return found.path_of_slice(session.traces[ref.trace].file.path, ref.index, by)
+    return open_comparison.path_of_slice(session.traces[ref.trace].file.path, ref.index, by)
 
 
-def pair_selected(session: Session, found: OpenComparison) -> str:
+def pair_selected(session: Session, open_comparison: OpenComparison) -> str:
     """Pair the row of the selected slices of A with that of those of B; returns what was done."""
-    x, y = _selected_rows(session, found)
+    x, y = _selected_rows(session, open_comparison)
     chosen = session.state.compared
     if chosen is None or len(x) != 1 or len(y) != 1 or x == y:
         return "Select a slice of A and, with Ctrl, one of B that are not paired with each other"
-    (row_a, row_b) = found.rows[x.pop()][0], found.rows[y.pop()][0]
-    calls = found.calls
+    (row_a, row_b) = open_comparison.rows[x.pop()][0], open_comparison.rows[y.pop()][0]
+    calls = open_comparison.calls
     a, b = keys_of_parts(calls.a, row_a.a), keys_of_parts(calls.b, row_b.b)
     # What each of them was paired with becomes free.
     cut = [(key, other) for key in a for other in keys_of_parts(calls.b, row_a.b)]
@@ -228,29 +242,32 @@ def pair_selected(session: Session, found: OpenComparison) -> str:
     return f"Paired {row_a.label} with {row_b.label}"
 
 
-def separate_selected(session: Session, found: OpenComparison) -> str:
+def separate_selected(session: Session, open_comparison: OpenComparison) -> str:
     """Separate the sides of the row of the selected slices; returns what was done."""
-    x, y = _selected_rows(session, found)
+    x, y = _selected_rows(session, open_comparison)
     chosen, rows = session.state.compared, x | y
     if chosen is None or len(rows) != 1:
         return "Select the slices of one row first"
-    row = found.rows[rows.pop()][0]
+    row = open_comparison.rows[rows.pop()][0]
     if not row.a or not row.b:
         return f"{row.label} is not paired"
-    a, b = keys_of_parts(found.calls.a, row.a), keys_of_parts(found.calls.b, row.b)
+    a, b = (
+        keys_of_parts(open_comparison.calls.a, row.a),
+        keys_of_parts(open_comparison.calls.b, row.b),
+    )
     by_hand = chosen.by_hand.with_cut((x, y) for x in a for y in b)
     compare(session, replace(chosen, by_hand=by_hand))
     return f"{row.label} is no longer paired"
 
 
-def _selected_rows(session: Session, found: OpenComparison) -> tuple[set[int], set[int]]:
+def _selected_rows(session: Session, open_comparison: OpenComparison) -> tuple[set[int], set[int]]:
     """The rows of the selected slices of A, and those of B."""
     rows: tuple[set[int], set[int]] = set(), set()
     if session.state.inferences is not Inferences.AS_RUN:
         return rows
     for trace, own in session.state.slices.of.items():
         path = session.traces[trace].file.path
-        side, row_of_slice = found.side_of(path), found.rows_of_slices(path)
+        side, row_of_slice = open_comparison.side_of(path), open_comparison.rows_of_slices(path)
         if side is not None and row_of_slice is not None:
             rows[side].update(np.unique(row_of_slice[own]).tolist())
     for own_rows in rows:

@@ -76,12 +76,12 @@ def current_scope(session: Session, *, ranges: bool, by_inference: bool = False)
     trace = session.current_trace
     if trace is None:
         return None, WHOLE
-    shown, scope = session.as_run(trace), session.scope(trace, ranges=ranges)
+    open_trace, scope = session.as_run(trace), session.scope(trace, ranges=ranges)
     if not by_inference:
-        return shown, scope
+        return open_trace, scope
     if scope.is_whole and session.state.inferences is Inferences.TYPICAL:
-        of_methods = times_of_methods(shown.file) if has_run_views(shown.file) else {}
+        of_methods = times_of_methods(open_trace.file) if has_run_views(open_trace.file) else {}
         if len(of_methods) == 1:  # no one inference stands for several methods
-            (own,) = of_methods.values()
-            return shown, TimeScope(run=own.typical, typical_of=own.runs)
-    return shown, per_inference(scope, session.state)
+            (method_time,) = of_methods.values()
+            return open_trace, TimeScope(run=method_time.typical, typical_of=method_time.runs)
+    return open_trace, per_inference(scope, session.state)

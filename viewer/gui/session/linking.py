@@ -32,26 +32,26 @@ class LinkSummary:
     by_reason: Mapping[str, int]
 
 
-def link_summary(session: Session, shown: OpenTrace) -> LinkSummary:
+def link_summary(session: Session, open_trace: OpenTrace) -> LinkSummary:
     """Return the linked share by time and by slices, and the match; or why nothing is linked."""
-    candidates = session.workspace.candidates(shown.file)
-    warned = bool(session.workspace.warnings(shown.file))
-    facts = coverage_of(session.workspace.links(shown.file))
-    program = shown.table.program
+    candidates = session.workspace.candidates(open_trace.file)
+    warned = bool(session.workspace.warnings(open_trace.file))
+    facts = coverage_of(session.workspace.links(open_trace.file))
+    program = open_trace.table.program
     if program is not None and program.is_recorded:
         text = f"{program.format}: {_recorded_text(program)}"
         return LinkSummary(text, program.format, "ok", facts["by_reason"])
-    if program is None or shown.table.trace_match is None:
+    if program is None or open_trace.table.trace_match is None:
         best = next((c.trace_match.match for c in candidates), None)
         foreign = best is not None and best.checkable and not best.belongs
-        undecided = "not linked" if candidates else f"{unlinked_text(shown.file)} linked"
+        undecided = "not linked" if candidates else f"{unlinked_text(open_trace.file)} linked"
         text = "ETRecord does not match" if foreign else undecided
         return LinkSummary(text, text, "warning" if warned else "text2", facts["by_reason"])
-    match = shown.table.trace_match.match
+    match = open_trace.table.trace_match.match
     time, slices = facts["covered_time"], facts["coverage"]
     parts = [f"{whole_percent(time)} of linkable time"] if time is not None else []
     parts += [f"{whole_percent(slices)} of slices"] if slices is not None else []
-    if any(shown.table.trace_match.undecided):
+    if any(open_trace.table.trace_match.undecided):
         checked = "method undecided"
     else:
         checked = f"match {match.value:.2f}" if match.checkable else "match unknown"

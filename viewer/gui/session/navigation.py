@@ -70,9 +70,9 @@ def fit_all(session: Session) -> None:
 def fit_file(session: Session, trace: int | None = None) -> None:
     """Show all of `trace`; None cycles through the traces, starting with the first."""
     ranges = []
-    for number, shown in enumerate(session.traces):
+    for number, open_trace in enumerate(session.traces):
         key = session.groups.of(number).key
-        seen = with_margin(*session.state.gaps_of(key).span(*shown.whole_span_ns))
+        seen = with_margin(*session.state.gaps_of(key).span(*open_trace.whole_span_ns))
         ranges.append((key, *limited_range(session.state, session.groups, key, seen)))
     distinct = list(dict.fromkeys(ranges))
     now = (session.state.clock, session.state.t0, session.state.t1)
@@ -161,13 +161,13 @@ def step_run(session: Session, by: int) -> None:
 
 def _step_run(session: Session, trace: int, by: int) -> None:
     session.activate(session.groups.of(trace).key)
-    state, shown = session.state, session.traces[trace]
-    runs = shown.trace.runs
+    state, open_trace = session.state, session.traces[trace]
+    runs = open_trace.trace.runs
     numbers = [i for i, run in enumerate(runs) if run.kind is RunKind.INFERENCE]
     if not numbers:
         return
     picked = state.run[1] if state.run and state.run[0] == trace else None
-    seen = run_in_view(shown, *state.times)
+    seen = run_in_view(open_trace, *state.times)
     now = seen if picked is None else picked
     position = numbers.index(now) + by if now in numbers else (0 if by > 0 else len(numbers) - 1)
     chosen = numbers[min(max(position, 0), len(numbers) - 1)]
@@ -193,7 +193,7 @@ def _step_run(session: Session, trace: int, by: int) -> None:
     session.change(following_run(state, moved, session.groups, session.traces, run))
 
 
-def show_place(session: Session, shown: OpenTrace, place: FindingPlace, slices: Ints) -> None:
+def show_place(session: Session, open_trace: OpenTrace, place: FindingPlace, slices: Ints) -> None:
     """Select operators, slices or a range, show times, or pick an inference, as one undo step.
 
     slices: those that the finding is about, ascending. Does nothing for a panel, or if the trace
@@ -203,28 +203,30 @@ def show_place(session: Session, shown: OpenTrace, place: FindingPlace, slices: 
         return
     with session.one_step():
         session.show_inferences(Inferences.AS_RUN)
-        number = session.number_of(shown)
+        number = session.number_of(open_trace)
         if number is not None:
-            _show_in_trace(session, shown, number, place, slices)
+            _show_in_trace(session, open_trace, number, place, slices)
 
 
 def _show_in_trace(
-    session: Session, shown: OpenTrace, number: int, place: FindingPlace, slices: Ints
+    session: Session, open_trace: OpenTrace, number: int, place: FindingPlace, slices: Ints
 ) -> None:
     if isinstance(place, RunRef):
         pick_run(session, (number, place.run))
     elif isinstance(place, TimeView):
         session.activate(session.groups.of(number).key)
-        fit_span(session, _first_ns(shown.axis, place.start), _first_ns(shown.axis, place.end))
+        fit_span(
+            session, _first_ns(open_trace.axis, place.start), _first_ns(open_trace.axis, place.end)
+        )
     elif isinstance(place, TimeSpan):
-        t0, t1 = _first_ns(shown.axis, place.start), _first_ns(shown.axis, place.end)
+        t0, t1 = _first_ns(open_trace.axis, place.start), _first_ns(open_trace.axis, place.end)
         session.activate(session.groups.of(number).key)
         show_times(session, t0 - (t1 - t0), t1 + (t1 - t0))  # with some context on both sides
         session.select_area(Area(t0, t1, frozenset((number, t) for t in place.tracks)))
     elif isinstance(place, OperatorSets) and len(place.sets) == 1:
         session.select_operators(number, place.sets[0])
     elif len(slices):
-        first = SliceRef(number, longest_slice(shown, slices))
+        first = SliceRef(number, longest_slice(open_trace, slices))
         session.select_slices(SliceSet({number: slices}), first, reveal=True)
 
 

@@ -59,9 +59,9 @@ def highlighted_span_ns(session: Session) -> tuple[int, int] | None:
     found = inside if len(inside) else all_slices
     if not len(found):
         return None
-    shown, slices = session.traces[trace], session.traces[trace].trace.slices
+    open_trace, slices = session.traces[trace], session.traces[trace].trace.slices
     first, last = int(slices.start[found].min()), int(slices.end[found].max())
-    return shown.axis.to_ns(first), shown.axis.to_ns(last)
+    return open_trace.axis.to_ns(first), open_trace.axis.to_ns(last)
 
 
 def slices_of(session: Session, trace: int, operators: tuple[int, ...]) -> Ints:
@@ -75,14 +75,14 @@ def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[
     A kernel is counted as part of the call around it, and slices derived from other slices are not
     counted again.
     """
-    shown = session.traces[trace]
-    found = counted_in(shown.trace, session.scope(trace), slices_of(session, trace, operators))
-    stated = found[~made_of_others(shown.trace)[found]]
+    open_trace = session.traces[trace]
+    found = counted_in(open_trace.trace, session.scope(trace), slices_of(session, trace, operators))
+    stated = found[~made_of_others(open_trace.trace)[found]]
     found = stated if len(stated) else found
-    keys = shown.trace.slices.key[found]
-    calls = keys[shown.trace.keys.kind[keys] != KeyKind.KERNEL]
+    keys = open_trace.trace.slices.key[found]
+    calls = keys[open_trace.trace.keys.kind[keys] != KeyKind.KERNEL]
     counted = calls if len(calls) else keys
-    alone = int(shown.table.keys_of(operators, exact=True)[counted].sum())
+    alone = int(open_trace.table.keys_of(operators, exact=True)[counted].sum())
     return alone, len(counted) - alone
 
 
@@ -140,8 +140,8 @@ def select_same(session: Session) -> None:
     """
     first, state = session.state.slice, session.state
     if first is not None:
-        shown = session.traces[first.trace]
-        matching = SliceSet({first.trace: same_label(shown, first.index)})
+        open_trace = session.traces[first.trace]
+        matching = SliceSet({first.trace: same_label(open_trace, first.index)})
         if matching != state.slices:
             session.select_slices(matching, first)
             return
@@ -185,42 +185,47 @@ def clear(session: Session) -> None:
         highlight_class(session, None)
 
 
-def longest_slice(shown: OpenTrace, found: Ints) -> int:
+def longest_slice(open_trace: OpenTrace, found: Ints) -> int:
     """Return the index of the longest of these slices, given by their indices."""
-    slices = shown.trace.slices
+    slices = open_trace.trace.slices
     return int(found[np.argmax(slices.end[found] - slices.start[found])])
 
 
-def span_of(shown: OpenTrace, scope: TimeScope) -> tuple[int, int]:
+def span_of(open_trace: OpenTrace, scope: TimeScope) -> tuple[int, int]:
     """Return the first and last tick of a scope."""
     first, last, _ = scope.span
-    trace = shown.trace
+    trace = open_trace.trace
     return trace.start if first is None else first, trace.end if last is None else last
 
 
 def select_group(
-    session: Session, shown: OpenTrace, grouping: Grouping, key: str, group: int, scope: TimeScope
+    session: Session,
+    open_trace: OpenTrace,
+    grouping: Grouping,
+    key: str,
+    group: int,
+    scope: TimeScope,
 ) -> None:
     """Select the slices of a group in a scope, or those that reach into it if none starts there.
 
     Not for units and inferences, which are not slices.
     """
-    number = session.number_of(shown)
+    number = session.number_of(open_trace)
     if number is None:
         return
-    slices = shown.trace.slices
+    slices = open_trace.trace.slices
     indices = grouping.slices(key, group, *scope.span[:2])
     if not len(indices):
         indices = grouping.slices(key, group)
-        first, last = span_of(shown, scope)
+        first, last = span_of(open_trace, scope)
         indices = indices[(slices.end[indices] >= first) & (slices.start[indices] <= last)]
     if len(indices):
-        longest = SliceRef(number, longest_slice(shown, indices))
+        longest = SliceRef(number, longest_slice(open_trace, indices))
         session.select_slices(SliceSet({number: indices}), longest, reveal=True, keep_area=True)
 
 
-def selected_operators(session: Session, shown: OpenTrace) -> tuple[int, ...]:
+def selected_operators(session: Session, open_trace: OpenTrace) -> tuple[int, ...]:
     """Return the selected operators, () if they belong to another trace."""
     selected = session.state.operators
-    is_of_trace = selected is not None and session.as_run(selected[0]) is shown
+    is_of_trace = selected is not None and session.as_run(selected[0]) is open_trace
     return selected[1] if selected is not None and is_of_trace else ()

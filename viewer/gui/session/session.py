@@ -143,9 +143,9 @@ class Session(QObject):
         """Show a saved view of the open files, and clear the history; the inference view stays."""
         self.history.clear()
         self._last_range_change = float("-inf")
-        shown = replace(state, inferences=self.state.inferences)
-        shown = group_ranges.restored(shown, self.groups, self.traces)
-        self._apply(shown.at_clocks_of(self.workspace.choices))
+        view_state = replace(state, inferences=self.state.inferences)
+        view_state = group_ranges.restored(view_state, self.groups, self.traces)
+        self._apply(view_state.at_clocks_of(self.workspace.choices))
 
     def close_all(self) -> None:
         """Close every file and reset the view."""
@@ -165,8 +165,8 @@ class Session(QObject):
         self._edits.catch_up(change)
 
     def _shown_now(self) -> ShownWorkspace:
-        shown = self.state if self.workspace.traces else self.preferred()
-        return self.workspace, {Inferences.AS_RUN, shown.inferences}, self.views
+        view_state = self.state if self.workspace.traces else self.preferred()
+        return self.workspace, {Inferences.AS_RUN, view_state.inferences}, self.views
 
     @Slot(object)
     def _show_edited(self, done: Edited) -> None:
@@ -355,13 +355,13 @@ class Session(QObject):
 
     def select_operators(self, trace: int, operators: tuple[int, ...]) -> None:
         """Highlight all slices of some operators, and reveal the nearest; keeps the area."""
-        at = self._on_trace(trace)
-        state = replace(at, slice=None, others=(), operators=(trace, operators))
-        shown = self.traces[trace]
-        if len(slices := shown.slices_of(operators)):
-            inside = starts_in(shown.trace, self.scope(trace), slices)
+        view_state = self._on_trace(trace)
+        state = replace(view_state, slice=None, others=(), operators=(trace, operators))
+        open_trace = self.traces[trace]
+        if len(slices := open_trace.slices_of(operators)):
+            inside = starts_in(open_trace.trace, self.scope(trace), slices)
             middle = sum(state.times) // 2
-            nearest = nearest_slice(shown, inside if len(inside) else slices, middle)
+            nearest = nearest_slice(open_trace, inside if len(inside) else slices, middle)
             self._reveal(state, SliceRef(trace, nearest))
         else:
             self.change(state)
@@ -375,8 +375,8 @@ class Session(QObject):
             return
         area = self.state.area if keep_area else None
         others = slices.without(first)
-        at = self._on_trace(first.trace)
-        state = replace(at, slice=first, others=others, operators=None, area=area)
+        view_state = self._on_trace(first.trace)
+        state = replace(view_state, slice=first, others=others, operators=None, area=area)
         if reveal:
             self._reveal(state, first)
         else:
@@ -384,8 +384,8 @@ class Session(QObject):
 
     def select_area(self, area: Area | None) -> None:
         """Select a time range on some tracks; None clears the selection."""
-        at = self._on_trace(min(area.tracks)[0]) if area and area.tracks else self.state
-        self.change(replace(at, slice=None, others=(), operators=None, area=area))
+        view_state = self._on_trace(min(area.tracks)[0]) if area and area.tracks else self.state
+        self.change(replace(view_state, slice=None, others=(), operators=None, area=area))
 
     def clear_selection(self) -> None:
         """Clear the selection, including the area and highlighted operators."""
@@ -408,9 +408,9 @@ class Session(QObject):
         """The trace that panels show; see `current_trace`."""
         return current_trace(self.state, self.group)
 
-    def number_of(self, shown: OpenTrace) -> int | None:
+    def number_of(self, open_trace: OpenTrace) -> int | None:
         """The index of an open trace, None if it was closed or linked again since."""
-        return next((i for i, trace in enumerate(self.traces) if trace is shown), None)
+        return next((i for i, trace in enumerate(self.traces) if trace is open_trace), None)
 
     # -- history -----------------------------------------------------------------------------
 

@@ -62,8 +62,8 @@ def share(session: Session) -> str:
 
 def separate_obstacle(session: Session) -> str:
     """Why `separate` is not possible; "" if it is."""
-    own = [session.traces[number] for number in session.group.traces]
-    if not any(shown.place.reason for shown in own):
+    open_traces = [session.traces[number] for number in session.group.traces]
+    if not any(open_trace.place.reason for open_trace in open_traces):
         return "The files of this clock were not put on one axis by you"
     return view_obstacle(session)
 
@@ -102,19 +102,19 @@ def shared_clocks(session: Session) -> list[str]:
     Also why, if the user put them on one axis. The note is "" if the trace shares no clock, or
     either file has no slices.
     """
-    return [_shared_clock(session, shown) for shown in session.traces]
+    return [_shared_clock(session, open_trace) for open_trace in session.traces]
 
 
-def _shared_clock(session: Session, shown: OpenTrace) -> str:
-    first = session.workspace.clocks.same_clock(shown.file)[0]
-    if first is shown.file or not (len(first.slices) and len(shown.file.slices)):
+def _shared_clock(session: Session, open_trace: OpenTrace) -> str:
+    first = session.workspace.clocks.same_clock(open_trace.file)[0]
+    if first is open_trace.file or not (len(first.slices) and len(open_trace.file.slices)):
         return ""
     clocks = session.workspace.clocks
     start, own = (
         tick_to_ns(trace.start, clocks.ns_per_tick(trace)) + clocks.place(trace).shift_ns
-        for trace in (first, shown.file)
+        for trace in (first, open_trace.file)
     )
-    later, reason = own - start, shown.place.reason
+    later, reason = own - start, open_trace.place.reason
     when = f"{format_time(abs(later))} {'later' if later > 0 else 'earlier'}"
     what = f"{'on one axis with' if reason else 'clock of'} {display_name(first.path)}"
     note = f"{what}, starts {when if later else 'at the same time'}"

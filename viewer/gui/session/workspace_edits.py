@@ -118,15 +118,15 @@ class WorkspaceEdits(QObject):
             self._latest.submit(_work_out, *arguments)
 
     @Slot(object)
-    def _made(self, made: Edited) -> None:
-        self._hand_over(made)
+    def _made(self, edited: Edited) -> None:
+        self._hand_over(edited)
 
-    def _hand_over(self, made: Edited) -> None:
+    def _hand_over(self, edited: Edited) -> None:
         self._edits.popleft()
         for change in self._meanwhile:
-            change(made.space)
+            change(edited.space)
         self._meanwhile.clear()
-        self.done.emit(made)
+        self.done.emit(edited)
         self._next()
 
     @Slot(str)
@@ -170,21 +170,21 @@ def _slices_of(items: Sequence[Trace | Program | Executable]) -> int:
 
 
 def work_out_view(
-    space: Workspace, inferences: Inferences, known: Views, prepare: Sequence[Work]
+    space: Workspace, inferences: Inferences, views: Views, prepare: Sequence[Work]
 ) -> tuple[Inferences, Views]:
     """Another display of inferences, and all views with it."""
-    return inferences, views_of(space, {inferences}, known, prepare)
+    return inferences, views_of(space, {inferences}, views, prepare)
 
 
-def count_linked(shown: OpenTrace) -> None:
+def count_linked(open_trace: OpenTrace) -> None:
     """Compute the coverage of a trace, which several panels show; it is that of the file."""
-    if shown.trace is shown.file:
-        coverage_of(shown.table)
+    if open_trace.trace is open_trace.file:
+        coverage_of(open_trace.table)
 
 
-def find_outliers(shown: OpenTrace) -> None:
+def find_outliers(open_trace: OpenTrace) -> None:
     """Compute the inferences that are slow, which the first view shows."""
-    _ = shown.findings.outliers
+    _ = open_trace.findings.outliers
 
 
 def slices_of_all(space: Workspace) -> int:
@@ -193,7 +193,7 @@ def slices_of_all(space: Workspace) -> int:
 
 
 def _work_out(
-    edit: Edit, space: Workspace, wanted: set[Inferences], known: Views, prepare: Sequence[Work]
+    edit: Edit, space: Workspace, wanted: set[Inferences], views: Views, prepare: Sequence[Work]
 ) -> Edited:
     """Apply an edit to a private copy of the workspace and build its links, labels and views."""
     result, complaint = None, ""
@@ -202,4 +202,4 @@ def _work_out(
     except ValueError as error:
         # An earlier edit removed what this one refers to.
         complaint = str(error)
-    return Edited(edit, space, views_of(space, wanted, known, prepare), result, complaint)
+    return Edited(edit, space, views_of(space, wanted, views, prepare), result, complaint)

@@ -23,26 +23,30 @@ from viewer.view.open_trace import OpenTrace
 _MOST_OPERATORS = 5
 
 
-def slice_lines(shown: OpenTrace, index: int, resolution_ns: float = 1) -> list[str]:
+def slice_lines(open_trace: OpenTrace, index: int, resolution_ns: float = 1) -> list[str]:
     """The lines of the hover tip for one slice; the first is the title.
 
     resolution_ns: the ns per pixel of the view, by default whole ns.
     """
-    name, label, link = shown.trace.name(index), shown.label(index), shown.link(index)
+    name, label, link = (
+        open_trace.trace.name(index),
+        open_trace.label(index),
+        open_trace.link(index),
+    )
     position = "separate clock, position inside its call is for drawing only"
-    if holds_value(shown.trace.slices, index):
+    if holds_value(open_trace.trace.slices, index):
         position = "is a value, not a time"
-    elif shown.native(index) is None:
-        position = f"at {format_position(shown.span_ns(index)[0], resolution_ns)}"
-    lines = [label or "(no name)", f"{shown.length_text(index)} {position}"]
-    if timing_of(shown.trace.slices, index) and shown.native(index) is None:
-        lines.append(timing_sentence(shown.trace.slices, index))
+    elif open_trace.native(index) is None:
+        position = f"at {format_position(open_trace.span_ns(index)[0], resolution_ns)}"
+    lines = [label or "(no name)", f"{open_trace.length_text(index)} {position}"]
+    if timing_of(open_trace.trace.slices, index) and open_trace.native(index) is None:
+        lines.append(timing_sentence(open_trace.trace.slices, index))
     if name != label:
         lines.append(name)
-    if allocated := allocation_text(shown.trace, index):
+    if allocated := allocation_text(open_trace.trace, index):
         lines.append(f"then allocates {allocated}, time not logged")
-    program = shown.table.program
-    members = list(shown.table.executed(int(shown.trace.slices.key[index])))
+    program = open_trace.table.program
+    members = list(open_trace.table.executed(int(open_trace.trace.slices.key[index])))
     lines += _operator_lines(members, label, program.path if program else "")
     if not members:
         lines += _reason_lines(link)
@@ -53,8 +57,8 @@ def plan_tip(scene: Scene, plan: PointedPlan, resolution_ns: float) -> list[str]
     """The lines of the hover tip for a plan: of the slice in it, else of the plan itself."""
     if plan.slice is None:
         return plan_lines(plan.plans, plan.index, scene.rasters[plan.plans.trace].shown)
-    shown = scene.rasters[plan.slice.trace].shown
-    title, *rest = slice_lines(shown, plan.slice.index, resolution_ns)
+    open_trace = scene.rasters[plan.slice.trace].shown
+    title, *rest = slice_lines(open_trace, plan.slice.index, resolution_ns)
     return [f"Planned: {title}", *rest]
 
 

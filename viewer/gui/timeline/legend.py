@@ -120,7 +120,7 @@ class Legend(QWidget):
             return
         self._counted = inputs
         self._name_times()
-        small = sum(len(one.trace.slices) for one in inputs) <= AT_ONCE
+        small = sum(len(counted.trace.slices) for counted in inputs) <= AT_ONCE
         self._latest.ask(small, shares, inputs)
         if not small:
             self._list(Shares())
@@ -202,9 +202,9 @@ class Legend(QWidget):
         self.others.resize(self.others.sizeHint())
         scheme = shown_scheme(self._drawings.session)
         why = "\n".join(
-            f"{one_line(display_name(shown.file.path))}: {shown.barred.get(scheme, '')}. Its "
-            "slices are colored by their names."
-            for shown in others[:8]
+            f"{one_line(display_name(open_trace.file.path))}: "
+            f"{open_trace.barred.get(scheme, '')}. Its slices are colored by their names."
+            for open_trace in others[:8]
         )
         self.others.setToolTip(f'<div style="white-space: pre-wrap">{escape(why)}</div>')
 

@@ -147,8 +147,10 @@ class Overview(QWidget):
         dark, xmap = self._theme.dark, self._xmap(canvas.columns)
         sources = self._scene.sources(dark=dark)
         parameters = (canvas, dark, xmap.t0, xmap.t1, tuple(self._rows))
-        own = [sources[number] for number in self._scene.group.traces]
-        inputs = [x for s in own for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)]
+        raster_sources = [sources[number] for number in self._scene.group.traces]
+        inputs = [
+            x for s in raster_sources for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)
+        ]
         before = self._made
         same = before is not None and before.asked == parameters and len(before.of) == len(inputs)
         if before is None or not same or any(map(is_not, before.of, inputs)):

@@ -56,9 +56,9 @@ class StripPicture:
     def _top(self) -> int:
         return sum(part.height() for part in self._above)
 
-    def paint(self, painter: QPainter, at: QPoint, ratio: int) -> None:
+    def paint(self, painter: QPainter, point: QPoint, ratio: int) -> None:
         """Draw the image with its upper left corner at a point."""
-        strip, theme, top = self._strip, self._theme, at.y() + self._top
+        strip, theme, top = self._strip, self._theme, point.y() + self._top
         if self._rows.height():
             painter.save()
             painter.translate(self._left, top)
@@ -71,8 +71,8 @@ class StripPicture:
             names = QSize(self._left, self._rows.height())
             _render(strip.headers, painter, QPoint(0, top), names)
         # An SVG generator does not clip, so whatever exceeds the upper edge is painted over.
-        painter.fillRect(0, at.y(), self.size.width(), self._top, theme.color("panel"))
-        y = at.y()
+        painter.fillRect(0, point.y(), self.size.width(), self._top, theme.color("panel"))
+        y = point.y()
         if strip.is_joined:
             room = QSize(self._rows.width(), strip.band.height())
             _render(strip.band, painter, QPoint(self._left, y), room)
@@ -188,8 +188,8 @@ class ViewPicture:
 
 
 def _render(
-    widget: QWidget, painter: QPainter, at: QPoint, size: QSize, *, buttons: bool = True
+    widget: QWidget, painter: QPainter, point: QPoint, size: QSize, *, buttons: bool = True
 ) -> None:
     """Paint a part of the window at a position, clipped to a size, with or without its buttons."""
     flags = QWidget.RenderFlag.DrawChildren if buttons else QWidget.RenderFlag(0)
-    widget.render(painter, at, QRect(QPoint(0, 0), size), flags)
+    widget.render(painter, point, QRect(QPoint(0, 0), size), flags)

@@ -130,8 +130,8 @@ class RulerBar(QWidget):
         )
         text = format_time(span[1] - span[0])
         if session.state.slice is not None and not session.state.others:
-            shown = session.traces[session.state.slice.trace]
-            text = shown.length_text(session.state.slice.index)
+            open_trace = session.traces[session.state.slice.trace]
+            text = open_trace.length_text(session.state.slice.index)
         self._chip(painter, (x0 + x1) / 2, text, "accent_fill", "on_accent")
 
     def _measured(self, painter: QPainter, canvas: Canvas) -> None:

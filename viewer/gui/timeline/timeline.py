@@ -132,7 +132,8 @@ class Timeline(QWidget):
         """How many tracks of all clocks are hidden or filtered out, as text; "" if none."""
         all_of_them = [strip.scene.arrangement for strip in self.strips]
         return text_of_missing(
-            sum(one.hidden for one in all_of_them), sum(one.filtered for one in all_of_them)
+            sum(arrangement.hidden for arrangement in all_of_them),
+            sum(arrangement.filtered for arrangement in all_of_them),
         )
 
     def all_processes(self) -> frozenset[HeaderPart]:

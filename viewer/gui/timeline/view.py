@@ -257,20 +257,20 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             elif not self.frames.edge_chips.click(position) and self._process_at(position.y()) < 0:
                 self._click(self.slice_at(position), event.modifiers())
 
-    def _click(self, found: SliceRef | None, held: Qt.KeyboardModifier) -> None:
+    def _click(self, slice_ref: SliceRef | None, held: Qt.KeyboardModifier) -> None:
         """Select the slice at a click; Ctrl adds or removes it, Shift extends along the row.
 
         With Ctrl or Shift, a click next to all slices does nothing, so that missing a slice by a
         pixel does not lose a careful selection.
         """
         if held & Qt.KeyboardModifier.ControlModifier:
-            if found is not None:
-                toggle_slice(self.session, found)
+            if slice_ref is not None:
+                toggle_slice(self.session, slice_ref)
         elif held & Qt.KeyboardModifier.ShiftModifier:
-            if found is not None:
-                extend_to(self.session, found)
+            if slice_ref is not None:
+                extend_to(self.session, slice_ref)
         else:
-            self.session.select_slice(found)
+            self.session.select_slice(slice_ref)
 
     def show_dragged(self, first: int, last: int) -> Area:
         """Show a time range dragged elsewhere, as on the ruler; returns it as an area."""
@@ -299,8 +299,8 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Select the slice under the mouse and zoom to it; collapse or expand a process."""
-        at = event.position().toPoint()
-        ref, process = self.slice_at(at), self._process_at(at.y())
+        point = event.position().toPoint()
+        ref, process = self.slice_at(point), self._process_at(point.y())
         if process >= 0 and event.button() == Qt.MouseButton.LeftButton:
             spec = self.rows.processes[process]
             toggle_part(self.session, (spec.trace, spec.name))
@@ -327,17 +327,17 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         A slice that is part of the selection keeps the selection. From the keyboard, the menu is
         for the selection, and opens there.
         """
-        at = event.pos()
+        point = event.pos()
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             ref = self.session.state.slice
-            at = self.rect().center() if ref is None else self.place_of(ref).center()
+            point = self.rect().center() if ref is None else self.place_of(ref).center()
         else:
-            found = self.slice_at(at)
+            slice_ref = self.slice_at(point)
             self.rows.activate()
-            if found is not None and found not in self.session.state.slices:
-                self.session.select_slice(found)
+            if slice_ref is not None and slice_ref not in self.session.state.slices:
+                self.session.select_slice(slice_ref)
         self.tip.show_lines((), QPoint())
-        self.menu_requested.emit(self.viewport().mapToGlobal(at))
+        self.menu_requested.emit(self.viewport().mapToGlobal(point))
 
     def place_of(self, ref: SliceRef) -> QRect:
         """The visible part of a slice's rectangle; empty if the slice is not in view."""
@@ -378,10 +378,12 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             # Nor for a plan: the same slice has another text on its own track.
             lines = plan_tip(self.rows, plan, self.rows.ns_per_pixel(self.canvas.width))
         elif found is not None:
-            shown = self.rows.rasters[found.trace].shown
-            self._tip_of = shown, self.rows.ns_per_pixel(self.canvas.width)
+            open_trace = self.rows.rasters[found.trace].shown
+            self._tip_of = open_trace, self.rows.ns_per_pixel(self.canvas.width)
             same = found == overlay.hovered and self._tip_of == tip_of
-            lines = (same and self.tip.lines) or slice_lines(shown, found.index, self._tip_of[1])
+            lines = (same and self.tip.lines) or slice_lines(
+                open_trace, found.index, self._tip_of[1]
+            )
         self.tip.show_lines(lines, here)
         overlay.hovered = found
         self.rows.pointed.emit(self.rows.xmap(self.viewport().width()).place_at(here.x()))

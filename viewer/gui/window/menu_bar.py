@@ -161,13 +161,13 @@ class ContextMenus(QObject):
                 if offered is not None:  # skips those without rows, such as lists of combo boxes
                     offered.connect(partial(self._add, page.row_commands, page.help_page))
 
-    def _on_timeline(self, at: QPoint) -> None:
+    def _on_timeline(self, point: QPoint) -> None:
         """Open the context menu of the selection at a screen position."""
         menu = QMenu(self._timeline)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         chosen = self._session.state.slice is not None
         self._add(SLICE_MENU if chosen else CANVAS_MENU, TIMELINE, menu)
-        menu.popup(at)
+        menu.popup(point)
 
     def _add(self, ids: tuple[str, ...], page: str, menu: QMenu) -> None:
         """Add commands in their current state, and the help on this panel."""

@@ -50,8 +50,8 @@ class HoverTip(QWidget):
             self.lines = tuple(lines)
             self._fit(min(_WIDEST, window.width() - 2 * _INSET - 4))
             self.update()
-        at = self._owner.mapTo(window, mouse)
-        self.setGeometry(_box_at(at, self.size(), window.rect()))
+        point = self._owner.mapTo(window, mouse)
+        self.setGeometry(_box_at(point, self.size(), window.rect()))
         if self.isHidden():
             self.raise_()
             self.show()

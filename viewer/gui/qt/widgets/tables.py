@@ -124,12 +124,12 @@ def let_copy(
     markdown: whether the menu also offers Markdown.
     """
 
-    def offer(at: QPoint) -> None:
+    def offer(point: QPoint) -> None:
         menu = QMenu(table)
         menu.addAction(title, lambda: copy(CopyFormat.TEXT))
         if markdown:
             offer_markdown(menu, title, copy)
-        pop_up(menu, table, at)
+        pop_up(menu, table, point)
 
     add_copying(table, copy, offer)
 
@@ -202,23 +202,23 @@ class OffersMenu(Protocol):
         """Select a row as a click does."""
 
 
-def pop_up(menu: QMenu, table: QAbstractItemView, at: QPoint) -> None:
+def pop_up(menu: QMenu, table: QAbstractItemView, point: QPoint) -> None:
     """Open the context menu `menu` for the row at a point of the viewport.
 
-    `at` is the mouse position, or the middle of the current row if the menu key was pressed. The
+    `point` is the mouse position, or the middle of the current row if the menu key was pressed. The
     row is selected first, so that commands added on `menu_offered` apply to it.
     """
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    row = table.indexAt(at)
+    row = table.indexAt(point)
     # The menu key reports a point of the table instead of its viewport, off by the header height.
-    if at == table.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center():
+    if point == table.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center():
         row = table.currentIndex()
-        at = table.visualRect(row).center()
+        point = table.visualRect(row).center()
     if isinstance(table, OffersMenu):
         if row.isValid():
             table.choose(row)
         table.menu_offered.emit(menu)
-    menu.popup(table.viewport().mapToGlobal(at))
+    menu.popup(table.viewport().mapToGlobal(point))
 
 
 def marked_rows(table: QTableView) -> list[int]:

@@ -282,8 +282,8 @@ class TreeView(QuietTree, Generic[Rows]):
         copy_tsv(self, text, form)
 
     @Slot(QPoint)
-    def _menu(self, at: QPoint) -> None:
-        menu, index = QMenu(self), self.indexAt(at)
+    def _menu(self, point: QPoint) -> None:
+        menu, index = QMenu(self), self.indexAt(point)
         node = self._model.node(index if index.isValid() else self.currentIndex())
         if node >= 0:
             self.menu_of.emit(menu, node)
@@ -294,7 +294,7 @@ class TreeView(QuietTree, Generic[Rows]):
         menu.addSeparator()
         menu.addAction("Expand all", lambda: self.open_below(node))
         menu.addAction("Collapse all", self._close_all)
-        pop_up(menu, self, at)
+        pop_up(menu, self, point)
 
     # -- painting --------------------------------------------------------------------------------
 

@@ -68,19 +68,21 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
         self._latest.ask(size <= AT_ONCE, compared, self._session.workspace, arms)
 
     @Slot(object)
-    def _take(self, found: OpenComparison) -> None:
+    def _take(self, open_comparison: OpenComparison) -> None:
         """Show the typical inferences of other arms side by side, then the comparison."""
-        if found.problem:
+        if open_comparison.problem:
             self._arranged = None
-        elif (found.chosen.a, found.chosen.b) != self._arranged:
-            self._arranged = found.chosen.a, found.chosen.b
+        elif (open_comparison.chosen.a, open_comparison.chosen.b) != self._arranged:
+            self._arranged = open_comparison.chosen.a, open_comparison.chosen.b
             session = self._session
-            shown = side_by_side(session.state, session.groups, session.traces, found)
-            session.change(shown, remember=False)
-        super()._take(found)
+            view_state = side_by_side(
+                session.state, session.groups, session.traces, open_comparison
+            )
+            session.change(view_state, remember=False)
+        super()._take(open_comparison)
         self._stretch()
-        if not found.problem:
-            self._drifting.ask(found.size <= AT_ONCE, drifts_of, found)
+        if not open_comparison.problem:
+            self._drifting.ask(open_comparison.size <= AT_ONCE, drifts_of, open_comparison)
 
     @Slot(object)
     def _take_drifts(self, found: tuple[OpenComparison, bool]) -> None:
@@ -91,40 +93,44 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
     @Slot()
     def _stretch(self) -> None:
         """Give the strips of the arms the gaps that they should have."""
-        session, found = self._session, self.answer
-        if found is not None and not found.problem and not self.pending:
-            shown = stretched(session.state, session.groups, session.traces, found)
-            session.change(shown, remember=False)
+        session, open_comparison = self._session, self.answer
+        if open_comparison is not None and not open_comparison.problem and not self.pending:
+            view_state = stretched(session.state, session.groups, session.traces, open_comparison)
+            session.change(view_state, remember=False)
 
     @property
     def in_tables(self) -> OpenComparison | None:
         """The comparison if panels show its changes, else None."""
-        chosen, found = self._session.state.compared, self.answer
+        chosen, open_comparison = self._session.state.compared, self.answer
         is_shown = chosen is not None and chosen.in_tables
-        return found if is_shown and found is not None and not found.problem else None
+        return (
+            open_comparison
+            if is_shown and open_comparison is not None and not open_comparison.problem
+            else None
+        )
 
 
-def drifts_of(found: OpenComparison) -> tuple[OpenComparison, bool]:
+def drifts_of(open_comparison: OpenComparison) -> tuple[OpenComparison, bool]:
     """Compute the drifts of a comparison, which takes as long as the comparison itself.
 
     Returns it, and whether a drift is larger than the change.
     """
-    calls = found.calls
+    calls = open_comparison.calls
     changes = [one.change for one in (*calls.compared, calls.inference)]
     drifts = (*calls.drifts, calls.inference_drift)
-    return found, any(map(drift_exceeds, drifts, changes))
+    return open_comparison, any(map(drift_exceeds, drifts, changes))
 
 
 def compared(space: Workspace, arms: ComparedArms) -> OpenComparison:
     """Return a comparison with everything computed that the first picture needs."""
-    found = OpenComparison(space, arms)
-    if found.problem:
-        return found
+    open_comparison = OpenComparison(space, arms)
+    if open_comparison.problem:
+        return open_comparison
     for side in (0, 1):
-        typical = found.typical(side)
+        typical = open_comparison.typical(side)
         if typical is not None:
             # 0.1 s for a million slices, cached for what shows and selects them.
-            found.slices_of_rows(typical[0], (), typical[1], CALLS)
-    _ = found.operators.order  # 50 ms for 10,000 rows
-    _ = found.gaps
-    return found
+            open_comparison.slices_of_rows(typical[0], (), typical[1], CALLS)
+    _ = open_comparison.operators.order  # 50 ms for 10,000 rows
+    _ = open_comparison.gaps
+    return open_comparison

@@ -56,19 +56,27 @@ class CostFeed(Feed[tuple[OpenTrace, TimeScope], CostAnswer]):
         return self._session.traces[number], scope
 
     def _ask(self, question: tuple[OpenTrace, TimeScope]) -> None:
-        shown, scope = question
-        known = self.answer.per_run if self.answer and self.answer.shown is shown else None
-        self._latest.ask(len(shown.trace.slices) <= AT_ONCE, _answer, shown, scope, known)
+        open_trace, scope = question
+        cost_tables = (
+            self.answer.per_run if self.answer and self.answer.shown is open_trace else None
+        )
+        self._latest.ask(
+            len(open_trace.trace.slices) <= AT_ONCE, _answer, open_trace, scope, cost_tables
+        )
 
 
-def _answer(shown: OpenTrace, scope: TimeScope, known: tuple[CostTable, ...] | None) -> CostAnswer:
-    if shown.table.program is None:  # without a program, no time can be charged to operators
-        return CostAnswer(shown, scope, CostTable((), 0), ())
-    table = shown.costs.table(scope)
+def _answer(
+    open_trace: OpenTrace, scope: TimeScope, cost_tables: tuple[CostTable, ...] | None
+) -> CostAnswer:
+    if open_trace.table.program is None:  # without a program, no time can be charged to operators
+        return CostAnswer(open_trace, scope, CostTable((), 0), ())
+    table = open_trace.costs.table(scope)
     per_run = (
-        _per_run(shown.costs, list(shown.trace.finished_inferences())) if known is None else known
+        _per_run(open_trace.costs, list(open_trace.trace.finished_inferences()))
+        if cost_tables is None
+        else cost_tables
     )
-    return CostAnswer(shown, scope, table, per_run)
+    return CostAnswer(open_trace, scope, table, per_run)
 
 
 def _per_run(costs: Costs, runs: list[Run]) -> tuple[CostTable, ...]:

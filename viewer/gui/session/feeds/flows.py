@@ -82,17 +82,17 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
     def _question(self) -> FlowQuestion | None:
         state = self._session.state
         if state.slice is not None:
-            shown = self._session.traces[state.slice.trace]
-            return shown, state.slice, shown.link(state.slice.index).operators
+            open_trace = self._session.traces[state.slice.trace]
+            return open_trace, state.slice, open_trace.link(state.slice.index).operators
         if state.operators is not None:
             return self._session.traces[state.operators[0]], None, state.operators[1]
         return None
 
     def _ask(self, question: FlowQuestion) -> None:
-        shown = question[0]
-        index = self._index(shown)
-        if index is None and _is_small(shown):
-            index = self._keep(FlowIndex(shown.table))
+        open_trace = question[0]
+        index = self._index(open_trace)
+        if index is None and _is_small(open_trace):
+            index = self._keep(FlowIndex(open_trace.table))
         answer = None if index is None else _answer(*question, index, OPERATORS_AT_ONCE)
         if answer is not None:
             self._latest.cancel()
@@ -102,11 +102,11 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
             self._set(None)
             self._latest.submit(_work_out, *question, index)
 
-    def _index(self, shown: OpenTrace) -> FlowIndex | None:
-        return next((index for index in self._indexes if index.table is shown.table), None)
+    def _index(self, open_trace: OpenTrace) -> FlowIndex | None:
+        return next((index for index in self._indexes if index.table is open_trace.table), None)
 
     def _keep(self, index: FlowIndex) -> FlowIndex:
-        if not any(known.table is index.table for known in self._indexes):
+        if not any(flow_index.table is index.table for flow_index in self._indexes):
             self._indexes.append(index)
         return index
 
@@ -117,34 +117,34 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
         self._set(answer)
 
 
-def _is_small(shown: OpenTrace) -> bool:
-    program = shown.table.program
-    if len(shown.trace.slices) > AT_ONCE or program is None:
-        return len(shown.trace.slices) <= AT_ONCE
+def _is_small(open_trace: OpenTrace) -> bool:
+    program = open_trace.table.program
+    if len(open_trace.trace.slices) > AT_ONCE or program is None:
+        return len(open_trace.trace.slices) <= AT_ONCE
     known = is_dataflow_known(program)
     size = len(program.text_lines), len(program.operators)
     return known or (size[0] <= LINES_AT_ONCE and size[1] <= PROGRAM_AT_ONCE)
 
 
 def _answer(
-    shown: OpenTrace,
+    open_trace: OpenTrace,
     ref: SliceRef | None,
     operators: tuple[int, ...],
     index: FlowIndex,
     most: int | None,
 ) -> FlowAnswer | None:
     """The flows, or None if finding them means searching more than `most` operators."""
-    program = shown.table.program
+    program = open_trace.table.program
     around = neighbors_of(dataflow_of(program), operators) if program and operators else None
     flows = SliceFlows() if ref is None else index.flows(ref.index, most)
-    return None if flows is None else FlowAnswer(shown, operators, ref, flows, around, index)
+    return None if flows is None else FlowAnswer(open_trace, operators, ref, flows, around, index)
 
 
 def _work_out(
-    shown: OpenTrace, ref: SliceRef | None, operators: tuple[int, ...], index: FlowIndex | None
+    open_trace: OpenTrace, ref: SliceRef | None, operators: tuple[int, ...], index: FlowIndex | None
 ) -> tuple[FlowAnswer, FlowIndex]:
-    index = index or FlowIndex(shown.table)
-    answer = _answer(shown, ref, operators, index, None)
+    index = index or FlowIndex(open_trace.table)
+    answer = _answer(open_trace, ref, operators, index, None)
     assert answer is not None  # without a limit, there always is an answer
     return answer, index
 

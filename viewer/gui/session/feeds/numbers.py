@@ -95,11 +95,11 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
     @property
     def offered(self) -> list[Reference]:
         """The open files that can be references, without B of the comparison."""
-        space, shown = self._session.workspace, self.shown
-        if shown is None:
+        space, open_trace = self._session.workspace, self.shown
+        if open_trace is None:
             return []
         paths = [executable.path for executable in space.executables]
-        return offered_references(space.traces, paths, shown.file.path)
+        return offered_references(space.traces, paths, open_trace.file.path)
 
     @property
     def automatic(self) -> Reference | None:
@@ -117,7 +117,9 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
     # -- question ----------------------------------------------------------------------------------
 
     def _with_values(self) -> list[int]:
-        return [i for i, shown in enumerate(self._session.traces) if has_values(shown.file)]
+        return [
+            i for i, open_trace in enumerate(self._session.traces) if has_values(open_trace.file)
+        ]
 
     def _number(self) -> int | None:
         """The profile to show: A, or the current one, or the one before; never the reference."""
@@ -150,14 +152,14 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
             self._path = ""
             return None
         session, reference = self._session, self.reference
-        shown = session.as_run(number)
-        if shown.file.path != self._path:
-            self._path, self._block = shown.file.path, None
+        open_trace = session.as_run(number)
+        if open_trace.file.path != self._path:
+            self._path, self._block = open_trace.file.path, None
         paths = {t.file.path: i for i, t in enumerate(session.traces)}
         at = None if reference is None else paths.get(reference.path)
         other = None if at is None else session.as_run(at).table
         block = self._block if self._block is not None else self._picked_block(number)
-        return NumbersQuestion(shown.table, block, reference, other, self._buffers)
+        return NumbersQuestion(open_trace.table, block, reference, other, self._buffers)
 
     def _picked_block(self, number: int) -> int | None:
         """The event block of the picked inference, None if none of this profile is picked."""
@@ -194,8 +196,8 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
             self._measuring.submit(measure, self.figures)
 
     @Slot(object)
-    def _take_figures(self, found: MeasuredNumbers) -> None:
-        self.figures = found
+    def _take_figures(self, measured_numbers: MeasuredNumbers) -> None:
+        self.figures = measured_numbers
         self._color()
         self.measured.emit()
         self._measure()
@@ -203,9 +205,13 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
     @property
     def errors(self) -> OperatorErrors | None:
         """The error of every operator of the shown program, None until all are known."""
-        found = self.figures
-        is_known = found is not None and found.is_complete and found.numbers.reference
-        return found.errors if found is not None and is_known else None
+        measured_numbers = self.figures
+        is_known = (
+            measured_numbers is not None
+            and measured_numbers.is_complete
+            and measured_numbers.numbers.reference
+        )
+        return measured_numbers.errors if measured_numbers is not None and is_known else None
 
     @Slot()
     def _color(self) -> None:
@@ -213,11 +219,11 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
         errors = self.errors
         program = None if self.answer is None else self.answer.program
         has_changed = False
-        for shown in self._session.views.values():
-            is_own = program is not None and shown.table.program is program
-            own = errors if is_own else None
-            if shown.errors is not own:
-                shown.errors, has_changed = own, True
+        for open_trace in self._session.views.values():
+            is_own = program is not None and open_trace.table.program is program
+            operator_errors = errors if is_own else None
+            if open_trace.errors is not operator_errors:
+                open_trace.errors, has_changed = operator_errors, True
         if has_changed:
             self._session.coloring_changed.emit()
 

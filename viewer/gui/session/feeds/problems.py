@@ -72,17 +72,19 @@ class ProblemsFeed(QObject):
 
 def _entries(space: Workspace, failures: dict[str, str]) -> list[ProblemEntry]:
     """Return all problems: failed files, then doubtful matches, then unexpected data per file."""
-    found = [_failure(path, message) for path, message in failures.items()]
+    problem_entries = [_failure(path, message) for path, message in failures.items()]
     for trace in space.traces:
-        found += [
+        problem_entries += [
             ProblemEntry(Severity.WARNING, w, 0, "", trace.path) for w in space.warnings(trace)
         ]
     reported: list[tuple[str, tuple[Problem, ...]]] = [(t.path, t.problems) for t in space.traces]
     reported += [(p.path, p.problems) for p in space.programs]
     reported += [(e.path, e.problems) for e in space.executables]
     for path, problems in reported:
-        found += [ProblemEntry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems]
-    return found
+        problem_entries += [
+            ProblemEntry(Severity.NOTE, p.kind, p.count, p.first, path) for p in problems
+        ]
+    return problem_entries
 
 
 def _failure(path: str, message: str) -> ProblemEntry:

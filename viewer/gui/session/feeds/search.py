@@ -278,7 +278,10 @@ class Search(Feed[SearchQuestion, Hits]):
         text, traces = question
         if not self.is_of(traces):
             # Unchanged traces keep their case-folded texts.
-            self._searched = {one: self._searched.get(one) or _searched(one) for one in traces}
+            self._searched = {
+                open_trace: self._searched.get(open_trace) or _searched(open_trace)
+                for open_trace in traces
+            }
             self.answer = None
         searched = tuple(self._searched.values())
         self.query = parse(text)
@@ -312,8 +315,12 @@ class Search(Feed[SearchQuestion, Hits]):
         super()._fail(sentence)
 
 
-def _searched(shown: OpenTrace) -> SearchedTrace:
-    axis = shown.axis
+def _searched(open_trace: OpenTrace) -> SearchedTrace:
+    axis = open_trace.axis
     return SearchedTrace(
-        shown.table, shown.labels, shown.label_strings, axis.ns_per_tick, axis.offset_ns
+        open_trace.table,
+        open_trace.labels,
+        open_trace.label_strings,
+        axis.ns_per_tick,
+        axis.offset_ns,
     )

@@ -119,7 +119,7 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
         """Why no open trace can be grouped by `key`, as a sentence; "" if one can."""
         if key not in ("operator", "module"):
             return ""
-        reasons = [shown.grouping.missing(key) for shown in self._session.traces]
+        reasons = [open_trace.grouping.missing(key) for open_trace in self._session.traces]
         return reasons[0] if reasons and all(reasons) else ""
 
     @Slot()
@@ -155,7 +155,7 @@ class SelectionFeed(Feed[SelectionQuestion, SelectionAnswer]):
 
 
 def _is_small(traces: Sequence[OpenTrace]) -> bool:
-    return sum(len(shown.trace.slices) for shown in traces) <= AT_ONCE
+    return sum(len(open_trace.trace.slices) for open_trace in traces) <= AT_ONCE
 
 
 def _answer(
@@ -178,13 +178,16 @@ def _answer(
             for number, numbers in subject.of.items()
         }
         spans = _spans(traces, subject)
-        tracks = sum(_tracks(one) for one in selected.values())
+        tracks = sum(_tracks(selected_slices) for selected_slices in selected.values())
     parts = tuple(
         TraceStatistics(
-            number, shown, selection_statistics(one, key, shown.grouping), spans[number]
+            number,
+            open_trace,
+            selection_statistics(selected_slices, key, open_trace.grouping),
+            spans[number],
         )
-        for number, one in selected.items()
-        for shown in (traces[number],)
+        for number, selected_slices in selected.items()
+        for open_trace in (traces[number],)
     )
     return SelectionAnswer(subject, key, parts, tracks)
 
@@ -194,8 +197,8 @@ def _spans(traces: Sequence[OpenTrace], selected: SliceSet) -> dict[int, tuple[i
     found: dict[int, tuple[int, int]] = {}
     for trace in selected.of:
         clock = group_key(traces[trace])
-        own = selected.among([n for n in selected.of if group_key(traces[n]) == clock])
-        found[trace] = span_ns(traces, own) or (0, 0)
+        slice_set = selected.among([n for n in selected.of if group_key(traces[n]) == clock])
+        found[trace] = span_ns(traces, slice_set) or (0, 0)
     return found
 
 

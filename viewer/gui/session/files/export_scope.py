@@ -110,8 +110,8 @@ def _ranges_of(session: Session, only: dict[int, Ints]) -> dict[int, tuple[int, 
     """The range of each trace: from the first to the last chosen slice of its clock group."""
     ranges: dict[int, tuple[int, int]] = {}
     for group in session.groups:
-        own = SliceSet({n: indices for n, indices in only.items() if n in group.traces})
-        span = span_ns(session.traces, own)
+        slice_set = SliceSet({n: indices for n, indices in only.items() if n in group.traces})
+        span = span_ns(session.traces, slice_set)
         if span is not None:
-            ranges |= dict.fromkeys(own.of, span)
+            ranges |= dict.fromkeys(slice_set.of, span)
     return ranges

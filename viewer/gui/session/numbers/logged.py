@@ -208,7 +208,12 @@ def logged_numbers(question: NumbersQuestion) -> LoggedNumbers:
             wants_buffer=has_values(trace),
         )
     inference = next(
-        (one for one in profile.inferences if one.block == question.block), profile.inferences[0]
+        (
+            logged_inference
+            for logged_inference in profile.inferences
+            if logged_inference.block == question.block
+        ),
+        profile.inferences[0],
     )
     side = profile.side(inference)
     found = LoggedNumbers(question, profile, inference)
@@ -253,15 +258,26 @@ def _partner(profile: LoggedProfile, inference: LoggedInference) -> LoggedInfere
 
     Raises ValueError if it logged no values of the method.
     """
-    own = [one for one in profile.inferences if one.method == inference.method]
-    if not own and len({one.method for one in profile.inferences}) == 1:
-        own = list(profile.inferences)  # names of scopes may differ
-    if not own:
+    logged_inferences = [
+        logged_inference
+        for logged_inference in profile.inferences
+        if logged_inference.method == inference.method
+    ]
+    if (
+        not logged_inferences
+        and len({logged_inference.method for logged_inference in profile.inferences}) == 1
+    ):
+        logged_inferences = list(profile.inferences)  # names of scopes may differ
+    if not logged_inferences:
         name = display_name(profile.table.trace.path)
         raise ValueError(f"{name} logged no values of {inference.method}")
     number = None if inference.run is None else inference.run.number
-    same = (one for one in own if one.run is not None and one.run.number == number)
-    return next(same, own[0])
+    same = (
+        logged_inference
+        for logged_inference in logged_inferences
+        if logged_inference.run is not None and logged_inference.run.number == number
+    )
+    return next(same, logged_inferences[0])
 
 
 def _cases(found: LoggedNumbers) -> tuple[int, ...]:
@@ -298,9 +314,9 @@ def _rows(logged: Sequence[Logged], pairs: Sequence[Pair]) -> Iterator[NumbersRo
 # -- figures ---------------------------------------------------------------------------------------
 
 
-def measure(known: MeasuredNumbers) -> MeasuredNumbers:
+def measure(measured_numbers: MeasuredNumbers) -> MeasuredNumbers:
     """Return more figures: of at least one row, and of those that a quarter of a second is for."""
-    numbers, figures = known.numbers, list(known.figures)
+    numbers, figures = measured_numbers.numbers, list(measured_numbers.figures)
     stop = time.monotonic() + _AT_A_TIME
     while len(figures) < len(numbers.rows):
         figures.append(_figures(numbers.rows[len(figures)]))

@@ -113,8 +113,10 @@ def offered_references(
 
     executables: paths of open program files. own: the path of the profile.
     """
-    found = [Reference(one.path) for one in traces if one.path != own and has_values(one)]
-    return found + [Reference(path) for path in executables if is_bundled(path)]
+    references = [
+        Reference(trace.path) for trace in traces if trace.path != own and has_values(trace)
+    ]
+    return references + [Reference(path) for path in executables if is_bundled(path)]
 
 
 def kept_choice(choice: NumbersChoice, folder: str) -> SavedNumbers:
@@ -136,13 +138,17 @@ def found_choice(
 
     inputs: the inputs of the session, and where each is now: a reference can be one of them.
     """
-    known = {one.absolute: path for one, path in inputs if one.absolute and path is not None}
+    known = {
+        saved_input.absolute: path
+        for saved_input, path in inputs
+        if saved_input.absolute and path is not None
+    }
     missing: list[str] = []
 
-    def found(one: SavedInput) -> str | None:
-        path = known.get(one.absolute) or place_of(one, folder)
+    def found(saved_input: SavedInput) -> str | None:
+        path = known.get(saved_input.absolute) or place_of(saved_input, folder)
         if path is None:
-            missing.append(one.path)
+            missing.append(saved_input.path)
         return path
 
     reference: Reference | Automatic = Automatic.NOTHING if saved.is_off else Automatic.COMPARED

@@ -100,7 +100,11 @@ class Headers(HeaderColumn):
         if self._current is None or not self.hasFocus():
             return None
         shown = (group for group in self._scene.session.groups if group.key == self._scene.clock)
-        return self._current if any(self._current[0] in one.traces for one in shown) else None
+        return (
+            self._current
+            if any(self._current[0] in clock_group.traces for clock_group in shown)
+            else None
+        )
 
     @property
     def parts(self) -> list[HeaderPart]:
@@ -131,21 +135,21 @@ class Headers(HeaderColumn):
     def _band_at(self, y: int) -> int:
         return self._scene.layout.band_at(y + self._scene.scroll)
 
-    def _spot(self, at: QPoint) -> HeaderZone:
+    def _spot(self, point: QPoint) -> HeaderZone:
         """The zone that a press at a point would act on."""
-        if at.x() >= self.width() - _EDGE - 1:
+        if point.x() >= self.width() - _EDGE - 1:
             return HeaderZone.WIDTH
-        scene, band = self._scene, self._band_at(at.y())
-        if self._band_of_edge(at.y()) >= 0:
+        scene, band = self._scene, self._band_at(point.y())
+        if self._band_of_edge(point.y()) >= 0:
             return HeaderZone.HEIGHT
         part = scene.header_bands.part_of(band)
         if part is None:
             return HeaderZone.NOTHING
         if scene.header_bands.is_title(band):
-            if at.x() < TITLE_INDENT and scene.header_bands.can_fold(part):
+            if point.x() < TITLE_INDENT and scene.header_bands.can_fold(part):
                 return HeaderZone.FOLD
             for spot, room in self._buttons(band):
-                if room.contains(at):
+                if room.contains(point):
                     return spot
         return HeaderZone.TITLE
 
@@ -201,28 +205,28 @@ class Headers(HeaderColumn):
         if event.button() != Qt.MouseButton.LeftButton:
             return
         self._scene.activate()
-        at = event.position().toPoint()
-        self._press, self._pressed, self._width_before = at, self._spot(at), self.width()
+        point = event.position().toPoint()
+        self._press, self._pressed, self._width_before = point, self._spot(point), self.width()
         if self._pressed is HeaderZone.HEIGHT:
-            band = self._band_of_edge(at.y())
-            self._resize = RowResize(self._scene, band, at.y() + self._scene.scroll)
+            band = self._band_of_edge(point.y())
+            self._resize = RowResize(self._scene, band, point.y() + self._scene.scroll)
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Continue a drag, or update the cursor."""
-        self._mouse = at = event.position().toPoint()
+        self._mouse = point = event.position().toPoint()
         if self._press is None:
-            self._point(at)
+            self._point(point)
         elif self._pressed is HeaderZone.WIDTH:
-            self.set_width(at.x() + 1)
+            self.set_width(point.x() + 1)
             self.width_changed.emit(self.width())
         elif self._resize is not None:
-            self._resize.to(at.y() + self._scene.scroll)
+            self._resize.to(point.y() + self._scene.scroll)
         elif self._pressed is HeaderZone.TITLE:
-            self._drag(at)
+            self._drag(point)
         self.update()
 
-    def _point(self, at: QPoint) -> None:
+    def _point(self, point: QPoint) -> None:
         shapes = {
             HeaderZone.WIDTH: Qt.CursorShape.SizeHorCursor,
             HeaderZone.HEIGHT: Qt.CursorShape.SizeVerCursor,
@@ -230,18 +234,18 @@ class Headers(HeaderColumn):
             HeaderZone.HIDE: Qt.CursorShape.PointingHandCursor,
             HeaderZone.FOLD: Qt.CursorShape.PointingHandCursor,
         }
-        self.setCursor(shapes.get(self._spot(at), Qt.CursorShape.ArrowCursor))
+        self.setCursor(shapes.get(self._spot(point), Qt.CursorShape.ArrowCursor))
 
-    def _drag(self, at: QPoint) -> None:
+    def _drag(self, point: QPoint) -> None:
         assert self._press is not None
         if self._order is None:
             part = self.part_at(self._press.y())
-            if part is None or abs(at.y() - self._press.y()) < _DRAG_THRESHOLD:
+            if part is None or abs(point.y() - self._press.y()) < _DRAG_THRESHOLD:
                 return
             self._order = Reorder(self._scene, part)
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
-        self._order.to(at.y() + self._scene.scroll)
-        if 0 <= at.y() < self.height():
+        self._order.to(point.y() + self._scene.scroll)
+        if 0 <= point.y() < self.height():
             self._autoscroll.stop()
         elif not self._autoscroll.isActive():
             self._autoscroll.start()
@@ -307,8 +311,8 @@ class Headers(HeaderColumn):
 
         Elsewhere, it is a second press.
         """
-        at = event.position().toPoint()
-        spot, part = self._spot(at), self.part_at(at.y())
+        point = event.position().toPoint()
+        spot, part = self._spot(point), self.part_at(point.y())
         if spot is HeaderZone.WIDTH:
             self.set_width(WIDTH)
             self.width_changed.emit(self.width())
@@ -345,13 +349,13 @@ class Headers(HeaderColumn):
     @guard
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of the header under the mouse, or of the current header."""
-        at, part = event.pos(), self.part_at(event.pos().y())
+        point, part = event.pos(), self.part_at(event.pos().y())
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             part = self.current
             band = self._scene.header_bands.first_band(part) if part is not None else -1
-            at = self._room(band).center() if band >= 0 else QPoint(TITLE_INDENT, 0)
+            point = self._room(band).center() if band >= 0 else QPoint(TITLE_INDENT, 0)
         self._let_go()
-        header_menu(self._scene, part, self).popup(self.mapToGlobal(at))
+        header_menu(self._scene, part, self).popup(self.mapToGlobal(point))
 
     @guard(False)
     def event(self, event: QEvent) -> bool:
@@ -371,9 +375,9 @@ class Headers(HeaderColumn):
             return True
         return bool(super().event(event))
 
-    def tip_at(self, at: QPoint) -> str:
+    def tip_at(self, point: QPoint) -> str:
         """The tooltip for a point, as plain text."""
-        part, spot = self.part_at(at.y()), self._spot(at)
+        part, spot = self.part_at(point.y()), self._spot(point)
         if part is None:
             return ""
         is_pinned = part in self._scene.session.state.tracks.pinned
@@ -383,7 +387,7 @@ class Headers(HeaderColumn):
             HeaderZone.HEIGHT: "Drag to change the row height",
             HeaderZone.WIDTH: "Drag to change the column width",
         }
-        band = self._band_at(at.y())
+        band = self._band_at(point.y())
         if spot is HeaderZone.TITLE and self._scene.layout.kind[band] == BandKind.PLAN:
             return plan_header_tip(self._scene, band)
         return texts.get(spot) or full_title(self._scene, part)

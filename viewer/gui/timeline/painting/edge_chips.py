@@ -106,8 +106,8 @@ class EdgeChipPainter:
 
     def chip_at(self, position: QPoint) -> TrackChip | None:
         """The chip at a point of the canvas, None without one."""
-        at = QPointF(position)
-        return next((chip for chip in self.chips() if chip.room.contains(at)), None)
+        point = QPointF(position)
+        return next((chip for chip in self.chips() if chip.room.contains(point)), None)
 
     def tip_at(self, position: QPoint) -> Sequence[str]:
         """The lines of the hover tip for the chip at a point; none without a chip."""
@@ -146,7 +146,7 @@ class EdgeChipPainter:
                 if blank.band >= 0 and self._widest >= _NARROWEST
                 for made in self._made(blank)
             ]
-        return [one for one in self._chips if not any(map(one[0].room.intersects, self._taken))]
+        return [chip for chip in self._chips if not any(map(chip[0].room.intersects, self._taken))]
 
     @property
     def _widest(self) -> float:
@@ -192,7 +192,7 @@ class EdgeChipPainter:
 
         A single slice with a name has no count.
         """
-        shown = self._scene.rasters[trace].shown
-        sole = side.sole(shown.labels)
-        name = "" if sole is None else " ".join(shown.label(sole)[:_LONGEST].split())
+        open_trace = self._scene.rasters[trace].shown
+        sole = side.sole(open_trace.labels)
+        name = "" if sole is None else " ".join(open_trace.label(sole)[:_LONGEST].split())
         return "" if name and side.count == 1 else counted(side.count, "slice"), name

@@ -81,10 +81,10 @@ class FlowPainter:
 
     def chip_at(self, position: QPoint) -> SliceRef | None:
         """The slice that the chip at a point of the canvas refers to, None without a chip."""
-        answer, at = self._feed.answer, QPointF(position)
+        answer, point = self._feed.answer, QPointF(position)
         if answer is None or answer.ref is None or not self._is_current(answer, answer.ref):
             return None  # the chips belong to a trace that was closed since
-        return next((chip.ref for chip in self.chips if chip.room.contains(at)), None)
+        return next((chip.ref for chip in self.chips if chip.room.contains(point)), None)
 
     def paint(
         self,
@@ -274,7 +274,7 @@ class FlowPainter:
                 for step in (away, -away):
                     place = room.translated(0, step)
                     inside = place.top() >= 0 and place.bottom() <= canvas.height
-                    if inside and not any(place.intersects(one) for one in taken):
+                    if inside and not any(place.intersects(rect) for rect in taken):
                         return place
         return None
 

@@ -215,10 +215,10 @@ class FramePainter:
         )
         colors = CounterColors(area, peak, line, ground)
         for band in bands:
-            shown = self.scene.rasters[int(layout.trace[band])].shown
-            plot = shown.counters[int(layout.counter[band])]
+            open_trace = self.scene.rasters[int(layout.trace[band])].shown
+            plot = open_trace.counters[int(layout.counter[band])]
             y, tall = (self._canvas.device(part) for part in self._plot(band))
-            stamp(image, y, tall, plot, xmap.on(shown.axis), colors)
+            stamp(image, y, tall, plot, xmap.on(open_trace.axis), colors)
 
     def _plot(self, band: int) -> tuple[int, int]:
         """The top line of a counter's area on the canvas, and its height."""
@@ -280,12 +280,12 @@ class FramePainter:
             bands = self._bands(BandKind.ROW, number)
             trace_xmap = xmap.on(drawn.shown.axis)
             rows = [int(layout.row[b]) for b in bands]
-            found = drawn.hits.labels(rows, trace_xmap, self._canvas.device(UNDERLINED))
+            labels = drawn.hits.labels(rows, trace_xmap, self._canvas.device(UNDERLINED))
             for position, i, x0, x1 in zip(
-                found.position.tolist(),
-                found.slice.tolist(),
-                found.x0.tolist(),
-                found.x1.tolist(),
+                labels.position.tolist(),
+                labels.slice.tolist(),
+                labels.x0.tolist(),
+                labels.x1.tolist(),
                 strict=True,
             ):
                 band = bands[position]

@@ -139,10 +139,10 @@ class LabelPictures:
 
     def find(self, key: Hashable) -> Written | None:
         """The label of a key, None if it was not painted lately."""
-        found = self._labels.get(key)
-        if found is not None:
+        written = self._labels.get(key)
+        if written is not None:
             self._labels.move_to_end(key)
-        return found
+        return written
 
     def add(self, key: Hashable, label: Written) -> None:
         """Remember a label that is painted for the first time."""
@@ -276,5 +276,5 @@ def _looks_alike(labels: LabelCache, scale: float) -> bool:
 
 def _pixels(image: QImage) -> Pixels:
     """The pixels of an image with 32 bits each."""
-    found: Pixels = np.frombuffer(image.constBits(), np.uint32)
-    return found.reshape(image.height(), image.width())
+    pixels: Pixels = np.frombuffer(image.constBits(), np.uint32)
+    return pixels.reshape(image.height(), image.width())

@@ -144,7 +144,7 @@ class LabelPainter:
         if not bands:
             return
         drawn = scene.rasters[number]
-        shown, trace_xmap = drawn.shown, xmap.on(drawn.shown.axis)
+        open_trace, trace_xmap = drawn.shown, xmap.on(drawn.shown.axis)
         rows = [int(layout.row[b]) for b in bands]
         found = drawn.raster.labels(rows, trace_xmap, canvas.device(LABEL_WIDTH))
         selected = scene.session.state.slice
@@ -156,7 +156,7 @@ class LabelPainter:
         if not len(found.slice):
             return
         self._use(painter, self._usual)
-        pictures, strings = self._pictures, shown.label_strings
+        pictures, strings = self._pictures, open_trace.label_strings
         pictures.start(painter)
         labels = self._placed(drawn, canvas, bands, found, lit)
         is_plain = ~(labels.is_hatched | labels.is_shared | labels.is_foreign) & (labels.text >= 0)
@@ -178,7 +178,7 @@ class LabelPainter:
                 if (image := picture.image) is not None:
                     copy(column + picture.x, line + picture.y, image)
                     if label.wide < free:
-                        self._write_time(shown, labels, at, label.wide)
+                        self._write_time(open_trace, labels, at, label.wide)
                     if selected is not None:
                         self._take_room(number, labels, at, label.wide)
                     continue
@@ -188,22 +188,22 @@ class LabelPainter:
         pictures.finish()
 
     def _placed(
-        self, drawn: TraceRasters, canvas: Canvas, bands: Sequence[int], found: Labels, lit: Bools
+        self, drawn: TraceRasters, canvas: Canvas, bands: Sequence[int], labels: Labels, lit: Bools
     ) -> _Labels:
         """Where the labels of some slices are; lit: whether each stands out."""
-        scene, layout, shown = self.scene, self.scene.layout, drawn.shown
+        scene, layout, open_trace = self.scene, self.scene.layout, drawn.shown
         tops, talls = layout.y[bands] - scene.scroll + SLICE_TOP, layout.slice_height[bands]
         are_small = talls <= self._compact
         needed = np.where(are_small, self._small.line_height, self._usual.line_height)
         ys = tops + (talls - needed) / 2
-        row = found.position
-        keys, palette = shown.trace.slices.key[found.slice], drawn.palette[found.slice]
-        kinds = shown.trace.keys.kind[keys]
-        left, right = found.x0 / canvas.ratio, (found.x1 - 1) / canvas.ratio
+        row = labels.position
+        keys, palette = open_trace.trace.slices.key[labels.slice], drawn.palette[labels.slice]
+        kinds = open_trace.trace.keys.kind[keys]
+        left, right = labels.x0 / canvas.ratio, (labels.x1 - 1) / canvas.ratio
         wide, tall = right - left, talls[row]
         inset = np.where(wide < _NARROW, _NARROW_INSET, LABEL_INSET)
         room = distinct_room(np.maximum(wide - 2 * inset, 0).astype(np.int64))
-        is_shared = (tall >= _RIBBON_ROOM) & shown.table.are_shared[keys]
+        is_shared = (tall >= _RIBBON_ROOM) & open_trace.table.are_shared[keys]
         y = ys[row]
         lifted = y - np.where(is_shared, _LIFT, 0)
         column, line, rest = self._pictures.places(left + inset, lifted)
@@ -212,12 +212,12 @@ class LabelPainter:
         has_text = (talls >= needed - _OVERHANG)[row]
         has_text &= (kinds != _UNATTRIBUTED) | (wide >= UNATTRIBUTED_ROOM)
         return _Labels(
-            slice=found.slice,
+            slice=labels.slice,
             x=left,
             wide=wide,
             top=tops[row],
             tall=tall,
-            text=np.where(has_text, shown.labels[found.slice].astype(np.int64), -1),
+            text=np.where(has_text, open_trace.labels[labels.slice].astype(np.int64), -1),
             inset=inset,
             room=room,
             ink=ink,
@@ -230,13 +230,13 @@ class LabelPainter:
             free=np.where(_IS_TIMED[kinds], wide - 2 * inset - 3 * LABEL_INSET, 0.0),
             is_small=is_small,
             is_hatched=_IS_HATCHED[palette],
-            is_foreign=_are_foreign(shown.trace.slices, found.slice),
+            is_foreign=_are_foreign(open_trace.trace.slices, labels.slice),
             is_shared=is_shared,
         )
 
     def _paint_one(self, number: int, labels: _Labels, at: int) -> None:
         """Paint the stripes, label, time and chips of one slice of a trace."""
-        shown = self.scene.rasters[number].shown
+        open_trace = self.scene.rasters[number].shown
         i, text, room = int(labels.slice[at]), int(labels.text[at]), labels.rect(at)
         if labels.is_hatched[at]:
             self._hatch(room)
@@ -248,13 +248,13 @@ class LabelPainter:
         lift = _LIFT if labels.is_shared[at] else 0
         corner = QPointF(room.left() + inset, float(labels.y[at]) - lift)
         fits, rest = int(labels.room[at]), int(labels.rest[at])
-        label = self._write(labels, at, shown.label_strings[text], fits, rest, corner, place)
+        label = self._write(labels, at, open_trace.label_strings[text], fits, rest, corner, place)
         if label.text is None:
             return
         if label.wide < labels.free[at]:
-            self._write_time(shown, labels, at, label.wide)
+            self._write_time(open_trace, labels, at, label.wide)
         if labels.is_shared[at]:
-            self._ribbon(shown, shown.link(i).operators, room)
+            self._ribbon(open_trace, open_trace.link(i).operators, room)
         if self.scene.session.state.slice is not None:
             self._take_room(number, labels, at, label.wide)
 
@@ -283,17 +283,17 @@ class LabelPainter:
         pictures, ink = self._pictures, int(labels.ink[at])
         font = self._small if labels.is_small[at] else self._usual
         key = text, _look(ink, room, rest, int(labels.is_small[at]))
-        known = pictures.find(key)
-        if known is None:
+        written = pictures.find(key)
+        if written is None:
             fitted = font.fit(text, room)
             part = "" if fitted is None else fitted.text()
             picture = pictures.of((part, _look(ink, 0, rest, int(labels.is_small[at]))))
-            known = Written(fitted, font.width(part), picture)
-            pictures.add(key, known)
-        if known.text is None:
-            return known
-        picture = known.picture
-        if pictures.take(picture, known.text, font, ink, rest) and picture.image is not None:
+            written = Written(fitted, font.width(part), picture)
+            pictures.add(key, written)
+        if written.text is None:
+            return written
+        picture = written.picture
+        if pictures.take(picture, written.text, font, ink, rest) and picture.image is not None:
             pictures.copy(place[0] + picture.x, place[1] + picture.y, picture.image)
         else:
             painter = pictures.logical()
@@ -302,20 +302,20 @@ class LabelPainter:
             if ink != self._ink:
                 painter.setPen(QColor.fromRgba(ink))
                 self._ink = ink
-            painter.drawStaticText(corner, known.text)
-        return known
+            painter.drawStaticText(corner, written.text)
+        return written
 
-    def _write_time(self, shown: OpenTrace, labels: _Labels, at: int, wide: float) -> None:
+    def _write_time(self, open_trace: OpenTrace, labels: _Labels, at: int, wide: float) -> None:
         """Write how long a slice took at its right end, if there is room beside its label.
 
         wide: px of the label.
         """
-        i, slices = int(labels.slice[at]), shown.trace.slices
+        i, slices = int(labels.slice[at]), open_trace.trace.slices
         length = int(slices.end[i] - slices.start[i])
-        if not length or (NATIVE_DURATION in slices.columns and shown.native(i) is not None):
-            time = shown.length_text(i)  # its extent on the canvas is no time
+        if not length or (NATIVE_DURATION in slices.columns and open_trace.native(i) is not None):
+            time = open_trace.length_text(i)  # its extent on the canvas is no time
         else:
-            time = _time_text(tick_to_ns(length, shown.axis.ns_per_tick))
+            time = _time_text(tick_to_ns(length, open_trace.axis.ns_per_tick))
         font = self._small if labels.is_small[at] else self._usual
         used = font.width(time) + LABEL_INSET
         room = labels.rect(at)
@@ -331,11 +331,11 @@ class LabelPainter:
         painter.setFont(labels.font)
         self._font, self._ink = labels, -1
 
-    def _ribbon(self, shown: OpenTrace, operators: tuple[int, ...], room: QRectF) -> None:
+    def _ribbon(self, open_trace: OpenTrace, operators: tuple[int, ...], room: QRectF) -> None:
         """Draw a chip per operator of a shared slice, without dividing its time among them."""
         painter = self._pictures.logical()
         table = fills(self.theme.dark)
-        colors = shown.operator_colors(self.scene.session.state.scheme)
+        colors = open_trace.operator_colors(self.scene.session.state.scheme)
         x, y = room.left() + LABEL_INSET, room.bottom() - 7
         for operator in operators:
             if x + 8 > room.right() - 5:

@@ -171,12 +171,12 @@ class PlanPainter:
         wide, room = drawn.wide, drawn.room
         index, first = int(wide.index[at]), int(wide.first[at])
         last = min(int(wide.planned[at]), int(wide.last[at]))
-        own = self._part(drawn, index, first, last, xmap)
-        if own is None:
+        x_map = self._part(drawn, index, first, last, xmap)
+        if x_map is None:
             return
         profile = job_of(drawn.plans, index).profile
         assert profile is not None
-        rows = draw_rows(sources[profile.trace], np.array(profile.rows), own)
+        rows = draw_rows(sources[profile.trace], np.array(profile.rows), x_map)
         gap = canvas.device(_LANE_GAP) if room.lane > 2 * _LANE_GAP else 0
         edge = canvas.device(_EDGE) if room.lane >= _OUTLINED else 0
         for position, lane in enumerate(drawn.plans.lanes_of[int(drawn.plans.job[index])]):
@@ -194,10 +194,10 @@ class PlanPainter:
         """Some columns in ticks of the compile profile, as a plan shows them; None without any."""
         if last <= first:
             return None
-        shown = self._scene.rasters[drawn.plans.trace].shown
+        open_trace = self._scene.rasters[drawn.plans.trace].shown
         rate = job_of(drawn.plans, index).rate.ns_per_tick
         moved = drawn.here.gap_before(int(drawn.plans.start[index]))
-        return xmap.part(first, last, rate, zero_of(drawn.plans, index, shown) + moved)
+        return xmap.part(first, last, rate, zero_of(drawn.plans, index, open_trace) + moved)
 
     # -- lines and texts -----------------------------------------------------------------------
 
@@ -234,10 +234,10 @@ class PlanPainter:
             row = slices.row_of(selected.index)
             start, end = int(slices.start[selected.index]), int(slices.end[selected.index])
             within = job.profile.start <= start and end <= job.profile.start + job.cycles
-            own = self._part(drawn, index, first, last, xmap)
-            if row not in job.profile.rows or not within or own is None:
+            x_map = self._part(drawn, index, first, last, xmap)
+            if row not in job.profile.rows or not within or x_map is None:
                 continue
-            x0, x1 = (canvas.x(first + c) for c in own.pixel_of(np.array([start, end])).tolist())
+            x0, x1 = (canvas.x(first + c) for c in x_map.pixel_of(np.array([start, end])).tolist())
             lane = drawn.plans.lanes_of[int(drawn.plans.job[index])][job.profile.rows.index(row)]
             top = y + drawn.room.first + lane * drawn.room.lane
             painter.setPen(QPen(self._theme.color("ring"), 1))
@@ -247,12 +247,12 @@ class PlanPainter:
     def _texts(self, painter: QPainter, y: int, drawn: _Drawn, canvas: Canvas) -> None:
         """Write below each plan how long it is, and the ratio, as far as there is room."""
         wide, theme = drawn.wide, self._theme
-        shown = self._scene.rasters[drawn.plans.trace].shown
+        open_trace = self._scene.rasters[drawn.plans.trace].shown
         free = wide.next - wide.first
         for at in np.flatnonzero(free >= canvas.device(_LEAST_TEXT)).tolist():
             index, x = int(wide.index[at]), canvas.x(int(wide.first[at]))
             space = canvas.x(int(free[at])) - _TEXT_GAP
-            ratio, time = ratio_of(drawn.plans, index, shown), job_of(drawn.plans, index).ns
+            ratio, time = ratio_of(drawn.plans, index, open_trace), job_of(drawn.plans, index).ns
             planned, short = format_briefly(time), format_ratio(ratio)
             color = "text2" if abs(ratio - 1) <= CLOSE else "warning" if ratio > 1 else "ok"
             lines = (

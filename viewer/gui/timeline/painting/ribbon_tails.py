@@ -126,7 +126,7 @@ def _lengths(seen: _Seen) -> Ints:
     """Return how many lines each tail is long: 0 or less if its slice is not in view."""
     arm, layout, canvas, is_b = seen.pairs.arms[seen.is_b], seen.layout, seen.canvas, seen.is_b
     rows, row = _rows_of(arm)
-    band = np.array([layout.band_of(arm.trace, one) for one in rows], np.int64)
+    band = np.array([layout.band_of(arm.trace, row) for row in rows], np.int64)
     y = layout.y[band] - seen.scroll + (0 if is_b else layout.height[band])
     line = np.array([canvas.device(one) for one in y.tolist()], np.int64)
     length = np.minimum(line if is_b else canvas.lines - line, canvas.lines)

@@ -71,9 +71,9 @@ class RibbonPainter:
         """Paint a band as high as the canvas: its ground, all ribbons across it, and labels."""
         self.labels = []
         marks, theme = self._scenes[0].drawings.compared_marks, self._theme
-        pairs, found = marks.found.pairs, marks.comparison
+        pairs, open_comparison = marks.found.pairs, marks.comparison
         painter.fillRect(0, 0, canvas.width, canvas.height, theme.color("canvas"))
-        if pairs is None or found is None:
+        if pairs is None or open_comparison is None:
             return
         both = zip(pairs.arms, self._scenes, strict=True)
         ends = [edges_of(arm, scene, canvas) for arm, scene in both]
@@ -95,22 +95,29 @@ class RibbonPainter:
         half_way = ((x0 + x1)[in_view] / 2 for x0, x1 in ends)
         above, below = (np.minimum(np.maximum(x, 0), canvas.columns) for x in half_way)
         middle = (above + below) / 2 / canvas.ratio
-        self._place_labels(pairs.row[in_view].tolist(), middle.tolist(), found, canvas)
-        self._paint_labels(painter, found)
+        self._place_labels(pairs.row[in_view].tolist(), middle.tolist(), open_comparison, canvas)
+        self._paint_labels(painter, open_comparison)
 
     def row_at(self, position: QPointF) -> int:
         """The row of the label at a point of the band, -1 without one."""
-        return next((one.row for one in self.labels if one.room.contains(position)), -1)
+        return next(
+            (
+                ribbon_label.row
+                for ribbon_label in self.labels
+                if ribbon_label.room.contains(position)
+            ),
+            -1,
+        )
 
     def _place_labels(
-        self, rows: list[int], middles: list[float], found: OpenComparison, canvas: Canvas
+        self, rows: list[int], middles: list[float], open_comparison: OpenComparison, canvas: Canvas
     ) -> None:
         """Place labels in the middles of ribbons, unless there is one of an earlier row."""
         theme, texts = self._theme, self._theme.texts("caption")
         tall = min(theme.px(_LABEL), canvas.height - 2)
         top, beside = (canvas.height - tall) // 2, theme.px(SIDE) + _GAP + 2 * _INSET
-        if self._measured != (found, texts, beside):
-            self._measured = found, texts, beside
+        if self._measured != (open_comparison, texts, beside):
+            self._measured = open_comparison, texts, beside
             self._widths.clear()
         widths = self._widths
         starts: list[float] = []  # of the room that labels have taken, ascending, and its ends
@@ -118,7 +125,9 @@ class RibbonPainter:
         for row, middle in zip(rows, middles, strict=True):
             wide = widths.get(row)
             if wide is None:
-                wide = widths[row] = texts.width(_change(found.rows[row][1].change_ns)) + beside
+                wide = widths[row] = (
+                    texts.width(_change(open_comparison.rows[row][1].change_ns)) + beside
+                )
             left = round(min(max(middle - wide / 2, 1.0), canvas.width - wide - 1.0))
             at = bisect(starts, left)
             is_free = not at or ends[at - 1] <= left
@@ -127,7 +136,7 @@ class RibbonPainter:
                 ends.insert(at, left + wide)
                 self.labels.append(RibbonLabel(QRectF(left, top, wide, tall), row))
 
-    def _paint_labels(self, painter: QPainter, found: OpenComparison) -> None:
+    def _paint_labels(self, painter: QPainter, open_comparison: OpenComparison) -> None:
         """Paint the labels; drawn once and kept, because they are the same in each frame."""
         theme, ratio = self._theme, painter.device().devicePixelRatioF()
         grounds = {token: theme.pixel(f"{token}_row") for token in VERDICTS}
@@ -136,8 +145,8 @@ class RibbonPainter:
             self._pills.clear()
             self._look = look
         for label in self.labels:
-            one, room = found.rows[label.row][1], label.room
-            text, verdict = _change(one.change_ns), one.verdict.value
+            compared, room = open_comparison.rows[label.row][1], label.room
+            text, verdict = _change(compared.change_ns), compared.verdict.value
             key = text, verdict, room.width(), room.height()
             if key not in self._pills:
                 if len(self._pills) >= _MOST_PILLS:

@@ -120,11 +120,11 @@ def stamp_allocations(
     layout, scroll = scene.layout, scene.scroll + section[0]
     color, edge = (theme.pixel(token) for token in ("text1", "canvas"))
     for number in scene.group.traces:
-        shown = scene.rasters[number].shown
-        marks = shown.facts.allocations
+        open_trace = scene.rasters[number].shown
+        marks = open_trace.facts.allocations
         if not len(marks.slice):
             continue
-        slices, on_trace = shown.trace.slices, xmap.on(shown.axis)
+        slices, on_trace = open_trace.trace.slices, xmap.on(open_trace.axis)
         bands = layout.bands_between(scroll, scene.scroll + section[1])
         bands = bands[(layout.kind[bands] == BandKind.ROW) & (layout.trace[bands] == number)]
         for band in bands.tolist():

@@ -50,9 +50,9 @@ class BlankTracks:
             same_canvas, self._asked = self._asked[2:] == asked[2:], asked
             traces = [(drawn.raster, drawn.shown.axis) for drawn in scene.rasters]
             xmap = scene.xmap(canvas.columns)
-            found = tuple(self._tracks.blank(scene.track_list, traces, xmap))
-            if found != self._found or not same_canvas:
-                self._found = found
+            blank_tracks = tuple(self._tracks.blank(scene.track_list, traces, xmap))
+            if blank_tracks != self._found or not same_canvas:
+                self._found = blank_tracks
         return self._found
 
     def span_ns(self, trace: int, side: OffScreen) -> tuple[int, int]:
@@ -70,10 +70,10 @@ class BlankTracks:
         sides = None if current is None else self._sides(canvas, current)
         trace = -1 if current is None else current[0]
         if sides is None:
-            found = self.in_view(canvas)
-            if not found:
+            blank_tracks = self.in_view(canvas)
+            if not blank_tracks:
                 return None
-            trace, sides = found[0].trace, found[0].sides
+            trace, sides = blank_tracks[0].trace, blank_tracks[0].sides
         t0, t1 = self._scene.gaps.times(*self._scene.visible)
         spans = [self.span_ns(trace, side) for side in (sides.before, sides.after) if side]
         return min(spans, key=lambda span: max(t0 - span[1], span[0] - t1))

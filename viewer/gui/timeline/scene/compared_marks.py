@@ -47,7 +47,7 @@ class TraceMarks:
     @property
     def rasters(self) -> tuple[RowRaster, ...]:
         """Those that there are: first `alone`, because bars are drawn over it."""
-        return tuple(one for one in (self.alone, self.bars) if one is not None)
+        return tuple(row_raster for row_raster in (self.alone, self.bars) if row_raster is not None)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -94,15 +94,18 @@ class ComparedMarks(QObject):
     def _follow(self) -> None:
         session = self._session
         as_run = session.state.inferences is Inferences.AS_RUN
-        found = self._feed.in_tables if as_run else None
+        open_comparison = self._feed.in_tables if as_run else None
         keys = set(shown_clocks(session))
         shown = [
-            (number, one)
-            for number, one in enumerate(session.traces)
+            (number, open_trace)
+            for number, open_trace in enumerate(session.traces)
             if session.groups.of(number).key in keys
         ]
-        question: _Question = found, tuple((number, id(one.trace)) for number, one in shown)
-        if found is None:
+        question: _Question = (
+            open_comparison,
+            tuple((number, id(open_trace.trace)) for number, open_trace in shown),
+        )
+        if open_comparison is None:
             self._asked = None
             self._latest.cancel()
             self._take(NO_MARKS)
@@ -110,8 +113,8 @@ class ComparedMarks(QObject):
             if self._asked is None or question[1] != self._asked[1]:
                 self._take(NO_MARKS)  # traces may have other numbers now
             self._asked = question
-            size = sum(len(one.trace.slices) for _, one in shown)
-            self._latest.ask(size <= AT_ONCE, found_marks, found, shown)
+            size = sum(len(open_trace.trace.slices) for _, open_trace in shown)
+            self._latest.ask(size <= AT_ONCE, found_marks, open_comparison, shown)
 
     @Slot(object)
     def _take(self, found: FoundMarks) -> None:
@@ -120,23 +123,30 @@ class ComparedMarks(QObject):
             self.changed.emit()
 
 
-def found_marks(found: OpenComparison, shown: Sequence[tuple[int, OpenTrace]]) -> FoundMarks:
+def found_marks(
+    open_comparison: OpenComparison, shown: Sequence[tuple[int, OpenTrace]]
+) -> FoundMarks:
     """Return the marks on some traces, given with their numbers; a pure function."""
     traces = {one.file.path: (number, one) for number, one in shown}
     of: dict[int, TraceMarks] = {}
-    color = np.zeros(len(found.rows), np.uint8)
-    for row in changed_rows(found):
-        is_slower = found.rows[row][1].verdict is Verdict.SLOWER
+    color = np.zeros(len(open_comparison.rows), np.uint8)
+    for row in changed_rows(open_comparison):
+        is_slower = open_comparison.rows[row][1].verdict is Verdict.SLOWER
         color[row] = SLOWER if is_slower else FASTER
-    changed, alone = changed_rows(found), rows_of_one_arm(found)
-    for number, one in shown:
-        row_of, side = found.rows_of_slices(one.file.path), found.side_of(one.file.path)
-        if row_of is None or len(row_of) != len(one.trace.slices):
+    changed, alone = changed_rows(open_comparison), rows_of_one_arm(open_comparison)
+    for number, open_trace in shown:
+        row_of, side = (
+            open_comparison.rows_of_slices(open_trace.file.path),
+            open_comparison.side_of(open_trace.file.path),
+        )
+        if row_of is None or len(row_of) != len(open_trace.trace.slices):
             continue
         rasters = []
         for rows in (changed, alone):
-            own = outermost(one.trace, row_of, rows)
+            own = outermost(open_trace.trace, row_of, rows)
             colors = np.append(color, 0)[row_of].astype(np.uint8)
-            rasters.append(RowRaster.subset(one.trace.slices, colors, own) if len(own) else None)
+            rasters.append(
+                RowRaster.subset(open_trace.trace.slices, colors, own) if len(own) else None
+            )
         of[number] = TraceMarks(side == 1, *rasters)
-    return FoundMarks(of, changed_pairs(found, traces), found)
+    return FoundMarks(of, changed_pairs(open_comparison, traces), open_comparison)

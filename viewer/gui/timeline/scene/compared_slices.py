@@ -63,32 +63,36 @@ class ComparedSlices(QObject):
 
     @Slot()
     def _follow(self) -> None:
-        found, rows = self._feed.in_tables, self._rows()
-        shown = self._shown() if found is not None and rows else []
-        if found is None or not shown:
+        open_comparison, rows = self._feed.in_tables, self._rows()
+        shown = self._shown() if open_comparison is not None and rows else []
+        if open_comparison is None or not shown:
             self._asked = None
             self._latest.cancel()
             self._take({})
             return
-        question = found, rows, tuple((number, id(palette)) for number, _, palette in shown)
+        question = (
+            open_comparison,
+            rows,
+            tuple((number, id(palette)) for number, _, palette in shown),
+        )
         if question == self._asked:
             return
         self._asked = question
-        size = sum(len(one.trace.slices) for _, one, _ in shown)
-        self._latest.ask(size <= AT_ONCE, standing_out, found, rows, shown)
+        size = sum(len(open_trace.trace.slices) for _, open_trace, _ in shown)
+        self._latest.ask(size <= AT_ONCE, standing_out, open_comparison, rows, shown)
 
     def _rows(self) -> tuple[int, ...]:
         """The rows that stand out; () if nothing is dimmed."""
-        session, found = self._session, self._feed.in_tables
-        if found is None or session.state.inferences is not Inferences.AS_RUN:
+        session, open_comparison = self._session, self._feed.in_tables
+        if open_comparison is None or session.state.inferences is not Inferences.AS_RUN:
             return ()
         if session.state.slice is not None:
-            row = row_of_selection(session, found)
+            row = row_of_selection(session, open_comparison)
             return () if row < 0 else (row,)
         if session.state.operators is not None:
             return ()
-        changed = changed_rows(found)
-        return (*changed, *rows_of_one_arm(found)) if changed else ()
+        changed = changed_rows(open_comparison)
+        return (*changed, *rows_of_one_arm(open_comparison)) if changed else ()
 
     def _shown(self) -> list[tuple[int, OpenTrace, Palette]]:
         """The traces that have strips, with their palettes."""
@@ -108,12 +112,14 @@ class ComparedSlices(QObject):
 
 
 def standing_out(
-    found: OpenComparison, rows: tuple[int, ...], shown: Sequence[tuple[int, OpenTrace, Palette]]
+    open_comparison: OpenComparison,
+    rows: tuple[int, ...],
+    shown: Sequence[tuple[int, OpenTrace, Palette]],
 ) -> dict[int, StandingOut]:
     """Return the slices of some rows by the number of their trace; a pure function."""
     of: dict[int, StandingOut] = {}
     for number, trace, palette in shown:
-        row_of_slice = found.rows_of_slices(trace.file.path)
+        row_of_slice = open_comparison.rows_of_slices(trace.file.path)
         if row_of_slice is None or len(row_of_slice) != len(trace.trace.slices):
             continue
         is_out: Bools = np.isin(row_of_slice, np.array(rows))

@@ -121,11 +121,13 @@ class Highlighting(QObject):
             return
         self._latest.ask(len(inputs[0].trace.slices) <= AT_ONCE, highlighted, *inputs)
 
-    def _is_asked(self, shown: OpenTrace, palette: Palette, operators: tuple[int, ...]) -> bool:
+    def _is_asked(
+        self, open_trace: OpenTrace, palette: Palette, operators: tuple[int, ...]
+    ) -> bool:
         inputs = self._asked
         if inputs is None:
             return False
-        return inputs[0] is shown and inputs[1] is palette and inputs[2] == operators
+        return inputs[0] is open_trace and inputs[1] is palette and inputs[2] == operators
 
     @Slot(object)
     def _take(self, raster: RowRaster) -> None:
@@ -139,9 +141,9 @@ class Highlighting(QObject):
         self.changed.emit()
 
 
-def highlighted(shown: OpenTrace, palette: Palette, operators: tuple[int, ...]) -> RowRaster:
+def highlighted(open_trace: OpenTrace, palette: Palette, operators: tuple[int, ...]) -> RowRaster:
     """The raster of the slices of some operators, in the colors of a palette; a pure function."""
-    return RowRaster.subset(shown.trace.slices, palette, shown.slices_of(operators))
+    return RowRaster.subset(open_trace.trace.slices, palette, open_trace.slices_of(operators))
 
 
 class SelectedRasters(QObject):
@@ -251,7 +253,8 @@ class Drawings(QObject):
         before = {id(p.shown.trace): p for p in self.rasters}
         # Coloring by a scheme other than the prepared one may take a thread.
         self.rasters = [
-            rasters_again(shown, before.get(id(shown.trace))) for shown in self.session.traces
+            rasters_again(open_trace, before.get(id(open_trace.trace)))
+            for open_trace in self.session.traces
         ]
         self.shared_clocks = shared_clocks(self.session)
         self.plans.show()

@@ -119,16 +119,16 @@ def wide_rooms(plans: TrackPlans, here: XMap, least: int) -> PlanRooms:
     """
     probes = here.edges[np.arange(0, here.width, max(least - 1, 1))]
     near = np.unique(np.searchsorted(plans.start, probes, side="right") - 1)
-    found = rooms_of(plans, near[near >= 0], here)
-    from_left = plans.start[found.index] < here.edges[0]
-    wide = found.last - found.first >= np.where(from_left, 1, least)
+    plan_rooms = rooms_of(plans, near[near >= 0], here)
+    from_left = plans.start[plan_rooms.index] < here.edges[0]
+    wide = plan_rooms.last - plan_rooms.first >= np.where(from_left, 1, least)
     return PlanRooms(
-        found.index[wide],
-        found.first[wide],
-        found.planned[wide],
-        found.measured[wide],
-        found.last[wide],
-        found.next[wide],
+        plan_rooms.index[wide],
+        plan_rooms.first[wide],
+        plan_rooms.planned[wide],
+        plan_rooms.measured[wide],
+        plan_rooms.last[wide],
+        plan_rooms.next[wide],
     )
 
 
@@ -139,26 +139,26 @@ def narrow_rooms(plans: TrackPlans, here: XMap, wide: Ints) -> PlanRooms:
     return rooms_of(plans, last[~np.isin(last, wide)], here)
 
 
-def zero_of(plans: TrackPlans, index: int, shown: OpenTrace) -> Fraction:
+def zero_of(plans: TrackPlans, index: int, open_trace: OpenTrace) -> Fraction:
     """The exact time of tick 0 of the compile profile in a plan, in ns of the job's axis.
 
-    shown: the trace of the measured job, which has a profile.
+    open_trace: the trace of the measured job, which has a profile.
     """
     job = plans.jobs[int(plans.job[index])]
     assert job.profile is not None
-    start = int(plans.start[index]) * shown.axis.ns_per_tick + shown.axis.offset_ns
+    start = int(plans.start[index]) * open_trace.axis.ns_per_tick + open_trace.axis.offset_ns
     return start - job.profile.start * job.rate.ns_per_tick
 
 
-def ratio_of(plans: TrackPlans, index: int, shown: OpenTrace) -> float:
+def ratio_of(plans: TrackPlans, index: int, open_trace: OpenTrace) -> float:
     """The measured time of an execution divided by the planned one."""
-    return measured_ns(plans, index, shown) / job_of(plans, index).ns
+    return measured_ns(plans, index, open_trace) / job_of(plans, index).ns
 
 
-def measured_ns(plans: TrackPlans, index: int, shown: OpenTrace) -> float:
+def measured_ns(plans: TrackPlans, index: int, open_trace: OpenTrace) -> float:
     """The measured time of an execution."""
     ticks = int(plans.end[index]) - int(plans.start[index])
-    return float(ticks * shown.axis.ns_per_tick)
+    return float(ticks * open_trace.axis.ns_per_tick)
 
 
 def job_of(plans: TrackPlans, index: int) -> PlannedJob:

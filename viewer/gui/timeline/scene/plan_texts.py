@@ -41,15 +41,15 @@ def plan_header_tip(scene: Scene, band: int) -> str:
     return "\n".join(dict.fromkeys(lines))
 
 
-def plan_lines(plans: TrackPlans, index: int, shown: OpenTrace) -> list[str]:
+def plan_lines(plans: TrackPlans, index: int, open_trace: OpenTrace) -> list[str]:
     """The lines of the hover tip for one plan; shown: the trace of its job."""
     job = job_of(plans, index)
     lines = [
         f"{job.name}: planned {format_briefly(job.ns)} ({counted(job.cycles, 'cycle')} at "
-        f"{job.rate.text}), measured {format_briefly(measured_ns(plans, index, shown))}, "
-        f"{format_ratio(ratio_of(plans, index, shown))}"
+        f"{job.rate.text}), measured {format_briefly(measured_ns(plans, index, open_trace))}, "
+        f"{format_ratio(ratio_of(plans, index, open_trace))}"
     ]
-    several = len({one.dispatch for one in plans.jobs}) > 1
+    several = len({planned_job.dispatch for planned_job in plans.jobs}) > 1
     return [*lines, *filter(None, (job.label, job.dispatch if several else ""))]
 
 

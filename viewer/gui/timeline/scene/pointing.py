@@ -28,19 +28,19 @@ class PointedPlan:
     slice: SliceRef | None
 
 
-def slice_at(scene: Scene, canvas: Canvas, at: QPoint) -> SliceRef | None:
+def slice_at(scene: Scene, canvas: Canvas, point: QPoint) -> SliceRef | None:
     """The slice drawn at a point of the canvas, None if there is none."""
     layout = scene.layout
-    band = layout.band_at(at.y() + scene.scroll)
+    band = layout.band_at(point.y() + scene.scroll)
     if band >= 0 and layout.kind[band] == BandKind.PLAN:
-        plan = plan_at(scene, canvas, at)
+        plan = plan_at(scene, canvas, point)
         return None if plan is None else plan.slice
     if band < 0 or layout.trace[band] < 0 or layout.row[band] < 0:
         return None
     trace = int(layout.trace[band])
     drawn = scene.rasters[trace]
     here = scene.xmap(canvas.columns).on(drawn.shown.axis)
-    row, column = int(layout.row[band]), canvas.column(at.x())
+    row, column = int(layout.row[band]), canvas.column(point.x())
     if layout.kind[band] == BandKind.STRIP:
         marks = drawn.raster.zero_marks(row, here)
         if len(marks.x) == 0:
@@ -53,15 +53,15 @@ def slice_at(scene: Scene, canvas: Canvas, at: QPoint) -> SliceRef | None:
     return SliceRef(trace, index) if index >= 0 else None
 
 
-def plan_at(scene: Scene, canvas: Canvas, at: QPoint) -> PointedPlan | None:
+def plan_at(scene: Scene, canvas: Canvas, point: QPoint) -> PointedPlan | None:
     """The plan at a point of the canvas with its slice there, None if there is none."""
     layout = scene.layout
-    band = layout.band_at(at.y() + scene.scroll)
+    band = layout.band_at(point.y() + scene.scroll)
     if band < 0 or layout.kind[band] != BandKind.PLAN:
         return None
     plans, xmap = plans_of(scene, band), scene.xmap(canvas.columns)
-    shown, column = scene.rasters[plans.trace].shown, int(canvas.column(at.x()))
-    here = xmap.on(shown.axis)
+    open_trace, column = scene.rasters[plans.trace].shown, int(canvas.column(point.x()))
+    here = xmap.on(open_trace.axis)
     if not 0 <= column < here.width:
         return None
     # The last job that starts before the next column: of several in one column, the drawn one.
@@ -76,15 +76,15 @@ def plan_at(scene: Scene, canvas: Canvas, at: QPoint) -> PointedPlan | None:
     if profile is None or column >= planned:
         return PointedPlan(plans, index, None)
     room = plan_room(int(layout.height[band]), len(plans.lanes), scene.font_scale)
-    line = at.y() + scene.scroll - int(layout.y[band]) - room.first
+    line = point.y() + scene.scroll - int(layout.y[band]) - room.first
     lane = line // room.lane
     lanes = plans.lanes_of[int(plans.job[index])]
     if line >= room.lane * len(plans.lanes) or lane not in lanes:
         return PointedPlan(plans, index, None)
     rate = job_of(plans, index).rate.ns_per_tick
     moved = here.gap_before(int(plans.start[index]))
-    own = xmap.part(first, planned, rate, zero_of(plans, index, shown) + moved)
+    x_map = xmap.part(first, planned, rate, zero_of(plans, index, open_trace) + moved)
     raster = scene.rasters[profile.trace].raster
-    found = raster.hit(profile.rows[lanes.index(lane)], column - first, own)
+    found = raster.hit(profile.rows[lanes.index(lane)], column - first, x_map)
     ref = SliceRef(profile.trace, found) if found >= 0 else None
     return PointedPlan(plans, index, ref)

@@ -392,26 +392,28 @@ class Scene(QObject):
             if span is not None:
                 self.scale = Scale(span[0], start="the selection")
         elif number is not None and unit is not RulerUnit.FROM_START:
-            shown = session.traces[number]
+            open_trace = session.traces[number]
             if unit is RulerUnit.CYCLES:
-                self.scale = Scale(shown.trace.start, shown.axis)
+                self.scale = Scale(open_trace.trace.start, open_trace.axis)
             else:
                 several = len(group.traces) > 1
-                of = f" of {display_name(shown.file.path)}" if several else ""
-                self.scale = Scale(shown.axis.offset_ns, start=f"clock zero{of}")
+                of = f" of {display_name(open_trace.file.path)}" if several else ""
+                self.scale = Scale(open_trace.axis.offset_ns, start=f"clock zero{of}")
         self.changed.emit()
 
     def _reopen(self) -> None:
         opened, members = self.session.traces, self.group.traces
-        own = [shown if number in members else None for number, shown in enumerate(opened)]
+        open_traces = [
+            open_trace if number in members else None for number, open_trace in enumerate(opened)
+        ]
         self.track_list = track_list(
-            [NO_TRACKS if shown is None else shown.tracks for shown in own],
-            [shown.axis for shown in opened],
+            [NO_TRACKS if open_trace is None else open_trace.tracks for open_trace in open_traces],
+            [open_trace.axis for open_trace in opened],
             [
                 []
-                if shown is None
-                else [(c.counter.process, c.counter.name) for c in shown.counters]
-                for shown in own
+                if open_trace is None
+                else [(c.counter.process, c.counter.name) for c in open_trace.counters]
+                for open_trace in open_traces
             ],
             self.plans.lanes,
         )
@@ -469,11 +471,13 @@ class Scene(QObject):
     def _busy(self) -> Busy | None:
         """The busy time of each track in ns; None while it is computed."""
         opened = [self.session.traces[number] for number in self.group.traces]
-        slices = sum(len(shown.trace.slices) for shown in opened)
-        if slices > AT_ONCE and any(not shown.facts.busy_is_known for shown in opened):
+        slices = sum(len(open_trace.trace.slices) for open_trace in opened)
+        if slices > AT_ONCE and any(not open_trace.facts.busy_is_known for open_trace in opened):
             self._counting.submit(_count_busy, opened)
             return None
-        columns = [shown.facts.busy * float(shown.axis.ns_per_tick) for shown in opened]
+        columns = [
+            open_trace.facts.busy * float(open_trace.axis.ns_per_tick) for open_trace in opened
+        ]
         return np.concatenate([np.empty(0), *columns])  # nothing may be open
 
     @Slot(object)
@@ -499,5 +503,5 @@ class Scene(QObject):
 
 def _count_busy(opened: Sequence[OpenTrace]) -> None:
     """Compute how busy each trace's tracks are, which the trace caches."""
-    for shown in opened:
-        _ = shown.facts.busy
+    for open_trace in opened:
+        _ = open_trace.facts.busy

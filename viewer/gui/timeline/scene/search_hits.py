@@ -59,8 +59,8 @@ class HitRasters(QObject):
         if self._searching.pending:
             return  # keep the previous marks until the search is done
         self._latest.cancel()
-        shown = [drawn.shown for drawn in self._all_rasters]
-        if not self._searching.is_on or not self._searching.is_of(shown):
+        open_traces = [drawn.shown for drawn in self._all_rasters]
+        if not self._searching.is_on or not self._searching.is_of(open_traces):
             self._take([None] * len(self._all_rasters))
             return
         inputs = [

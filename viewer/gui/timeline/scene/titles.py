@@ -44,10 +44,14 @@ def process_note(scene: Scene, process: int) -> str:
         return ""
     trace = scene.processes[process].trace
     note = _VIEW_NOTES.get(scene.session.state.inferences)
-    shown = scene.rasters[trace].shown
-    if note and shown.trace is not shown.file:
-        return f"{counted(shown.cut, 'more inference')} not shown · {note}" if shown.cut else note
-    rate = shown.rate
+    open_trace = scene.rasters[trace].shown
+    if note and open_trace.trace is not open_trace.file:
+        return (
+            f"{counted(open_trace.cut, 'more inference')} not shown · {note}"
+            if open_trace.cut
+            else note
+        )
+    rate = open_trace.rate
     guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
     # The header of a strip that names its only process has the rate already.
     told = scene.is_titled or not (guess or rate.origin is RateOrigin.CHOSEN)
@@ -63,14 +67,14 @@ def process_note(scene: Scene, process: int) -> str:
 
 def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
     """The name of a track, and its number of inferences or search hits."""
-    shown = scene.rasters[trace].shown
-    name = shown.tracks.names[track]
+    open_trace = scene.rasters[trace].shown
+    name = open_trace.tracks.names[track]
     if scene.search.is_on:
         hits = scene.search.hits_on(trace, track)
         return name, counted(hits, "hit") if hits else ""
-    if shown.trace is not shown.file:
+    if open_trace.trace is not open_trace.file:
         return name, ""
-    runs = sum(1 for run in shown.trace.inferences() if run.track == track)
+    runs = sum(1 for run in open_trace.trace.inferences() if run.track == track)
     return name, counted(runs, "inference") if runs else ""
 
 
@@ -83,10 +87,10 @@ def full_title(scene: Scene, part: HeaderPart) -> str:
 
 def counter_title(scene: Scene, band: int) -> tuple[str, str]:
     """The name of a band's counter, its windows, maximum and limit; below 0 also its minimum."""
-    shown, number = _counter(scene, band)
-    plot = shown.counters[number]
+    open_trace, number = _counter(scene, band)
+    plot = open_trace.counters[number]
     name, _, windows = plot.counter.name.partition(" · ")
-    rate = shown.axis.ns_per_tick
+    rate = open_trace.axis.ns_per_tick
     extremes = f"max {plot.counter.text(plot.most, rate)}"
     if plot.counter.limit:
         extremes = f"{extremes} of {plot.counter.text(plot.counter.limit, rate)}"
@@ -97,10 +101,10 @@ def counter_title(scene: Scene, band: int) -> tuple[str, str]:
 
 def counter_value(scene: Scene, band: int, x: int, canvas: Canvas) -> tuple[float, str]:
     """The value of a band's counter at x: as a fraction of the height of its plot, and as text."""
-    shown, number = _counter(scene, band)
-    plot = shown.counters[number]
-    rate = shown.axis.ns_per_tick
-    greatest, mean = plot.at(int(canvas.column(x)), scene.xmap(canvas.columns).on(shown.axis))
+    open_trace, number = _counter(scene, band)
+    plot = open_trace.counters[number]
+    rate = open_trace.axis.ns_per_tick
+    greatest, mean = plot.at(int(canvas.column(x)), scene.xmap(canvas.columns).on(open_trace.axis))
     text = plot.counter.text(greatest, rate)
     if mean < greatest:
         text = f"up to {text}, mean {plot.counter.text(mean, rate)}"
@@ -110,12 +114,12 @@ def counter_value(scene: Scene, band: int, x: int, canvas: Canvas) -> tuple[floa
 
 def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
     """The lines of the hover tip for the counter in a band at x."""
-    shown, number = _counter(scene, band)
-    counter = shown.counters[number].counter
+    open_trace, number = _counter(scene, band)
+    counter = open_trace.counters[number].counter
     at = scene.xmap(canvas.width).t_of(x)
     at_text = format_position(at, scene.ns_per_pixel(canvas.width))
     lines = [counter.name, f"{counter_value(scene, band, x, canvas)[1]} at {at_text}"]
-    if counter.per_tick and shown.trace.clock.assumed:
+    if counter.per_tick and open_trace.trace.clock.assumed:
         lines.append("at the assumed clock rate")
     return [*lines, counter.note] if counter.note else lines
 

@@ -76,39 +76,41 @@ class TraceRasters:
         return np.isin(self.classes.of(self.shown.trace, which), self.lit_numbers)
 
 
-def rasters_again(shown: OpenTrace, before: TraceRasters | None) -> TraceRasters:
+def rasters_again(open_trace: OpenTrace, before: TraceRasters | None) -> TraceRasters:
     """A trace as it can be drawn immediately.
 
     Reuses `before` if only the clock rate or offset changed; otherwise uses the default scheme, for
     which the trace was prepared.
     """
-    if before is not None and before.shown.palettes is shown.palettes:
-        return replace(before, shown=shown)
-    return rasters_of(shown, DEFAULT, before)
+    if before is not None and before.shown.palettes is open_trace.palettes:
+        return replace(before, shown=open_trace)
+    return rasters_of(open_trace, DEFAULT, before)
 
 
-def prepare(shown: OpenTrace) -> None:
+def prepare(open_trace: OpenTrace) -> None:
     """Precompute what is needed first; for 200,000 identities, a palette takes 0.2 s."""
-    _ = shown.barred, shown.lengths, shown.counters, shown.tracks
+    _ = open_trace.barred, open_trace.lengths, open_trace.counters, open_trace.tracks
     # This includes the mipmaps, which take 1 s for 10 million slices.
-    raster_of(shown, palette_of(shown, DEFAULT))
+    raster_of(open_trace, palette_of(open_trace, DEFAULT))
 
 
-def raster_of(shown: OpenTrace, palette: Palette, drawn: DrawnSlices | None = None) -> RowRaster:
+def raster_of(
+    open_trace: OpenTrace, palette: Palette, drawn: DrawnSlices | None = None
+) -> RowRaster:
     """The raster of a trace in the colors of a palette; the last one is cached.
 
     `drawn` has the rows of the same slices, if known from before they were linked again.
     """
-    cached = shown.drawing
+    cached = open_trace.drawing
     if cached is None or cached[0] is not palette:
         rows = drawn if cached is None else cached[1].drawn
-        cached = palette, RowRaster.of(shown.trace.slices, palette, rows)
-        shown.drawing = cached
+        cached = palette, RowRaster.of(open_trace.trace.slices, palette, rows)
+        open_trace.drawing = cached
     return cached[1]
 
 
 def rasters_of(
-    shown: OpenTrace,
+    open_trace: OpenTrace,
     scheme: str,
     before: TraceRasters | None = None,
     *,
@@ -116,18 +118,18 @@ def rasters_of(
     lit: ClassName | None = None,
 ) -> TraceRasters:
     """Prepare a trace for drawing; reuses what has not changed since `before`."""
-    key = scheme_key(shown, scheme, lengths)
-    same = before is not None and before.shown is shown and before.scheme == key
+    key = scheme_key(open_trace, scheme, lengths)
+    same = before is not None and before.shown is open_trace and before.scheme == key
     if before is not None and same and before.lit == lit:
         return before
-    classes = color_classes(shown, scheme, lengths)
-    palette = palette_of(shown, scheme, lengths)
-    of_trace = before is not None and before.shown.trace is shown.trace
+    classes = color_classes(open_trace, scheme, lengths)
+    palette = palette_of(open_trace, scheme, lengths)
+    of_trace = before is not None and before.shown.trace is open_trace.trace
     drawn = before.raster.drawn if of_trace and before is not None else None
-    raster = raster_of(shown, palette, drawn)
+    raster = raster_of(open_trace, palette, drawn)
     numbers = None if lit is None else classes.numbers(lit)
     lit_slices = None
     if numbers is not None and len(numbers):
-        of_class = np.flatnonzero(np.isin(classes.of(shown.trace), numbers))
-        lit_slices = RowRaster.subset(shown.trace.slices, palette, of_class)
-    return TraceRasters(shown, key, classes, palette, raster, None, lit, numbers, lit_slices)
+        of_class = np.flatnonzero(np.isin(classes.of(open_trace.trace), numbers))
+        lit_slices = RowRaster.subset(open_trace.trace.slices, palette, of_class)
+    return TraceRasters(open_trace, key, classes, palette, raster, None, lit, numbers, lit_slices)

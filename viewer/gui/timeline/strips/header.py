@@ -163,9 +163,9 @@ class StripHeader(QWidget):
 
     def _stretch(self, chosen: Together) -> None:
         session = self._scene.session
-        found = ComparisonFeed.of(session).answer
-        if found is not None:
-            stretch(session, found, is_on=chosen is Together.CALLS)
+        open_comparison = ComparisonFeed.of(session).answer
+        if open_comparison is not None:
+            stretch(session, open_comparison, is_on=chosen is Together.CALLS)
         self.refresh()
 
     def refresh(self) -> None:

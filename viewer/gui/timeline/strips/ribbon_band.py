@@ -71,12 +71,12 @@ class RibbonBand(QWidget):
 
     def tip_of(self, row: int) -> str:
         """The tooltip of a row of the comparison: its name, change and verdict."""
-        found = self._scene.drawings.compared_marks.comparison
-        if found is None or row < 0:
+        open_comparison = self._scene.drawings.compared_marks.comparison
+        if open_comparison is None or row < 0:
             return ""
-        of, one = found.rows[row]
-        change = f"{difference_text(one.change_ns)} ({change_text(one)})"
-        return f"{of.label}: {change}. {verdict_text(one)}"
+        of, compared = open_comparison.rows[row]
+        change = f"{difference_text(compared.change_ns)} ({change_text(compared)})"
+        return f"{of.label}: {change}. {verdict_text(compared)}"
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -99,9 +99,12 @@ class RibbonBand(QWidget):
     @guard
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Select the pair whose label is clicked."""
-        row, found = self.row_at(event.position()), self._scene.drawings.compared_marks.comparison
-        if event.button() == Qt.MouseButton.LeftButton and row >= 0 and found is not None:
-            select_row(self._scene.session, found, row)
+        row, open_comparison = (
+            self.row_at(event.position()),
+            self._scene.drawings.compared_marks.comparison,
+        )
+        if event.button() == Qt.MouseButton.LeftButton and row >= 0 and open_comparison is not None:
+            select_row(self._scene.session, open_comparison, row)
 
     @guard(False)
     def event(self, event: QEvent) -> bool:

@@ -123,8 +123,15 @@ class StripStack(QScrollArea):
     def drag(self, strip: ClockStrip, y: int) -> None:
         """Move a strip to where the mouse is; y: on the screen. One drag is one undo step."""
         at = self._content.mapFromGlobal(self._content.rect().topLeft()).y() + y
-        others = [one for one in self.strips if one is not strip]
-        before = next((one for one in others if at < one.y() + one.height() // 2), None)
+        others = [clock_strip for clock_strip in self.strips if clock_strip is not strip]
+        before = next(
+            (
+                clock_strip
+                for clock_strip in others
+                if at < clock_strip.y() + clock_strip.height() // 2
+            ),
+            None,
+        )
         state, keys = self._session.state, self._session.groups.keys
         now = state.strips
         target = None if before is None else before.scene.clock

@@ -38,8 +38,12 @@ def comparison_commands(context: CommandContext) -> list[Command]:
             compare(session, replace(arms, relative=not arms.relative))
 
     def can_be_relative() -> bool:
-        found = ComparisonFeed.of(session).answer
-        return found is not None and not found.problem and found.calls.can_be_relative
+        open_comparison = ComparisonFeed.of(session).answer
+        return (
+            open_comparison is not None
+            and not open_comparison.problem
+            and open_comparison.calls.can_be_relative
+        )
 
     def found() -> OpenComparison | None:
         return ComparisonFeed.of(session).answer
@@ -50,9 +54,9 @@ def comparison_commands(context: CommandContext) -> list[Command]:
 
     def reporting(action: Callable[[Session, OpenComparison], str]) -> Callable[[], None]:
         def act() -> None:
-            found = ComparisonFeed.of(session).answer
-            if found is not None:
-                context.shell.status.show_text(action(session, found))
+            open_comparison = ComparisonFeed.of(session).answer
+            if open_comparison is not None:
+                context.shell.status.show_text(action(session, open_comparison))
 
         return act
 

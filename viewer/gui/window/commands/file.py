@@ -113,6 +113,6 @@ def export_commands(context: CommandContext) -> list[Command]:
 def _has_operators(session: Session) -> bool:
     """Whether the table of operators would have any row."""
     if session.traces:
-        linked = (shown.table.program for shown in session.traces)
+        linked = (open_trace.table.program for open_trace in session.traces)
         return any(program is not None and program.operators for program in linked)
     return any(program.operators for program in session.workspace.programs)

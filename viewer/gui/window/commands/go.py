@@ -29,7 +29,7 @@ def history_commands(context: CommandContext) -> list[Command]:
     )
     has_several_runs = Precondition(
         "a profile with several inferences",
-        lambda: any(has_run_views(shown.file) for shown in session.traces),
+        lambda: any(has_run_views(open_trace.file) for open_trace in session.traces),
     )
 
     def undo() -> None:

@@ -201,15 +201,15 @@ def _slices_tsv(session: Session) -> str:
     lines = ["Name\tStart, ns\tDuration, ns\tProcess\tTrack"]
     chosen = session.state.slices
     for ref in islice(chosen, MOST_COPIED):
-        shown = session.traces[ref.trace]
-        slices = shown.trace.slices
-        track = shown.trace.tracks[slices.track(ref.index)]
-        start, end = shown.span_ns(ref.index)
+        open_trace = session.traces[ref.trace]
+        slices = open_trace.trace.slices
+        track = open_trace.trace.tracks[slices.track(ref.index)]
+        start, end = open_trace.span_ns(ref.index)
         cells = (
-            shown.label(ref.index),
+            open_trace.label(ref.index),
             str(start),
             # A slice on a separate clock has no duration on this one, as in Search.
-            str(end - start) if shown.native(ref.index) is None else "",
+            str(end - start) if open_trace.native(ref.index) is None else "",
             track.process,
             track.thread,
         )

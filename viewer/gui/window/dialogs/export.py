@@ -154,7 +154,7 @@ class ExportDialog(FramedDialog):
         """Add a check box for each optional content; the choices are stored."""
         self._heading("Include", column)
         session = self._session
-        plotted = any(shown.counters for shown in session.traces)
+        plotted = any(open_trace.counters for open_trace in session.traces)
         boxes = {}
         for name, setting, text, why in (
             ("flows", EXPORT_FLOWS, "Data-flow arrows", ""),
@@ -280,10 +280,12 @@ class ExportDialog(FramedDialog):
         self.options_accepted.emit(options, suffix)
 
 
-def _size(opened: Snapshot, wish: PerfettoOptions, flows: ExportFlows) -> FileSize | str:
+def _size(
+    opened: Snapshot, perfetto_options: PerfettoOptions, flows: ExportFlows
+) -> FileSize | str:
     """The size of the file, or why it cannot be written."""
     try:
-        return PerfettoJob(opened, wish, flows).size()
+        return PerfettoJob(opened, perfetto_options, flows).size()
     except NothingToExport as error:
         return str(error)
 

@@ -29,15 +29,18 @@ class FolderDialog(FramedDialog):
     open_requested = Signal(list)
 
     def __init__(
-        self, found: Sequence[FolderContents], theme: Theme, parent: QWidget | None = None
+        self,
+        folders: Sequence[FolderContents],
+        theme: Theme,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(theme, parent)
         self.setWindowTitle("Open files from a folder")
         self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))
         self.model = QStandardItemModel(self)
         self.model.setHorizontalHeaderLabels(_COLUMNS)
-        for folder in found:
-            before = f"{os.path.basename(folder.folder)}/" if len(found) > 1 else ""
+        for folder in folders:
+            before = f"{os.path.basename(folder.folder)}/" if len(folders) > 1 else ""
             for file in folder.files:
                 name = QStandardItem(before + file.name)
                 name.setData(file.path, _PATH)
@@ -62,9 +65,9 @@ class FolderDialog(FramedDialog):
         for column, width in _WIDTHS.items():
             self.table.setColumnWidth(column, theme.px(width))
         self.table.activated.connect(self._toggle)
-        names = " and ".join(os.path.basename(f.folder) or f.folder for f in found[:3])
+        names = " and ".join(os.path.basename(f.folder) or f.folder for f in folders[:3])
         summary = f"{counted(self.model.rowCount(), 'file')} of {names} can be opened."
-        if not all(folder.is_whole for folder in found):
+        if not all(folder.is_whole for folder in folders):
             summary += " There are more: drop the subfolder with the files that you want."
         choose_all, none = QPushButton("Select all"), QPushButton("Select none")
         choose_all.clicked.connect(lambda: self._set_all(Qt.CheckState.Checked))

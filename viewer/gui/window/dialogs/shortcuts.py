@@ -108,7 +108,7 @@ class ShortcutsDialog(FramedDialog):
                 self._add_heading(group)
             for command in listed:
                 self._add_command(command)
-        gestures = [one for one in self._gestures if _has(" ".join(one), typed)]
+        gestures = [gesture for gesture in self._gestures if _has(" ".join(gesture), typed)]
         if gestures:
             self._add_heading("Mouse")
         for how, what in gestures:

@@ -85,7 +85,9 @@ class ExportActions(QObject):
         dialog.open()
         return dialog
 
-    def _save_perfetto(self, flows: ExportFlows, wish: PerfettoOptions, suffix: str) -> None:
+    def _save_perfetto(
+        self, flows: ExportFlows, perfetto_options: PerfettoOptions, suffix: str
+    ) -> None:
         from viewer.workspace.perfetto_export import PerfettoJob
         from viewer.workspace.snapshot import Snapshot
 
@@ -95,7 +97,11 @@ class ExportActions(QObject):
         if not os.path.splitext(path)[1]:
             path += suffix
         opened = Snapshot.of(self._session.workspace)
-        self.save_as(path, lambda to: partial(PerfettoJob(opened, wish, flows).write, to), "slices")
+        self.save_as(
+            path,
+            lambda to: partial(PerfettoJob(opened, perfetto_options, flows).write, to),
+            "slices",
+        )
 
     def save_view(self) -> None:
         """Ask for a file, and write an image of the timeline as shown."""
@@ -195,10 +201,10 @@ def _write_report(
 
     options = ReportOptions()
     if compared is not None:
-        found = OpenComparison(space, compared)
-        if not found.problem:
-            notes = with_notes((), found.calls)
-            options = ReportOptions(compared=ComparedReport(found.calls, problems=notes))
+        open_comparison = OpenComparison(space, compared)
+        if not open_comparison.problem:
+            notes = with_notes((), open_comparison.calls)
+            options = ReportOptions(compared=ComparedReport(open_comparison.calls, problems=notes))
     return write_report(space, path, options, progress, cancelled).exact
 
 

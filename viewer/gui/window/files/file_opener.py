@@ -230,7 +230,11 @@ class FileOpener(QObject):
 
     def _plain_csv(self) -> str | None:
         traces = self._session.traces
-        found = [number for number, shown in enumerate(traces) if shown.file.format == PLAIN_CSV]
+        found = [
+            number
+            for number, open_trace in enumerate(traces)
+            if open_trace.file.format == PLAIN_CSV
+        ]
         chosen = self._session.state.slice
         if chosen is not None and chosen.trace in found:
             found = [chosen.trace]
@@ -243,7 +247,9 @@ class FileOpener(QObject):
     @Slot(object, str)
     def _open_with_columns(self, path: str, columns: str) -> None:
         """Open a table whose columns were chosen, with what else was chosen for it."""
-        others = (own for own in self._choices.table_columns if own[0] != path)
+        others = (
+            table_column for table_column in self._choices.table_columns if table_column[0] != path
+        )
         self.read([path], replace(self._choices, table_columns=(*others, (path, columns))))
 
     @Slot(object, object, str)
@@ -331,7 +337,7 @@ class FileOpener(QObject):
     @property
     def warnings(self) -> set[str]:
         """The warnings about open files of which only a part was read."""
-        return {part_warning(shown.file) for shown in self._session.traces}
+        return {part_warning(open_trace.file) for open_trace in self._session.traces}
 
     @Slot(object, str)
     def _report_replaced(self, paths: list[str], step: str) -> None:

@@ -78,11 +78,11 @@ class FolderDrops(QObject):
             self._latest.submit(_look, tuple(folders))
 
     @Slot(object)
-    def _found(self, found: list[FolderContents]) -> None:
+    def _found(self, folders: list[FolderContents]) -> None:
         self._shell.status.show_text("")
         at_once: list[str] = []
         offered: list[FolderContents] = []
-        for folder in found:
+        for folder in folders:
             info = folder.debug_info
             if info:
                 at_once += info

@@ -74,7 +74,7 @@ class Opening:
 
     @property
     def paths(self) -> list[str | None]:
-        return [one.path for one in self.found]
+        return [found_input.path for found_input in self.found]
 
 
 class SessionFiles(QObject):
@@ -238,8 +238,10 @@ class SessionFiles(QObject):
         """The current session, for restoring it from its files in place."""
         saved, _ = self.snapshot(os.sep)
         # Not hashed, because the files may have changed or be gone.
-        found = tuple(FoundInput(one, one.absolute) for one in saved.inputs)
-        return Opening("", saved, found, self.path, self._in_file)
+        found_inputs = tuple(
+            FoundInput(saved_input, saved_input.absolute) for saved_input in saved.inputs
+        )
+        return Opening("", saved, found_inputs, self.path, self._in_file)
 
     def update_title(self) -> None:
         """Set the window's title to its session file, or to the open files."""
@@ -268,27 +270,27 @@ class SessionFiles(QObject):
 
     @Slot(object)
     def _found(self, answer: tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]) -> None:
-        path, saved, also, found = answer
-        located = tuple(self._asked_for(one, path) for one in found)
+        path, saved, also, found_inputs = answer
+        located = tuple(self._asked_for(found_input, path) for found_input in found_inputs)
         mine = "" if self.recent.owns(path) else path
         self._begin(Opening(display_name(path), saved, located, mine), also)
 
-    def _asked_for(self, one: FoundInput, beside: str) -> FoundInput:
+    def _asked_for(self, found_input: FoundInput, beside: str) -> FoundInput:
         """The input, after asking the user for it if it was not found."""
-        if one.path is not None:
-            return one
-        name = one.input.path.rpartition("/")[2]
+        if found_input.path is not None:
+            return found_input
+        name = found_input.input.path.rpartition("/")[2]
         path, _ = QFileDialog.getOpenFileName(
             self._shell, f"Where is {name}?", os.path.dirname(beside)
         )
-        return FoundInput(one.input, path or None)
+        return FoundInput(found_input.input, path or None)
 
     def _begin(self, opening: Opening, also: Sequence[str] = ()) -> None:
         """Report missing inputs, and replace what is open once no work would be lost."""
         paths = [path for path in opening.paths if path is not None]
-        for one in opening.found:
-            if one.path is None:
-                self._message.show_error(f"{opening.name}: {one.input.path} was not found")
+        for found_input in opening.found:
+            if found_input.path is None:
+                self._message.show_error(f"{opening.name}: {found_input.input.path} was not found")
         if paths:
             self._confirm_close(partial(self._replace, opening, also))
 
@@ -329,7 +331,7 @@ class SessionFiles(QObject):
             views = [way for way in Inferences if way.value == saved.inferences]
             if views:
                 session.show_inferences(views[0])
-            found = [(one.input, one.path) for one in opening.found]
+            found = [(found_input.input, found_input.path) for found_input in opening.found]
             folder = os.path.dirname(opening.path) or self.recent.folder
             choice, missing = found_choice(saved.numbers, folder, found)
             NumbersFeed.of(session).restore(choice)

@@ -63,8 +63,8 @@ class ClockButton(QToolButton):
         """
         number = clock_trace(self._session)
         if number is not None:
-            shown = self._session.traces[number]
-            return display_name(shown.file.path), shown.rate
+            open_trace = self._session.traces[number]
+            return display_name(open_trace.file.path), open_trace.rate
         rate = self._session.workspace.clocks.cycle_rate
         return None if rate is None else ("estimates in debug info", rate)
 

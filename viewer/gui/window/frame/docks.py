@@ -115,8 +115,8 @@ class Docks(QObject):
 
     def offer(self, presence: Mapping[str, Presence]) -> None:
         """Open and close panels for what they have to show; others keep their presence."""
-        known = {name: own for name, own in presence.items() if name in self.by_name}
-        if any(self._presence[name] is not own for name, own in known.items()):
+        known = {name: presence for name, presence in presence.items() if name in self.by_name}
+        if any(self._presence[name] is not presence for name, presence in known.items()):
             before = dict(self._presence)
             self._presence |= known
             for name, panel in self.panels.items():
@@ -291,7 +291,12 @@ class Docks(QObject):
     def _names_in(self, area: PanelArea) -> list[str]:
         """The panels of an area at the current width, in the order of the panel table."""
         order = (PanelArea.LEFT, PanelArea.SIDE, PanelArea.RIGHT)
-        listed = [name for own in order for name in self.table.tabs_of(own) if name in self.panels]
+        listed = [
+            name
+            for panel_area in order
+            for name in self.table.tabs_of(panel_area)
+            if name in self.panels
+        ]
         return [name for name in listed if self._area_of(name) is area]
 
     def _tabs_in(self, area: PanelArea) -> list[str]:
@@ -415,12 +420,12 @@ class Docks(QObject):
 
     def fit_height(self, above: int, rows: int) -> None:
         """Give the area above the docks (now `above` px) the height of its rows, at most 60 %."""
-        shown = [self._docks[area] for area in _BELOW if not self._docks[area].isHidden()]
-        if not shown:
+        dock_widgets = [self._docks[area] for area in _BELOW if not self._docks[area].isHidden()]
+        if not dock_widgets:
             return
-        height = above + shown[0].height()
+        height = above + dock_widgets[0].height()
         bottom_height = max(height - min(rows, round(height * TIMELINE_SHARE)), _LEAST_BOTTOM)
-        self._window.resizeDocks(shown[:1], [bottom_height], Qt.Orientation.Vertical)
+        self._window.resizeDocks(dock_widgets[:1], [bottom_height], Qt.Orientation.Vertical)
 
     def share_width(self) -> None:
         """Set the widths of the side panels and of the two bottom halves to those of the design."""

@@ -25,13 +25,17 @@ class LinkWarnings:
     def show(self) -> None:
         """Show a warning for each file pair that needs attention, with a button to resolve it."""
         space, doubts = self._session.workspace, self._doubts()
-        for shown, text in doubts:
-            candidates = space.candidates(shown.file)
+        for open_trace, text in doubts:
+            candidates = space.candidates(open_trace.file)
             # Offer the direct button only for a single warning; otherwise it would be ambiguous.
             alone = len(doubts) == 1 and len(candidates) == 1
             # If a column of identifiers is proposed, nothing can be linked until it is chosen.
-            if alone and shown.table.program is None and not space.identifiers.proposal(shown.file):
-                pair = (shown.trace.path, candidates[0].program.path)
+            if (
+                alone
+                and open_trace.table.program is None
+                and not space.identifiers.proposal(open_trace.file)
+            ):
+                pair = (open_trace.trace.path, candidates[0].program.path)
                 self._message.show_warning(text, "Link anyway", partial(self._pair, *pair))
             else:
                 show_links = partial(self._docks.show_panel, "links")
@@ -40,9 +44,9 @@ class LinkWarnings:
     def _doubts(self) -> list[tuple[OpenTrace, str]]:
         session = self._session
         return [
-            (shown, text)
-            for shown in session.traces
-            for text in session.workspace.warnings(shown.file)
+            (open_trace, text)
+            for open_trace in session.traces
+            for text in session.workspace.warnings(open_trace.file)
         ]
 
     def _pair(self, trace: str, program: str) -> None:

@@ -96,8 +96,8 @@ def selection_text(session: Session) -> str:
         text = f"{counted(len(state.others) + 1, 'slice')} selected"
         return text if total is None else f"{text} · {format_time(total)} in total"
     if state.slice is not None:
-        shown = session.traces[state.slice.trace]
-        text = f"1 slice selected · {shown.length_text(state.slice.index)}"
+        open_trace = session.traces[state.slice.trace]
+        text = f"1 slice selected · {open_trace.length_text(state.slice.index)}"
         more = _operator_text(session, less=1)
         return f"{text} · {more}" if more else text
     if state.area is not None:
@@ -119,9 +119,9 @@ def spoken_text(session: Session) -> str:
     state = session.state
     if len(state.slices) != 1 or state.slice is None:
         return selection_text(session)
-    shown = session.traces[state.slice.trace]
-    track = track_name(shown.table, shown.trace.slices.track(state.slice.index))
-    lines = (*slice_lines(shown, state.slice.index), track, _operator_text(session, less=1))
+    open_trace = session.traces[state.slice.trace]
+    track = track_name(open_trace.table, open_trace.trace.slices.track(state.slice.index))
+    lines = (*slice_lines(open_trace, state.slice.index), track, _operator_text(session, less=1))
     return ". ".join(line for line in lines if line)
 
 

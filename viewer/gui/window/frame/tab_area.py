@@ -159,8 +159,8 @@ class TabArea(QWidget):
         self.close_requested.emit(self.names[at])
 
     @Slot(QPoint)
-    def _open_menu(self, at: QPoint) -> None:
-        index = self.bar.tabAt(at)
+    def _open_menu(self, point: QPoint) -> None:
+        index = self.bar.tabAt(point)
         if index < 0:
             return
         name = self.names[index]
@@ -168,7 +168,7 @@ class TabArea(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         title = self.bar.tabText(index)
         menu.addAction(f"&Close {title}").triggered.connect(lambda: self.close_requested.emit(name))
-        menu.popup(self.bar.mapToGlobal(at))
+        menu.popup(self.bar.mapToGlobal(point))
 
     @Slot()
     def _list_more(self) -> None:

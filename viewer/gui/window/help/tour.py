@@ -259,26 +259,26 @@ class Tour(QObject):
 
     def _trace(self) -> int | None:
         """The first open trace with slices that are linked to operators."""
-        for number, shown in enumerate(self._session.traces):
-            if shown.table.program is not None and self._linked(number).any():
+        for number, open_trace in enumerate(self._session.traces):
+            if open_trace.table.program is not None and self._linked(number).any():
                 return number
         return None
 
     def _linked(self, number: int) -> np.ndarray:
-        shown = self._session.traces[number]
-        return np.asarray(shown.table.set_of_key[shown.trace.slices.key] >= 0)
+        open_trace = self._session.traces[number]
+        return np.asarray(open_trace.table.set_of_key[open_trace.trace.slices.key] >= 0)
 
     def _example(self) -> SliceRef:
         """The longest visible slice of a single operator; if there is none, of any operators."""
         number = self._trace()
         assert number is not None
-        shown, state = self._session.traces[number], self._session.state
-        slices, table = shown.trace.slices, shown.table
+        open_trace, state = self._session.traces[number], self._session.state
+        slices, table = open_trace.trace.slices, open_trace.table
         sets = table.set_of_key[slices.key]
         alone = np.array([len(operators) == 1 for operators in table.sets] or [False], bool)
         length = (slices.end - slices.start).astype(np.int64)
         seen = state.times_of(self._session.groups.of(number).key)
-        first, last = (shown.axis.to_ticks_floor(ns) for ns in seen)
+        first, last = (open_trace.axis.to_ticks_floor(ns) for ns in seen)
         in_view = (slices.start >= first) & (slices.end <= last + 1)
         linked = sets >= 0
         for candidates in (
@@ -299,9 +299,9 @@ class Tour(QObject):
         number = self._trace()
         if number is None:
             return None
-        shown = self._session.traces[number]
-        if self._shown_example is None or self._shown_example[0] is not shown:
-            self._shown_example = shown, self._example()
+        open_trace = self._session.traces[number]
+        if self._shown_example is None or self._shown_example[0] is not open_trace:
+            self._shown_example = open_trace, self._example()
         return self._shown_example[1]
 
     def _slice(self) -> TourStep:
@@ -310,11 +310,11 @@ class Tour(QObject):
         def result() -> str:
             ref = session.state.slice
             assert ref is not None
-            shown = session.traces[ref.trace]
-            operators = shown.link(ref.index).operators
+            open_trace = session.traces[ref.trace]
+            operators = open_trace.link(ref.index).operators
             if not operators:
                 return "This slice has no operator; Details shows why. Try another one."
-            name = set_label(shown.table, operators)
+            name = set_label(open_trace.table, operators)
             return (
                 f"This slice belongs to {name}. Details describes it, and Source shows the line of "
                 f"the model that it comes from, with the time of that line."
@@ -361,10 +361,10 @@ class Tour(QObject):
         def result() -> str:
             assert session.state.operators is not None
             trace, operators = session.state.operators
-            shown = session.traces[trace]
+            open_trace = session.traces[trace]
             count = len(slices_of(session, trace, operators))
             return (
-                f"{counted(count, 'slice')} of {set_label(shown.table, operators)} are "
+                f"{counted(count, 'slice')} of {set_label(open_trace.table, operators)} are "
                 f"highlighted, in every inference. {self._key('view.fit')} zooms to them."
             )
 

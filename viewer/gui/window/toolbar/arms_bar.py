@@ -64,13 +64,13 @@ class ArmsBar(QWidget):
 
     def follow(self) -> None:
         """Show the current arms."""
-        found = self._feed.answer
+        open_comparison = self._feed.answer
         self._changes.setChecked(self._feed.in_tables is not None)
-        if found is None:
+        if open_comparison is None:
             return
-        is_relative = not found.problem and found.calls.is_relative
+        is_relative = not open_comparison.problem and open_comparison.calls.is_relative
         self._changes.setText("Relative changes" if is_relative else "Changes")
-        for label, arm in zip(self._arms, found.arms, strict=True):
+        for label, arm in zip(self._arms, open_comparison.arms, strict=True):
             text, most = _text(arm, brief=self._is_brief), self._theme.px(_MOST_TEXT)
             metrics = QFontMetricsF(label.font())
             label.setText(elided_text(metrics, text, Qt.TextElideMode.ElideMiddle, most))

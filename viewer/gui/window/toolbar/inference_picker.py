@@ -236,8 +236,8 @@ class InferencePopup(QFrame):
 
     def check(self, view: Inferences | None, *, warm_up: bool) -> None:
         """Mark the view that is shown, None for a picked inference."""
-        for own, entry in self.entries.items():
-            entry.setChecked(own is view)
+        for inferences, entry in self.entries.items():
+            entry.setChecked(inferences is view)
         self.warm_up.setChecked(warm_up)
 
     def open_below(self, button: QWidget) -> None:

@@ -219,7 +219,7 @@ class _Help(QFrame):
         column.setContentsMargins(theme.px(14), theme.px(10), theme.px(14), theme.px(10))
         column.addWidget(self._text)
 
-    def show_below(self, at: QPoint, complaint: str, keys: str) -> None:
+    def show_below(self, point: QPoint, complaint: str, keys: str) -> None:
         """Show `complaint` if given, else syntax and shortcuts, at a point of the window."""
         colors = self._theme.tokens
         self.setStyleSheet(
@@ -243,5 +243,5 @@ class _Help(QFrame):
         self.resize(self.sizeHint())
         window = self.parentWidget()
         room = window.width() - self.width() if window is not None else 0
-        self.move(max(min(at.x(), room), 0), at.y())
+        self.move(max(min(point.x(), room), 0), point.y())
         self.raise_()

@@ -46,12 +46,12 @@ class LinkStateButton(QPushButton):
         """Show how the current trace is linked."""
         if not session.traces:
             return
-        shown = session.traces[session.current_trace or 0]
-        state = link_summary(session, shown)
+        open_trace = session.traces[session.current_trace or 0]
+        state = link_summary(session, open_trace)
         text, brief = state.text, state.brief
         self._token = state.token
         if len(session.traces) > 1:
-            text = f"{display_name(shown.trace.path)}   {text}"
+            text = f"{display_name(open_trace.trace.path)}   {text}"
         self._texts = text, brief
         self._show_text()
         reasons = "\n".join(
