@@ -22,8 +22,9 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
 @pytest.fixture(autouse=True)
 def _no_thumbnails(qapp, monkeypatch):
     monkeypatch.setattr(start_page, "_draw", lambda samples, width: {})
+    before = set(qapp.topLevelWidgets())  # of other tests, whose theme is shared
     yield
-    for left in qapp.topLevelWidgets():
+    for left in set(qapp.topLevelWidgets()) - before:
         if isinstance(left, MainWindow):
             theme = left.theme
             put_away(left)
