@@ -75,7 +75,41 @@ def test_handles_may_be_given_in_place_of_nodes():
     builder.insert_delegate_mapping_entry(None, "y", handles=(np.uint32(2),))
     assert builder.get_delegate_mapping() == {"x": (1, 3), "y": (2,)}
     with pytest.raises(TypeError):
-        builder.insert_delegate_mapping_entry(None, "z", [4])  # keyword only
+        builder.insert_delegate_mapping_entry(None, "z", [4])  # handles come first
+
+
+@pytest.mark.parametrize(
+    ("by_position", "by_name"),
+    [
+        ((3, "x"), {"identifier": "x"}),  # as ExecuTorch documents it
+        ((3, None, "x"), {"identifier": "x"}),  # as its release 1.5.1
+        ((None, [1, 2], "x"), {"handles": [1, 2], "identifier": "x"}),
+        ((None, (1, None), 5), {"handles": [1], "identifier": 5}),
+        ((None, 1, 5), {"handles": [1], "identifier": 5}),
+    ],
+)
+def test_both_orders_of_executorch_mean_the_same(by_position, by_name):
+    first, second = DelegateMappingBuilder(), DelegateMappingBuilder()
+    first.insert_delegate_mapping_entry(*by_position)
+    second.insert_delegate_mapping_entry(by_position[0], **by_name)
+    assert first.get_delegate_mapping() == second.get_delegate_mapping()
+
+
+@pytest.mark.parametrize("call", [(None, [1], "x", 3), (3, None, 4, 5)])
+def test_more_than_an_entry_has_is_refused(call):
+    with pytest.raises(TypeError, match="1 more"):
+        DelegateMappingBuilder().upsert_delegate_mapping_entry(*call)
+
+
+def test_what_is_stated_twice_is_refused():
+    with pytest.raises(TypeError, match=r"identifier .* twice"):
+        DelegateMappingBuilder().insert_delegate_mapping_entry(3, "x", identifier="y")
+
+
+def test_generated_identifiers_take_handles_in_second_place():
+    builder = DelegateMappingBuilder(generated_identifiers=True)
+    assert builder.insert_delegate_mapping_entry(None, [4, 2]) == 0
+    assert builder.get_delegate_mapping() == {0: (2, 4)}
 
 
 def builders() -> tuple[DelegateMappingBuilder, DelegateMappingBuilder]:

@@ -46,8 +46,8 @@ class DelegateMappingBuilder:
     def insert_delegate_mapping_entry(
         self,
         nodes: Any | Iterable[Any] | None = None,
+        *more: Any,
         identifier: Identifier | None = None,
-        *,
         handles: int | Iterable[int | None] | None = None,
     ) -> Identifier:
         """Add an entry for one or more nodes, or for debug handles.
@@ -57,6 +57,8 @@ class DelegateMappingBuilder:
 
         Args:
             nodes: One node or several.
+            more: By position, the identifier as in ExecuTorch's documents, or the handles as a list
+                or None and then the identifier, as in its release 1.5.1.
             identifier: What the delegate will log; None if the builder generates identifiers.
             handles: Debug handles, instead of nodes.
 
@@ -70,19 +72,21 @@ class DelegateMappingBuilder:
             TypeError: For an identifier of another type than the others, or for something that is
                 not a node or handle.
         """
-        return self._put(nodes, identifier, handles, may_exist=False)
+        return self._put(nodes, *_by_position(more, identifier, handles), may_exist=False)
 
     def upsert_delegate_mapping_entry(
         self,
         nodes: Any | Iterable[Any] | None = None,
+        *more: Any,
         identifier: Identifier | None = None,
-        *,
         handles: int | Iterable[int | None] | None = None,
     ) -> Identifier:
         """Add an entry, or add to that of an identifier that exists.
 
         Args:
             nodes: One node or several.
+            more: By position, the identifier as in ExecuTorch's documents, or the handles as a list
+                or None and then the identifier, as in its release 1.5.1.
             identifier: What the delegate will log; None if the builder generates identifiers.
             handles: Debug handles, instead of nodes.
 
@@ -94,7 +98,7 @@ class DelegateMappingBuilder:
                 exists.
             TypeError: As for `insert_delegate_mapping_entry`.
         """
-        return self._put(nodes, identifier, handles, may_exist=True)
+        return self._put(nodes, *_by_position(more, identifier, handles), may_exist=True)
 
     def get_delegate_mapping(self) -> dict[Identifier, tuple[int, ...]]:
         """Return the map for `PreprocessResult(debug_handle_map=...)`.
@@ -162,6 +166,28 @@ class DelegateMappingBuilder:
                 f"identifier {key!r} is {_kind(key)}, and {first!r} before it {_kind(first)}: use "
                 "one kind in a map, or a builder each"
             )
+
+
+def _by_position(
+    more: tuple[Any, ...], identifier: Identifier | None, handles: Any
+) -> tuple[Identifier | None, Any]:
+    """The identifier and the handles of a call. Raises TypeError for one that is stated twice.
+
+    ExecuTorch documents `(nodes, identifier)`; its release 1.5.1 has `(nodes, handles, identifier)`.
+    A handle alone in second place is written as a list in both.
+    """
+    if len(more) > 2:
+        raise TypeError(f"an entry is nodes, handles and an identifier, and {len(more) - 2} more")
+    if not more:
+        return identifier, handles
+    if len(more) == 1 and not (more[0] is None or isinstance(more[0], (list, tuple, set))):
+        by_place = {"identifier": more[0]}
+    else:
+        by_place = dict(zip(("handles", "identifier"), more, strict=False))
+    for name, value in (("identifier", identifier), ("handles", handles)):
+        if value is not None and by_place.get(name) is not None:
+            raise TypeError(f"the {name} of an entry is given twice")
+    return by_place.get("identifier", identifier), by_place.get("handles", handles)
 
 
 def _kind(key: Identifier) -> str:

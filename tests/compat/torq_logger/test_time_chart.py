@@ -104,6 +104,20 @@ def test_no_slice_ends_before_it_begins(tmp_path):
         TimeChartView(tmp_path / "t.pb").render(TimeChartLog("p", "t", "f", 5, 4))
 
 
+@pytest.mark.parametrize("time", [1.5, "1", None])
+def test_times_are_whole_numbers_as_in_the_original(tmp_path, time):
+    with pytest.raises(TypeError):
+        TimeChartView(tmp_path / "t.pb").render(TimeChartLog("p", "t", "f", 1, time))
+
+
+def test_a_log_can_be_changed_before_it_is_rendered(tmp_path):
+    log = TimeChartLog("p", "t", "f", 5, 5)
+    log.end_time = 9
+    with TimeChartView(tmp_path / "t.pb") as view:
+        view.render(log)
+    assert replayed(tmp_path / "t.pb") == [("p", "t", "f", 5, 4, "")]
+
+
 def test_described_threads_are_shown_without_slices_in_the_order_of_the_calls(tmp_path):
     with TimeChartView(tmp_path / "t.pb") as view:
         view.add_process_descriptor("b")

@@ -12,6 +12,7 @@ timestamp cannot be, all are relative to the earliest instead.
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ _TRACK = tag(TRACK_UUID, VARINT)
 Names = Callable[[Ints], Piece]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TimeChartLog:
     """One slice of a thread.
 
@@ -164,14 +165,16 @@ class TimeChartView:
 
         Raises:
             ValueError: If it ends before it starts, or exceeds 63 bits.
+            TypeError: If a time is not a whole number, as from the original.
         """
-        if not -(2**63) <= log.start_time <= log.end_time < 2**63:
-            raise ValueError(f"{log.function}: not a span of time: {log.start_time}–{log.end_time}")
+        start, end = operator.index(log.start_time), operator.index(log.end_time)
+        if not -(2**63) <= start <= end < 2**63:
+            raise ValueError(f"{log.function}: not a span of time: {start}–{end}")
         self.add_thread_descriptor(log.process, log.thread)
         logs = self._logs.setdefault((log.process, log.category), _Logs())
         logs.thread.append(logs.threads.setdefault(log.thread, len(logs.threads)))
-        logs.start.append(log.start_time)
-        logs.end.append(log.end_time)
+        logs.start.append(start)
+        logs.end.append(end)
         logs.name.append(clean(log.function).encode())
 
     def render_columns(self, columns: ChartColumns) -> None:
