@@ -112,6 +112,20 @@ def test_modules_and_the_rest_are_method_execute(pair, run):
     assert int(found.total[0]) == sum(ticks_by(pair.calls, 1, run).values())
 
 
+@pytest.mark.parametrize("run", [None, 2])
+def test_kernels_of_a_module_are_what_find_total_for_module_sums(pair, run):
+    runs = list(pair.trace.inferences())
+    table = pair.costs.table() if run is None else pair.costs.of_run(runs[run])
+    tree = module_tree(pair.program)
+    costs = module_costs(tree, table)
+    kernels = [e for e in pair.events if e[0].startswith("native_call_")]
+    ticks = ticks_by(kernels, 1, run)
+    for number in range(len(tree.modules)):
+        inside = {pair.program.operators[i].debug_handle for i in tree.operators_in(number)}
+        expected = sum(t for handles, t in ticks.items() if inside.issuperset(handles))
+        assert int(costs.kernel[number]) == expected
+
+
 def test_a_delegate_without_a_map_says_what_lines_share():
     """XNNPACK links no event of its own, so a call of it is shared by all lines in it."""
     pair = Pair(*PAIRS[1])

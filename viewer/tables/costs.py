@@ -102,6 +102,8 @@ MODULES = TableSpec("modules", (
         lambda row: int(row.costs.shared[row.number])),
     *ticks_and_ns("outside", "Time that it shares with modules outside; in no other column",
         lambda row: int(row.costs.outside[row.number])),
+    *ticks_and_ns("kernel", "Time of the kernels of the module and all below it",
+        lambda row: int(row.costs.kernel[row.number])),
     ColumnSpec("slices", "int64", "Number of slices of the module and all below it",
         lambda row: int(row.costs.slices[row.number])),
     *former("own", _SELF_OF_MODULE),

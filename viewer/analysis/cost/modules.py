@@ -40,7 +40,7 @@ class ModuleCosts:
 
     Arrays with one int64 per module: self_ticks, shared, outside, total and wall in ticks, and
     slices, the number of slices that start in the range, including those of all descendants; zeros:
-    how many of these the file cuts to 0.
+    how many of these the file cuts to 0; kernel: the time of their kernels in ticks.
 
     single: the row of every operator that has a cost of its own in its module. sets: per module the
     other rows that are charged to it, most expensive first: those of several operators, and those
@@ -56,6 +56,7 @@ class ModuleCosts:
     wall: Ints
     slices: Ints
     zeros: Ints
+    kernel: Ints
     single: dict[int, CostRow]
     sets: tuple[tuple[CostRow, ...], ...]
 
@@ -92,7 +93,7 @@ class ModuleCosts:
 def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
     """Charge the rows of a cost table to the modules of its program."""
     count = len(tree.modules)
-    own, shared, outside, wall, slices, zeros = np.zeros((6, count), np.int64)
+    own, shared, outside, wall, slices, zeros, kernel = np.zeros((7, count), np.int64)
     merged: dict[tuple[int, tuple[int, ...]], CostRow] = {}
     for row in table.by_nodes:
         places = modules_of(tree, row.operators, row.nodes)
@@ -100,6 +101,7 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         slices[at] += row.slices
         wall[at] += row.wall
         zeros[at] += row.zeros
+        kernel[at] += row.kernel
         known = merged.get((at, row.operators))
         merged[at, row.operators] = row if known is None else _sum(known, row)
         if places == {at}:
@@ -126,6 +128,7 @@ def module_costs(tree: ModuleTree, table: CostTable) -> ModuleCosts:
         tree.total(wall),
         tree.total(slices),
         tree.total(zeros),
+        tree.total(kernel),
         single,
         tuple(tuple(sorted(rows, key=lambda row: -row.ticks)) for rows in sets),
     )
