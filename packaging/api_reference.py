@@ -47,10 +47,12 @@ _INTRODUCTION = (
 # What is public, in the order of the page: a module, what it is for, and its names.
 PUBLIC: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("viewer", "Open and compare profiles.",
-     ("open", "Profile", "compare", "ComparedProfiles", "UnreadableFile")),
+     ("open", "Profile", "compare", "ComparedProfiles", "lake", "UnreadableFile")),
     ("viewer.api.frames", "What methods of a profile return that is more than one table.",
      ("Answer",)),
     ("viewer.api.outputs", "What `Profile.plot` returns.", ("Picture",)),
+    ("viewer.fleet.profile_lake", "What `viewer.lake` returns, and its errors.",
+     ("ProfileLake", "UnusableLake", "WrongQuery", "NoDuckDB")),
     ("viewer.record", "For delegates, simulators and runtimes in Python. [Delegates](delegates.md) "
      "has examples.",
      ("EventTracer", "EventTracerEntry", "DelegateMappingBuilder", "DelegateInstance",

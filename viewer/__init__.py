@@ -1,6 +1,7 @@
 """Opscope: a desktop trace viewer for on-device ML profiles and the models behind them.
 
-From Python, `viewer.open` and `viewer.compare` return profiles as DataFrames: see `viewer.api`.
+From Python, `viewer.open` and `viewer.compare` return profiles as DataFrames (`viewer.api`), and
+`viewer.lake` queries many of them (`viewer.fleet`).
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from viewer.api import ComparedProfiles, Profile, UnreadableFile, compare, open
+    from viewer.fleet.profile_lake import lake
 
-__all__ = ["ComparedProfiles", "Profile", "UnreadableFile", "__version__", "compare", "open"]
+__all__ = [
+    "ComparedProfiles", "Profile", "UnreadableFile", "__version__", "compare", "lake", "open"
+]  # fmt: skip
 
 __version__ = "0.1.0"
 
@@ -23,6 +27,10 @@ APPLICATION_ID = "org.opscope.Opscope"
 
 def __getattr__(name: str) -> Any:
     # Late, because every command imports this package.
+    if name == "lake":
+        import viewer.fleet.profile_lake
+
+        return viewer.fleet.profile_lake.lake
     if name in __all__:
         import viewer.api
 

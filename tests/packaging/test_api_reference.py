@@ -13,6 +13,7 @@ import pytest
 from tests.paths import ROOT
 from viewer.codecs.atomic_file import NothingToExport
 from viewer.codecs.reading import ReadCancelled, UnreadableFile
+from viewer.fleet.profile_lake import NoDuckDB, UnusableLake, WrongQuery
 
 sys.path.insert(0, str(ROOT / "packaging"))
 import api_reference
@@ -23,7 +24,12 @@ MODULES = dict(api_reference.documented())
 ITEMS = [(module, item) for module, items in MODULES.items() for item in items]
 FUNCTIONS = [pair for pair in ITEMS if not pair[1].is_class and not pair[1].is_property]
 CLASSES = [pair for pair in ITEMS if pair[1].is_class]
-ERRORS = {error.__name__: error for error in (NothingToExport, ReadCancelled, UnreadableFile)}
+ERRORS = {
+    error.__name__: error
+    for error in (
+        NoDuckDB, NothingToExport, ReadCancelled, UnreadableFile, UnusableLake, WrongQuery
+    )
+}  # fmt: skip
 # What has the names, the files or the output of other tools: it says where these are defined.
 OF_OTHERS = {
     "EventTracer", "DelegateMappingBuilder", "TimeChartView", "csv_to_view_compile_profile",

@@ -173,7 +173,7 @@ def _by_position(
 ) -> tuple[Identifier | None, Any]:
     """The identifier and the handles of a call. Raises TypeError for one that is stated twice.
 
-    ExecuTorch documents `(nodes, identifier)`; its release 1.5.1 has `(nodes, handles, identifier)`.
+    ExecuTorch documents `(nodes, identifier)`; release 1.5.1 has `(nodes, handles, identifier)`.
     A handle alone in second place is written as a list in both.
     """
     if len(more) > 2:
