@@ -11,20 +11,24 @@ file named like a command, write ./info.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from viewer import __version__
 from viewer.cli.arguments import Parser, add_files, add_theme, choices_of, complain, files_of
 from viewer.cli.commands import COMMANDS, run
+from viewer.cli.commands.completion import COMPLETING, complete
 from viewer.cli.output import with_output
 
 
 def main_of(arguments: Sequence[str] | None) -> int:
     """Run the window or a command; see `viewer.cli.main`."""
+    if COMPLETING in os.environ:
+        return complete(run_window)
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given[:1] or given[0] not in COMMANDS:
-        return with_output(lambda: _window(given))
+        return with_output(lambda: run_window(given))
     # With --compat, the output is that of ExecuTorch's Inspector, byte for byte.
     exact = given[0] == "inspect" and "--compat" in given
     return with_output(lambda: _answer(given[0], given[1:]), exact=exact)
@@ -80,8 +84,6 @@ def _is_wrong_command(word: str) -> bool:
 
     A window that says that there is no such file would keep a script waiting.
     """
-    import os
-
     looks_like_a_file = any(sign in word for sign in (".", "/", os.sep))
     return not looks_like_a_file and not os.path.lexists(word)
 
@@ -95,7 +97,8 @@ def _wrong_command(word: str) -> str:
     return f"{word!r} is no command, and there is no such file{hint}"
 
 
-def _window(arguments: list[str]) -> int:
+def run_window(arguments: list[str]) -> int:
+    """Open the window, the command of a first word that is no other command."""
     parser = _Parser(
         prog="opscope",
         description="Show on-device ML profiles on one timeline, linked to the model's source.",

@@ -27,6 +27,7 @@ COMMANDS = {
     "inspect": "print the time of each event, as ExecuTorch's Inspector does",
     "screenshot": "save an image of the window",
     "mcp": "serve the files to assistants, over the Model Context Protocol",
+    "completion": "print the completion for bash, zsh or fish",
     "fleet": "read many profiles into Parquet tables: build, status, query, compare, report, "
     "compact",
 }

@@ -63,6 +63,8 @@ _KNOWN = (
            "https://perfetto.dev"),
     _Known("flatbuffers", "flatbuffers", "Apache-2.0", "writing ETDumps",
            "https://flatbuffers.dev"),
+    _Known("argcomplete", "argcomplete", "Apache-2.0", "completion in shells",
+           "https://github.com/kislyuk/argcomplete"),
     _Known("msgspec", "msgspec", "BSD-3-Clause", "JSON", "https://jcristharif.com/msgspec/"),
     _Known("backports.zstd", "backports.zstd", "PSF-2.0", "Zstandard",
            "https://github.com/rogdham/backports.zstd"),
