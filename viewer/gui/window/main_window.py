@@ -185,9 +185,9 @@ class MainWindow(Shell):
         if self._controller is None:
             return []
         space = self._controller.session.workspace
-        found = [(trace.path, trace.format) for trace in space.traces]
-        found += [(program.path, program.format) for program in space.programs]
-        return found + [(executable.path, executable.format) for executable in space.executables]
+        files = [(trace.path, trace.format) for trace in space.traces]
+        files += [(program.path, program.format) for program in space.programs]
+        return files + [(executable.path, executable.format) for executable in space.executables]
 
     def keep_session(self) -> None:
         """Make what is open a recent session, since the program may be ended at any moment."""

@@ -68,7 +68,7 @@ def test_it_says_what_will_be_written_and_the_file_is_as_large(
     dialog = shown(session, settings, theme, qtbot)
     assert said(dialog).startswith("627 slices (+100 derived) on 1 track with 535")
     path = tmp_path / "all.pftrace"
-    PerfettoJob(Snapshot.of(session.workspace), dialog.wish).write(
+    PerfettoJob(Snapshot.of(session.workspace), dialog.options).write(
         str(path), lambda done, total: None, lambda: False
     )
     assert f"about {bytes_text(path.stat().st_size)}," in dialog.sentence.text()
@@ -137,7 +137,7 @@ def test_an_area_slices_and_operators_can_be_written_alone(session, settings, th
         dialog = shown(session, settings, theme, qtbot)
         dialog.parts[SELECTION].setChecked(True)
         settle(dialog, qtbot)
-        return int(said(dialog).split()[0]), dialog.wish
+        return int(said(dialog).split()[0]), dialog.options
 
     session.select_slices(SliceSet({0: np.array([3, 5, 8])}), SliceRef(0, 3))
     assert told()[0] == 3
@@ -157,13 +157,13 @@ def test_marks_and_switches_change_what_is_written_and_are_remembered(
 ):
     bookmarks.keep(session, 1000)
     dialog = shown(session, settings, theme, qtbot)
-    assert [mark.start_ns for mark in dialog.wish.marks] == [1000]
+    assert [mark.start_ns for mark in dialog.options.marks] == [1000]
     before = said(dialog)
     dialog.contents["flows"].click()
     dialog.contents["annotations"].click()
     dialog.contents["marks"].click()
     settle(dialog, qtbot)
-    assert dialog.wish.marks == ()
+    assert dialog.options.marks == ()
     assert "flows" not in said(dialog)
     assert said(dialog) != before
     assert "no source lines" in said(dialog)
@@ -265,4 +265,4 @@ def test_it_says_how_several_clocks_are_placed(settings, theme, qtbot, session):
     torq.change(replace(torq.state, ties=ties))
     dialog = shown(torq, settings, theme, qtbot)
     assert dialog.clocks.text() == "2 clocks, aligned at start of run 2"
-    assert dialog.wish.shifts == {0: (0, "start of run 2"), 1: (-7, "")}
+    assert dialog.options.shifts == {0: (0, "start of run 2"), 1: (-7, "")}

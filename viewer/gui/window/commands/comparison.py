@@ -37,25 +37,24 @@ def comparison_commands(context: CommandContext) -> list[Command]:
         if arms is not None:
             compare(session, replace(arms, relative=not arms.relative))
 
+    def answer() -> OpenComparison | None:
+        return ComparisonFeed.of(session).answer
+
     def can_be_relative() -> bool:
-        open_comparison = ComparisonFeed.of(session).answer
+        open_comparison = answer()
         return (
             open_comparison is not None
             and not open_comparison.problem
             and open_comparison.calls.can_be_relative
         )
 
-    def found() -> OpenComparison | None:
-        return ComparisonFeed.of(session).answer
-
     def toggle_stretch() -> None:
-        if (answer := found()) is not None:
-            stretch(session, answer, is_on=not session.state.gaps)
+        if (open_comparison := answer()) is not None:
+            stretch(session, open_comparison, is_on=not session.state.gaps)
 
     def reporting(action: Callable[[Session, OpenComparison], str]) -> Callable[[], None]:
         def act() -> None:
-            open_comparison = ComparisonFeed.of(session).answer
-            if open_comparison is not None:
+            if (open_comparison := answer()) is not None:
                 context.shell.status.show_text(action(session, open_comparison))
 
         return act
@@ -124,7 +123,7 @@ def comparison_commands(context: CommandContext) -> list[Command]:
             "File",
             toggle_stretch,
             enabled=Precondition(
-                "the joined strips of two arms", lambda: not stretch_obstacle(session, found())
+                "the joined strips of two arms", lambda: not stretch_obstacle(session, answer())
             ),
             checked=lambda: bool(session.state.gaps),
             group="Comparison",

@@ -67,7 +67,7 @@ class ColumnsDialog(FramedDialog):
         self._theme, self._layout = theme, question.layout
         self.setWindowTitle(f"Columns of {visible_controls(display_name(path))}")
         self.resize(theme.px(_SIZE[0]), theme.px(_SIZE[1]))
-        known = dict(question.known.given)
+        columns = dict(question.known.given)
         self.boxes: dict[str, ComboBox] = {}
         form = QGridLayout()
         form.setHorizontalSpacing(theme.px(12))
@@ -84,21 +84,21 @@ class ColumnsDialog(FramedDialog):
         for what, title in _BEGINS.items():
             self.begin.addItem(title, what)
         self.begin.setAccessibleName("Start or end")
-        is_ended = {"end", "dur"} <= set(known) and "start" not in known
+        is_ended = {"end", "dur"} <= set(columns) and "start" not in columns
         self.begin.setCurrentIndex(int(is_ended))
         if is_ended:
-            known["start"] = known.pop("end")
-        of_rows = [what for what in _LENGTHS if what in known]
+            columns["start"] = columns.pop("end")
+        of_rows = [what for what in _LENGTHS if what in columns]
         self.length.setCurrentIndex(list(_LENGTHS).index(of_rows[0]) if of_rows else 0)
         if len(question.known.values) > 1:
-            known[VALUE] = ALL_VALUES
+            columns[VALUE] = ALL_VALUES
         left = ["name", "start", "length", UNIT]
         right = ["process", "thread", "identifier"]
-        if DECIMAL in question.missing or known.get(DECIMAL):
+        if DECIMAL in question.missing or columns.get(DECIMAL):
             right.append(DECIMAL)
         for side, whats in enumerate((left, right)):
             for line, what in enumerate(whats):
-                self._add_row(form, line, 2 * side, what, known)
+                self._add_row(form, line, 2 * side, what, columns)
         self.model = QStandardItemModel(self)
         self.table = QuietTable("First rows")
         self.table.setModel(self.model)
@@ -137,14 +137,14 @@ class ColumnsDialog(FramedDialog):
     def stated(self) -> StatedColumns:
         """What is chosen."""
         sides = {"length": self.length, "start": self.begin}
-        given = {
+        columns = {
             sides[what].currentData() if what in sides else what: box.currentData()
             for what, box in self.boxes.items()
             if box.isEnabled() and box.currentData() is not None
         }
-        if VALUE in given:  # rows are samples, also if names show a length
-            given = {"dur": "", "end": ""} | given
-        return StatedColumns(tuple((what, given[what]) for what in EVERYTHING if what in given))
+        if VALUE in columns:  # rows are samples, also if names show a length
+            columns = {"dur": "", "end": ""} | columns
+        return StatedColumns(tuple((what, columns[what]) for what in EVERYTHING if what in columns))
 
     @property
     def preview(self) -> Preview:
@@ -154,7 +154,7 @@ class ColumnsDialog(FramedDialog):
     # -- the form ------------------------------------------------------------------------------
 
     def _add_row(
-        self, form: QGridLayout, line: int, side: int, what: str, known: dict[str, str]
+        self, form: QGridLayout, line: int, side: int, what: str, columns: dict[str, str]
     ) -> None:
         theme = self._theme
         box = self.boxes[what] = ComboBox(theme)
@@ -165,7 +165,7 @@ class ColumnsDialog(FramedDialog):
             box.addItem(_CHOOSE, None)
             for value in UNITS if what == UNIT else DECIMALS:
                 box.addItem(names[value], value)
-            current = known.get(what)
+            current = columns.get(what)
         else:
             optional = what in ("process", "thread", "identifier")
             box.addItem(_NONE if optional else _CHOOSE, "" if optional else None)
@@ -175,9 +175,9 @@ class ColumnsDialog(FramedDialog):
             if what == "length":
                 box.addItem(_ALL, ALL_VALUES)
                 box.addItem(_MARKS, "")
-            current = known.get(self.length.currentData() if what == "length" else what)
-        found = box.findData(current) if current is not None else 0
-        box.setCurrentIndex(max(found, 0))
+            current = columns.get(self.length.currentData() if what == "length" else what)
+        index = box.findData(current) if current is not None else 0
+        box.setCurrentIndex(max(index, 0))
         if what in ("length", "start"):
             form.addWidget(self.length if what == "length" else self.begin, line, side)
             box.setAccessibleName(
@@ -224,7 +224,7 @@ class ColumnsDialog(FramedDialog):
         if preview.missing:
             if preview.fault:
                 return f"Choose the decimal separator: {preview.fault}."
-            wanted = [_NEEDED[one] for one in preview.missing if one in _NEEDED]
+            wanted = [_NEEDED[what] for what in preview.missing if what in _NEEDED]
             return f"Choose {listed(wanted)}."
         if preview.fault:
             return f"This does not fit the table: {preview.fault}."
@@ -259,10 +259,10 @@ class ColumnsDialog(FramedDialog):
     def _fill(self) -> None:
         """Show the cells of the first rows, after two columns for what they become."""
         layout = self._layout
-        self._shown = [i for i, name in enumerate(layout.names) if name]
+        self._columns = [i for i, name in enumerate(layout.names) if name]
         for row in layout.rows[:_ROWS]:
             cells = [QStandardItem(), QStandardItem()]
-            for column in self._shown:
+            for column in self._columns:
                 text = row[column] if column < len(row) else ""
                 item = QStandardItem(_short(visible_controls(text.strip())))
                 item.setToolTip(tip(text))
@@ -271,13 +271,13 @@ class ColumnsDialog(FramedDialog):
                 item.setEditable(False)
             self.model.appendRow(cells)
         if not layout.rows:
-            self.model.setColumnCount(2 + len(self._shown))
+            self.model.setColumnCount(2 + len(self._columns))
 
     def _mark(self, preview: Preview) -> None:
         """Show the times of the rows, and above each column what it is."""
         roles = {name: _LENGTHS.get(what) or _TITLES.get(what, "")
                  for what, name in self.stated.given if what not in (UNIT, DECIMAL)}  # fmt: skip
-        names = [self._layout.names[i] for i in self._shown]
+        names = [self._layout.names[i] for i in self._columns]
         marks = [f"= {roles[name]}" if roles.get(name) else "" for name in names]
         heads = [f"{_short(name)}\n{mark}" for name, mark in zip(names, marks, strict=True)]
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -312,7 +312,7 @@ class ColumnsDialog(FramedDialog):
 def _asked(path: str, question: Question) -> str:
     """Why the dialog is shown."""
     name = visible_controls(display_name(path))
-    wanted = [_NEEDED[one] for one in question.missing if one in _NEEDED]
+    wanted = [_NEEDED[what] for what in question.missing if what in _NEEDED]
     if not wanted:
         return f"Choose what the columns of {name} are."
     return f"{name} does not show {listed(wanted)}. Choose what its columns are."

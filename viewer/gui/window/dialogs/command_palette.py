@@ -91,7 +91,7 @@ def found_rows(table: CommandTable, typed: str, recent: Sequence[str]) -> list[P
             number,
         )
         ranked.append((sort_key, row))
-    ranked.sort(key=lambda one: one[0])
+    ranked.sort(key=lambda pair: pair[0])
     return [row for _, row in ranked]
 
 
@@ -202,9 +202,9 @@ class CommandPalette(QFrame):
         self.nothing.setVisible(not self.model.rows)
         self.list.setVisible(bool(self.model.rows))
         self.field.setAccessibleDescription("" if self.model.rows else self.nothing.text())
-        shown = min(max(len(self.model.rows), 1), _ROWS)
+        rows = min(max(len(self.model.rows), 1), _ROWS)
         room = self._window.height() // 2 // self._theme.px(_ROW)
-        self.list.setFixedHeight(min(shown, max(room, 3)) * self._theme.px(_ROW))
+        self.list.setFixedHeight(min(rows, max(room, 3)) * self._theme.px(_ROW))
         self.adjustSize()
 
     @guard
@@ -338,5 +338,5 @@ class _Delegate(QStyledItemDelegate):
 
 def _stretches(length: int, places: frozenset[int]) -> list[tuple[int, int]]:
     """Split a title into runs of matched and unmatched letters, as (start, end)."""
-    cuts = [0, *(at for at in range(1, length) if (at in places) != (at - 1 in places)), length]
+    cuts = [0, *(i for i in range(1, length) if (i in places) != (i - 1 in places)), length]
     return list(pairwise(cuts))

@@ -213,7 +213,7 @@ class ExportDialog(FramedDialog):
     # -- result --------------------------------------------------------------------------------
 
     @property
-    def wish(self) -> PerfettoOptions:
+    def options(self) -> PerfettoOptions:
         """The options that are currently chosen."""
         what = next(what for what, button in self.parts.items() if button.isChecked())
         options = self._wishes[what]
@@ -238,7 +238,7 @@ class ExportDialog(FramedDialog):
     def _measure(self, *_: object) -> None:
         self._size: FileSize | str = WORKING
         self._tell()
-        self._latest.submit(_size, Snapshot.of(self._session.workspace), self.wish, self.flows)
+        self._latest.submit(_size, Snapshot.of(self._session.workspace), self.options, self.flows)
 
     @Slot(object)
     def _measured(self, size: FileSize | str) -> None:
@@ -250,7 +250,7 @@ class ExportDialog(FramedDialog):
         self._measured(sentence)
 
     def _tell(self) -> None:
-        size, options = self._size, self.wish
+        size, options = self._size, self.options
         clocks = clocks_text(self._session, options)
         self.clocks.setText(clocks)
         self.clocks.setVisible(bool(clocks))
@@ -260,10 +260,10 @@ class ExportDialog(FramedDialog):
             return
         sentences = [size_text(size)]
         if size.over_edge:
-            one = size.over_edge == 1
+            cross, be = ("crosses", "is") if size.over_edge == 1 else ("cross", "are")
             sentences.append(
-                f"{counted(size.over_edge, 'slice')} {'crosses' if one else 'cross'} the range "
-                f"boundary and {'is' if one else 'are'} exported in full."
+                f"{counted(size.over_edge, 'slice')} {cross} the range boundary and {be} exported "
+                "in full."
             )
         if self._hidden and options.what != SELECTION:
             sentences.append(f"{self._hidden} in the window, but exported, too.")
@@ -275,7 +275,7 @@ class ExportDialog(FramedDialog):
 
     @Slot()
     def _accept(self) -> None:
-        options, suffix = self.wish, self.suffix
+        options, suffix = self.options, self.suffix
         self.accept()
         self.options_accepted.emit(options, suffix)
 

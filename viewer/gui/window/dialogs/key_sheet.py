@@ -53,13 +53,13 @@ Row = tuple[str, str]  # keys or gesture, and what it does
 
 def tasks_of(commands: CommandTable) -> Mapping[str, list[Row]]:
     """All commands that have keys, as (keys, title) by task; a command is in its first task."""
-    found: dict[str, list[Row]] = {title: [] for title, _ in TASKS}
+    rows_of: dict[str, list[Row]] = {title: [] for title, _ in TASKS}
     for id, command in commands.commands.items():
         keys = commands.keys(id)
         if keys:
             task = next(title for title, starts in TASKS if id.startswith(starts))
-            found[task].append((shown_keys(keys), command.plain_title.rstrip("…")))
-    return {title: rows for title, rows in found.items() if rows}
+            rows_of[task].append((shown_keys(keys), command.plain_title.rstrip("…")))
+    return {title: rows for title, rows in rows_of.items() if rows}
 
 
 @has_role(QAccessible.Role.Document)
@@ -162,7 +162,7 @@ class KeySheet(FramedDialog):
     def _column(self, listed: Sequence[tuple[str, list[Row]]]) -> QLabel:
         colors = self._theme.tokens
         rows: list[str] = []
-        for title, own in listed:
+        for title, commands in listed:
             above = 12 if rows else 0
             rows.append(
                 f'<tr><td colspan="2" style="padding-top: {above}px; color: {colors.text2};'
@@ -171,7 +171,7 @@ class KeySheet(FramedDialog):
             rows += [
                 f'<tr><td style="color: {colors.accent}; padding-right: 10px">{escape(keys)}</td>'
                 f'<td style="color: {colors.text1}">{escape(what)}</td></tr>'
-                for keys, what in own
+                for keys, what in commands
             ]
         column = QLabel(f'<table cellspacing="0" cellpadding="1">{"".join(rows)}</table>')
         column.setTextFormat(Qt.TextFormat.RichText)

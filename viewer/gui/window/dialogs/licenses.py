@@ -116,30 +116,30 @@ def text_of(name: str) -> str:
     return f"\n\n{'-' * 60}\n\n".join(dict.fromkeys(text for text in texts if text))
 
 
-def _version(known: _Known) -> str:
+def _version(package: _Known) -> str:
     try:
-        return metadata.version(known.name)
+        return metadata.version(package.name)
     except metadata.PackageNotFoundError:
         pass
     # Only a bundle lacks metadata; otherwise, a module of that name would be an unrelated one.
     if getattr(sys, "_MEIPASS", None) is None:
         return ""
     try:
-        return str(getattr(import_module(known.module), "__version__", ""))
+        return str(getattr(import_module(package.module), "__version__", ""))
     except ImportError:
         return ""
 
 
-def _license(known: _Known) -> str:
+def _license(package: _Known) -> str:
     """The license expression in the package's metadata, else the one in `_KNOWN`.
 
     Older metadata has the whole license text in that field, which is ignored.
     """
     try:
-        stated = str(metadata.metadata(known.name).json.get("license_expression", ""))
+        stated = str(metadata.metadata(package.name).json.get("license_expression", ""))
     except metadata.PackageNotFoundError:
         stated = ""
-    return stated if stated and len(stated) < 80 else known.license
+    return stated if stated and len(stated) < 80 else package.license
 
 
 def _files_of(name: str) -> Iterator[Path]:

@@ -138,12 +138,12 @@ class PreferencesDialog(FramedDialog):
             name = QLabel(row.name)
             name.setBuddy(box)
             self._name(box, row.name)
-            at = form.rowCount()
-            form.addWidget(name, at, 0)
-            form.addWidget(box, at, 1)
+            line = form.rowCount()
+            form.addWidget(name, line, 0)
+            form.addWidget(box, line, 1)
             if row.note:
                 note = label(row.note, self._theme, "caption", "text2")
-                form.addWidget(note, at + 1, 1)
+                form.addWidget(note, line + 1, 1)
                 box.setAccessibleDescription(row.note)
 
     def _name(self, control: QComboBox | QCheckBox, name: str) -> None:
@@ -164,7 +164,7 @@ class PreferencesDialog(FramedDialog):
         box = ComboBox(self._theme)
         for value, text in row.options:
             box.addItem(text, value)
-        box.activated.connect(lambda at: row.pick(box.itemData(at)))
+        box.activated.connect(lambda index: row.pick(box.itemData(index)))
         self._following.append(lambda: box.setCurrentIndex(box.findData(row.current())))
         return box
 
@@ -180,8 +180,8 @@ class PreferencesDialog(FramedDialog):
         for text in row.options:
             box.addItem(text, text)
 
-        def choose(at: int) -> None:
-            row.pick(box.itemData(at))
+        def choose(index: int) -> None:
+            row.pick(box.itemData(index))
             _show_text(box, row)
 
         box.activated.connect(choose)

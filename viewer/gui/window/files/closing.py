@@ -46,13 +46,13 @@ class CloseGuard(QObject):
         self.question: QMessageBox | None = None
         self._then: Then | None = None  # called once the session is saved
         self._closed: Opening | None = None  # what Close all has closed
-        self._kept: UnsavedWork | None = None  # work that was kept for the end of the desktop
+        self._kept_work: UnsavedWork | None = None  # work that was kept for the end of the desktop
         self._files.written.connect(self._written)
         session.workspace_changed.connect(self._opened)
 
     def expect_end(self) -> None:
         """Do not ask about the current work any more, as the desktop is ending and it was kept."""
-        self._kept = self._files.work
+        self._kept_work = self._files.work
 
     # -- confirmation ------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class CloseGuard(QObject):
         if self._files.is_writing:
             self._then = then
             return True
-        if is_kept and self._kept is not None and self._files.work == self._kept:
+        if is_kept and self._kept_work is not None and self._files.work == self._kept_work:
             return False
         if self._files.has_changes:
             self._ask(

@@ -32,7 +32,7 @@ class Comparing(QObject):
         self._settings: Settings = shell.settings
         self._wanted: tuple[str, ...] = ()
         self._looking = Latest(self)
-        self._looking.answered.connect(self._found)
+        self._looking.answered.connect(self._take_paths)
         self._looking.failed.connect(shell.message.show_error)
         session.files_added.connect(self._added)
         opener.nothing_opened.connect(self._give_up)
@@ -44,7 +44,7 @@ class Comparing(QObject):
 
     def choose(self) -> None:
         """Ask for the files of the other arm, and compare with them."""
-        suffixes = [suffix for known in formats() for suffix in known.suffixes]
+        suffixes = [suffix for form in formats() for suffix in form.suffixes]
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in suffixes))
         paths, _ = QFileDialog.getOpenFileNames(
             self._shell,
@@ -65,7 +65,7 @@ class Comparing(QObject):
             self._open()
 
     @Slot(object)
-    def _found(self, paths: tuple[str, ...]) -> None:
+    def _take_paths(self, paths: tuple[str, ...]) -> None:
         self._wanted += paths
         if self._wanted:
             self._open()
@@ -95,15 +95,15 @@ class Comparing(QObject):
     def _finish(self) -> None:
         wanted, self._wanted = self._wanted, ()
         space = self._session.workspace
-        own = [p.path for p in space.programs if p.path in wanted and _has_operators(p)]
-        if len(own) == 1:
+        programs = [p.path for p in space.programs if p.path in wanted and _has_operators(p)]
+        if len(programs) == 1:
             # The ETRecord that was chosen with the profiles is theirs, if it matches.
             for trace in space.traces:
                 linked = space.links(trace).program_path
                 matching = [c for c in space.candidates(trace) if c.trace_match.match.belongs]
-                matches = own[0] in {candidate.program.path for candidate in matching}
+                matches = programs[0] in {candidate.program.path for candidate in matching}
                 if trace.path in wanted and linked is None and matches:
-                    pair_files(self._session, trace.path, own[0])
+                    pair_files(self._session, trace.path, programs[0])
         problem = compare_files(self._session, wanted)
         if problem:
             self._shell.message.show_error(problem)

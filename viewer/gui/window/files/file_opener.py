@@ -69,7 +69,7 @@ class FileOpener(QObject):
         self._progress = ReadingProgress()
         self._given_up: list[str] = []
         self._reloading: dict[str, str | None] = {}  # path -> the file whose companion it is
-        self._found: dict[str, str] = {}  # companion being read -> file that refers to it
+        self._named_by: dict[str, str] = {}  # companion being read -> file that refers to it
         self._companions: set[str] = set()  # files that were opened because others refer to them
         self._told_found = ""
         self._told_added: list[str] = []  # paths added to those already open
@@ -117,7 +117,7 @@ class FileOpener(QObject):
 
     def open_dialog(self) -> None:
         """Show a file dialog, and open the chosen files."""
-        suffixes = [suffix for known in formats() for suffix in known.suffixes]
+        suffixes = [suffix for form in formats() for suffix in form.suffixes]
         patterns = " ".join(dict.fromkeys(f"*{suffix}" for suffix in (*suffixes, SUFFIX)))
         paths, _ = QFileDialog.getOpenFileNames(
             self._shell,
@@ -136,7 +136,7 @@ class FileOpener(QObject):
                 add_substitution(self._session, substitution)
         for path in dict.fromkeys(os.path.abspath(p) for p in paths):
             self._asked.append(path)
-            self._found.pop(path, None)
+            self._named_by.pop(path, None)
             self._load(path)
         if paths:
             self._status.start()
@@ -165,14 +165,14 @@ class FileOpener(QObject):
 
     def cancel(self) -> None:
         """Cancel all files that are being read."""
-        self._asked, self._loaded, self._found = [], {}, {}
+        self._asked, self._loaded, self._named_by = [], {}, {}
         self._choices = NO_CHOICES
         self.loader.cancel()
 
     def look_for_companions(self, item: Trace | Program) -> None:
         """Also read the text files that a file refers to, if they are on this machine."""
-        for path in self._session.workspace.companions_of(item, (*self._asked, *self._found)):
-            self._found[path] = item.path
+        for path in self._session.workspace.companions_of(item, (*self._asked, *self._named_by)):
+            self._named_by[path] = item.path
             self.loader.load(path, read_companion)
 
     def report_added(self) -> None:
@@ -230,15 +230,15 @@ class FileOpener(QObject):
 
     def _plain_csv(self) -> str | None:
         traces = self._session.traces
-        found = [
+        numbers = [
             number
             for number, open_trace in enumerate(traces)
             if open_trace.file.format == PLAIN_CSV
         ]
         chosen = self._session.state.slice
-        if chosen is not None and chosen.trace in found:
-            found = [chosen.trace]
-        return traces[found[0]].file.path if found else None
+        if chosen is not None and chosen.trace in numbers:
+            numbers = [chosen.trace]
+        return traces[numbers[0]].file.path if numbers else None
 
     @Slot(object, object)
     def _columns_needed(self, path: str, question: Question) -> None:
@@ -265,8 +265,8 @@ class FileOpener(QObject):
         if question is not None:
             self.columns.answer(path, question, message)
             return
-        if path in self._found:
-            message = companion_complaint(self._found[path], message)
+        if path in self._named_by:
+            message = companion_complaint(self._named_by[path], message)
         if path in self._session.workspace.paths:
             message += ". The version that was open stays open"
         part = self._parts.pop(path, None)
@@ -282,10 +282,10 @@ class FileOpener(QObject):
         """Show why a file was not opened, optionally with a button."""
         ProblemsFeed.of(self._session).add_failure(path, message)
         # Only its name: the Problems panel shows the path, and long paths are hard to read here.
-        shown = message.replace(path, display_name(path), 1)
+        text = message.replace(path, display_name(path), 1)
         self._shell.message.remove(self._errors.get(path, ""))
-        self._errors[path] = shown
-        self._shell.message.show_error(shown, action, answer)
+        self._errors[path] = text
+        self._shell.message.show_error(text, action, answer)
 
     @Slot(object)
     def _load_cancelled(self, path: str) -> None:
@@ -298,32 +298,32 @@ class FileOpener(QObject):
         if self._given_up:  # a canceled reload replaces nothing
             self._asked = [path for path in self._asked if path not in reloading]
         items = [self._loaded[path] for path in self._asked if path in self._loaded]
-        found = {path: trace for path, trace in self._found.items() if path in self._loaded}
+        named_by = {path: trace for path, trace in self._named_by.items() if path in self._loaded}
         # If the user opened a text file, use it instead of the companions found.
         companions = {path: of for path, of in reloading.items() if of is not None}
         if any(is_text(item) for item in items if item.path not in companions):
-            found = {}
-        items += [self._loaded[path] for path in found]
-        self._companions |= found.keys()
+            named_by = {}
+        items += [self._loaded[path] for path in named_by]
+        self._companions |= named_by.keys()
         asked = (path for path in self._asked if path not in reloading)
         self._remember([path for path in asked if path in self._loaded])
-        self._asked, self._loaded, self._found = [], {}, {}
+        self._asked, self._loaded, self._named_by = [], {}, {}
         self._progress.clear()
         choices, self._choices = self._choices, NO_CHOICES
         if items:
             self._status.set_status("Linking")
             self._told_found = ", ".join(
                 f"{display_name(path)} was opened because {display_name(trace)} names it"
-                for path, trace in found.items()
+                for path, trace in named_by.items()
             )
             if not self._session.is_empty:
                 before = self._session.workspace.paths
-                new = [item.path for item in items if item.path not in (*before, *found)]
+                new = [item.path for item in items if item.path not in (*before, *named_by)]
                 self._told_added = new
             for text in sorted(map(part_warning, items)):
                 if text:
                     self._shell.message.show_warning(text)
-            self._session.add(items, choices, {**companions, **found})
+            self._session.add(items, choices, {**companions, **named_by})
         else:
             self.nothing_opened.emit()
         if self._given_up:

@@ -27,7 +27,7 @@ class FolderDrops(QObject):
         super().__init__(shell)
         self._opener, self._comparing, self._shell = opener, comparing, shell
         self._latest = Latest(self)
-        self._latest.answered.connect(self._found)
+        self._latest.answered.connect(self._take_folders)
         self._latest.failed.connect(shell.message.show_error)
         self.dialog: FolderDialog | None = None
         self.overlay = DropOverlay(shell.theme, shell)
@@ -78,7 +78,7 @@ class FolderDrops(QObject):
             self._latest.submit(_look, tuple(folders))
 
     @Slot(object)
-    def _found(self, folders: list[FolderContents]) -> None:
+    def _take_folders(self, folders: list[FolderContents]) -> None:
         self._shell.status.show_text("")
         at_once: list[str] = []
         offered: list[FolderContents] = []

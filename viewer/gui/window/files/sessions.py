@@ -68,13 +68,13 @@ class Opening:
 
     name: str
     saved: SavedSession
-    found: tuple[FoundInput, ...]
+    inputs: tuple[FoundInput, ...]
     path: str = ""
     written: UnsavedWork | None = None
 
     @property
     def paths(self) -> list[str | None]:
-        return [found_input.path for found_input in self.found]
+        return [found_input.path for found_input in self.inputs]
 
 
 class SessionFiles(QObject):
@@ -110,7 +110,7 @@ class SessionFiles(QObject):
         saver.failed.connect(self._not_saved)
         self._opening: Opening | None = None
         self._finding, self._checking = Latest(self), Latest(self)
-        self._finding.answered.connect(self._found)
+        self._finding.answered.connect(self._take_session)
         self._checking.answered.connect(self._checked)
         self._session.files_added.connect(self._restore)
         opener.nothing_opened.connect(self._give_up)
@@ -125,7 +125,7 @@ class SessionFiles(QObject):
         if isinstance(application, QGuiApplication):
             application.applicationStateChanged.connect(self._activated)
         # Reported changes on disk by path, so that each is reported only once.
-        self._told: dict[str, FileStamp | None] = {}
+        self._reported: dict[str, FileStamp | None] = {}
         self.warning = ""
 
     # -- saving ------------------------------------------------------------------------------
@@ -249,58 +249,60 @@ class SessionFiles(QObject):
         if self.path and names:
             names = [display_name(self.path)]
         # Qt replaces "[*]" in a title, and shows "[*]" for two of them.
-        shown = ", ".join(names[:3]).replace("[*]", "[*][*]")
-        self._shell.setWindowTitle(f"{shown} – Opscope" if names else "Opscope")
+        title = ", ".join(names[:3]).replace("[*]", "[*][*]")
+        self._shell.setWindowTitle(f"{title} – Opscope" if names else "Opscope")
 
     # -- opening -----------------------------------------------------------------------------
 
-    def open(self, path: str, also: Sequence[str] = ()) -> None:
-        """Replace what is open with a session file; `also` are other files to open with it."""
+    def open(self, path: str, others: Sequence[str] = ()) -> None:
+        """Replace what is open with a session file; `others` are other files to open with it."""
         path = os.path.abspath(path)
         try:
             saved = read(path)
         except UnreadableFile as error:
             self._message.show_error(str(error))
             return
-        self._finding.submit(_find, path, saved, tuple(also))
+        self._finding.submit(_find, path, saved, tuple(others))
 
     def open_left(self, saved: SavedSession) -> None:
         """Replace what is open with a session that a crash left."""
         self._finding.submit(_find, self.recent.newest, saved, ())
 
     @Slot(object)
-    def _found(self, answer: tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]) -> None:
-        path, saved, also, found_inputs = answer
+    def _take_session(
+        self, answer: tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]
+    ) -> None:
+        path, saved, others, found_inputs = answer
         located = tuple(self._asked_for(found_input, path) for found_input in found_inputs)
         mine = "" if self.recent.owns(path) else path
-        self._begin(Opening(display_name(path), saved, located, mine), also)
+        self._begin(Opening(display_name(path), saved, located, mine), others)
 
-    def _asked_for(self, found_input: FoundInput, beside: str) -> FoundInput:
+    def _asked_for(self, found_input: FoundInput, session_path: str) -> FoundInput:
         """The input, after asking the user for it if it was not found."""
         if found_input.path is not None:
             return found_input
         name = found_input.input.path.rpartition("/")[2]
         path, _ = QFileDialog.getOpenFileName(
-            self._shell, f"Where is {name}?", os.path.dirname(beside)
+            self._shell, f"Where is {name}?", os.path.dirname(session_path)
         )
         return FoundInput(found_input.input, path or None)
 
-    def _begin(self, opening: Opening, also: Sequence[str] = ()) -> None:
+    def _begin(self, opening: Opening, others: Sequence[str] = ()) -> None:
         """Report missing inputs, and replace what is open once no work would be lost."""
         paths = [path for path in opening.paths if path is not None]
-        for found_input in opening.found:
+        for found_input in opening.inputs:
             if found_input.path is None:
                 self._message.show_error(f"{opening.name}: {found_input.input.path} was not found")
         if paths:
-            self._confirm_close(partial(self._replace, opening, also))
+            self._confirm_close(partial(self._replace, opening, others))
 
-    def _replace(self, opening: Opening, also: Sequence[str]) -> None:
+    def _replace(self, opening: Opening, others: Sequence[str]) -> None:
         """Replace what is open, and what is being read, with a session."""
         self._opener.cancel()
         self._session.close_all()
-        self.restore(opening, also)
+        self.restore(opening, others)
 
-    def restore(self, opening: Opening, also: Sequence[str] = ()) -> None:
+    def restore(self, opening: Opening, others: Sequence[str] = ()) -> None:
         """Close everything without asking, and read the inputs of a session."""
         self._opening, self.warning = opening, ""
         if self._session.workspace.paths:
@@ -309,7 +311,7 @@ class SessionFiles(QObject):
         if self.path:
             self._settings.add_recent_set([self.path])
         paths = [path for path in opening.paths if path is not None]
-        self._opener.read([*paths, *also], choices_of(opening.saved.choices, opening.paths))
+        self._opener.read([*paths, *others], choices_of(opening.saved.choices, opening.paths))
 
     @Slot(object)
     def _restore(self, complaints: object) -> None:
@@ -331,9 +333,9 @@ class SessionFiles(QObject):
             views = [way for way in Inferences if way.value == saved.inferences]
             if views:
                 session.show_inferences(views[0])
-            found = [(found_input.input, found_input.path) for found_input in opening.found]
+            inputs = [(found_input.input, found_input.path) for found_input in opening.inputs]
             folder = os.path.dirname(opening.path) or self.recent.folder
-            choice, missing = found_choice(saved.numbers, folder, found)
+            choice, missing = found_choice(saved.numbers, folder, inputs)
             NumbersFeed.of(session).restore(choice)
             messages += (f"{path} was not found" for path in missing)
             self._docks.bring_to_front(saved.front)
@@ -343,7 +345,7 @@ class SessionFiles(QObject):
                 )
         if opening.written is None:
             self._in_file = self.work
-        self._checking.submit(changed_inputs, opening.found, never_cancelled)
+        self._checking.submit(changed_inputs, opening.inputs, never_cancelled)
 
     @Slot()
     def _give_up(self) -> None:
@@ -391,9 +393,9 @@ class SessionFiles(QObject):
         now = {path: stamp_of(path) for path in space.paths}
         changed = [p for p, stamp in now.items() if stamp and stamp != space.stamp(p)]
         self._watch()  # a replaced file is no longer watched
-        if not changed or all(self._told.get(path) == now[path] for path in changed):
+        if not changed or all(self._reported.get(path) == now[path] for path in changed):
             return
-        self._told = {path: now[path] for path in changed}
+        self._reported = {path: now[path] for path in changed}
         names = ", ".join(map(display_name, changed[:3]))
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         self.warning = f"{names}{more} changed on disk"
@@ -402,12 +404,12 @@ class SessionFiles(QObject):
     def reload(self) -> None:
         """Read all open files again; each stays open as it is until its new contents are read."""
         # A file that cannot be read now is offered again once it has changed again.
-        self._told = {path: stamp_of(path) for path in self._session.workspace.paths}
+        self._reported = {path: stamp_of(path) for path in self._session.workspace.paths}
         self.warning = ""
         self._opener.reload()
 
 
 def _find(
-    path: str, saved: SavedSession, also: tuple[str, ...]
+    path: str, saved: SavedSession, others: tuple[str, ...]
 ) -> tuple[str, SavedSession, tuple[str, ...], list[FoundInput]]:
-    return path, saved, also, find_inputs(saved, os.path.dirname(path), never_cancelled)
+    return path, saved, others, find_inputs(saved, os.path.dirname(path), never_cancelled)

@@ -50,7 +50,7 @@ def editor_arguments(command: str, path: str, line: int) -> list[str]:
     if not parts or not parts[0] or _PLACEHOLDER.search(parts[0]):
         raise ValueError("it does not start with a program")
     values = {"file": os.path.abspath(path), "line": str(line)}
-    arguments = [_PLACEHOLDER.sub(lambda found: values[found[1]], part) for part in parts[1:]]
+    arguments = [_PLACEHOLDER.sub(lambda match: values[match[1]], part) for part in parts[1:]]
     if not any("{file}" in part for part in parts):
         arguments.append(values["file"])
     return [os.path.expanduser(parts[0]), *arguments]

@@ -62,8 +62,8 @@ class TableColumns(QObject):
         self._latest.submit(_question, (path, columns))
 
     @Slot(object)
-    def _looked(self, found: tuple[str, Question]) -> None:
-        self.ask(*found, "")
+    def _looked(self, question: tuple[str, Question]) -> None:
+        self.ask(*question, "")
 
     def _show_next(self) -> None:
         if self.dialog is not None or not self._waiting:
@@ -96,9 +96,9 @@ class TableColumns(QObject):
             (self.answer if message else self.ask)(path, question, message)
 
 
-def _question(given: tuple[str, str]) -> tuple[str, Question]:
+def _question(table: tuple[str, str]) -> tuple[str, Question]:
     """A path, and the question with what is known of its columns. Raises UnreadableFile."""
-    path, columns = given
+    path, columns = table
     try:
         layout = table_layout(path)
     except OSError as error:

@@ -42,8 +42,8 @@ class ClockButton(QToolButton):
         """Update to the current clocks."""
         text, adjustable = clock_text(self._session), self._adjustable()
         has_menu = self._delegates.follow() or adjustable is not None
-        shown = elided_text(self.fontMetrics(), text, Qt.TextElideMode.ElideRight, MOST_WIDTH)
-        self.setText(shown.replace("&", "&&"))
+        elided = elided_text(self.fontMetrics(), text, Qt.TextElideMode.ElideRight, MOST_WIDTH)
+        self.setText(elided.replace("&", "&&"))
         self.setAccessibleName(text)
         self.setVisible(bool(text))
         self.setMenu(self.rates if has_menu else None)  # type: ignore[arg-type]
@@ -53,7 +53,7 @@ class ClockButton(QToolButton):
             of, rate = adjustable
             self._title.setText(literal(of))
             ticks = f"{rate.tick_text}, {rate.origin}. Click to choose another rate"
-        explain(self, "\n".join(filter(None, (text if shown != text else "", ticks))))
+        explain(self, "\n".join(filter(None, (text if elided != text else "", ticks))))
         self.rates.setEnabled(has_menu)
 
     def _adjustable(self) -> tuple[str, ClockRate] | None:

@@ -37,18 +37,18 @@ class DelegateClockMenus(QObject):
     def __init__(self, session: Session, menu: QMenu) -> None:
         super().__init__(menu)
         self._session, self._menu = session, menu
-        self._shown: tuple[tuple[str, DelegateClock], ...] = ()
-        self._own: list[QAction] = []
+        self._clocks: tuple[tuple[str, DelegateClock], ...] = ()
+        self._entries: list[QAction] = []
 
     def follow(self) -> bool:
         """Update to the open files and their rates; return whether there is any such clock."""
-        found = delegate_clocks(self._session)
+        clocks = delegate_clocks(self._session)
         several = len(self._session.traces) > 1
-        shown = tuple((self._name(clock, several), clock) for clock in found)
-        if shown != self._shown:
-            self._shown = shown
+        named = tuple((self._name(clock, several), clock) for clock in clocks)
+        if named != self._clocks:
+            self._clocks = named
             self._fill()
-        return bool(found)
+        return bool(clocks)
 
     def _name(self, clock: DelegateClock, several: bool) -> str:
         """The name of a clock, with that of its file if several are open."""
@@ -56,16 +56,16 @@ class DelegateClockMenus(QObject):
         return f"{clock.name} in {display_name(path)}" if several else clock.name
 
     def _fill(self) -> None:
-        for action in self._own:
+        for action in self._entries:
             self._menu.removeAction(action)
             # Later, because it may be of the menu whose action was triggered.
             (action.menu() or action).deleteLater()
-        self._own = []
-        if self._shown:
+        self._entries = []
+        if self._clocks:
             title = self._menu.addAction(TITLE)
             title.setEnabled(False)
-            self._own = [self._menu.insertSeparator(title), title]
-        self._own += [self._submenu(name, clock) for name, clock in self._shown]
+            self._entries = [self._menu.insertSeparator(title), title]
+        self._entries += [self._submenu(name, clock) for name, clock in self._clocks]
 
     def _submenu(self, name: str, clock: DelegateClock) -> QAction:
         now = clock.ns_per_tick

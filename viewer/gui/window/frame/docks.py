@@ -63,7 +63,7 @@ class Docks(QObject):
     ) -> None:
         super().__init__(window)
         self._window, self.table = window, table
-        self._shown = False  # no panels on the start page
+        self._visible = False  # no panels on the start page
         self._has_bottom = True  # unless the user hides it
         self._narrowness_level = 0  # narrowness that the current layout is for
         self._counts: dict[str, str] = {}
@@ -115,10 +115,10 @@ class Docks(QObject):
 
     def offer(self, presence: Mapping[str, Presence]) -> None:
         """Open and close panels for what they have to show; others keep their presence."""
-        known = {name: presence for name, presence in presence.items() if name in self.by_name}
-        if any(self._presence[name] is not presence for name, presence in known.items()):
+        offered = {name: presence for name, presence in presence.items() if name in self.by_name}
+        if any(self._presence[name] is not presence for name, presence in offered.items()):
             before = dict(self._presence)
-            self._presence |= known
+            self._presence |= offered
             for name, panel in self.panels.items():
                 if isinstance(panel, ModePanel):
                     self._turn(name, panel, before)
@@ -255,8 +255,8 @@ class Docks(QObject):
             self._actions[name] = action
         return self._actions[name]
 
-    def _toggle(self, name: str, shown: bool) -> None:
-        if shown:
+    def _toggle(self, name: str, is_open: bool) -> None:
+        if is_open:
             self._open(name, by_hand=True)
         else:
             self.close_panel(name)
@@ -303,7 +303,7 @@ class Docks(QObject):
         """The open panels of an area: its present tabs as they are, then others."""
         names = [name for name in self._names_in(area) if self.is_open(name)]
         present = [name for name in self.areas[area].names if name in names]
-        if not self._shown:
+        if not self._visible:
             present = []
         return present + [name for name in names if name not in present]
 
@@ -316,18 +316,18 @@ class Docks(QObject):
             tabs.show_tabs(names, [self.title(name) for name in names], front)
             tabs.show_page(self.panels.get(front))
             is_below = area in _BELOW
-            shown = self._shown and bool(names) and (self._has_bottom or not is_below)
-            if self._docks[area].isHidden() is shown:
-                self._docks[area].setVisible(shown)
+            is_visible = self._visible and bool(names) and (self._has_bottom or not is_below)
+            if self._docks[area].isHidden() is is_visible:
+                self._docks[area].setVisible(is_visible)
         for name, action in self._actions.items():
             action.setChecked(self.is_open(name))
 
     @property
     def front_tabs(self) -> tuple[str, ...]:
         """The names of the pages at the front of their areas."""
-        shown = [tabs.front for area, tabs in self.areas.items() if self._docks[area].isVisible()]
+        fronts = [tabs.front for area, tabs in self.areas.items() if self._docks[area].isVisible()]
         return tuple(
-            self.page_of(spec.id) for spec in self.table.panels.values() if spec.id in shown
+            self.page_of(spec.id) for spec in self.table.panels.values() if spec.id in fronts
         )
 
     def bring_to_front(self, names: Iterable[str]) -> None:
@@ -375,12 +375,12 @@ class Docks(QObject):
                 self._go_home(panel)
         self._arrange()
 
-    def show_all(self, shown: bool) -> None:
+    def show_all(self, visible: bool) -> None:
         """Hide all panels, as on the start page, or show those that are open."""
-        if shown == self._shown:
+        if visible == self._visible:
             return
-        self._shown = shown
-        if not shown:
+        self._visible = visible
+        if not visible:
             self._requested.clear()
             self._recent.clear()  # other files start with the first tabs
         self._arrange()

@@ -63,9 +63,9 @@ class TabBar(QTabBar):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Request to close the tab below a middle click."""
         super().mouseReleaseEvent(event)
-        at = self.tabAt(event.position().toPoint())
-        if event.button() is Qt.MouseButton.MiddleButton and at >= 0:
-            self.close_requested.emit(at)
+        index = self.tabAt(event.position().toPoint())
+        if event.button() is Qt.MouseButton.MiddleButton and index >= 0:
+            self.close_requested.emit(index)
 
 
 def _advance(font: QFont, text: str) -> int:
@@ -115,8 +115,8 @@ class TabArea(QWidget):
     @property
     def front(self) -> str:
         """The name of the current tab, "" if there are none."""
-        at = self.bar.currentIndex()
-        return self.names[at] if 0 <= at < len(self.names) else ""
+        index = self.bar.currentIndex()
+        return self.names[index] if 0 <= index < len(self.names) else ""
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -133,9 +133,9 @@ class TabArea(QWidget):
             for title in titles:
                 self.bar.addTab(title)
             self.bar.blockSignals(False)
-        for at, title in enumerate(titles):
-            if self.bar.tabText(at) != title:
-                self.bar.setTabText(at, title)
+        for index, title in enumerate(titles):
+            if self.bar.tabText(index) != title:
+                self.bar.setTabText(index, title)
         if self.names:
             self.bar.blockSignals(True)
             self.bar.setCurrentIndex(self.names.index(front))
@@ -150,13 +150,13 @@ class TabArea(QWidget):
             self.stack.setCurrentWidget(page)
 
     @Slot(int)
-    def _turn(self, at: int) -> None:
-        if 0 <= at < len(self.names):
-            self.chosen.emit(self.names[at])
+    def _turn(self, index: int) -> None:
+        if 0 <= index < len(self.names):
+            self.chosen.emit(self.names[index])
 
     @Slot(int)
-    def _close(self, at: int) -> None:
-        self.close_requested.emit(self.names[at])
+    def _close(self, index: int) -> None:
+        self.close_requested.emit(self.names[index])
 
     @Slot(QPoint)
     def _open_menu(self, point: QPoint) -> None:
@@ -184,16 +184,16 @@ class TabArea(QWidget):
         bar, more = self.bar, self.more
         height = max(bar.sizeHint().height(), self.head.height())
         button = more.sizeHint().width()
-        widths = [bar.tabSizeHint(at).width() for at in range(bar.count())]
+        widths = [bar.tabSizeHint(i).width() for i in range(bar.count())]
         current = bar.currentIndex()
         space = self.width() - button - (widths[current] if widths else 0)
         is_full, used = False, widths[current] if widths else 0
-        for at, width in enumerate(widths):
-            if at == current:
-                bar.setTabVisible(at, True)
+        for index, width in enumerate(widths):
+            if index == current:
+                bar.setTabVisible(index, True)
                 continue
             is_full = is_full or width > space
-            bar.setTabVisible(at, not is_full)
+            bar.setTabVisible(index, not is_full)
             if not is_full:
                 space, used = space - width, used + width
         self.head.setFixedHeight(bar.sizeHint().height())

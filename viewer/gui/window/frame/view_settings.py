@@ -139,9 +139,9 @@ class ViewSettings(QObject):
 
     def toggle_legend(self) -> None:
         """Show or hide the color legend."""
-        shown = not self.shows_legend
-        self._timeline.legend.setVisible(shown)
-        self._settings.set(LEGEND, shown)
+        visible = not self.shows_legend
+        self._timeline.legend.setVisible(visible)
+        self._settings.set(LEGEND, visible)
         self.changed.emit()
 
     @property

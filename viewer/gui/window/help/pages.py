@@ -49,7 +49,7 @@ def title_of(page: str) -> str:
 
 def filled(page: str, command_text: Callable[[str], str]) -> str:
     """The text of a page with each command replaced with `command_text(id)`."""
-    return _COMMAND.sub(lambda found: command_text(found[1]), text_of(page))
+    return _COMMAND.sub(lambda match: command_text(match[1]), text_of(page))
 
 
 def slug(heading: str) -> str:

@@ -211,12 +211,12 @@ class Tour(QObject):
         """Show the result once the user has done the step, and update it if they do more."""
         if not self.number or not self._steps[self.number - 1].is_done():
             return
-        state, shown = self._session.state, self.shows_result
-        self.shows_result = shown or (state.selection, state.query) != self._before
+        state, was_done = self._session.state, self.shows_result
+        self.shows_result = was_done or (state.selection, state.query) != self._before
         if self.shows_result:
             assert self.callout is not None
             text = self._steps[self.number - 1].result()
-            if not shown or text != self.callout.text.text():
+            if not was_done or text != self.callout.text.text():
                 self._show_step()
 
     def _show_step(self) -> None:

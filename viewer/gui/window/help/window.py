@@ -70,11 +70,11 @@ class PageText(QTextBrowser):
             return None
         ratio = self.devicePixelRatioF()
         width = min(image.width(), round(self._theme.px(PICTURE_WIDTH) * ratio))
-        shown = image.convertToFormat(QImage.Format.Format_RGB32).scaledToWidth(
+        scaled = image.convertToFormat(QImage.Format.Format_RGB32).scaledToWidth(
             width, Qt.TransformationMode.SmoothTransformation
         )
-        shown.setDevicePixelRatio(ratio)
-        return shown
+        scaled.setDevicePixelRatio(ratio)
+        return scaled
 
 
 class HelpWindow(FramedDialog):
@@ -284,7 +284,7 @@ def _style_words(block: QTextBlock, theme: Theme) -> None:
         piece = it.fragment()
         pieces.append((piece.position(), piece.length(), piece.charFormat()))
         it += 1
-    for at, length, old in pieces:
+    for start, length, old in pieces:
         new = QTextCharFormat()
         if old.fontFixedPitch():
             new.setFont(theme.font("code"))
@@ -297,8 +297,8 @@ def _style_words(block: QTextBlock, theme: Theme) -> None:
         else:
             continue
         cursor = QTextCursor(block)
-        cursor.setPosition(at)
-        cursor.setPosition(at + length, QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(start)
+        cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
         cursor.mergeCharFormat(new)
 
 

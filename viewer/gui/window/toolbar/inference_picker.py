@@ -87,16 +87,16 @@ class InferencePicker(QToolButton):
         """Offer the inferences of the current trace, and show which is picked."""
         session, model = self._session, self.popup.model
         number = run_trace(session)
-        shown = None if number is None else session.traces[number]
-        if shown is not self._of or shown is None:
-            self._of = shown
-            table = None if shown is None else session.workspace.links(shown.file)
+        open_trace = None if number is None else session.traces[number]
+        if open_trace is not self._of or open_trace is None:
+            self._of = open_trace
+            table = None if open_trace is None else session.workspace.links(open_trace.file)
             model.show(
                 ()
-                if shown is None or table is None
-                else inference_rows(shown.file, table, shown.axis.ns_per_tick)
+                if open_trace is None or table is None
+                else inference_rows(open_trace.file, table, open_trace.axis.ns_per_tick)
             )
-            has_views = shown is not None and has_run_views(shown.file)
+            has_views = open_trace is not None and has_run_views(open_trace.file)
             self.popup.offer(tuple(Inferences) if has_views else (Inferences.AS_RUN,))
         picked = session.state.run
         run = picked[1] if picked is not None and picked[0] == number else -1
@@ -180,8 +180,8 @@ class InferencePicker(QToolButton):
         painter.setFont(theme.font("cell"))
         painter.setPen(theme.color("text1" if self.isEnabled() else "text3"))
         metrics = QFontMetricsF(painter.font())
-        shown = elided_text(metrics, text, Qt.TextElideMode.ElideRight, place.width())
-        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), shown)
+        elided = elided_text(metrics, text, Qt.TextElideMode.ElideRight, place.width())
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), elided)
         painter.end()
 
 
@@ -242,9 +242,9 @@ class InferencePopup(QFrame):
 
     def open_below(self, button: QWidget) -> None:
         """Open below a button, inside its screen, with the picked inference in view."""
-        shown = min(len(self.model.rows), _MOST_SHOWN)
-        self.list.setFixedHeight(self.list.height_of(shown))
-        self.list.setVisible(shown > 0)
+        rows = min(len(self.model.rows), _MOST_SHOWN)
+        self.list.setFixedHeight(self.list.height_of(rows))
+        self.list.setVisible(rows > 0)
         width = max(self._theme.px(_POPUP_WIDTH), self.list.sizeHintForColumn(0), button.width())
         self.setFixedWidth(width)
         self.adjustSize()
@@ -269,14 +269,14 @@ class InferencePopup(QFrame):
                 return self._focus(0)
             return False
         buttons = self._visible_buttons()
-        at = next((i for i, button in enumerate(buttons) if button is watched), -1)
-        if at < 0:
+        index = next((i for i, button in enumerate(buttons) if button is watched), -1)
+        if index < 0:
             return False
         if key in _ENTER:
-            buttons[at].click()
+            buttons[index].click()
             return True
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            return self._focus(at + (1 if key == Qt.Key.Key_Down else -1))
+            return self._focus(index + (1 if key == Qt.Key.Key_Down else -1))
         return False
 
     def _visible_buttons(self) -> list[QAbstractButton]:

@@ -121,10 +121,10 @@ class SearchField(EscapeField):
             return "?" if searching.complaint else ""
         if searching.pending:
             return "…"
-        count, at = len(searching.hits), searching.at
-        if at is None:
+        count, index = len(searching.hits), searching.at
+        if index is None:
             return group_digits(count) if count else "none"
-        return f"{group_digits(at + 1)} of {group_digits(count)}"
+        return f"{group_digits(index + 1)} of {group_digits(count)}"
 
     def _place(self) -> None:
         self.count.adjustSize()

@@ -200,9 +200,9 @@ class Toolbar(QToolBar):
             if self._wanted_width(reserved) <= self.width():
                 break
 
-    def _show_dispensable(self, shown: bool) -> None:
+    def _show_dispensable(self, visible: bool) -> None:
         for action in self._dispensable:
-            action.setVisible(shown)
+            action.setVisible(visible)
 
     def _wanted_width(self, link_state: int | None = None) -> int:
         """The width that all visible items need in px; the layout only updates later.
@@ -213,8 +213,8 @@ class Toolbar(QToolBar):
         actions = [a for a in self.actions() if a.isVisible() and a is not self._link_action]
         assert layout is not None
         widths = [max(self.widgetForAction(a).sizeHint().width(), 0) for a in actions]
-        own = self.link_state.sizeHint().width() if self._link_action.isVisible() else 0
-        widths.append(own if link_state is None else link_state)
+        width = self.link_state.sizeHint().width() if self._link_action.isVisible() else 0
+        widths.append(width if link_state is None else link_state)
         margins = layout.contentsMargins()
         return sum(widths) + layout.spacing() * (len(widths) - 1) + margins.left() + margins.right()
 
