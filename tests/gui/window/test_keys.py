@@ -467,7 +467,7 @@ def test_f3_goes_from_hit_to_hit_and_down_to_their_list(attention, qtbot):
     reached = []
     for held in (PLAIN, PLAIN, SHIFT):
         qtbot.keyClick(attention.window, Key.Key_F3, held)
-        reached.append(Search.of(session).at)
+        reached.append(Search.of(session).position)
     assert reached[1] == reached[0] + 1
     assert reached[2] == reached[0]
     field.setFocus()

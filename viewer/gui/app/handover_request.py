@@ -176,7 +176,8 @@ def _written(choices: Choices) -> dict[str, list[list[str | None]]]:
     """The link choices that a command line can make, as JSON lists with absolute paths."""
     return {
         "pairs": [
-            [os.path.abspath(one), other and os.path.abspath(other)] for one, other in choices.pairs
+            [os.path.abspath(path), other and os.path.abspath(other)]
+            for path, other in choices.pairs
         ],
         "methods": [[runs, method] for runs, method in choices.methods],
         "columns": [[of and os.path.abspath(of), column] for of, column in choices.columns],
@@ -213,36 +214,36 @@ def decoded(line: bytes) -> HandoverRequest | None:
         return None
 
 
-def _request(found: dict[str, Any]) -> HandoverRequest:
-    if found["opscope"] != VERSION or len(found["files"]) > MOST_FILES:
+def _request(fields: dict[str, Any]) -> HandoverRequest:
+    if fields["opscope"] != VERSION or len(fields["files"]) > MOST_FILES:
         raise ValueError("another form")
-    token = _text(found["token"])
+    token = _text(fields["token"])
     if len(token) > _LONGEST_TOKEN or not (token.isascii() and (token.isprintable() or not token)):
         raise ValueError("no token")
-    if found["theme"] not in (None, *_THEMES) or not isinstance(found["new_window"], bool):
+    if fields["theme"] not in (None, *_THEMES) or not isinstance(fields["new_window"], bool):
         raise ValueError("another form")
     return HandoverRequest(
-        tuple(_path(path) for path in _list(found["files"])),
-        None if found["choices"] is None else _read(found["choices"]),
-        found["new_window"],
-        found["theme"],
+        tuple(_path(path) for path in _list(fields["files"])),
+        None if fields["choices"] is None else _read(fields["choices"]),
+        fields["new_window"],
+        fields["theme"],
         token,
     )
 
 
-def _read(found: dict[str, Any]) -> Choices:
+def _read(fields: dict[str, Any]) -> Choices:
     from viewer.model.times import parse_ratio
     from viewer.program.sources.files import Substitution
     from viewer.workspace.link_choices import Choices
     from viewer.workspace.shared_clocks import SameClock
 
     def rows(name: str) -> Sequence[Any]:
-        if len(_list(found[name])) > MOST_FILES:
+        if len(_list(fields[name])) > MOST_FILES:
             raise ValueError("too many")
-        return _list(found[name])
+        return _list(fields[name])
 
     def pairs(name: str) -> list[_Pair]:
-        return [(_text_or_none(one), _text_or_none(other)) for one, other in rows(name)]
+        return [(_text_or_none(first), _text_or_none(other)) for first, other in rows(name)]
 
     clocks = [
         ((path and _path(path)) or "", parse_ratio(_text(rate))) for path, rate in pairs("clocks")
@@ -252,7 +253,7 @@ def _read(found: dict[str, Any]) -> Choices:
         for path, name, rate in rows("delegate_clocks")
     ]
     return Choices(
-        pairs=tuple((_path(one), other and _path(other)) for one, other in pairs("pairs")),
+        pairs=tuple((_path(path), other and _path(other)) for path, other in pairs("pairs")),
         methods=tuple((_text(runs), _text(method)) for runs, method in pairs("methods")),
         phases=tuple((_text(runs), _text(phase)) for runs, phase in pairs("phases")),
         columns=tuple((of and _path(of), _text(column)) for of, column in pairs("columns")),

@@ -75,8 +75,8 @@ def formatted(tsv: str, form: CopyFormat) -> str:
 def formatted_list(title: str, sentences: Sequence[str], form: CopyFormat) -> str:
     """Return sentences below a title in a format: a list in Markdown, an object in JSON."""
     if form is CopyFormat.JSON:
-        found = {"title": title, "rows": list(sentences)}
-        return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+        document = {"title": title, "rows": list(sentences)}
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if form is CopyFormat.MARKDOWN:
         return "\n".join(
             [_escaped(title), "", *(f"- {_escaped(sentence)}" for sentence in sentences), ""]

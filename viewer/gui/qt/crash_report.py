@@ -154,13 +154,13 @@ def versions() -> str:
     )
 
 
-def without_paths(text: str, known: Iterable[str] = ()) -> str:
+def without_paths(text: str, paths: Iterable[str] = ()) -> str:
     """Remove the names of the user's files from a report.
 
     Paths of program files are cut to their place in the package, and other paths to their suffix.
-    For `known` paths, which are open, occurrences of the bare file name are removed too.
+    `paths` are those of open files: occurrences of the bare file name are removed too.
     """
-    for path in sorted(known, key=len, reverse=True):
+    for path in sorted(paths, key=len, reverse=True):
         hidden = f"<file{_SUFFIX.search(path)[0] if _SUFFIX.search(path) else ''}>"  # type: ignore[index]
         for form in (path, repr(path)[1:-1], os.path.basename(path)):
             if form:

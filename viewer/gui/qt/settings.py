@@ -155,8 +155,8 @@ class Settings:
         if others and set(others[0]) <= set(absolute):
             others = others[1:]
         others = [paths for paths in others if set(paths) != set(absolute)]
-        kept = [absolute, *others][:RECENT_SETS]
-        self.set(RECENT, [json.dumps(paths) for paths in kept])
+        sets = [absolute, *others][:RECENT_SETS]
+        self.set(RECENT, [json.dumps(paths) for paths in sets])
 
     def clear_recent_sets(self) -> None:
         """Clear the list of recent files."""

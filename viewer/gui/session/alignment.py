@@ -73,12 +73,12 @@ def align_at_operator(session: Session) -> str:
     if ref is None:
         return "The selected operator has no slice"
     anchors = alignment.slice_anchors(session.groups, session.traces, ref)
-    own = session.groups.of(ref.trace).key
-    what = anchors[own].reason.removeprefix("start of ")
+    clock = session.groups.of(ref.trace).key
+    what = anchors[clock].reason.removeprefix("start of ")
     run = alignment.inference_of(session.traces[ref.trace], ref.index)
     if run is not None and what.startswith("“"):  # not the slice of the inference itself
         what = f"{what} of run {run.number}"
-    return _align(session, session.state.on(own), anchors, what)
+    return _align(session, session.state.on(clock), anchors, what)
 
 
 def _selected(session: Session) -> SliceRef | None:

@@ -39,10 +39,10 @@ def measured_on(session: Session, clock: str) -> tuple[int, int] | None:
     return state.measured if state.measured_on == clock else None
 
 
-def measure(session: Session, at: int | None) -> None:
+def measure(session: Session, pointed: int | None) -> None:
     """Measure the selection; without one, measure between two calls at different times.
 
-    `at` is the time under the mouse in ns, None if the mouse is elsewhere. If the selection is
+    `pointed` is the time under the mouse in ns, None if the mouse is elsewhere. If the selection is
     already measured, this clears the measurement. Without a selection, the first call sets the
     start of a span and the second call its end.
     """
@@ -50,17 +50,17 @@ def measure(session: Session, at: int | None) -> None:
     before = measured_on(session, state.clock)
     if span is not None:
         measured = None if before == span else span
-    elif at is None:
+    elif pointed is None:
         return
     elif before is not None and before[0] == before[1]:
-        first, last = sorted((before[0], at))
+        first, last = sorted((before[0], pointed))
         measured = (first, last) if last > first else None
     else:
-        measured = (at, at)
+        measured = (pointed, pointed)
     session.change(replace(state, mark=None, measured=measured, measured_on=state.clock))
 
 
-def keep(session: Session, at: int | None) -> int | None:
+def keep(session: Session, pointed: int | None) -> int | None:
     """Bookmark the selection, else the measured span, else the time under the mouse.
 
     Returns the index of the new bookmark, which becomes the current one. Returns None if there is
@@ -69,15 +69,16 @@ def keep(session: Session, at: int | None) -> int | None:
     if not can_mark(session):
         return None
     state = session.state
-    pointed = None if at is None else (at, at)
-    span = _selected(session) or measured_on(session, state.clock) or pointed
+    span = _selected(session) or measured_on(session, state.clock)
+    if span is None and pointed is not None:
+        span = pointed, pointed
     if span is None:
         return None
     bookmarks = state.marks
     here = (*span, state.clock)
-    known = next((i for i, b in enumerate(bookmarks) if (b.t0, b.t1, b.clock) == here), None)
-    if known is not None:
-        set_bookmarks(session, bookmarks, known, state.measured)
+    index = next((i for i, b in enumerate(bookmarks) if (b.t0, b.t1, b.clock) == here), None)
+    if index is not None:
+        set_bookmarks(session, bookmarks, index, state.measured)
         return None
     used_names = {bookmark.name for bookmark in bookmarks}
     number = next(n for n in range(1, len(bookmarks) + 2) if f"Bookmark {n}" not in used_names)

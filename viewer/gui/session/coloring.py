@@ -46,6 +46,6 @@ def shown_scheme(session: Session) -> str:
 
 def operator_palette(session: Session, program: Program | None) -> Palette | None:
     """The color of every operator of a program, as on the timeline; None without a profile."""
-    own = (open_trace for open_trace in session.traces if open_trace.table.program is program)
-    first = None if program is None else next(own, None)
+    profiles = (profile for profile in session.traces if profile.table.program is program)
+    first = None if program is None else next(profiles, None)
     return None if first is None else first.operator_colors(session.state.scheme)

@@ -65,10 +65,10 @@ def other_inferences(session: Session) -> tuple[Run, ...]:
     if picked is None:
         return ()
     file = session.traces[picked[0]].file
-    own = file.runs[picked[1]]
+    run = file.runs[picked[1]]
     every = counted_inferences(file, warm_up=False)
-    of_method = (run for run in every if (run.scope, run.part) == (own.scope, own.part))
-    return tuple(run for run in of_method if run.number != own.number)
+    of_method = (other for other in every if (other.scope, other.part) == (run.scope, run.part))
+    return tuple(other for other in of_method if other.number != run.number)
 
 
 def compare_with_others(session: Session) -> None:
@@ -121,13 +121,13 @@ def joined_clocks(session: Session) -> tuple[str, str] | None:
 
 def stretch(session: Session, open_comparison: OpenComparison, *, is_on: bool) -> None:
     """Let each paired call begin at the same place on screen, or only the inferences."""
-    state, shown = session.state, (session.groups, session.traces, open_comparison)
+    state, opened = session.state, (session.groups, session.traces, open_comparison)
     if state.compared is None:
         return
     arms = replace(state.compared, stretched=is_on)
     if is_on and not is_arranged(state):
-        state = side_by_side(state, *shown)  # gaps are for this alignment
-    session.change(stretched(replace(state, compared=arms), *shown))
+        state = side_by_side(state, *opened)  # gaps are for this alignment
+    session.change(stretched(replace(state, compared=arms), *opened))
 
 
 def stretch_obstacle(session: Session, open_comparison: OpenComparison | None) -> str:
@@ -191,15 +191,15 @@ def _select_in_both(
         typical = open_comparison.typical(side)
         number = -1 if typical is None else _number_of(session, typical[0])
         if typical is not None and number >= 0:
-            own = slices_in(*typical)
-            if len(own):
-                slices[number] = np.union1d(slices.get(number, own), own)
+            indices = slices_in(*typical)
+            if len(indices):
+                slices[number] = np.union1d(slices.get(number, indices), indices)
     if not slices:
         return False
     session.show_inferences(Inferences.AS_RUN)
-    first, own = next(iter(slices.items()))
+    first, indices = next(iter(slices.items()))
     columns = session.as_run(first).trace.slices
-    longest = int(own[np.argmax(columns.end[own] - columns.start[own])])
+    longest = int(indices[np.argmax(columns.end[indices] - columns.start[indices])])
     session.select_slices(SliceSet(slices), SliceRef(first, longest), reveal=True)
     return True
 
@@ -265,11 +265,11 @@ def _selected_rows(session: Session, open_comparison: OpenComparison) -> tuple[s
     rows: tuple[set[int], set[int]] = set(), set()
     if session.state.inferences is not Inferences.AS_RUN:
         return rows
-    for trace, own in session.state.slices.of.items():
+    for trace, indices in session.state.slices.of.items():
         path = session.traces[trace].file.path
         side, row_of_slice = open_comparison.side_of(path), open_comparison.rows_of_slices(path)
         if side is not None and row_of_slice is not None:
-            rows[side].update(np.unique(row_of_slice[own]).tolist())
+            rows[side].update(np.unique(row_of_slice[indices]).tolist())
     for own_rows in rows:
         own_rows.discard(-1)
     return rows

@@ -52,8 +52,8 @@ def run_trace(session: Session) -> int | None:
     so that a profile without inferences does not hide those of other profiles.
     """
     current = session.current_trace
-    own = () if current is None else (current, *session.groups.of(current).traces)
-    order = (*own, *range(len(session.traces)))
+    near = () if current is None else (current, *session.groups.of(current).traces)
+    order = (*near, *range(len(session.traces)))
     return next((i for i in order if any(session.traces[i].file.inferences())), current)
 
 

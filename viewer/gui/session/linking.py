@@ -68,8 +68,8 @@ def _recorded_text(program: Program) -> str:
     if not program.is_nested:
         return counted(len(operators), "operator")
     parts = [(len(program.module_paths), "module"), (len(program.source_lines), "source function")]
-    found = [counted(count, noun) for count, noun in parts if count]
-    return ", ".join(found) or counted(len(operators), "operator")
+    texts = [counted(count, noun) for count, noun in parts if count]
+    return ", ".join(texts) or counted(len(operators), "operator")
 
 
 def whole_percent(share: float) -> str:

@@ -87,8 +87,8 @@ def fit_file(session: Session, trace: int | None = None) -> None:
 def far_place(session: Session) -> TimeView | None:
     """Return where the rest of the current trace is, if some of its slices are far from it."""
     chosen = session.current_trace
-    found = None if chosen is None else session.traces[chosen].findings.far_times
-    return found.rest if found is not None else None
+    far_times = None if chosen is None else session.traces[chosen].findings.far_times
+    return far_times.rest if far_times is not None else None
 
 
 def fit_rest(session: Session) -> None:

@@ -56,11 +56,11 @@ def highlighted_span_ns(session: Session) -> tuple[int, int] | None:
     trace, operators = session.state.operators
     all_slices = slices_of(session, trace, operators)
     inside = _in_scope(session, trace, all_slices)
-    found = inside if len(inside) else all_slices
-    if not len(found):
+    indices = inside if len(inside) else all_slices
+    if not len(indices):
         return None
     open_trace, slices = session.traces[trace], session.traces[trace].trace.slices
-    first, last = int(slices.start[found].min()), int(slices.end[found].max())
+    first, last = int(slices.start[indices].min()), int(slices.end[indices].max())
     return open_trace.axis.to_ns(first), open_trace.axis.to_ns(last)
 
 
@@ -76,10 +76,12 @@ def calls_of(session: Session, trace: int, operators: tuple[int, ...]) -> tuple[
     counted again.
     """
     open_trace = session.traces[trace]
-    found = counted_in(open_trace.trace, session.scope(trace), slices_of(session, trace, operators))
-    stated = found[~made_of_others(open_trace.trace)[found]]
-    found = stated if len(stated) else found
-    keys = open_trace.trace.slices.key[found]
+    indices = counted_in(
+        open_trace.trace, session.scope(trace), slices_of(session, trace, operators)
+    )
+    stated = indices[~made_of_others(open_trace.trace)[indices]]
+    indices = stated if len(stated) else indices
+    keys = open_trace.trace.slices.key[indices]
     calls = keys[open_trace.trace.keys.kind[keys] != KeyKind.KERNEL]
     counted = calls if len(calls) else keys
     alone = int(open_trace.table.keys_of(operators, exact=True)[counted].sum())
@@ -185,10 +187,10 @@ def clear(session: Session) -> None:
         highlight_class(session, None)
 
 
-def longest_slice(open_trace: OpenTrace, found: Ints) -> int:
+def longest_slice(open_trace: OpenTrace, indices: Ints) -> int:
     """Return the index of the longest of these slices, given by their indices."""
     slices = open_trace.trace.slices
-    return int(found[np.argmax(slices.end[found] - slices.start[found])])
+    return int(indices[np.argmax(slices.end[indices] - slices.start[indices])])
 
 
 def span_of(open_trace: OpenTrace, scope: TimeScope) -> tuple[int, int]:

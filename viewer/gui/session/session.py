@@ -294,8 +294,8 @@ class Session(QObject):
         )
 
     @Slot(object)
-    def _view_made(self, made: tuple[Inferences, Views]) -> None:
-        inferences, self.views = made
+    def _view_made(self, answer: tuple[Inferences, Views]) -> None:
+        inferences, self.views = answer
         self.show_inferences(inferences)
 
     # -- the visible range -------------------------------------------------------------------
@@ -465,7 +465,7 @@ class Session(QObject):
                 self.history_changed.emit()
 
     def _apply(self, state: ViewState, *, by_hand: bool = False, goes_on: bool = False) -> None:
-        shown, old = self.current_trace, self.state
+        trace, old = self.current_trace, self.state
         if (old.ties or state.ties) and old.clock_choices == state.clock_choices:
             state = group_ranges.within_limits(state, self.groups)
         self.state = state
@@ -490,7 +490,7 @@ class Session(QObject):
             if not by_hand:
                 self.range_jumped.emit(old)
             self.range_changed.emit()
-        others = self.current_trace != shown
+        others = self.current_trace != trace
         for changed, signal in (
             (old.clock != state.clock, self.clock_activated),
             (old.strip_choices != state.strip_choices, self.strips_changed),

@@ -38,8 +38,8 @@ def _neighbor(session: Session) -> ClockGroup | None:
     keys = session.state.strips.shown(session.groups.keys)
     if session.group.key not in keys or len(keys) < 2:
         return None
-    at = keys.index(session.group.key)
-    return session.groups.by_key(keys[at - 1 if at else 1])
+    index = keys.index(session.group.key)
+    return session.groups.by_key(keys[index - 1 if index else 1])
 
 
 def share_obstacle(session: Session) -> str:
@@ -110,11 +110,11 @@ def _shared_clock(session: Session, open_trace: OpenTrace) -> str:
     if first is open_trace.file or not (len(first.slices) and len(open_trace.file.slices)):
         return ""
     clocks = session.workspace.clocks
-    start, own = (
+    start, start_here = (
         tick_to_ns(trace.start, clocks.ns_per_tick(trace)) + clocks.place(trace).shift_ns
         for trace in (first, open_trace.file)
     )
-    later, reason = own - start, open_trace.place.reason
+    later, reason = start_here - start, open_trace.place.reason
     when = f"{format_time(abs(later))} {'later' if later > 0 else 'earlier'}"
     what = f"{'on one axis with' if reason else 'clock of'} {display_name(first.path)}"
     note = f"{what}, starts {when if later else 'at the same time'}"

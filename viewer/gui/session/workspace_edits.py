@@ -75,19 +75,19 @@ class WorkspaceEdits(QObject):
 
     def __init__(
         self,
-        shown: Callable[[], ShownWorkspace],
+        workspace: Callable[[], ShownWorkspace],
         prepare: Sequence[Work],
         parent: QObject | None = None,
     ) -> None:
-        """shown: returns the current workspace and views. prepare: work to do for each trace."""
+        """workspace: returns the current one and its views. prepare: work to do for each trace."""
         super().__init__(parent)
-        self._shown, self._prepare = shown, tuple(prepare)
+        self._workspace, self._prepare = workspace, tuple(prepare)
         self._edits: deque[Edit] = deque()
         # Changes made after the running edit copied the workspace; its copy lacks them.
         self._meanwhile: list[Change] = []
         self._latest = Latest(self, apart=True)
         self._latest.about_to_answer.connect(self.about_to_change)
-        self._latest.answered.connect(self._made)
+        self._latest.answered.connect(self._take)
         self._latest.failed.connect(self._not_made)
 
     def submit(self, edit: Edit) -> None:
@@ -110,15 +110,15 @@ class WorkspaceEdits(QObject):
     def _next(self) -> None:
         if not self._edits:
             return
-        edit, (space, inferences, known) = self._edits[0], self._shown()
-        arguments = edit, copy(space), inferences, known, self._prepare
+        edit, (space, inferences, traces) = self._edits[0], self._workspace()
+        arguments = edit, copy(space), inferences, traces, self._prepare
         if edit.slices + slices_of_all(space) <= AT_ONCE:
             self._hand_over(_work_out(*arguments))
         else:
             self._latest.submit(_work_out, *arguments)
 
     @Slot(object)
-    def _made(self, edited: Edited) -> None:
+    def _take(self, edited: Edited) -> None:
         self._hand_over(edited)
 
     def _hand_over(self, edited: Edited) -> None:

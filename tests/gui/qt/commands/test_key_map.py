@@ -30,7 +30,7 @@ def test_without_choices_commands_have_what_they_came_with():
     assert keys_of(made) == DEFAULTS
     assert made.owner("W") == "in"
     assert made.owner("X") is None
-    assert made.own == {}
+    assert made.chosen == {}
 
 
 def test_what_the_user_chose_goes_before_what_others_came_with():
@@ -59,7 +59,7 @@ def test_a_reset_takes_its_keys_back():
     made.take("out", "S")
     assert made.of("out") == ()
     made.reset_all()
-    assert (keys_of(made), made.own) == (DEFAULTS, {})
+    assert (keys_of(made), made.chosen) == (DEFAULTS, {})
 
 
 def test_a_key_that_is_given_back_is_there_once():
@@ -118,4 +118,4 @@ def test_whatever_is_stored_and_done_no_key_is_of_two_commands(own, steps):
         if what == "give":
             assert made.owner(key) == id
         # What is stored says it all.
-        assert keys_of(KeyMap(DEFAULTS, made.own)) == keys_of(made)
+        assert keys_of(KeyMap(DEFAULTS, made.chosen)) == keys_of(made)

@@ -33,7 +33,7 @@ def test_a_profile_without_values_has_no_answer(opened, data, qtbot):
     feed = NumbersFeed.of(opened(data / "pte/cond.etdp"))
     settle(feed, qtbot)
     assert feed.answer is None
-    assert feed.shown is None
+    assert feed.open_trace is None
 
 
 def test_all_rows_are_measured(feed_of):
@@ -70,7 +70,7 @@ def test_b_of_a_comparison_is_the_reference(feed_of, data, qtbot):
 
 def test_a_picked_inference_is_shown(feed_of, qtbot):
     feed = feed_of("xnnpack.etdp")
-    trace = feed.shown.trace
+    trace = feed.open_trace.trace
     numbers = [i for i, run in enumerate(trace.runs) if run in list(trace.inferences())]
     pick_run(feed._session, (0, numbers[1]))
     settle(feed, qtbot)

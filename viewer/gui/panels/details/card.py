@@ -498,7 +498,7 @@ class Card(CardFrame):
     def _flows(self, shown: OpenTrace, trace: int) -> None:
         """Add the operators that the selection takes from and passes to, once they are known."""
         answer, costs = FlowFeed.of(self._session).answer, self._feed.answer
-        if answer is None or answer.shown is not shown:
+        if answer is None or answer.open_trace is not shown:
             return
         if answer.around is None and not (answer.flows.inputs or answer.flows.outputs):
             return

@@ -46,7 +46,7 @@ class FlowSection(QWidget):
     ) -> None:
         super().__init__()
         self._colors = colors
-        shown, around = answer.shown, answer.around
+        shown, around = answer.open_trace, answer.around
         program = shown.table.program
         self._theme = theme
         self._column = QVBoxLayout(self)

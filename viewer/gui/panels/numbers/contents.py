@@ -134,7 +134,7 @@ def _growth_cell(found: MeasuredNumbers, row: int) -> _Cell:
 
 
 def _tensor_cell(row: NumbersRow) -> _Cell:
-    value = row.shown
+    value = row.value_or_reference
     text = MISSING if value is None else one_line(value.layout.text)
     return text, text
 

@@ -131,7 +131,7 @@ class DetailView(QWidget):
         if question is not None and question.row is own and question.gap is not None:
             return  # its figures are known
         self.title.setText(full_label(own))
-        value = own.shown
+        value = own.value_or_reference
         self._shape = PlaneShape(() if value is None else value.layout.sizes)
         summary, gap = (None, None) if figures is None else (figures.summary, figures.gap)
         plane = None if question is None or question.row is not own else question.plane
@@ -145,7 +145,7 @@ class DetailView(QWidget):
         if answer is not None and answer.question.row is question.row:
             question = replace(question, known=answer.counted)
         self._question = question
-        value = question.row.shown
+        value = question.row.value_or_reference
         count = 0 if value is None else value.layout.count
         self._latest.ask(count <= BLOCK, detail_of, question)
 

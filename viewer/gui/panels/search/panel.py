@@ -166,7 +166,7 @@ class HitsPanel(AnswerPanel[Ints]):
         """Highlight only the row of the selected slice."""
         if not self._is_current:
             return
-        place = self._searching.at
+        place = self._searching.position
         row = -1 if place is None else self.model.row_of_item(place)
         selection = self.table.selectionModel()
         if row < 0:

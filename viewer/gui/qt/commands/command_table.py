@@ -164,7 +164,7 @@ class CommandTable(QObject):
     @property
     def own_keys(self) -> dict[str, Keys]:
         """The keys that the user changed, by command id, to be stored."""
-        return dict(self._keys.own)
+        return dict(self._keys.chosen)
 
     def give_key(self, id: str, key: str) -> None:
         """Assign a key to a command, and remove it from any other."""

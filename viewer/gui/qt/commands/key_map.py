@@ -56,20 +56,20 @@ def shown_keys(keys: Iterable[str]) -> str:
 class KeyMap:
     """The keys of all commands by command id; no two commands share a key.
 
-    `defaults` are the default keys of all commands. `own` maps some commands to the keys that the
-    user chose instead, which take precedence over the defaults of other commands.
+    `defaults` are the default keys of all commands. `chosen` maps some commands to the keys that
+    the user chose instead, which take precedence over the defaults of other commands.
     """
 
-    def __init__(self, defaults: Mapping[str, Keys], own: Mapping[str, object]) -> None:
+    def __init__(self, defaults: Mapping[str, Keys], chosen: Mapping[str, object]) -> None:
         self.defaults = {id: _clean(keys) for id, keys in defaults.items()}
-        self.own: dict[str, Keys] = {}
+        self.chosen: dict[str, Keys] = {}
         taken: set[str] = set()
-        for id, keys in own.items():
+        for id, keys in chosen.items():
             if id in self.defaults and isinstance(keys, list | tuple):
-                self.own[id] = tuple(
+                self.chosen[id] = tuple(
                     key for key in _clean(keys) if key not in taken and key not in FIXED
                 )
-                taken.update(self.own[id])
+                taken.update(self.chosen[id])
         self._settle()
 
     def of(self, id: str) -> Keys:
@@ -110,19 +110,19 @@ class KeyMap:
 
     def reset_all(self) -> None:
         """Restore the default keys of every command."""
-        self.own.clear()
+        self.chosen.clear()
         self._settle()
 
     def _choose(self, id: str, keys: Keys) -> None:
-        self.own[id] = keys
+        self.chosen[id] = keys
         if keys == self.defaults[id]:
-            del self.own[id]
+            del self.chosen[id]
         self._settle()
 
     def _settle(self) -> None:
-        taken = {key for keys in self.own.values() for key in keys}
+        taken = {key for keys in self.chosen.values() for key in keys}
         self._keys = {
-            id: self.own.get(id, tuple(key for key in keys if key not in taken))
+            id: self.chosen.get(id, tuple(key for key in keys if key not in taken))
             for id, keys in self.defaults.items()
         }
         self._owner = {key: id for id, keys in self._keys.items() for key in keys}

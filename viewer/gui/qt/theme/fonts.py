@@ -133,12 +133,12 @@ class PreparedTexts:
 
     def width(self, text: str) -> int:
         """The horizontal advance of a text in px."""
-        known = self._widths.get(text)
-        if known is None:
+        width = self._widths.get(text)
+        if width is None:
             if len(self._widths) >= _MOST_MEASURED:
                 self._widths.clear()
-            known = self._widths[text] = self._metrics.horizontalAdvance(visible_controls(text))
-        return known
+            width = self._widths[text] = self._metrics.horizontalAdvance(visible_controls(text))
+        return width
 
     def draw(self, painter: QPainter, x: float, top: float, height: float, text: str) -> None:
         """Draw a text from `x` on, centered between two lines; the painter has the font."""

@@ -120,12 +120,13 @@ def paint_dots(
 
     if dots.low is not None and dots.high is not None:
         painter.drawLine(QPointF(x_of(dots.low), lower), QPointF(x_of(dots.high), lower))
-    for values, at, is_filled in ((dots.a, y - theme.px(_A_ABOVE), False), (dots.b, lower, True)):
+    upper = y - theme.px(_A_ABOVE)
+    for values, height, is_filled in ((dots.a, upper, False), (dots.b, lower, True)):
         for change in values:
             x = x_of(change)
             if abs(change) > reach:
-                painter.drawLine(QPointF(x, at - radius), QPointF(x, at + radius))
+                painter.drawLine(QPointF(x, height - radius), QPointF(x, height + radius))
                 continue
             painter.setBrush(color if is_filled else Qt.BrushStyle.NoBrush)
-            painter.drawEllipse(QPointF(x, at), radius, radius)
+            painter.drawEllipse(QPointF(x, height), radius, radius)
     painter.restore()

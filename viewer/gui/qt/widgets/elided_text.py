@@ -26,7 +26,7 @@ def elided_text(
     Every painted name is elided here: one that overrides the direction of text would otherwise
     reverse what follows it.
     """
-    shown = visible_controls(measurable(text))
+    visible = visible_controls(measurable(text))
     if isinstance(metrics, QFontMetricsF):
-        return metrics.elidedText(shown, side, room)
-    return metrics.elidedText(shown, side, int(room))
+        return metrics.elidedText(visible, side, room)
+    return metrics.elidedText(visible, side, int(room))

@@ -68,7 +68,7 @@ class HoverTip(QWidget):
 
     @property
     def _roles(self) -> list[FontRole]:
-        return ["process" if at == 0 else "cell" for at in range(len(self.lines))]
+        return ["process" if line == 0 else "cell" for line in range(len(self.lines))]
 
     @property
     def _heights(self) -> list[int]:

@@ -92,8 +92,8 @@ def anchor(href: str, text: str, theme: Theme) -> str:
 
 def tip(text: str) -> str:
     """A tooltip that shows text literally; Qt would otherwise interpret it as markup."""
-    shown = escape(visible_controls(capped(text)))
-    return f'<div style="white-space: pre-wrap">{shown}</div>' if text else ""
+    escaped = escape(visible_controls(capped(text)))
+    return f'<div style="white-space: pre-wrap">{escaped}</div>' if text else ""
 
 
 def literal(text: str) -> str:
@@ -194,10 +194,10 @@ class ElidedLabel(QLabel):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        shown = self.shown_text
-        painter.drawText(self.contentsRect(), int(self.alignment()), shown)
+        elided = self.shown_text
+        painter.drawText(self.contentsRect(), int(self.alignment()), elided)
         painter.end()
-        hint = self.hint or (self.text() if shown != visible_controls(self.text()) else "")
+        hint = self.hint or (self.text() if elided != visible_controls(self.text()) else "")
         if self.toolTip() != tip(hint):
             explain(self, hint)
 

@@ -180,12 +180,12 @@ class GrownRows(TreeRows, Generic[Item]):
         raise NotImplementedError
 
     def below(self, node: int) -> range:
-        found = self._below.get(node)
-        if found is None:
+        rows = self._below.get(node)
+        if rows is None:
             self.made += self.items_below(node)
-            found = self._below[node] = range(len(self._parent), len(self.made))
-            self._parent += [node] * len(found)
-        return found
+            rows = self._below[node] = range(len(self._parent), len(self.made))
+            self._parent += [node] * len(rows)
+        return rows
 
     def parent_of(self, node: int) -> int:
         return self._parent[node]

@@ -85,9 +85,9 @@ class ComparisonFeed(Feed[ComparisonQuestion, OpenComparison]):
             self._drifting.ask(open_comparison.size <= AT_ONCE, drifts_of, open_comparison)
 
     @Slot(object)
-    def _take_drifts(self, found: tuple[OpenComparison, bool]) -> None:
+    def _take_drifts(self, answer: tuple[OpenComparison, bool]) -> None:
         """Show the drift within sessions where it is larger than the change."""
-        if found[1] and found[0] is self.answer:
+        if answer[1] and answer[0] is self.answer:
             self.changed.emit()
 
     @Slot()
@@ -116,7 +116,7 @@ def drifts_of(open_comparison: OpenComparison) -> tuple[OpenComparison, bool]:
     Returns it, and whether a drift is larger than the change.
     """
     calls = open_comparison.calls
-    changes = [one.change for one in (*calls.compared, calls.inference)]
+    changes = [call.change for call in (*calls.compared, calls.inference)]
     drifts = (*calls.drifts, calls.inference_drift)
     return open_comparison, any(map(drift_exceeds, drifts, changes))
 

@@ -29,8 +29,8 @@ class Feed(QObject, Generic[Question, Answer]):
     @classmethod
     def of(cls, session: Session) -> Self:
         """The session's feed of this class, created on first use."""
-        known = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        return known if isinstance(known, cls) else cls(session)
+        feed = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return feed if isinstance(feed, cls) else cls(session)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
@@ -67,9 +67,9 @@ class Feed(QObject, Generic[Question, Answer]):
             self._ask(question)
 
     @Slot(object)
-    def _take(self, found: Any) -> None:
+    def _take(self, answer: Any) -> None:
         """Accept the result of `_latest`, which by default is the answer itself."""
-        self._set(found)
+        self._set(answer)
 
     @Slot(str)
     def _fail(self, sentence: str) -> None:

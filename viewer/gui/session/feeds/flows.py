@@ -36,11 +36,12 @@ FlowQuestion = tuple[OpenTrace, SliceRef | None, tuple[int, ...]]
 class FlowAnswer:
     """The neighbors of the selected operators, and the flows of the selected slice.
 
-    `shown` is the trace as it was when queried. If operators are selected without a slice, `ref` is
-    None and `flows` is empty. `around` is None if the slice has no operators. index: of the trace.
+    `open_trace` is the trace as it was when queried. If operators are selected without a slice,
+    `ref` is None and `flows` is empty. `around` is None if the slice has no operators. index: of
+    the trace.
     """
 
-    shown: OpenTrace
+    open_trace: OpenTrace
     operators: tuple[int, ...]
     ref: SliceRef | None
     flows: SliceFlows
@@ -111,8 +112,8 @@ class FlowFeed(Feed[FlowQuestion, FlowAnswer]):
         return index
 
     @Slot(object)
-    def _take(self, found: tuple[FlowAnswer, FlowIndex]) -> None:
-        answer, index = found
+    def _take(self, answers: tuple[FlowAnswer, FlowIndex]) -> None:
+        answer, index = answers
         self._keep(index)
         self._set(answer)
 
@@ -121,9 +122,9 @@ def _is_small(open_trace: OpenTrace) -> bool:
     program = open_trace.table.program
     if len(open_trace.trace.slices) > AT_ONCE or program is None:
         return len(open_trace.trace.slices) <= AT_ONCE
-    known = is_dataflow_known(program)
+    is_parsed = is_dataflow_known(program)
     size = len(program.text_lines), len(program.operators)
-    return known or (size[0] <= LINES_AT_ONCE and size[1] <= PROGRAM_AT_ONCE)
+    return is_parsed or (size[0] <= LINES_AT_ONCE and size[1] <= PROGRAM_AT_ONCE)
 
 
 def _answer(
@@ -154,7 +155,7 @@ class _Step:
     """The branches available at the last step, and the index of the one taken."""
 
     ends: tuple[SliceRef, ...]
-    at: int
+    index: int
 
 
 class FlowSteps(QObject):
@@ -177,7 +178,7 @@ class FlowSteps(QObject):
     def has_siblings(self) -> bool:
         """Whether the last step had several branches, and its target is still selected."""
         last, ref = self._last, self._session.state.slice
-        return last is not None and len(last.ends) > 1 and last.ends[last.at] == ref
+        return last is not None and len(last.ends) > 1 and last.ends[last.index] == ref
 
     def step(self, *, forward: bool) -> None:
         """Select the first consumer (forward) or last producer of the selected slice."""
@@ -200,12 +201,12 @@ class FlowSteps(QObject):
     def sibling(self, by: int) -> None:
         """Select another branch of the last step, `by` positions further, wrapping around."""
         if self._last is not None and self.has_siblings:
-            index = (self._last.at + by) % len(self._last.ends)
+            index = (self._last.index + by) % len(self._last.ends)
             self._go(_Step(self._last.ends, index))
 
     def _go(self, step: _Step) -> None:
         self._last = step
-        self._session.select_slice(step.ends[step.at], reveal=True)
+        self._session.select_slice(step.ends[step.index], reveal=True)
 
     @Slot()
     def _fulfill(self) -> None:

@@ -87,7 +87,7 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
         self._follow()
 
     @property
-    def shown(self) -> OpenTrace | None:
+    def open_trace(self) -> OpenTrace | None:
         """The profile whose values are shown, as it ran; None if none logged any."""
         number = self._number()
         return None if number is None else self._session.as_run(number)
@@ -95,7 +95,7 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
     @property
     def offered(self) -> list[Reference]:
         """The open files that can be references, without B of the comparison."""
-        space, open_trace = self._session.workspace, self.shown
+        space, open_trace = self._session.workspace, self.open_trace
         if open_trace is None:
             return []
         paths = [executable.path for executable in space.executables]
@@ -123,17 +123,17 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
 
     def _number(self) -> int | None:
         """The profile to show: A, or the current one, or the one before; never the reference."""
-        session, found = self._session, self._with_values()
+        session, profiles = self._session, self._with_values()
         chosen = session.state.compared
         if chosen is not None:
-            of_a = [i for i in found if session.traces[i].file.path in chosen.a.paths]
-            found = of_a or found
-        if isinstance(self.chosen, Reference) and len(found) > 1:
-            found = [i for i in found if session.traces[i].file.path != self.chosen.path]
-        if session.current_trace in found:
+            of_a = [i for i in profiles if session.traces[i].file.path in chosen.a.paths]
+            profiles = of_a or profiles
+        if isinstance(self.chosen, Reference) and len(profiles) > 1:
+            profiles = [i for i in profiles if session.traces[i].file.path != self.chosen.path]
+        if session.current_trace in profiles:
             return session.current_trace
-        before = (i for i in found if session.traces[i].file.path == self._path)
-        return next(before, found[0] if found else None)
+        before = (i for i in profiles if session.traces[i].file.path == self._path)
+        return next(before, profiles[0] if profiles else None)
 
     def _of_b(self) -> OpenTrace | None:
         """The first profile of B that logged values, None without a comparison."""
@@ -156,8 +156,8 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
         if open_trace.file.path != self._path:
             self._path, self._block = open_trace.file.path, None
         paths = {t.file.path: i for i, t in enumerate(session.traces)}
-        at = None if reference is None else paths.get(reference.path)
-        other = None if at is None else session.as_run(at).table
+        trace = None if reference is None else paths.get(reference.path)
+        other = None if trace is None else session.as_run(trace).table
         block = self._block if self._block is not None else self._picked_block(number)
         return NumbersQuestion(open_trace.table, block, reference, other, self._buffers)
 
@@ -169,8 +169,8 @@ class NumbersFeed(Feed[NumbersQuestion, LoggedNumbers]):
         if session.state.inferences is not Inferences.AS_RUN:
             return None
         events = session.as_run(number).trace.untimed
-        own = events.block[events.run == picked[1]]
-        return int(own[0]) if len(own) else None
+        blocks = events.block[events.run == picked[1]]
+        return int(blocks[0]) if len(blocks) else None
 
     @Slot()
     def _follow_run(self) -> None:

@@ -45,8 +45,8 @@ class ProblemsFeed(QObject):
     @classmethod
     def of(cls, session: Session) -> Self:
         """The session's feed, created on first use."""
-        known = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        return known if isinstance(known, cls) else cls(session)
+        feed = session.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return feed if isinstance(feed, cls) else cls(session)
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)

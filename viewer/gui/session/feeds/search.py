@@ -50,9 +50,9 @@ class Hits:
     def __len__(self) -> int:
         return len(self.slice)
 
-    def ref(self, at: int) -> SliceRef:
+    def ref(self, position: int) -> SliceRef:
         """The hit at a position in this order."""
-        return SliceRef(int(self.trace[at]), int(self.slice[at]))
+        return SliceRef(int(self.trace[position]), int(self.slice[position]))
 
     def place(self, ref: SliceRef, start: int) -> int:
         """The first position at or after a slice that starts at `start` ns."""
@@ -61,10 +61,10 @@ class Hits:
         first, last = (
             begin + int(np.searchsorted(own_starts, start, side)) for side in ("left", "right")
         )
-        for numbers, own in ((self.trace, ref.trace), (self.slice, ref.index)):
+        for numbers, number in ((self.trace, ref.trace), (self.slice, ref.index)):
             matching = numbers[first:last]
             first, last = (
-                first + int(np.searchsorted(matching, np.uint32(own), side))
+                first + int(np.searchsorted(matching, np.uint32(number), side))
                 for side in ("left", "right")
             )
         return first
@@ -106,17 +106,17 @@ def find(
     """
     slices, on_track, trace, start = [], [], [], []
     for number, searched in enumerate(traces):
-        found = np.flatnonzero(searched.matches(query))
+        hits = np.flatnonzero(searched.matches(query))
         slices_of_trace = searched.table.trace.slices
         starts_ns = (
-            ticks_to_ns(slices_of_trace.start[found], searched.ns_per_tick) + searched.offset_ns
+            ticks_to_ns(slices_of_trace.start[hits], searched.ns_per_tick) + searched.offset_ns
         )
-        per_row = np.diff(np.searchsorted(found, slices_of_trace.row_ptr))
+        per_row = np.diff(np.searchsorted(hits, slices_of_trace.row_ptr))
         tracks = np.zeros(len(searched.table.trace.tracks), np.int64)
         np.add.at(tracks, slices_of_trace.row_track, per_row)
-        slices.append(found)
+        slices.append(hits)
         on_track.append(tracks)
-        trace.append(np.full(len(found), number, np.uint32))
+        trace.append(np.full(len(hits), number, np.uint32))
         start.append(starts_ns)
     if not slices:
         return NOTHING
@@ -125,7 +125,7 @@ def find(
     # Within a row, slices are already in order of time, which a stable sort exploits.
     order = np.argsort(starts, kind="stable")
     bounds = np.zeros(max(owners) + 2, np.int64)
-    np.add.at(bounds, np.array(owners) + 1, [len(found) for found in slices])
+    np.add.at(bounds, np.array(owners) + 1, [len(indices) for indices in slices])
     if len(bounds) > 2:
         order = order[np.argsort(np.array(owners)[owner[order]], kind="stable")]
     return Hits(
@@ -205,8 +205,8 @@ class Search(Feed[SearchQuestion, Hits]):
         if not len(hits):
             return np.zeros(len(which), np.bool_)
         position = np.minimum(np.searchsorted(hits, which), len(hits) - 1)
-        found: Bools = hits[position] == which
-        return found
+        are_hits: Bools = hits[position] == which
+        return are_hits
 
     @property
     def shows_only_hits(self) -> bool:
@@ -214,7 +214,7 @@ class Search(Feed[SearchQuestion, Hits]):
         return self.is_on and self._session.state.only_hits
 
     @property
-    def at(self) -> int | None:
+    def position(self) -> int | None:
         """The position of the selected slice among the hits, None if it is not a hit."""
         selected = self._session.state.slice
         if selected is None or not self.hits.holds(selected):
@@ -241,9 +241,9 @@ class Search(Feed[SearchQuestion, Hits]):
         count = len(self.hits)
         if not count:
             return
-        session, selected, at = self._session, self._session.state.slice, self.at
-        if at is not None:
-            target = at + by
+        session, selected, position = self._session, self._session.state.slice, self.position
+        if position is not None:
+            target = position + by
         else:
             if selected is not None:
                 start = session.traces[selected.trace].span_ns(selected.index)[0]
@@ -267,9 +267,9 @@ class Search(Feed[SearchQuestion, Hits]):
                 before = (start + end - (t1 - t0)) // 2
                 session.set_range(before, before + t1 - t0)
 
-    def select(self, at: int) -> None:
+    def select(self, position: int) -> None:
         """Select the hit at a position in their order, and scroll to it, expanding its track."""
-        self._session.select_slice(self.hits.ref(at), reveal=True)
+        self._session.select_slice(self.hits.ref(position), reveal=True)
 
     def _question(self) -> SearchQuestion:
         return self._session.state.query, tuple(self._session.traces)

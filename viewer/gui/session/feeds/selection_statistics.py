@@ -194,12 +194,12 @@ def _answer(
 
 def _spans(traces: Sequence[OpenTrace], selected: SliceSet) -> dict[int, tuple[int, int]]:
     """The first start and last end of the selected slices on the clock of each of their traces."""
-    found: dict[int, tuple[int, int]] = {}
+    spans: dict[int, tuple[int, int]] = {}
     for trace in selected.of:
         clock = group_key(traces[trace])
         slice_set = selected.among([n for n in selected.of if group_key(traces[n]) == clock])
-        found[trace] = span_ns(traces, slice_set) or (0, 0)
-    return found
+        spans[trace] = span_ns(traces, slice_set) or (0, 0)
+    return spans
 
 
 def _tracks(selected: SelectedSlices) -> int:

@@ -47,21 +47,21 @@ def shifts(session: Session) -> dict[int, tuple[int, str]]:
 
 def clocks_text(session: Session, options: PerfettoOptions) -> str:
     """How a file places the clocks in it: "2 clocks, aligned at start of run 2"; "" for one."""
-    kept = [n for n in range(len(session.traces)) if options.only is None or n in options.only]
-    clocks = {session.groups.of(number).key for number in kept}
+    traces = [n for n in range(len(session.traces)) if options.only is None or n in options.only]
+    clocks = {session.groups.of(number).key for number in traces}
     if len(clocks) < 2:
         return ""
     reasons = {
         session.groups.of(number).key: options.shifts[number][1]
-        for number in kept
+        for number in traces
         if number in options.shifts
     }
     count, aligned = f"{len(clocks)} clocks", len(reasons)
     if aligned < 2:
         return f"{count}; each starts at 0 (not aligned)"
-    at = ", ".join(dict.fromkeys(filter(None, reasons.values())))
+    places = ", ".join(dict.fromkeys(filter(None, reasons.values())))
     which = f"{count}, aligned" if aligned == len(clocks) else f"{count}, {aligned} of them aligned"
-    return f"{which} at {at}" if at else which
+    return f"{which} at {places}" if places else which
 
 
 def visible_range(session: Session) -> PerfettoOptions | str:

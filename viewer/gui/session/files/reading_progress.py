@@ -37,8 +37,8 @@ class ReadingProgress:
         """Record that `done` of `total` bytes are read; a total of 0 or less means unknown."""
         if not self._files:
             self._began = self._clock()
-        known = self._files.setdefault(path, _File(done, done, total))
-        known.done, known.total = done, total
+        file = self._files.setdefault(path, _File(done, done, total))
+        file.done, file.total = done, total
 
     def clear(self) -> None:
         """Forget all files, when reading has ended."""
@@ -53,14 +53,14 @@ class ReadingProgress:
 
     def text(self, paths: Sequence[str]) -> str:
         """The status text for `paths`, which are the files being read or waiting, in order."""
-        named = [self._one(path) for path in paths if path in self._files]
+        named = [self._file_text(path) for path in paths if path in self._files]
         others = len(paths) - len(named)
         if not named:
             return f"Reading {_short(display_name(paths[0]))}" if paths else "Reading"
         wait = [f"{others} more"] if others else []
         return f"Reading {' · '.join([*named, *wait, *self._speed()])}"
 
-    def _one(self, path: str) -> str:
+    def _file_text(self, path: str) -> str:
         file, name = self._files[path], _short(display_name(path))
         if file.total <= 0:
             return f"{name} {bytes_text(file.done)}"

@@ -75,7 +75,7 @@ class NumbersRow:
     pair: Pair | None
 
     @property
-    def shown(self) -> Value | None:
+    def value_or_reference(self) -> Value | None:
         """Its value; without one, that of the reference."""
         return self.value or (None if self.pair is None else self.pair.reference)
 
@@ -141,22 +141,22 @@ class LoggedNumbers:
     @cached_property
     def of_operator(self) -> dict[int, tuple[int, ...]]:
         """Operator -> its rows."""
-        found: dict[int, list[int]] = {}
+        rows_of: dict[int, list[int]] = {}
         for i, row in enumerate(self.rows):
             for operator in row.operators:
-                found.setdefault(operator, []).append(i)
-        return {operator: tuple(rows) for operator, rows in found.items()}
+                rows_of.setdefault(operator, []).append(i)
+        return {operator: tuple(rows) for operator, rows in rows_of.items()}
 
     @cached_property
     def of_key(self) -> dict[int, tuple[int, ...]]:
         """Key of a slice -> the rows that its calls logged."""
         trace = self.question.table.trace
-        found: dict[int, list[int]] = {}
+        rows_of: dict[int, list[int]] = {}
         for i, row in enumerate(self.rows):
             call = -1 if row.call is None else int(trace.untimed.call[row.call.events[-1]])
             if call >= 0:
-                found.setdefault(int(trace.slices.key[call]), []).append(i)
-        return {key: tuple(rows) for key, rows in found.items()}
+                rows_of.setdefault(int(trace.slices.key[call]), []).append(i)
+        return {key: tuple(rows) for key, rows in rows_of.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,14 +183,14 @@ class MeasuredNumbers:
 
         Operators that one call or one pair shares have the error of its result.
         """
-        found: dict[int, float] = {}
+        errors: dict[int, float] = {}
         for i in self.numbers.compared:
             gap = self.figures[i].gap if i < len(self.figures) else None
             if gap is not None:
                 error = 0.0 if gap.is_exact else math.inf if gap.error is None else gap.error
                 for operator in self.numbers.rows[i].operators:
-                    found[operator] = max(found.get(operator, 0.0), error)
-        return OperatorErrors(found)
+                    errors[operator] = max(errors.get(operator, 0.0), error)
+        return OperatorErrors(errors)
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -216,40 +216,40 @@ def logged_numbers(question: NumbersQuestion) -> LoggedNumbers:
         profile.inferences[0],
     )
     side = profile.side(inference)
-    found = LoggedNumbers(question, profile, inference)
+    numbers = LoggedNumbers(question, profile, inference)
     pairs: Sequence[Pair] = ()
     if question.reference is not None:
         try:
-            found, pairs = _paired(found, side, question.reference)
+            numbers, pairs = _paired(numbers, side, question.reference)
         except UnreadableFile as error:
             problem = f"{display_name(error.path)}: {error.reason}"
-            found = replace(found, reference_problem=problem, cases=_cases(found))
+            numbers = replace(numbers, reference_problem=problem, cases=_cases(numbers))
         except ValueError as error:
-            found = replace(found, reference_problem=str(error))
-    return replace(found, rows=tuple(_rows(side.logged, pairs)))
+            numbers = replace(numbers, reference_problem=str(error))
+    return replace(numbers, rows=tuple(_rows(side.logged, pairs)))
 
 
 def _paired(
-    found: LoggedNumbers, side: Side, reference: Reference
+    numbers: LoggedNumbers, side: Side, reference: Reference
 ) -> tuple[LoggedNumbers, Sequence[Pair]]:
     """Pair the values of a side with a reference. Raises UnreadableFile, ValueError."""
-    inference, other = found.inference, found.question.other
+    inference, other = numbers.inference, numbers.question.other
     assert inference is not None
     if other is not None:
-        profile = logged_profile(other, found.question.buffers)
+        profile = logged_profile(other, numbers.question.buffers)
         partner = _partner(profile, inference)
         title = f"{reference.name} · {partner.label}"
-        return replace(found, reference=title), paired_runs(side, profile.side(partner))
+        return replace(numbers, reference=title), paired_runs(side, profile.side(partner))
     if is_bundled(reference.path):
         bundle = read_bundled_cases(reference.path)
         case = case_of(bundle, inference, reference.case)
         title = f"{display_name(reference.path)} · test case {case.number}"
         pairs: Sequence[Pair] = paired_outputs(side, expected_values(bundle, case))
-        return replace(found, reference=title), pairs
+        return replace(numbers, reference=title), pairs
     if is_npz(reference.path):
         pairs, unused = paired_arrays(side, array_values(NpzFile(reference.path)))
         names = tuple(map(key_text, unused))
-        return replace(found, reference=reference.name, unused=names), pairs
+        return replace(numbers, reference=reference.name, unused=names), pairs
     raise UnreadableFile(reference.path, "it is not open, or has no values to compare with")
 
 
@@ -280,17 +280,17 @@ def _partner(profile: LoggedProfile, inference: LoggedInference) -> LoggedInfere
     return next(same, logged_inferences[0])
 
 
-def _cases(found: LoggedNumbers) -> tuple[int, ...]:
+def _cases(numbers: LoggedNumbers) -> tuple[int, ...]:
     """The test cases that the user may choose from."""
-    reference, inference = found.question.reference, found.inference
+    reference, inference = numbers.question.reference, numbers.inference
     if reference is None or inference is None or not is_bundled(reference.path):
         return ()
     try:
         cases = read_bundled_cases(reference.path).cases
     except UnreadableFile:
         return ()
-    own = [case.number for case in cases if case.method == inference.method]
-    return tuple(own or [case.number for case in cases])
+    of_method = [case.number for case in cases if case.method == inference.method]
+    return tuple(of_method or [case.number for case in cases])
 
 
 def _rows(logged: Sequence[Logged], pairs: Sequence[Pair]) -> Iterator[NumbersRow]:
@@ -304,8 +304,8 @@ def _rows(logged: Sequence[Logged], pairs: Sequence[Pair]) -> Iterator[NumbersRo
         for i, value in enumerate(values):
             count = first if i < first else len(values) - first
             number = (i if i < first else i - first) if count > 1 else None
-            for own in of_value.get(id(value)) or [None]:
-                yield NumbersRow(call, number, i >= first, value, own)
+            for paired in of_value.get(id(value)) or [None]:
+                yield NumbersRow(call, number, i >= first, value, paired)
     for pair in pairs:
         if pair.value is None:
             yield NumbersRow(None, pair.result, True, None, pair)
@@ -324,13 +324,13 @@ def measure(measured_numbers: MeasuredNumbers) -> MeasuredNumbers:
             break
     if len(figures) < len(numbers.rows):
         return MeasuredNumbers(numbers, tuple(figures))
-    own = numbers.compared
-    pairs = [pair for i in own if (pair := numbers.rows[i].pair) is not None]
-    gaps = [figures[i].gap for i in own]
+    compared = numbers.compared
+    pairs = [pair for i in compared if (pair := numbers.rows[i].pair) is not None]
+    gaps = [figures[i].gap for i in compared]
     growths = growth_of(pairs, gaps, numbers.program)
     most = largest_growth(growths)
-    of_row = {i: growth for i, growth in zip(own, growths, strict=True) if growth is not None}
-    return MeasuredNumbers(numbers, tuple(figures), of_row, -1 if most is None else own[most])
+    of_row = {i: growth for i, growth in zip(compared, growths, strict=True) if growth is not None}
+    return MeasuredNumbers(numbers, tuple(figures), of_row, -1 if most is None else compared[most])
 
 
 def _figures(row: NumbersRow) -> Figures:

@@ -78,12 +78,12 @@ def kind_of_file(path: str) -> FileKind:
         return FileKind.EXPECTED
     if is_debug_buffer(path):
         return FileKind.BUFFER
-    found = choose(head_of(path), path).name
-    if found == ETDUMP.name:
+    form = choose(head_of(path), path).name
+    if form == ETDUMP.name:
         return FileKind.PROFILE
-    if found == ETRECORD.name:
+    if form == ETRECORD.name:
         raise UnreadableFile(path, _record_reason(path), remedy=_NOT_ONE)
-    raise UnreadableFile(path, f"this is a file of the format {found}", remedy=_NOT_ONE)
+    raise UnreadableFile(path, f"this is a file of the format {form}", remedy=_NOT_ONE)
 
 
 def _record_reason(path: str) -> str:
@@ -107,14 +107,14 @@ def has_values(trace: Trace) -> bool:
 
 
 def offered_references(
-    traces: Sequence[Trace], executables: Sequence[str], own: str
+    traces: Sequence[Trace], executables: Sequence[str], profile: str
 ) -> list[Reference]:
     """Return what is open and can be compared with a profile: other profiles, bundled programs.
 
-    executables: paths of open program files. own: the path of the profile.
+    executables: paths of open program files. profile: its path.
     """
     references = [
-        Reference(trace.path) for trace in traces if trace.path != own and has_values(trace)
+        Reference(trace.path) for trace in traces if trace.path != profile and has_values(trace)
     ]
     return references + [Reference(path) for path in executables if is_bundled(path)]
 
@@ -122,12 +122,12 @@ def offered_references(
 def kept_choice(choice: NumbersChoice, folder: str) -> SavedNumbers:
     """Return the saved form of a choice, in a session file in a folder."""
 
-    def kept(path: str) -> SavedInput:
+    def saved_input(path: str) -> SavedInput:
         return input_of(path, stamp_of(path), folder)
 
-    reference, buffers = choice.reference, tuple(map(kept, choice.buffers))
+    reference, buffers = choice.reference, tuple(map(saved_input, choice.buffers))
     if isinstance(reference, Reference):
-        return SavedNumbers(kept(reference.path), reference.case, buffers=buffers)
+        return SavedNumbers(saved_input(reference.path), reference.case, buffers=buffers)
     return SavedNumbers(is_off=reference is Automatic.NOTHING, buffers=buffers)
 
 
@@ -138,22 +138,22 @@ def found_choice(
 
     inputs: the inputs of the session, and where each is now: a reference can be one of them.
     """
-    known = {
+    paths = {
         saved_input.absolute: path
         for saved_input, path in inputs
         if saved_input.absolute and path is not None
     }
     missing: list[str] = []
 
-    def found(saved_input: SavedInput) -> str | None:
-        path = known.get(saved_input.absolute) or place_of(saved_input, folder)
+    def path_of(saved_input: SavedInput) -> str | None:
+        path = paths.get(saved_input.absolute) or place_of(saved_input, folder)
         if path is None:
             missing.append(saved_input.path)
         return path
 
     reference: Reference | Automatic = Automatic.NOTHING if saved.is_off else Automatic.COMPARED
-    path = None if saved.reference is None else found(saved.reference)
+    path = None if saved.reference is None else path_of(saved.reference)
     if path is not None:
         reference = Reference(path, saved.case)
-    buffers = tuple(path for path in map(found, saved.buffers) if path is not None)
+    buffers = tuple(path for path in map(path_of, saved.buffers) if path is not None)
     return NumbersChoice(reference, buffers), missing

@@ -109,7 +109,7 @@ class FlowPainter:
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        here = xmap.on(answer.shown.axis)  # created once, because it caches what it computes
+        here = xmap.on(answer.open_trace.axis)  # created once, because it caches what it computes
         caption = self._theme.font("caption")
         painter.setFont(caption)
         metrics = QFontMetricsF(caption, painter.device())
@@ -131,7 +131,7 @@ class FlowPainter:
                     continue
                 own, away = (start_point, end_point) if forward else (end_point, start_point)
                 if away.away:
-                    name = answer.shown.label(end.slice)
+                    name = answer.open_trace.label(end.slice)
                     place = self._chip(metrics, canvas, name, other, away)
                     if place is None:
                         nowhere += 1
@@ -155,7 +155,7 @@ class FlowPainter:
         all_rasters = self._scene.rasters
         if ref.trace not in self._scene.group.traces or ref.trace >= len(all_rasters):
             return False
-        return all_rasters[ref.trace].shown is answer.shown
+        return all_rasters[ref.trace].shown is answer.open_trace
 
     def _is_of_npu(self, ref: SliceRef) -> bool:
         trace = self._scene.rasters[ref.trace].shown.trace

@@ -121,7 +121,7 @@ class SearchField(EscapeField):
             return "?" if searching.complaint else ""
         if searching.pending:
             return "…"
-        count, index = len(searching.hits), searching.at
+        count, index = len(searching.hits), searching.position
         if index is None:
             return group_digits(count) if count else "none"
         return f"{group_digits(index + 1)} of {group_digits(count)}"
