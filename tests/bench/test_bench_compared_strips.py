@@ -128,7 +128,7 @@ def test_frames_of_a_comparison_beside_one_trace(qtbot, theme, table, threads): 
     QApplication.processEvents()
     assert joined_clocks(two.session) == (paths[0][0], paths[1][0])
     drawings = two.harness.timeline.drawings
-    assert len(drawings.compared_marks.found.pairs) == 200
+    assert len(drawings.compared_marks.answer.pairs) == 200
     run = ComparisonFeed.of(two.session).answer.typical(0)[1]
     frames = [
         Frames(shown, (run.start + run.end) // 2, run.end - run.start) for shown in (one, two)

@@ -148,7 +148,7 @@ class Shown:
         picture, whole = self.scene.rasters[0], self.session.group.span_ns
         drawn = picture.raster.drawn
         full = int(np.argmax(np.diff(drawn.row_ptr)))
-        middle = picture.shown.axis.to_ns(
+        middle = picture.open_trace.axis.to_ns(
             int(drawn.start[int(drawn.row_ptr[full : full + 2].sum()) // 2])
         )
         span = max(int(whole / zoom), 1000)
@@ -197,7 +197,7 @@ class Shown:
         shown = layout.bands_between(self.scene.scroll, self.scene.scroll + HEIGHT)
         rows = [int(layout.row[b]) for b in shown if layout.kind[b] == BandKind.ROW]
         picture = self.scene.rasters[0]
-        here = self.scene.xmap(WIDTH).on(picture.shown.axis)
+        here = self.scene.xmap(WIDTH).on(picture.open_trace.axis)
         return len(picture.raster.labels(rows, here).slice)
 
     def scroll_ms(self) -> tuple[float, float]:

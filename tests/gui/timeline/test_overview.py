@@ -211,5 +211,5 @@ def test_lanes_that_are_kept_are_what_they_would_be_if_made_anew(overview, atten
     CHANGES[change](attention)
     attention.settle()
     kept = overview.grab().toImage()
-    overview._made = None
+    overview._painted = None
     assert overview.grab().toImage() == kept

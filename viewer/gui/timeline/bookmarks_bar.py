@@ -104,15 +104,15 @@ class BookmarksBar(QWidget):
         scene.session.bookmarks_changed.connect(self._follow)
         scene.session.workspace_changed.connect(self._follow)
 
-    def follow(self, *, shown: bool) -> None:
+    def follow(self, *, is_expanded: bool) -> None:
         """Show the bar while there are bookmarks, unless its strip is collapsed."""
-        self._is_expanded = shown
+        self._is_expanded = is_expanded
         self._follow()
 
     def _follow(self) -> None:
         session = self._scene.session
-        own = marks_on(session.state, self._scene.group.key)
-        self.setVisible(self._is_expanded and can_mark(session) and bool(own))
+        numbers = marks_on(session.state, self._scene.group.key)
+        self.setVisible(self._is_expanded and can_mark(session) and bool(numbers))
         if self._naming is not None and self._naming not in session.state.marks:
             self._naming = None
             self.field.hide()
@@ -135,14 +135,14 @@ class BookmarksBar(QWidget):
             x = int(columns[marks.index(self._naming), 0] / self.devicePixelRatioF()) + _FLAG
             self.field.move(min(max(x, 0), max(self.width() - self.field.width(), 0)), 0)
 
-    def _named(self, kept: bool) -> None:
+    def _named(self, is_kept: bool) -> None:
         session, naming, self._naming = self._scene.session, self._naming, None
         if naming is None or naming not in session.state.marks:
             return
         number, name = session.state.marks.index(naming), self.field.text().strip()
         self.left.emit()  # before: Qt passes the focus of a hidden field on, which scrolls to it
         self.field.hide()
-        if not kept:
+        if not is_kept:
             remove(session, number)
         elif name and name != naming.name:
             edit(session, number, name=name)
@@ -225,7 +225,7 @@ class BookmarksBar(QWidget):
 
     # -- mouse ---------------------------------------------------------------------------------
 
-    def _at(self, x: float) -> BookmarkFlag | None:
+    def _flag_at(self, x: float) -> BookmarkFlag | None:
         """The flag at x: the nearest one to the left whose space includes x."""
         return next((f for f in reversed(self.flags()) if f.x - _INSET <= x <= f.x + f.room), None)
 
@@ -235,7 +235,7 @@ class BookmarksBar(QWidget):
 
         Its clock becomes the active one.
         """
-        flag = self._at(event.position().x())
+        flag = self._flag_at(event.position().x())
         if flag is None or event.button() != Qt.MouseButton.LeftButton:
             return
         session = self._scene.session
@@ -251,7 +251,7 @@ class BookmarksBar(QWidget):
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Zoom to the bookmark under the mouse, or to the current one if several share the flag."""
-        flag, session = self._at(event.position().x()), self._scene.session
+        flag, session = self._flag_at(event.position().x()), self._scene.session
         if flag is not None:
             current = session.state.mark
             fit(session, current if current in flag.marks else flag.marks[0])
@@ -260,7 +260,7 @@ class BookmarksBar(QWidget):
     def event(self, event: QEvent) -> bool:
         """Show a tooltip with the names, lengths and notes of all bookmarks of a flag."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            flag = self._at(event.pos().x())
+            flag = self._flag_at(event.pos().x())
             text = "" if flag is None else self.tip_of(flag)
             QToolTip.showText(event.globalPos(), tip(text), self)
             return True

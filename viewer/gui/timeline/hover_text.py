@@ -56,8 +56,8 @@ def slice_lines(open_trace: OpenTrace, index: int, resolution_ns: float = 1) -> 
 def plan_tip(scene: Scene, plan: PointedPlan, resolution_ns: float) -> list[str]:
     """The lines of the hover tip for a plan: of the slice in it, else of the plan itself."""
     if plan.slice is None:
-        return plan_lines(plan.plans, plan.index, scene.rasters[plan.plans.trace].shown)
-    open_trace = scene.rasters[plan.slice.trace].shown
+        return plan_lines(plan.plans, plan.index, scene.rasters[plan.plans.trace].open_trace)
+    open_trace = scene.rasters[plan.slice.trace].open_trace
     title, *rest = slice_lines(open_trace, plan.slice.index, resolution_ns)
     return [f"Planned: {title}", *rest]
 

@@ -107,14 +107,14 @@ class Legend(QWidget):
         trace, run = self._drawings.session.state.run or (None, None)
         inputs = [
             Counted(
-                p.shown.trace,
+                p.open_trace.trace,
                 p.classes,
-                p.shown.axis.ns_per_tick,
+                p.open_trace.axis.ns_per_tick,
                 run if i == trace else None,
                 self._is_by_name(p),
-                p.shown.findings.threads,
+                p.open_trace.findings.threads,
             )
-            for i, p in self._own
+            for i, p in self._rasters
         ]
         if inputs == self._counted:
             return
@@ -126,7 +126,7 @@ class Legend(QWidget):
             self._list(Shares())
 
     @property
-    def _own(self) -> list[tuple[int, TraceRasters]]:
+    def _rasters(self) -> list[tuple[int, TraceRasters]]:
         """The numbers and rasters of the traces of the active clock.
 
         Times of different clocks are never added up.
@@ -142,15 +142,15 @@ class Legend(QWidget):
     def scope(self) -> str:
         """What shares refer to, such as "all 5 runs"; not valid for files colored by name."""
         open_rasters, picked = self._drawings.rasters, self._drawings.session.state.run
-        all_rasters = [p for _, p in self._own if not self._is_by_name(p)]
+        all_rasters = [p for _, p in self._rasters if not self._is_by_name(p)]
         if picked is not None and open_rasters[picked[0]] in all_rasters:
-            run = open_rasters[picked[0]].shown.trace.runs[picked[1]]
+            run = open_rasters[picked[0]].open_trace.trace.runs[picked[1]]
             name = "load" if run.kind is RunKind.LOAD else run_number(run)
             return name if len(all_rasters) == 1 else f"{name} and other files"
         if len(all_rasters) != 1:
             clocks = len(self._drawings.session.groups)
             return "all open files" if clocks == 1 else "all files of this clock"
-        return whole_scope_text(all_rasters[0].shown.trace)
+        return whole_scope_text(all_rasters[0].open_trace.trace)
 
     def _forget(self) -> None:
         self._latest.cancel()
@@ -166,18 +166,18 @@ class Legend(QWidget):
         """Whether the classes are still being counted."""
         return self._latest.pending
 
-    def _take(self, found: Shares) -> None:
-        self._list(found)
+    def _take(self, counted: Shares) -> None:
+        self._list(counted)
 
-    def _list(self, found: Shares) -> None:
-        if found == self.shares and self.classes:
+    def _list(self, counted: Shares) -> None:
+        if counted == self.shares and self.classes:
             self._check()
             return
-        self.shares = found
+        self.shares = counted
         for button in self.classes:
             button.hide()
             button.deleteLater()
-        listed, scope = found.listed, self.scope
+        listed, scope = counted.listed, self.scope
         ordered = self._ramp(listed) + [share for share in listed if share.color < RAMP]
         self.classes = []
         self._name_others()
@@ -192,7 +192,7 @@ class Legend(QWidget):
 
     def _name_others(self) -> None:
         """Label the files that are colored by name, and explain why in the tooltip."""
-        others = [p.shown for _, p in self._own if self._is_by_name(p)]
+        others = [p.open_trace for _, p in self._rasters if self._is_by_name(p)]
         name = display_name(others[0].file.path) if len(others) == 1 else "Other files"
         room = self._theme.px(TITLE_WIDTH)
         metrics = self.others.fontMetrics()
@@ -210,7 +210,7 @@ class Legend(QWidget):
 
     def _name_times(self) -> None:
         """List the kinds of times of the open files, unless all are measured."""
-        traces = [drawn.shown.trace for drawn in self._drawings.rasters]
+        traces = [drawn.open_trace.trace for drawn in self._drawings.rasters]
         self._kinds = {t: self._kinds.get(t) or kinds_of_time(t.slices) for t in traces}
         ordered = [kind for kind in TIMING_WORDS if any(kind in k for k in self._kinds.values())]
         only_measured = ordered in ([], [MEASURED])
@@ -219,7 +219,7 @@ class Legend(QWidget):
         self.setToolTip(f"{text}. {_TIMES_TIP}" if text else "")  # also where the label has no room
         self.times.resize(self.times.sizeHint())
 
-    def _ramp(self, found: tuple[Share, ...]) -> list[Share]:
+    def _ramp(self, listed: tuple[Share, ...]) -> list[Share]:
         """All steps of the ramp, shortest first, including those without slices."""
         steps = {
             (title, int(color)): Share(title, int(color), 0, 0.0)
@@ -227,7 +227,7 @@ class Legend(QWidget):
             for i in np.flatnonzero(drawn.classes.color >= RAMP).tolist()
             for title, color in [(drawn.classes.titles[i], drawn.classes.color[i])]
         }
-        steps |= {(share.title, share.color): share for share in found if share.color >= RAMP}
+        steps |= {(share.title, share.color): share for share in listed if share.color >= RAMP}
         return sorted(steps.values(), key=lambda share: share.color)
 
     def _check(self) -> None:
@@ -326,8 +326,8 @@ class Legend(QWidget):
         for i, share in enumerate(self._rest):
             if share.by_name and (i == 0 or not self._rest[i - 1].by_name):
                 menu.addSection(literal(self.others.text()))
-            shown = one_line(capped(share.title))
-            title = elided_text(metrics, shown, Qt.TextElideMode.ElideRight, 420)
+            line = one_line(capped(share.title))
+            title = elided_text(metrics, line, Qt.TextElideMode.ElideRight, 420)
             action = menu.addAction(class_icon(share.color, self._theme), literal(title))
             action.setText(f"{action.text()}\t{amount_text(share)}")
             action.setToolTip(class_tip(share, scope))
@@ -364,13 +364,15 @@ class Legend(QWidget):
         tall = theme.px(13)
         y = (self.height() - tall * len(lines)) // 2
         for text in lines:
-            shown = elided_text(painter.fontMetrics(), text, Qt.TextElideMode.ElideRight, room)
-            painter.drawText(TITLE_INDENT, y, room, tall, middle, shown)
+            elided = elided_text(painter.fontMetrics(), text, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(TITLE_INDENT, y, room, tall, middle, elided)
             y += tall
             painter.setPen(theme.color("text3"))
         if self.is_counting:
-            at = self._indent + theme.px(8)
-            painter.drawText(at, 0, self.width() - at, self.height(), middle, "Counting slices…")
+            left = self._indent + theme.px(8)
+            painter.drawText(
+                left, 0, self.width() - left, self.height(), middle, "Counting slices…"
+            )
         painter.end()
 
     @guard

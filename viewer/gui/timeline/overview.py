@@ -98,7 +98,7 @@ class Overview(QWidget):
         super().__init__(parent)
         self._scene, self._theme = scene, theme
         self._drag = ""
-        self._made: _Lanes | None = None
+        self._painted: _Lanes | None = None
         self._shown_window = QRect()  # as painted last
         self._band = InferenceBand(scene, theme)
         self._grip = 0
@@ -151,11 +151,11 @@ class Overview(QWidget):
         inputs = [
             x for s in raster_sources for x in (s.raster, s.hits, s.colors, s.hit_colors, s.axis)
         ]
-        before = self._made
+        before = self._painted
         same = before is not None and before.asked == parameters and len(before.of) == len(inputs)
         if before is None or not same or any(map(is_not, before.of, inputs)):
             before = _Lanes(parameters, inputs, self._lane_pixels(canvas, xmap, sources))
-            self._made = before
+            self._painted = before
         lines, columns = before.pixels.shape
         picture = QImage(
             before.pixels.data, columns, lines, 4 * columns, QImage.Format.Format_RGB32
@@ -182,7 +182,7 @@ class Overview(QWidget):
 
     def _choose_rows(self) -> None:
         """Choose two rows of visible tracks: of one trace, or one of each of two traces."""
-        self._made = None  # it may hold the last reference to a closed trace
+        self._painted = None  # it may hold the last reference to a closed trace
         self._band.forget()
         scene, members = self._scene, self._scene.group.traces[:2]
         count = 2 if len(members) == 1 else 1
@@ -190,7 +190,7 @@ class Overview(QWidget):
         for n in members:
             picture = scene.rasters[n]
             first = int(scene.track_list.first_of_trace[n])
-            track = picture.shown.trace.slices.row_track.astype(np.int64) + first
+            track = picture.open_trace.trace.slices.row_track.astype(np.int64) + first
             size = np.diff(picture.raster.drawn.row_ptr)
             seen = scene.arrangement.shown[track]
             # If all are hidden, the overview still shows the whole trace.
@@ -259,13 +259,13 @@ class Overview(QWidget):
         session = self._scene.session
         if self._drag:
             self._scene.activate()  # a key may have activated another clock since the press
-        state, at, now = session.state, self._place_at(x), time.monotonic()
+        state, place, now = session.state, self._place_at(x), time.monotonic()
         if self._drag == "left":
-            session.set_range(min(at, state.t1 - 1), state.t1, now=now)
+            session.set_range(min(place, state.t1 - 1), state.t1, now=now)
         elif self._drag == "right":
-            session.set_range(state.t0, max(at, state.t0 + 1), now=now)
+            session.set_range(state.t0, max(place, state.t0 + 1), now=now)
         elif self._drag == "move":
-            t0 = at - self._grip
+            t0 = place - self._grip
             session.set_range(t0, t0 + state.t1 - state.t0, now=now)
         else:
             room = self._window_room(xmap)
@@ -281,29 +281,29 @@ class Overview(QWidget):
     @guard
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom around the time under the mouse."""
-        at = self._place_at(event.position().x())
+        place = self._place_at(event.position().x())
         self._scene.activate()
         factor = ZOOM_PER_NOTCH ** -turn_of(event).notches
-        navigation.zoom(self._scene.session, factor, at, now=time.monotonic())
+        navigation.zoom(self._scene.session, factor, place, now=time.monotonic())
 
     def _place_at(self, x: float) -> int:
         """Where on screen the time at x begins: the overview itself has no gaps."""
         return self._scene.gaps.place(self._xmap().t_of(x))
 
-    def _center_on(self, at: int) -> None:
+    def _center_on(self, place: int) -> None:
         state = self._scene.session.state
         span = state.t1 - state.t0
-        self._scene.session.set_range(at - span // 2, at - span // 2 + span)
+        self._scene.session.set_range(place - span // 2, place - span // 2 + span)
 
     def _pick_run(self, xmap: XMap, x: int) -> None:
         session = self._scene.session
         trace = run_trace_of(session, self._scene.group.key)
         if trace is None or session.state.inferences is not Inferences.AS_RUN:
             return
-        at = xmap.t_of(x)
+        place = xmap.t_of(x)
         for number, run in enumerate(session.traces[trace].trace.runs):
             t0, t1 = run_span_ns(session, trace, run)
-            if run.kind is RunKind.INFERENCE and t0 <= at <= t1:
+            if run.kind is RunKind.INFERENCE and t0 <= place <= t1:
                 pick_run(session, (trace, number))
                 return
 

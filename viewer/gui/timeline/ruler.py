@@ -109,9 +109,9 @@ class RulerBar(QWidget):
             rows = np.flatnonzero(np.diff(picture.hits.drawn.row_ptr))[:_MOST_ROWS]
             if not len(rows):
                 continue
-            cells = picture.hits.draw(rows.tolist(), xmap.on(picture.shown.axis))
-            shown = np.concatenate([[0], (cells != 0).any(axis=0).astype(np.int8), [0]])
-            starts, ends = (np.flatnonzero(np.diff(shown) == step).tolist() for step in (1, -1))
+            cells = picture.hits.draw(rows.tolist(), xmap.on(picture.open_trace.axis))
+            is_hit = np.concatenate([[0], (cells != 0).any(axis=0).astype(np.int8), [0]])
+            starts, ends = (np.flatnonzero(np.diff(is_hit) == step).tolist() for step in (1, -1))
             for x0, x1 in zip(map(canvas.x, starts), map(canvas.x, ends), strict=True):
                 painter.fillRect(QRectF(x0, HEIGHT - 3, x1 - x0, 2), self._theme.color("accent"))
 

@@ -157,10 +157,10 @@ class Timeline(QWidget):
     def take_pointed_time(self) -> int | None:
         """The time under the mouse in ns, None if it is elsewhere; its clock becomes active."""
         for strip in self.strips:
-            at = strip.view.pointed_time
-            if at is not None:
+            pointed = strip.view.pointed_time
+            if pointed is not None:
                 strip.scene.activate()
-                return at
+                return pointed
         return None
 
     def _follow(self) -> None:
@@ -231,9 +231,9 @@ class Timeline(QWidget):
         for strip in self.strips:
             if strip is not pointed:
                 other = strip.scene.clock
-                found = None if place is None else same_place(ties, clock, place, other)
-                strip.view.show_cursor(found)
-                strip.ruler.point(found)
+                other_place = None if place is None else same_place(ties, clock, place, other)
+                strip.view.show_cursor(other_place)
+                strip.ruler.point(other_place)
 
     def _focus_active(self) -> None:
         """Show the active strip, and move the keyboard focus from another strip to it.

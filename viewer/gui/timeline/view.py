@@ -347,7 +347,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
             return QRect()
         span = self.session.traces[ref.trace].span_ns(ref.index)
         wide, (t0, t1) = max(port.width(), 1), rows.range
-        left, right = ((at - t0) * wide // (t1 - t0) for at in rows.gaps.span(*span))
+        left, right = ((place - t0) * wide // (t1 - t0) for place in rows.gaps.span(*span))
         left, right = max(left, 0), min(max(right, left + 1), port.width())
         top, height = int(rows.layout.y[band]) - rows.scroll, int(rows.layout.height[band])
         if right <= left:
@@ -365,7 +365,7 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         """Update hover tip, highlight and pointed time; without a slice during a drag."""
         overlay = self._overlay
         drags = self._press is not None and not self._dragging.endswith("?")
-        found = None if drags else self.frames.flows.chip_at(here) or self.slice_at(here)
+        ref = None if drags else self.frames.flows.chip_at(here) or self.slice_at(here)
         overlay.mouse = here
         overlay.counter = None if drags else self._counter_at(here.y())
         lines: Sequence[str] = () if drags else self.frames.edge_chips.tip_at(here)
@@ -377,15 +377,13 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         elif not drags and (plan := plan_at(self.rows, self.canvas, here)) is not None:
             # Nor for a plan: the same slice has another text on its own track.
             lines = plan_tip(self.rows, plan, self.rows.ns_per_pixel(self.canvas.width))
-        elif found is not None:
-            open_trace = self.rows.rasters[found.trace].shown
+        elif ref is not None:
+            open_trace = self.rows.rasters[ref.trace].open_trace
             self._tip_of = open_trace, self.rows.ns_per_pixel(self.canvas.width)
-            same = found == overlay.hovered and self._tip_of == tip_of
-            lines = (same and self.tip.lines) or slice_lines(
-                open_trace, found.index, self._tip_of[1]
-            )
+            same = ref == overlay.hovered and self._tip_of == tip_of
+            lines = (same and self.tip.lines) or slice_lines(open_trace, ref.index, self._tip_of[1])
         self.tip.show_lines(lines, here)
-        overlay.hovered = found
+        overlay.hovered = ref
         self.rows.pointed.emit(self.rows.xmap(self.viewport().width()).place_at(here.x()))
         self.viewport().update()
 
@@ -440,19 +438,19 @@ class TimelineView(pg.GraphicsView):  # type: ignore[misc]
         state, share = self.session.state, Fraction(x) / max(self.viewport().width(), 1)
         span = state.t1 - state.t0
         if self._anchor is None or self._anchor[:2] != (x, (state.t0, state.t1)):
-            at, exact = state.t0 + share * span, float(span)
+            center, exact = state.t0 + share * span, float(span)
         else:
-            at, exact = self._anchor[2:]
+            center, exact = self._anchor[2:]
         exact = max(exact * factor, 1.0)
         if round(exact) != span:
-            navigation.zoom(self.session, exact / span, at, share, now=now)
+            navigation.zoom(self.session, exact / span, center, share, now=now)
         elif abs(math.log(factor)) > _SMALL_ZOOM:
             # Small steps accumulate to 1 ns; a step as large as a wheel notch always has an effect.
-            navigation.zoom(self.session, factor, at, share, now=now)
+            navigation.zoom(self.session, factor, center, share, now=now)
         t0, t1 = self.session.state.t0, self.session.state.t1
         if round(exact) != t1 - t0:
             exact = float(t1 - t0)
-        self._anchor = (x, (t0, t1), at, exact)
+        self._anchor = (x, (t0, t1), center, exact)
 
     def _pan_pixels(self, pixels: float, now: float) -> None:
         self.rows.activate()

@@ -345,7 +345,7 @@ def test_a_query_dims_what_does_not_match(attention):
     Search.of(session).set_query("op:linear")
     assert np.flatnonzero(scene.drawings.stand_out(0, every)).tolist() == sorted(linear(attention))
     source = scene.sources(dark=True)[0]
-    assert source.hits is scene.rasters[0].found
+    assert source.hits is scene.rasters[0].search_hits
     assert (source.colors.body == cell_colors(True, Emphasis.UNMATCHED).body).all()
     Search.of(session).set_query("name:nothing-has-this-name")
     assert not scene.drawings.stand_out(0, every).any()

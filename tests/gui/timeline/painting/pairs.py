@@ -39,5 +39,5 @@ def show(scene, a, b, *, rows=None, slower=None, named=None, at_row=1):
     one = SimpleNamespace(verdict=Verdict.SLOWER, change_ns=5_000.0)
     comparison = SimpleNamespace(rows=[(None, one)] * (int(rows.max()) + 1))
     scene.drawings.compared_marks = SimpleNamespace(
-        found=SimpleNamespace(pairs=pairs, of={}), comparison=comparison
+        answer=SimpleNamespace(pairs=pairs, of={}), comparison=comparison
     )

@@ -149,13 +149,13 @@ def test_flows_know_the_places_of_copied_labels_too(attention, copies):
     session.select_slice(SliceRef(0, max(in_view, key=lambda i: spans[i][1] - spans[i][0])))
     frames = FramePainter(attention.timeline.scene, attention.theme)
     frame(frames, 1.0)
-    written = frames.labels.taken, frames.labels.own
+    written = frames.labels.taken, frames.labels.selected_label
     assert len(written[0]) > 5
     assert not written[1].isEmpty()
     copies.clear()
     frame(frames, 1.0)
     assert all(copies)
-    assert (frames.labels.taken, frames.labels.own) == written
+    assert (frames.labels.taken, frames.labels.selected_label) == written
 
 
 def test_another_scale_or_font_has_other_pictures(attention, copies):

@@ -45,7 +45,7 @@ def test_chips_of_flows_do_not_cover_labels(attention):
     paint(attention)
     chips = attention.timeline.view.frames.flows.chips
     assert {"←", "→"} <= {sign for chip in chips for sign in (chip.text[0], chip.text[-1])}
-    assert not labels(attention).own.isEmpty()
+    assert not labels(attention).selected_label.isEmpty()
     for chip in chips:
         assert not any(chip.room.intersects(label) for label in labels(attention).taken)
 

@@ -99,7 +99,7 @@ def subset(compared_scene, color, *indices):
 
 
 def stamped_marks(compared_scene, marks, ratio=1.0):
-    compared_scene.drawings.compared_marks.found = FoundMarks({0: marks}, None)
+    compared_scene.drawings.compared_marks.answer = FoundMarks({0: marks}, None)
     canvas = Canvas(COMPARED_WIDTH, COMPARED_HEIGHT, ratio)
     xmap = compared_scene.xmap(canvas.columns)
     ground = Backdrop(GRAY, GRAY, np.empty(0, np.int64))
@@ -178,5 +178,5 @@ def test_rows_that_are_scrolled_out_of_view_are_cut(compared_scene):
 
 def test_other_traces_and_no_comparison_change_no_pixel(compared_scene):
     assert (stamped_marks(compared_scene, TraceMarks(False, None, None)) == GRAY).all()
-    compared_scene.drawings.compared_marks.found = FoundMarks({}, None)
+    compared_scene.drawings.compared_marks.answer = FoundMarks({}, None)
     assert not any(source.marks for source in compared_scene.sources(dark=True))

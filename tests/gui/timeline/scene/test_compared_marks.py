@@ -31,7 +31,7 @@ def drawn(a, b):
 def marked(session, drawings, kind):
     """The names of the slices with marks of a kind, by whether their trace is in B."""
     names = {}
-    for number, marks in drawings.compared_marks.found.of.items():
+    for number, marks in drawings.compared_marks.answer.of.items():
         raster, trace = getattr(marks, kind), session.traces[number].trace
         own = [] if raster is None else raster.drawn.index.tolist()
         names[marks.is_b] = {trace.name(i) for i in own}
@@ -46,7 +46,7 @@ def slower(qapp, tmp_path):
 def test_the_outermost_slices_of_a_changed_row_have_bars_in_both_arms(slower):
     session, drawings = slower
     assert marked(session, drawings, "bars") == {False: {"OPERATOR_CALL"}, True: {"OPERATOR_CALL"}}
-    for marks in drawings.compared_marks.found.of.values():
+    for marks in drawings.compared_marks.answer.of.values():
         assert set(np.unique(marks.bars.color)) == {SLOWER}
         assert marks.alone is None
 
@@ -54,21 +54,21 @@ def test_the_outermost_slices_of_a_changed_row_have_bars_in_both_arms(slower):
 def test_swapped_arms_are_faster(slower):
     session, drawings = slower
     compare(session, session.state.compared.swapped)
-    for marks in drawings.compared_marks.found.of.values():
+    for marks in drawings.compared_marks.answer.of.values():
         assert set(np.unique(marks.bars.color)) == {FASTER}
 
 
 def test_bars_stay_while_a_slice_is_selected_and_go_with_the_changes(slower):
     session, drawings = slower
-    before = drawings.compared_marks.found
+    before = drawings.compared_marks.answer
     session.select_slice(SliceRef(0, 0))
-    assert drawings.compared_marks.found is before
+    assert drawings.compared_marks.answer is before
     session.show_inferences(Inferences.ALIGNED)
-    assert not drawings.compared_marks.found.of
+    assert not drawings.compared_marks.answer.of
     session.show_inferences(Inferences.AS_RUN)
-    assert drawings.compared_marks.found.pairs is not None
+    assert drawings.compared_marks.answer.pairs is not None
     compare(session, None)
-    assert not drawings.compared_marks.found.of
+    assert not drawings.compared_marks.answer.of
 
 
 def test_what_only_one_arm_runs_is_marked_there(qapp, tmp_path):
@@ -79,8 +79,8 @@ def test_what_only_one_arm_runs_is_marked_there(qapp, tmp_path):
     )
     session, drawings = drawn(a, b)
     assert marked(session, drawings, "alone") == {False: set(), True: {"OPERATOR_CALL"}}
-    number = next(n for n, m in drawings.compared_marks.found.of.items() if m.is_b)
-    trace, marks = session.traces[number].trace, drawings.compared_marks.found.of[number]
+    number = next(n for n, m in drawings.compared_marks.answer.of.items() if m.is_b)
+    trace, marks = session.traces[number].trace, drawings.compared_marks.answer.of[number]
     lengths = (trace.slices.end - trace.slices.start)[marks.alone.drawn.index]
     assert (lengths > 45_000).all()
     # It stands out, too.
@@ -105,5 +105,5 @@ def test_marks_of_other_traces_are_not_kept_while_new_ones_are_found(slower, mon
     session.change(replace(session.state, strips=every))
     (question,) = asked
     assert [number for number, _ in question[3]] == list(range(len(session.traces)))
-    assert not drawings.compared_marks.found.of
+    assert not drawings.compared_marks.answer.of
     assert drawings.compared_marks.comparison is None

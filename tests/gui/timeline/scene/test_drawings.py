@@ -32,7 +32,7 @@ def test_a_trace_is_drawn_once_for_all_scenes(scenes):
     first, second = scenes
     assert first.drawings is second.drawings
     assert len(first.rasters) == 2
-    assert [picture.shown for picture in first.rasters] == first.session.traces
+    assert [picture.open_trace for picture in first.rasters] == first.session.traces
 
 
 def test_no_scene_says_anything_before_all_have_the_layout_of_the_open_files(scenes):

@@ -160,7 +160,7 @@ def test_files_of_the_first_clock_are_in_its_scene(scene_of):
 
 def test_every_slice_has_a_band_of_its_row(attention_scene):
     layout = attention_scene.layout
-    slices = attention_scene.rasters[0].shown.trace.slices
+    slices = attention_scene.rasters[0].open_trace.trace.slices
     for index in range(len(slices)):
         band = attention_scene.band_of(SliceRef(0, index))
         assert layout.row[band] == slices.row_of(index)
@@ -211,7 +211,7 @@ def test_a_taller_canvas_and_folded_rows_pull_the_scroll_back(attention_scene):
 
 def test_a_slice_below_or_above_the_view_is_scrolled_into_it(attention_scene):
     attention_scene.set_viewport_height(60)
-    slices = attention_scene.rasters[0].shown.trace.slices
+    slices = attention_scene.rasters[0].open_trace.trace.slices
     for row in [len(slices.row_ptr) - 2, 0]:
         ref = SliceRef(0, int(slices.row_ptr[row]))
         attention_scene.session.revealed.emit(ref)
@@ -241,7 +241,7 @@ def test_what_is_selected_is_highlighted_in_its_trace_alone(scene_of):
     assert scene.rasters[0].hits is None
     assert scene.rasters[1].hits is not None
     assert scene.drawings.related(0) is None
-    links = scene.rasters[1].shown.table.links
+    links = scene.rasters[1].open_trace.table.links
     assert scene.drawings.related(1).tolist() == [0 in link.operators for link in links]
     dimmed = [source.colors for source in scene.sources(dark=True)]
     scene.session.clear_selection()

@@ -102,10 +102,10 @@ def test_a_label_has_a_tooltip(compared, monkeypatch):
 def test_the_ribbon_goes_from_the_slice_of_a_through_the_edge_and_the_band(compared):
     a, b = compared.timeline.strips
     slower, ground = compared.theme.color("slower"), compared.theme.color("canvas")
-    pairs = compared.timeline.drawings.compared_marks.found.pairs
+    pairs = compared.timeline.drawings.compared_marks.answer.pairs
     for strip, arm in zip((a, b), pairs.arms, strict=True):
         xmap = strip.scene.xmap(strip.view.viewport().width())
-        x = int(xmap.on(strip.scene.rasters[arm.trace].shown.axis).pixel_of(arm.start)[0])
+        x = int(xmap.on(strip.scene.rasters[arm.trace].open_trace.axis).pixel_of(arm.start)[0])
         column = colors_at(strip.view.viewport(), x)
         # A bar of 3 px, and the side of the ribbon from it to the edge.
         towards_edge = column[::-1] if strip is a else column

@@ -165,13 +165,13 @@ class HeaderItems:
 
     def __init__(self, headers: HeaderColumn) -> None:
         self._headers = headers
-        self._made: dict[HeaderPart, HeaderItem] = {}
+        self._by_part: dict[HeaderPart, HeaderItem] = {}
 
     def of(self, part: HeaderPart) -> HeaderItem:
         """The item of a part, created on first use."""
-        if part not in self._made:
-            self._made[part] = HeaderItem(self._headers, part)
-        return self._made[part]
+        if part not in self._by_part:
+            self._by_part[part] = HeaderItem(self._headers, part)
+        return self._by_part[part]
 
     def announce_current(self, part: HeaderPart) -> None:
         """Announce that a part got the keyboard focus."""
@@ -189,5 +189,5 @@ class HeaderItems:
 
     def forget_gone(self) -> None:
         """Delete the items of parts that are no longer shown."""
-        for part in self._made.keys() - set(self._headers.parts) if self._made else ():
-            self._made.pop(part).deleteLater()
+        for part in self._by_part.keys() - set(self._headers.parts) if self._by_part else ():
+            self._by_part.pop(part).deleteLater()

@@ -99,10 +99,10 @@ class Headers(HeaderColumn):
         """
         if self._current is None or not self.hasFocus():
             return None
-        shown = (group for group in self._scene.session.groups if group.key == self._scene.clock)
+        groups = (group for group in self._scene.session.groups if group.key == self._scene.clock)
         return (
             self._current
-            if any(self._current[0] in clock_group.traces for clock_group in shown)
+            if any(self._current[0] in clock_group.traces for clock_group in groups)
             else None
         )
 
@@ -110,8 +110,8 @@ class Headers(HeaderColumn):
     def parts(self) -> list[HeaderPart]:
         """All parts with a header, from top to bottom."""
         parts = self._scene.header_bands
-        found = (parts.part_of(band) for band in parts.titles())
-        return [part for part in dict.fromkeys(found) if part is not None]
+        of_bands = (parts.part_of(band) for band in parts.titles())
+        return [part for part in dict.fromkeys(of_bands) if part is not None]
 
     def title_of(self, part: HeaderPart) -> str:
         """The name of a part; for a track, with its process."""

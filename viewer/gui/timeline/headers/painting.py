@@ -219,7 +219,7 @@ class HeaderPainter:
         if (number, row) not in self._hints:
             if len(self._hints) >= _MOST_KEPT:
                 self._hints.clear()
-            trace = self._scene.rasters[number].shown.trace
+            trace = self._scene.rasters[number].open_trace.trace
             self._hints[number, row] = row_hint(trace, row)
         return self._hints[number, row]
 

@@ -48,17 +48,17 @@ def flags(x: Sequence[float], width: float, current: int | None = None) -> list[
     A bookmark less than `LEAST_ROOM` px to the right of a flag joins it. The current bookmark comes
     first in its flag, so that its name is shown.
     """
-    seen = sorted((at, number) for number, at in enumerate(x) if 0 <= at < width)
+    seen = sorted((left, number) for number, left in enumerate(x) if 0 <= left < width)
     groups: list[tuple[float, list[int]]] = []
-    for at, number in seen:
-        if groups and at - groups[-1][0] < LEAST_ROOM:
+    for left, number in seen:
+        if groups and left - groups[-1][0] < LEAST_ROOM:
             groups[-1][1].append(number)
         else:
-            groups.append((at, [number]))
-    ends = [at for at, _ in groups[1:]] + [width] * bool(groups)
+            groups.append((left, [number]))
+    ends = [left for left, _ in groups[1:]] + [width] * bool(groups)
     return [
-        BookmarkFlag(at, end - at, tuple(sorted(numbers, key=lambda number: number != current)))
-        for (at, numbers), end in zip(groups, ends, strict=True)
+        BookmarkFlag(left, end - left, tuple(sorted(numbers, key=lambda number: number != current)))
+        for (left, numbers), end in zip(groups, ends, strict=True)
     ]
 
 
@@ -100,8 +100,8 @@ def measured_span(scene: Scene, canvas: Canvas, mouse: QPoint | None) -> tuple[i
     measured = measured_on(scene.session, scene.group.key)
     if measured is None or measured[0] < measured[1] or mouse is None:
         return measured
-    at = scene.xmap(max(canvas.width, 1)).t_of(mouse.x())
-    return min(measured[0], at), max(measured[0], at)
+    place = scene.xmap(max(canvas.width, 1)).t_of(mouse.x())
+    return min(measured[0], place), max(measured[0], place)
 
 
 def _measure(
@@ -145,8 +145,8 @@ def paint_overview_marks(
     metrics = painter.fontMetrics()
     drawn = np.unique(columns, axis=0, return_index=True)[1].tolist()
     current = [] if state.mark is None else [state.mark]
-    own = set(marks_on(state, scene.group.key))
-    for number in (number for number in (*drawn, *current) if number in own):
+    numbers = set(marks_on(state, scene.group.key))
+    for number in (number for number in (*drawn, *current) if number in numbers):
         x0, x1 = columns[number].tolist()
         color = theme.color("accent" if number == state.mark else "text1")
         painter.fillRect(QRectF(x0, top, max(x1 - x0, 1), 3), color)
@@ -185,5 +185,5 @@ def _columns(xmap: XMap, spans: Sequence[tuple[int, int]]) -> Ints:
     is_moment = times[:, 0] == times[:, 1]
     columns[is_moment, 1] = columns[is_moment, 0]
     first, last = xmap.times
-    found: Ints = np.where(times < first, -1, np.where(times >= last, xmap.width, columns))
-    return found
+    clipped: Ints = np.where(times < first, -1, np.where(times >= last, xmap.width, columns))
+    return clipped

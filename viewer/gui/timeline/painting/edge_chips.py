@@ -141,10 +141,10 @@ class EdgeChipPainter:
         if blanks is not self._of:
             self._of = blanks
             self._chips = [
-                made
+                chip
                 for blank in blanks
                 if blank.band >= 0 and self._widest >= _NARROWEST
-                for made in self._made(blank)
+                for chip in self._chips_of(blank)
             ]
         return [chip for chip in self._chips if not any(map(chip[0].room.intersects, self._taken))]
 
@@ -153,7 +153,7 @@ class EdgeChipPainter:
         """The width in px that the text of a chip can have: two chips fit next to each other."""
         return min(_WIDEST, (self._canvas.width - 3 * _GAP) / 2) - 2 * _INSET
 
-    def _made(self, blank: BlankTrack) -> Iterable[tuple[TrackChip, FontRole, _Laid]]:
+    def _chips_of(self, blank: BlankTrack) -> Iterable[tuple[TrackChip, FontRole, _Laid]]:
         """Return the chips in the row of a blank track."""
         layout, theme = self._scene.layout, self._theme
         row = int(layout.height[blank.band])
@@ -192,7 +192,7 @@ class EdgeChipPainter:
 
         A single slice with a name has no count.
         """
-        open_trace = self._scene.rasters[trace].shown
+        open_trace = self._scene.rasters[trace].open_trace
         sole = side.sole(open_trace.labels)
         name = "" if sole is None else " ".join(open_trace.label(sole)[:_LONGEST].split())
         return "" if name and side.count == 1 else counted(side.count, "slice"), name

@@ -55,7 +55,7 @@ class EdgeChip:
 class _Point:
     """An arrow end; `away` is an arrow sign or "folded" if the slice is not visible."""
 
-    at: QPointF
+    position: QPointF
     away: str = ""
 
 
@@ -72,7 +72,7 @@ class FlowPainter:
         self._note_room = QRectF()
         self.drawn = 0
         self._labels: Sequence[QRectF] = ()
-        self._own = QRectF()
+        self._selected_label = QRectF()
 
     @property
     def taken(self) -> list[QRectF]:
@@ -100,7 +100,7 @@ class FlowPainter:
         empty if it has none.
         """
         self.chips, self.note, self.drawn = [], "", 0
-        self._labels, self._own, self._note_room = labels, selected, QRectF()
+        self._labels, self._selected_label, self._note_room = labels, selected, QRectF()
         answer = self._feed.answer
         if answer is None or answer.ref is None or not self._feed.visible:
             return
@@ -129,7 +129,7 @@ class FlowPainter:
                 if start_point is None or end_point is None:
                     nowhere += 1
                     continue
-                own, away = (start_point, end_point) if forward else (end_point, start_point)
+                near, away = (start_point, end_point) if forward else (end_point, start_point)
                 if away.away:
                     name = answer.open_trace.label(end.slice)
                     place = self._chip(metrics, canvas, name, other, away)
@@ -139,10 +139,10 @@ class FlowPainter:
                     moved = _Point(place)
                     start_point, end_point = (start_point, moved) if forward else (moved, end_point)
                 # A line between two ends beyond the same edge would run along that edge.
-                if away.away and own.away == away.away:
+                if away.away and near.away == away.away:
                     self.drawn += 1
                     continue
-                self._arrow(painter, start_point.at, end_point.at, solid=forward)
+                self._arrow(painter, start_point.position, end_point.position, solid=forward)
                 self.drawn += 1
         self._paint_chips(painter)
         self.note = self._left_out(answer, nowhere)
@@ -155,15 +155,15 @@ class FlowPainter:
         all_rasters = self._scene.rasters
         if ref.trace not in self._scene.group.traces or ref.trace >= len(all_rasters):
             return False
-        return all_rasters[ref.trace].shown is answer.open_trace
+        return all_rasters[ref.trace].open_trace is answer.open_trace
 
     def _is_of_npu(self, ref: SliceRef) -> bool:
-        trace = self._scene.rasters[ref.trace].shown.trace
+        trace = self._scene.rasters[ref.trace].open_trace.trace
         return trace.tracks[trace.slices.track(ref.index)].unit is Unit.NSS
 
     def _is_before(self, first: SliceRef, last: SliceRef) -> bool:
         """Whether the first slice ends before the other starts."""
-        slices = self._scene.rasters[first.trace].shown.trace.slices
+        slices = self._scene.rasters[first.trace].open_trace.trace.slices
         return bool(slices.end[first.index] <= slices.start[last.index])
 
     # -- arrow ends ----------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class FlowPainter:
         `here` is the visible range in ticks of the slice's trace.
         """
         scene, layout = self._scene, self._scene.layout
-        slices = scene.rasters[ref.trace].shown.trace.slices
+        slices = scene.rasters[ref.trace].open_trace.trace.slices
         tick = (slices.end if at_end else slices.start)[ref.index]
         x_of = here.end_x_of if at_end else here.x_of
         x = canvas.x(float(x_of(np.array([tick]))[0]))
@@ -197,7 +197,7 @@ class FlowPainter:
     def _header_of(self, ref: SliceRef) -> int:
         """The header band of the process that contains a slice, -1 if it is not visible."""
         scene, layout = self._scene, self._scene.layout
-        trace = scene.rasters[ref.trace].shown.trace
+        trace = scene.rasters[ref.trace].open_trace.trace
         name = trace.tracks[trace.slices.track(ref.index)].process
         for band in np.flatnonzero(layout.kind == BandKind.PROCESS).tolist():
             process = int(layout.process[band])
@@ -250,8 +250,8 @@ class FlowPainter:
         else:
             text = f"{point.away} {name}" if before else f"{name} {point.away}"
         wide = metrics.horizontalAdvance(text) + 2 * _CHIP_INSET
-        left = min(max(point.at.x() - wide / 2, 2.0), canvas.width - wide - 2)
-        top = min(max(point.at.y() - _CHIP_HEIGHT / 2, 2.0), canvas.height - _CHIP_HEIGHT - 2)
+        left = min(max(point.position.x() - wide / 2, 2.0), canvas.width - wide - 2)
+        top = min(max(point.position.y() - _CHIP_HEIGHT / 2, 2.0), canvas.height - _CHIP_HEIGHT - 2)
         room = QRectF(left, top, wide, _CHIP_HEIGHT)
         free = self._free(room, canvas)
         if free is None:
@@ -267,7 +267,7 @@ class FlowPainter:
         Free of other chips and, if possible, of labels; always of the label of the selected slice.
         """
         chips = [c.room.adjusted(0, -_CHIP_GAP, 0, _CHIP_GAP) for c in self.chips]
-        least = [*chips, self._own]
+        least = [*chips, self._selected_label]
         near = [r for r in self._labels if r.left() < room.right() and r.right() > room.left()]
         for taken, reach in (([*least, *near], _DETOUR), (least, canvas.height)):
             for away in range(0, reach, _SHIFT):

@@ -76,9 +76,9 @@ class FramePainter:
         self.edge_chips = EdgeChipPainter(scene, theme)
         self.tails = RibbonTails(scene, theme)
         self._buffer = np.empty((0, 0), np.uint32)
-        self._kept: list[KeptRows] = []  # of each section of the last frame
+        self._kept_rows: list[KeptRows] = []  # of each section of the last frame
         self._canvas = Canvas(1, 1)  # of the current frame
-        self._shown: Ints = np.empty(0, np.int64)  # bands in the current section
+        self._in_view: Ints = np.empty(0, np.int64)  # bands in the current section
 
     def retheme(self) -> None:
         """Update cached fonts after the theme changed."""
@@ -101,7 +101,7 @@ class FramePainter:
         image = self._buffer
         self.plans.start()
         sections = scene.sections(height)
-        self._kept = [*self._kept, KeptRows(), KeptRows()][: len(sections)]
+        self._kept_rows = [*self._kept_rows, KeptRows(), KeptRows()][: len(sections)]
         for number, (top, bottom) in enumerate(sections):
             self._enter(top, bottom)
             part = image[canvas.device(top) : canvas.device(bottom)]
@@ -114,7 +114,7 @@ class FramePainter:
                 backdrop,
                 part,
                 canvas.ratio,
-                self._kept[number],
+                self._kept_rows[number],
             )
             self._stamp_marks(image, xmap)
             self._stamp_counters(image, xmap)
@@ -159,7 +159,7 @@ class FramePainter:
             self._outline(painter, xmap, overlay)
             self._area(painter, xmap, overlay.dragged or self._selected_area())
         painter.setClipping(False)
-        self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.own)
+        self.flows.paint(painter, canvas, xmap, self.labels.taken, self.labels.selected_label)
         self.edge_chips.paint(painter, canvas, self.flows.taken, overlay.mouse)
         paint_marks(painter, scene, canvas, theme, overlay.mouse)
         if overlay.mouse is None and overlay.cursor is not None:
@@ -175,11 +175,11 @@ class FramePainter:
     def _enter(self, top: int, bottom: int) -> None:
         """Start painting the section of the canvas between two lines."""
         scroll = self.scene.scroll
-        self._shown = self.scene.layout.bands_between(scroll + top, scroll + bottom)
+        self._in_view = self.scene.layout.bands_between(scroll + top, scroll + bottom)
 
     def _bands(self, kind: BandKind, trace: int | None = None) -> list[int]:
         """The bands of a kind in the current section, of one trace or of all."""
-        layout, bands = self.scene.layout, self._shown
+        layout, bands = self.scene.layout, self._in_view
         selected = layout.kind[bands] == kind.value
         if trace is not None:
             selected &= layout.trace[bands] == trace
@@ -198,7 +198,7 @@ class FramePainter:
         reach = self._canvas.device(MARK)
         for band in self._bands(BandKind.STRIP):
             drawn = self.scene.rasters[int(layout.trace[band])]
-            marks = drawn.raster.zero_marks(int(layout.row[band]), xmap.on(drawn.shown.axis))
+            marks = drawn.raster.zero_marks(int(layout.row[band]), xmap.on(drawn.open_trace.axis))
             middle = self._canvas.device(self._y(band) + int(layout.height[band]) // 2)
             stamp_diamonds(image, marks.x, middle, reach, plain)
 
@@ -215,7 +215,7 @@ class FramePainter:
         )
         colors = CounterColors(area, peak, line, ground)
         for band in bands:
-            open_trace = self.scene.rasters[int(layout.trace[band])].shown
+            open_trace = self.scene.rasters[int(layout.trace[band])].open_trace
             plot = open_trace.counters[int(layout.counter[band])]
             y, tall = (self._canvas.device(part) for part in self._plot(band))
             stamp(image, y, tall, plot, xmap.on(open_trace.axis), colors)
@@ -278,7 +278,7 @@ class FramePainter:
             if drawn.hits is None:
                 continue
             bands = self._bands(BandKind.ROW, number)
-            trace_xmap = xmap.on(drawn.shown.axis)
+            trace_xmap = xmap.on(drawn.open_trace.axis)
             rows = [int(layout.row[b]) for b in bands]
             labels = drawn.hits.labels(rows, trace_xmap, self._canvas.device(UNDERLINED))
             for position, i, x0, x1 in zip(
@@ -291,7 +291,7 @@ class FramePainter:
                 band = bands[position]
                 y = self._y(band) + SLICE_TOP + int(layout.slice_height[band])
                 pen = QPen(accent, 2)
-                if len(drawn.shown.link(i).operators) > 1:
+                if len(drawn.open_trace.link(i).operators) > 1:
                     pen.setDashPattern([1.5, 1.5])
                 painter.setPen(pen)
                 left, right = self._canvas.x(x0), self._canvas.x(x1 - 1)
@@ -303,7 +303,7 @@ class FramePainter:
         if band < 0:
             return None
         drawn = self.scene.rasters[ref.trace]
-        slices, trace_xmap = drawn.shown.trace.slices, xmap.on(drawn.shown.axis)
+        slices, trace_xmap = drawn.open_trace.trace.slices, xmap.on(drawn.open_trace.axis)
         columns = columns_of_span(trace_xmap, (slices.start[ref.index], slices.end[ref.index]))
         if (
             slices.end[ref.index] < trace_xmap.end_edges[0]

@@ -27,13 +27,13 @@ class InferenceBand:
 
     def __init__(self, scene: Scene, theme: Theme) -> None:
         self._scene, self._theme = scene, theme
-        self._shown: OpenTrace | None = None
+        self._open_trace: OpenTrace | None = None
         self._asked: tuple[object, ...] = ()
         self._picture = QImage()
 
     def forget(self) -> None:
         """Release the trace, which may be closed."""
-        self._shown, self._asked = None, ()
+        self._open_trace, self._asked = None, ()
 
     def paint(self, painter: QPainter, canvas: Canvas, xmap: XMap) -> None:
         """Paint the band at the top of a widget. xmap: of the whole axis to logical pixels."""
@@ -41,12 +41,12 @@ class InferenceBand:
         trace = run_trace_of(session, self._scene.group.key)
         if session.state.inferences is not Inferences.AS_RUN:
             trace = None
-        shown = None if trace is None else session.traces[trace]
+        open_trace = None if trace is None else session.traces[trace]
         run = session.state.run
         picked = run[1] if run is not None and run[0] == trace else -1
         asked = canvas, self._theme.dark, xmap.t0, xmap.t1, picked
-        if shown is not self._shown or asked != self._asked:
-            self._shown, self._asked = shown, asked
+        if open_trace is not self._open_trace or asked != self._asked:
+            self._open_trace, self._asked = open_trace, asked
             self._picture = self._painted(canvas, xmap, picked)
         painter.drawImage(0, 0, self._picture)
 
@@ -54,11 +54,11 @@ class InferenceBand:
         picture = QImage(canvas.columns, canvas.lines, QImage.Format.Format_RGB32)
         picture.setDevicePixelRatio(canvas.ratio)
         picture.fill(self._theme.color("panel"))
-        if self._shown is None or not self._shown.trace.runs:
+        if self._open_trace is None or not self._open_trace.trace.runs:
             return picture
-        runs = self._shown.trace.runs
+        runs = self._open_trace.trace.runs
         spans = np.array([(run.start, run.end) for run in runs], np.int64)
-        x0, x1 = xmap.on(self._shown.axis).pixel_of(spans.reshape(-1)).reshape(-1, 2).T
+        x0, x1 = xmap.on(self._open_trace.axis).pixel_of(spans.reshape(-1)).reshape(-1, 2).T
         wide = np.maximum(x1 - x0 - 1, 2)
         # Of inferences on the same pixels draw only one, since a file may have thousands. The
         # picked one is last.

@@ -73,7 +73,7 @@ class LabelPictures:
     def __init__(self) -> None:
         self._labels: OrderedDict[Hashable, Written] = OrderedDict()
         self._pictures: OrderedDict[Hashable, Picture] = OrderedDict()  # by what they show
-        self._made: deque[Picture] = deque()  # those with an image, oldest first
+        self._painted: deque[Picture] = deque()  # those with an image, oldest first
         self._pixels = 0  # of all of these
         self._free = 0  # how many more the frame may make
         self._scale = 0.0  # of all pictures: device pixels per logical pixel
@@ -88,7 +88,7 @@ class LabelPictures:
         """Forget all labels, because fonts or the scale are others."""
         self._labels.clear()
         self._pictures.clear()
-        self._made.clear()
+        self._painted.clear()
         self._exact.clear()
         self._pixels = 0
 
@@ -174,13 +174,13 @@ class LabelPictures:
             return False
         if not self._free or not self._is_exact(labels):
             return False
-        found = _picture(text, labels, QColor.fromRgba(ink), self._scale, rest)
-        if found is None:
+        painted = _picture(text, labels, QColor.fromRgba(ink), self._scale, rest)
+        if painted is None:
             return False
-        image, picture.x, picture.y = found
+        image, picture.x, picture.y = painted
         picture.image = image
         self._free -= 1
-        self._made.append(picture)
+        self._painted.append(picture)
         self._pixels += image.width() * image.height()
         while self._pixels > _MOST_PIXELS:
             self._forget_oldest()
@@ -201,7 +201,7 @@ class LabelPictures:
         return self._painter
 
     def _forget_oldest(self) -> None:
-        picture = self._made.popleft()
+        picture = self._painted.popleft()
         if picture.image is not None:
             self._pixels -= picture.image.width() * picture.image.height()
             picture.image = None
@@ -252,10 +252,10 @@ def _looks_alike(labels: LabelCache, scale: float) -> bool:
     """Whether a sample looks the same as a picture, up to 1 of 255."""
     ground, ink = _SAMPLE_COLORS
     text = QStaticText(_SAMPLE)
-    found = _picture(text, labels, ink, scale, 0)
-    if found is None:
+    painted = _picture(text, labels, ink, scale, 0)
+    if painted is None:
         return False
-    picture, x, y = found
+    picture, x, y = painted
     seen = []
     for copies in (False, True):
         image = QImage(picture.size(), QImage.Format.Format_RGB32)

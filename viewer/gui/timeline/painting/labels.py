@@ -91,9 +91,9 @@ class _Labels:
     is_foreign: Bools
     is_shared: Bools
 
-    def rect(self, at: int) -> QRectF:
+    def rect(self, index: int) -> QRectF:
         """The room of one label."""
-        x, wide, top, tall = self.x[at], self.wide[at], self.top[at], self.tall[at]
+        x, wide, top, tall = self.x[index], self.wide[index], self.top[index], self.tall[index]
         return QRectF(float(x), int(top), float(wide), int(tall))
 
 
@@ -108,7 +108,7 @@ class LabelPainter:
         self.scene = scene
         self.theme = theme
         self.taken: list[QRectF] = []
-        self.own = QRectF()
+        self.selected_label = QRectF()
         # The font and the color that the painter has: setting them is expensive.
         self._font: LabelCache | None = None
         self._ink = -1
@@ -124,7 +124,7 @@ class LabelPainter:
 
     def start(self) -> None:
         """Start a frame: no label is painted yet."""
-        self.taken, self.own = [], QRectF()
+        self.taken, self.selected_label = [], QRectF()
         self._font, self._ink = None, -1
         self._pictures.start_frame()
 
@@ -144,25 +144,25 @@ class LabelPainter:
         if not bands:
             return
         drawn = scene.rasters[number]
-        open_trace, trace_xmap = drawn.shown, xmap.on(drawn.shown.axis)
+        open_trace, trace_xmap = drawn.open_trace, xmap.on(drawn.open_trace.axis)
         rows = [int(layout.row[b]) for b in bands]
-        found = drawn.raster.labels(rows, trace_xmap, canvas.device(LABEL_WIDTH))
+        unplaced = drawn.raster.labels(rows, trace_xmap, canvas.device(LABEL_WIDTH))
         selected = scene.session.state.slice
-        lit = scene.drawings.stand_out(number, found.slice)
+        lit = scene.drawings.stand_out(number, unplaced.slice)
         if scene.search.dims and scene.search.shows_only_hits:  # `lit` is then a hit
             chosen = selected.index if selected is not None and selected.trace == number else -1
-            found = found.chosen(np.flatnonzero(lit | (found.slice == chosen)))
-            lit = scene.drawings.stand_out(number, found.slice)
-        if not len(found.slice):
+            unplaced = unplaced.chosen(np.flatnonzero(lit | (unplaced.slice == chosen)))
+            lit = scene.drawings.stand_out(number, unplaced.slice)
+        if not len(unplaced.slice):
             return
         self._use(painter, self._usual)
         pictures, strings = self._pictures, open_trace.label_strings
         pictures.start(painter)
-        labels = self._placed(drawn, canvas, bands, found, lit)
+        labels = self._placed(drawn, canvas, bands, unplaced, lit)
         is_plain = ~(labels.is_hatched | labels.is_shared | labels.is_foreign) & (labels.text >= 0)
         copy = pictures.copy if pictures.converts else painter.drawImage
         # Most labels are plain and have a picture: each call more is a tenth of their time.
-        for at, (text, look, column, line, free, plain) in enumerate(
+        for index, (text, look, column, line, free, plain) in enumerate(
             zip(
                 labels.text.tolist(),
                 labels.look.tolist(),
@@ -178,20 +178,20 @@ class LabelPainter:
                 if (image := picture.image) is not None:
                     copy(column + picture.x, line + picture.y, image)
                     if label.wide < free:
-                        self._write_time(open_trace, labels, at, label.wide)
+                        self._write_time(open_trace, labels, index, label.wide)
                     if selected is not None:
-                        self._take_room(number, labels, at, label.wide)
+                        self._take_room(number, labels, index, label.wide)
                     continue
                 if label.text is None:  # nothing fits
                     continue
-            self._paint_one(number, labels, at)
+            self._paint_one(number, labels, index)
         pictures.finish()
 
     def _placed(
         self, drawn: TraceRasters, canvas: Canvas, bands: Sequence[int], labels: Labels, lit: Bools
     ) -> _Labels:
         """Where the labels of some slices are; lit: whether each stands out."""
-        scene, layout, open_trace = self.scene, self.scene.layout, drawn.shown
+        scene, layout, open_trace = self.scene, self.scene.layout, drawn.open_trace
         tops, talls = layout.y[bands] - scene.scroll + SLICE_TOP, layout.slice_height[bands]
         are_small = talls <= self._compact
         needed = np.where(are_small, self._small.line_height, self._usual.line_height)
@@ -234,42 +234,47 @@ class LabelPainter:
             is_shared=is_shared,
         )
 
-    def _paint_one(self, number: int, labels: _Labels, at: int) -> None:
+    def _paint_one(self, number: int, labels: _Labels, index: int) -> None:
         """Paint the stripes, label, time and chips of one slice of a trace."""
-        open_trace = self.scene.rasters[number].shown
-        i, text, room = int(labels.slice[at]), int(labels.text[at]), labels.rect(at)
-        if labels.is_hatched[at]:
+        open_trace = self.scene.rasters[number].open_trace
+        i, text, room = int(labels.slice[index]), int(labels.text[index]), labels.rect(index)
+        if labels.is_hatched[index]:
             self._hatch(room)
-        if labels.is_foreign[at]:
+        if labels.is_foreign[index]:
             self._foreign_edge(room)
         if text < 0:
             return
-        inset, place = int(labels.inset[at]), (int(labels.column[at]), int(labels.line[at]))
-        lift = _LIFT if labels.is_shared[at] else 0
-        corner = QPointF(room.left() + inset, float(labels.y[at]) - lift)
-        fits, rest = int(labels.room[at]), int(labels.rest[at])
-        label = self._write(labels, at, open_trace.label_strings[text], fits, rest, corner, place)
+        inset, place = (
+            int(labels.inset[index]),
+            (int(labels.column[index]), int(labels.line[index])),
+        )
+        lift = _LIFT if labels.is_shared[index] else 0
+        corner = QPointF(room.left() + inset, float(labels.y[index]) - lift)
+        fits, rest = int(labels.room[index]), int(labels.rest[index])
+        label = self._write(
+            labels, index, open_trace.label_strings[text], fits, rest, corner, place
+        )
         if label.text is None:
             return
-        if label.wide < labels.free[at]:
-            self._write_time(open_trace, labels, at, label.wide)
-        if labels.is_shared[at]:
+        if label.wide < labels.free[index]:
+            self._write_time(open_trace, labels, index, label.wide)
+        if labels.is_shared[index]:
             self._ribbon(open_trace, open_trace.link(i).operators, room)
         if self.scene.session.state.slice is not None:
-            self._take_room(number, labels, at, label.wide)
+            self._take_room(number, labels, index, label.wide)
 
-    def _take_room(self, number: int, labels: _Labels, at: int, wide: float) -> None:
+    def _take_room(self, number: int, labels: _Labels, index: int, wide: float) -> None:
         """Remember the place of a label, whose text is `wide` px, while a slice is selected."""
-        room = labels.rect(at)
-        room.setWidth(wide + 2 * int(labels.inset[at]))
+        room = labels.rect(index)
+        room.setWidth(wide + 2 * int(labels.inset[index]))
         self.taken.append(room)
-        if self.scene.session.state.slice == SliceRef(number, int(labels.slice[at])):
-            self.own = room
+        if self.scene.session.state.slice == SliceRef(number, int(labels.slice[index])):
+            self.selected_label = room
 
     def _write(
         self,
         labels: _Labels,
-        at: int,
+        index: int,
         text: str,
         room: int,
         rest: int,
@@ -280,14 +285,14 @@ class LabelPainter:
 
         corner: its upper left one in px; place, rest: the same as pictures have it.
         """
-        pictures, ink = self._pictures, int(labels.ink[at])
-        font = self._small if labels.is_small[at] else self._usual
-        key = text, _look(ink, room, rest, int(labels.is_small[at]))
+        pictures, ink = self._pictures, int(labels.ink[index])
+        font = self._small if labels.is_small[index] else self._usual
+        key = text, _look(ink, room, rest, int(labels.is_small[index]))
         written = pictures.find(key)
         if written is None:
             fitted = font.fit(text, room)
             part = "" if fitted is None else fitted.text()
-            picture = pictures.of((part, _look(ink, 0, rest, int(labels.is_small[at]))))
+            picture = pictures.of((part, _look(ink, 0, rest, int(labels.is_small[index]))))
             written = Written(fitted, font.width(part), picture)
             pictures.add(key, written)
         if written.text is None:
@@ -305,24 +310,24 @@ class LabelPainter:
             painter.drawStaticText(corner, written.text)
         return written
 
-    def _write_time(self, open_trace: OpenTrace, labels: _Labels, at: int, wide: float) -> None:
+    def _write_time(self, open_trace: OpenTrace, labels: _Labels, index: int, wide: float) -> None:
         """Write how long a slice took at its right end, if there is room beside its label.
 
         wide: px of the label.
         """
-        i, slices = int(labels.slice[at]), open_trace.trace.slices
+        i, slices = int(labels.slice[index]), open_trace.trace.slices
         length = int(slices.end[i] - slices.start[i])
         if not length or (NATIVE_DURATION in slices.columns and open_trace.native(i) is not None):
             time = open_trace.length_text(i)  # its extent on the canvas is no time
         else:
             time = _time_text(tick_to_ns(length, open_trace.axis.ns_per_tick))
-        font = self._small if labels.is_small[at] else self._usual
+        font = self._small if labels.is_small[index] else self._usual
         used = font.width(time) + LABEL_INSET
-        room = labels.rect(at)
-        if wide + 2 * int(labels.inset[at]) + used + 2 * LABEL_INSET < room.width():
-            corner = QPointF(room.right() - used, float(labels.y[at]))
+        room = labels.rect(index)
+        if wide + 2 * int(labels.inset[index]) + used + 2 * LABEL_INSET < room.width():
+            corner = QPointF(room.right() - used, float(labels.y[index]))
             column, line, rest = self._pictures.place(corner.x(), corner.y())
-            label = self._write(labels, at, time, int(used), rest, corner, (column, line))
+            label = self._write(labels, index, time, int(used), rest, corner, (column, line))
             if label.text is not None:
                 room.setLeft(corner.x())
                 self.taken.append(room)
@@ -382,10 +387,10 @@ class LabelPainter:
                 continue
             raster = drawn.raster
             if self.scene.search.shows_only_hits:
-                if drawn.found is None:
+                if drawn.search_hits is None:
                     continue
-                raster = drawn.found
-            marks = raster.zero_marks(int(layout.row[band]), xmap.on(drawn.shown.axis))
+                raster = drawn.search_hits
+            marks = raster.zero_marks(int(layout.row[band]), xmap.on(drawn.open_trace.axis))
             firsts = marks.first.tolist()
             named = {ref.index for ref in focus if ref.trace == trace}
             tall = self._small.line_height
@@ -400,13 +405,13 @@ class LabelPainter:
                 if name is not None:
                     used = self._small.width(f" {more}") if more else 0
                     free = canvas.x(columns) - MARK - 10 - used
-                    text = self._small.fit(drawn.shown.label(name), free)
+                    text = self._small.fit(drawn.open_trace.label(name), free)
                     if text is not None:
                         painter.drawStaticText(QPointF(x, y), text)
                         place = QRectF(x, y, self._small.width(text.text()), tall)
                         self.taken.append(place)
                         if SliceRef(trace, name) == self.scene.session.state.slice:
-                            self.own = place
+                            self.selected_label = place
                         x += int(self._small.width(f"{text.text()} "))
                 if more:
                     painter.drawText(QRectF(x, y, 60, tall), Qt.AlignmentFlag.AlignLeft, more)

@@ -97,22 +97,22 @@ class PlanPainter:
         for band in bands:
             plans, top = plans_of(self._scene, band), int(layout.y[band]) - first_line
             room = plan_room(int(layout.height[band]), len(plans.lanes), self._scene.font_scale)
-            here = xmap.on(self._scene.rasters[plans.trace].shown.axis)
+            here = xmap.on(self._scene.rasters[plans.trace].open_trace.axis)
             wide = wide_rooms(plans, here, canvas.device(WIDE))
             drawn = self._drawn[band] = _Drawn(plans, room, wide, here)
             lines = canvas.device(top), canvas.device(top + room.area)
             self._stamp_ground(image, lines, self._states(drawn, canvas), canvas)
-            for at in self._detailed(drawn, canvas):
-                self._stamp_slices(image, top, drawn, at, canvas, xmap, sources)
+            for i in self._detailed(drawn, canvas):
+                self._stamp_slices(image, top, drawn, i, canvas, xmap, sources)
 
     def _detailed(self, drawn: _Drawn, canvas: Canvas) -> list[int]:
         """The wide rooms whose slices are drawn."""
         wide = drawn.wide
         tall = wide.last - wide.first >= canvas.device(SLICES)
         return [
-            at
-            for at in np.flatnonzero(tall).tolist()
-            if job_of(drawn.plans, int(wide.index[at])).profile is not None
+            i
+            for i in np.flatnonzero(tall).tolist()
+            if job_of(drawn.plans, int(wide.index[i])).profile is not None
         ]
 
     def _states(self, drawn: _Drawn, canvas: Canvas) -> Ints:
@@ -124,13 +124,13 @@ class PlanPainter:
         np.add.at(change, np.minimum(narrow.planned, np.maximum(narrow.next, narrow.first + 1)), -1)
         states = np.where(np.cumsum(change)[:width] > 0, _BAR, _NOTHING)
         with_slices = set(self._detailed(drawn, canvas))
-        for at, (first, planned, measured, last) in enumerate(
+        for i, (first, planned, measured, last) in enumerate(
             zip(
                 *(part.tolist() for part in (wide.first, wide.planned, wide.measured, wide.last)),
                 strict=True,
             )
         ):
-            states[first : min(planned, measured, last)] = _GROUND if at in with_slices else _BAR
+            states[first : min(planned, measured, last)] = _GROUND if i in with_slices else _BAR
             states[max(planned, first) : min(measured, last)] = _UNCOVERED
             states[max(measured, first) : min(planned, last)] = _EXCEEDING
         return states
@@ -151,8 +151,8 @@ class PlanPainter:
         )
         top, bottom = max(lines[0], 0), max(min(lines[1], len(image)), 0)
         block = image[top:bottom]
-        shown = states != _NOTHING
-        block[:, shown] = colors[states[shown]]
+        is_visible = states != _NOTHING
+        block[:, is_visible] = colors[states[is_visible]]
         uncovered = np.flatnonzero(states == _UNCOVERED)
         diagonal = (np.arange(top, bottom)[:, None] - lines[0] + uncovered) % canvas.device(_HATCH)
         row, column = np.nonzero(diagonal < max(canvas.device(_HATCH_LINE), 1))
@@ -163,14 +163,14 @@ class PlanPainter:
         image: Pixels,
         top: int,
         drawn: _Drawn,
-        at: int,
+        i: int,
         canvas: Canvas,
         xmap: XMap,
         sources: Sequence[RasterSource],
     ) -> None:
         wide, room = drawn.wide, drawn.room
-        index, first = int(wide.index[at]), int(wide.first[at])
-        last = min(int(wide.planned[at]), int(wide.last[at]))
+        index, first = int(wide.index[i]), int(wide.first[i])
+        last = min(int(wide.planned[i]), int(wide.last[i]))
         x_map = self._part(drawn, index, first, last, xmap)
         if x_map is None:
             return
@@ -194,7 +194,7 @@ class PlanPainter:
         """Some columns in ticks of the compile profile, as a plan shows them; None without any."""
         if last <= first:
             return None
-        open_trace = self._scene.rasters[drawn.plans.trace].shown
+        open_trace = self._scene.rasters[drawn.plans.trace].open_trace
         rate = job_of(drawn.plans, index).rate.ns_per_tick
         moved = drawn.here.gap_before(int(drawn.plans.start[index]))
         return xmap.part(first, last, rate, zero_of(drawn.plans, index, open_trace) + moved)
@@ -224,13 +224,13 @@ class PlanPainter:
         selected = self._scene.session.state.slice
         if selected is None:
             return
-        for at in self._detailed(drawn, canvas):
-            index, first = int(drawn.wide.index[at]), int(drawn.wide.first[at])
-            last = min(int(drawn.wide.planned[at]), int(drawn.wide.last[at]))
+        for i in self._detailed(drawn, canvas):
+            index, first = int(drawn.wide.index[i]), int(drawn.wide.first[i])
+            last = min(int(drawn.wide.planned[i]), int(drawn.wide.last[i]))
             job = job_of(drawn.plans, index)
             if job.profile is None or job.profile.trace != selected.trace:
                 continue
-            slices = self._scene.rasters[selected.trace].shown.trace.slices
+            slices = self._scene.rasters[selected.trace].open_trace.trace.slices
             row = slices.row_of(selected.index)
             start, end = int(slices.start[selected.index]), int(slices.end[selected.index])
             within = job.profile.start <= start and end <= job.profile.start + job.cycles
@@ -247,11 +247,11 @@ class PlanPainter:
     def _texts(self, painter: QPainter, y: int, drawn: _Drawn, canvas: Canvas) -> None:
         """Write below each plan how long it is, and the ratio, as far as there is room."""
         wide, theme = drawn.wide, self._theme
-        open_trace = self._scene.rasters[drawn.plans.trace].shown
+        open_trace = self._scene.rasters[drawn.plans.trace].open_trace
         free = wide.next - wide.first
-        for at in np.flatnonzero(free >= canvas.device(_LEAST_TEXT)).tolist():
-            index, x = int(wide.index[at]), canvas.x(int(wide.first[at]))
-            space = canvas.x(int(free[at])) - _TEXT_GAP
+        for i in np.flatnonzero(free >= canvas.device(_LEAST_TEXT)).tolist():
+            index, x = int(wide.index[i]), canvas.x(int(wide.first[i]))
+            space = canvas.x(int(free[i])) - _TEXT_GAP
             ratio, time = ratio_of(drawn.plans, index, open_trace), job_of(drawn.plans, index).ns
             planned, short = format_briefly(time), format_ratio(ratio)
             color = "text2" if abs(ratio - 1) <= CLOSE else "warning" if ratio > 1 else "ok"

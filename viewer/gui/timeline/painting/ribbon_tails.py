@@ -89,7 +89,7 @@ class RibbonTails:
     def _of(self, canvas: Canvas) -> _Sides:
         """The sides on a canvas, kept for the edge below the rows."""
         scene, before = self._scene, self._seen
-        pairs = scene.drawings.compared_marks.found.pairs
+        pairs = scene.drawings.compared_marks.answer.pairs
         if pairs is None or self.is_b is None:
             return _NO_SIDES
         xmap = scene.xmap(canvas.columns)
@@ -109,17 +109,17 @@ class RibbonTails:
     def _in_view(self, seen: _Seen) -> _Sides:
         pairs, canvas = seen.pairs, seen.canvas
         left, right = edges_of(pairs.arms[seen.is_b], self._scene, canvas)
-        own = self._by_length[are_drawn(pairs, self._scene, canvas)[self._by_length]]
-        column = np.empty(2 * len(own), np.int64)
-        column[::2], column[1::2] = left[own], right[own] - 1
-        shown = ((column >= 0) & (column < canvas.columns)).nonzero()[0]
-        of = own[shown >> 1]
+        drawn = self._by_length[are_drawn(pairs, self._scene, canvas)[self._by_length]]
+        column = np.empty(2 * len(drawn), np.int64)
+        column[::2], column[1::2] = left[drawn], right[drawn] - 1
+        in_view = ((column >= 0) & (column < canvas.columns)).nonzero()[0]
+        of = drawn[in_view >> 1]
         length = self._lengths[of]
         changes = ((length[1:] != length[:-1]).nonzero()[0] + 1).tolist()
         bounds = [0, *changes, len(length)] if len(length) else []
         lengths = [(int(length[a]), a, b) for a, b in pairwise(bounds)]
         color: Pixels = np.array(seen.colors, np.uint32)[pairs.is_slower[of].view(np.uint8)]
-        return _Sides(column[shown], color, lengths)
+        return _Sides(column[in_view], color, lengths)
 
 
 def _lengths(seen: _Seen) -> Ints:
@@ -128,7 +128,7 @@ def _lengths(seen: _Seen) -> Ints:
     rows, row = _rows_of(arm)
     band = np.array([layout.band_of(arm.trace, row) for row in rows], np.int64)
     y = layout.y[band] - seen.scroll + (0 if is_b else layout.height[band])
-    line = np.array([canvas.device(one) for one in y.tolist()], np.int64)
+    line = np.array([canvas.device(px) for px in y.tolist()], np.int64)
     length = np.minimum(line if is_b else canvas.lines - line, canvas.lines)
     return np.where(band >= 0, length, 0)[row]
 

@@ -71,7 +71,7 @@ class RibbonPainter:
         """Paint a band as high as the canvas: its ground, all ribbons across it, and labels."""
         self.labels = []
         marks, theme = self._scenes[0].drawings.compared_marks, self._theme
-        pairs, open_comparison = marks.found.pairs, marks.comparison
+        pairs, open_comparison = marks.answer.pairs, marks.comparison
         painter.fillRect(0, 0, canvas.width, canvas.height, theme.color("canvas"))
         if pairs is None or open_comparison is None:
             return
@@ -79,9 +79,9 @@ class RibbonPainter:
         ends = [edges_of(arm, scene, canvas) for arm, scene in both]
         left, right = np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
         drawn = are_drawn(pairs, self._scenes[0], canvas)
-        own = np.flatnonzero(drawn & (right >= 0) & (left < canvas.columns))
-        (a0, a1), (b0, b1) = ((x0[own], x1[own]) for x0, x1 in ends)
-        kind = pairs.is_slower[own]
+        visible = np.flatnonzero(drawn & (right >= 0) & (left < canvas.columns))
+        (a0, a1), (b0, b1) = ((x0[visible], x1[visible]) for x0, x1 in ends)
+        kind = pairs.is_slower[visible]
         wide = np.flatnonzero(np.maximum(a1 - a0, b1 - b0) >= canvas.device(WIDE))
         if len(wide):
             ground = theme.pixel("canvas")
@@ -91,7 +91,7 @@ class RibbonPainter:
         top, bottom = np.append(a0, (a1 - 1)[wide]), np.append(b0, (b1 - 1)[wide])
         pens = [QPen(theme.color(token), 1) for token in VERDICTS]
         _draw_lines(painter, top, bottom, np.append(kind, kind[wide]), pens, canvas)
-        in_view = _widest_of_rows(pairs, own)
+        in_view = _widest_of_rows(pairs, visible)
         half_way = ((x0 + x1)[in_view] / 2 for x0, x1 in ends)
         above, below = (np.minimum(np.maximum(x, 0), canvas.columns) for x in half_way)
         middle = (above + below) / 2 / canvas.ratio
@@ -115,9 +115,9 @@ class RibbonPainter:
         """Place labels in the middles of ribbons, unless there is one of an earlier row."""
         theme, texts = self._theme, self._theme.texts("caption")
         tall = min(theme.px(_LABEL), canvas.height - 2)
-        top, beside = (canvas.height - tall) // 2, theme.px(SIDE) + _GAP + 2 * _INSET
-        if self._measured != (open_comparison, texts, beside):
-            self._measured = open_comparison, texts, beside
+        top, margins = (canvas.height - tall) // 2, theme.px(SIDE) + _GAP + 2 * _INSET
+        if self._measured != (open_comparison, texts, margins):
+            self._measured = open_comparison, texts, margins
             self._widths.clear()
         widths = self._widths
         starts: list[float] = []  # of the room that labels have taken, ascending, and its ends
@@ -126,14 +126,14 @@ class RibbonPainter:
             wide = widths.get(row)
             if wide is None:
                 wide = widths[row] = (
-                    texts.width(_change(open_comparison.rows[row][1].change_ns)) + beside
+                    texts.width(_change(open_comparison.rows[row][1].change_ns)) + margins
                 )
             left = round(min(max(middle - wide / 2, 1.0), canvas.width - wide - 1.0))
-            at = bisect(starts, left)
-            is_free = not at or ends[at - 1] <= left
-            if left >= 0 and is_free and (at == len(starts) or left + wide <= starts[at]):
-                starts.insert(at, left)
-                ends.insert(at, left + wide)
+            index = bisect(starts, left)
+            is_free = not index or ends[index - 1] <= left
+            if left >= 0 and is_free and (index == len(starts) or left + wide <= starts[index]):
+                starts.insert(index, left)
+                ends.insert(index, left + wide)
                 self.labels.append(RibbonLabel(QRectF(left, top, wide, tall), row))
 
     def _paint_labels(self, painter: QPainter, open_comparison: OpenComparison) -> None:
@@ -196,9 +196,9 @@ def _filled(
     # Where ribbons begin and end on each line, from the first pixel to the last. A sum over events
     # instead of pixels takes half the time.
     x = np.empty((count, 2 * ribbons), np.float32)
-    for own, (top, bottom) in zip((x[:, :ribbons], x[:, ribbons:]), (left, right), strict=True):
-        np.multiply(down, (bottom - top).astype(np.float32), out=own)
-        own += top.astype(np.float32)
+    for half, (top, bottom) in zip((x[:, :ribbons], x[:, ribbons:]), (left, right), strict=True):
+        np.multiply(down, (bottom - top).astype(np.float32), out=half)
+        half += top.astype(np.float32)
     np.minimum(np.maximum(x, 0, out=x), width, out=x)
     event = x.astype(np.int32)
     event += line * width
@@ -240,8 +240,8 @@ def _draw_lines(
         if count:
             painter.setPen(pen)
             # Qt reads the array itself: making a QLineF of each line takes as long as drawing them.
-            at = ends.ctypes.data + first * ends.strides[0]
-            painter.drawLines(cast(QLineF, wrapInstance(at, QLineF)), count)
+            address = ends.ctypes.data + first * ends.strides[0]
+            painter.drawLines(cast(QLineF, wrapInstance(address, QLineF)), count)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
@@ -257,8 +257,8 @@ def _widest_of_rows(pairs: ChangedPairs, which: Ints) -> Ints:
     widest = np.full(len(pairs), -1)
     ours = order[in_view[order]]
     widest[number[ours]] = ours  # of several of a row, the last one stays
-    found: Ints = np.sort(widest[widest >= 0])
-    return found
+    ribbons: Ints = np.sort(widest[widest >= 0])
+    return ribbons
 
 
 @lru_cache(maxsize=2)
@@ -295,7 +295,7 @@ def edges_of(arm: PairedSpans, scene: Scene, canvas: Canvas) -> tuple[Columns, C
 
 
 def _on_axis(arm: PairedSpans, scene: Scene, canvas: Canvas) -> XMap:
-    return scene.xmap(canvas.columns).on(scene.rasters[arm.trace].shown.axis)
+    return scene.xmap(canvas.columns).on(scene.rasters[arm.trace].open_trace.axis)
 
 
 @lru_cache(maxsize=4)  # each strip and the band between need them in every frame

@@ -61,7 +61,7 @@ def stamp_selected(
     ground = theme.pixel("canvas")
     bands = layout.bands_between(scroll, scene.scroll + section[1]).tolist()
     for trace, raster in chosen.items():
-        trace_xmap = xmap.on(scene.rasters[trace].shown.axis)
+        trace_xmap = xmap.on(scene.rasters[trace].open_trace.axis)
         visible = [band for band in bands if layout.trace[band] == trace and layout.row[band] >= 0]
         rows = [band for band in visible if layout.kind[band] == BandKind.ROW]
         cells = raster.draw([int(layout.row[band]) for band in rows], trace_xmap) != 0
@@ -120,7 +120,7 @@ def stamp_allocations(
     layout, scroll = scene.layout, scene.scroll + section[0]
     color, edge = (theme.pixel(token) for token in ("text1", "canvas"))
     for number in scene.group.traces:
-        open_trace = scene.rasters[number].shown
+        open_trace = scene.rasters[number].open_trace
         marks = open_trace.facts.allocations
         if not len(marks.slice):
             continue
@@ -150,8 +150,8 @@ def _stamp_corners(
         if not 0 <= y < lines:
             continue
         for left in range(1, size - up + 1):
-            at = columns - left
-            image[y, at[(at >= 0) & (at < width)]] = edge if left == size - up else color
+            moved = columns - left
+            image[y, moved[(moved >= 0) & (moved < width)]] = edge if left == size - up else color
 
 
 def stamp_compared(
@@ -176,7 +176,7 @@ def stamp_compared(
     # Labels on slices are dark in both themes: dark lines must not hide them.
     strength = HATCH_STRENGTH_DARK if theme.dark else 1.0
     for trace, of_trace in drawn.items():
-        marks = scene.drawings.compared_marks.found.of[trace]
+        marks = scene.drawings.compared_marks.answer.of[trace]
         for raster, marked in zip(marks.rasters, of_trace, strict=True):
             bars, covered = colors.take(marked.cells & _COLOR), marked.cells != 0
             for band, color, columns in zip(marked.bands.tolist(), bars, covered, strict=True):
@@ -209,5 +209,5 @@ def _hatch(
     stripe, period = canvas.device(_HATCH_STRIPE), canvas.device(_HATCH_PERIOD)
     along = columns[None, :] + (max(lines[0], 0) - lines[0] + np.arange(len(part)))[:, None]
     row, column = np.nonzero(along % period < stripe)
-    at = row, columns[column]
-    part[at] = mixed_pixels(part[at], ground, strength)
+    pixels = row, columns[column]
+    part[pixels] = mixed_pixels(part[pixels], ground, strength)

@@ -26,7 +26,7 @@ class BlankTracks:
         self._tracks: TracksInView | None = None
         self._lines = (0, 0)
         self._asked: tuple[object, ...] = ()
-        self._found: tuple[BlankTrack, ...] = ()
+        self._blank_tracks: tuple[BlankTrack, ...] = ()
 
     def in_view(self, canvas: Canvas) -> tuple[BlankTrack, ...]:
         """The blank tracks on the canvas: per process up to the first with room for a chip.
@@ -37,27 +37,27 @@ class BlankTracks:
         scene = self._scene
         hides_slices = scene.search.dims and scene.search.shows_only_hits
         if not scene.rasters or hides_slices:
-            self._layout, self._found = None, ()
-            return self._found
+            self._layout, self._blank_tracks = None, ()
+            return self._blank_tracks
         asked = scene.visible, scene.gaps, canvas
         lines = scene.scroll, scene.scroll + canvas.height
-        known = None if self._layout is None else self._layout()
-        if self._tracks is None or known is not scene.layout or lines != self._lines:
+        layout = None if self._layout is None else self._layout()
+        if self._tracks is None or layout is not scene.layout or lines != self._lines:
             self._layout, self._lines = weakref.ref(scene.layout), lines
-            self._asked, self._found = (), ()
+            self._asked, self._blank_tracks = (), ()
             self._tracks = TracksInView(scene.layout, lines, COMPACT_ROW)
         if asked != self._asked:
             same_canvas, self._asked = self._asked[2:] == asked[2:], asked
-            traces = [(drawn.raster, drawn.shown.axis) for drawn in scene.rasters]
+            traces = [(drawn.raster, drawn.open_trace.axis) for drawn in scene.rasters]
             xmap = scene.xmap(canvas.columns)
             blank_tracks = tuple(self._tracks.blank(scene.track_list, traces, xmap))
-            if blank_tracks != self._found or not same_canvas:
-                self._found = blank_tracks
-        return self._found
+            if blank_tracks != self._blank_tracks or not same_canvas:
+                self._blank_tracks = blank_tracks
+        return self._blank_tracks
 
     def span_ns(self, trace: int, side: OffScreen) -> tuple[int, int]:
         """The first start and the last end of some slices of a trace, in ns of its axis."""
-        axis = self._scene.rasters[trace].shown.axis
+        axis = self._scene.rasters[trace].open_trace.axis
         return axis.to_ns(side.first), axis.to_ns(side.last)
 
     def nearest_span(
@@ -82,5 +82,5 @@ class BlankTracks:
         """Return what a track has out of view, None unless it is blank."""
         scene = self._scene
         drawn = scene.rasters[track[0]]
-        here = scene.xmap(canvas.columns).on(drawn.shown.axis)
+        here = scene.xmap(canvas.columns).on(drawn.open_trace.axis)
         return off_screen(drawn.raster, scene.track_list, track, here)

@@ -73,7 +73,7 @@ class ComparedMarks(QObject):
         super().__init__(session)
         self._session = session
         self._feed = ComparisonFeed.of(session)
-        self.found = NO_MARKS
+        self.answer = NO_MARKS
         self._asked: _Question | None = None
         self._latest = Latest(self)
         self._latest.answered.connect(self._take)
@@ -83,7 +83,7 @@ class ComparedMarks(QObject):
     @property
     def comparison(self) -> OpenComparison | None:
         """The comparison whose marks are shown, None without one."""
-        return self.found.comparison
+        return self.answer.comparison
 
     @property
     def pending(self) -> bool:
@@ -96,14 +96,14 @@ class ComparedMarks(QObject):
         as_run = session.state.inferences is Inferences.AS_RUN
         open_comparison = self._feed.in_tables if as_run else None
         keys = set(shown_clocks(session))
-        shown = [
+        numbered = [
             (number, open_trace)
             for number, open_trace in enumerate(session.traces)
             if session.groups.of(number).key in keys
         ]
         question: _Question = (
             open_comparison,
-            tuple((number, id(open_trace.trace)) for number, open_trace in shown),
+            tuple((number, id(open_trace.trace)) for number, open_trace in numbered),
         )
         if open_comparison is None:
             self._asked = None
@@ -113,28 +113,28 @@ class ComparedMarks(QObject):
             if self._asked is None or question[1] != self._asked[1]:
                 self._take(NO_MARKS)  # traces may have other numbers now
             self._asked = question
-            size = sum(len(open_trace.trace.slices) for _, open_trace in shown)
-            self._latest.ask(size <= AT_ONCE, found_marks, open_comparison, shown)
+            size = sum(len(open_trace.trace.slices) for _, open_trace in numbered)
+            self._latest.ask(size <= AT_ONCE, found_marks, open_comparison, numbered)
 
     @Slot(object)
-    def _take(self, found: FoundMarks) -> None:
-        if found is not self.found:
-            self.found = found
+    def _take(self, answer: FoundMarks) -> None:
+        if answer is not self.answer:
+            self.answer = answer
             self.changed.emit()
 
 
 def found_marks(
-    open_comparison: OpenComparison, shown: Sequence[tuple[int, OpenTrace]]
+    open_comparison: OpenComparison, numbered: Sequence[tuple[int, OpenTrace]]
 ) -> FoundMarks:
     """Return the marks on some traces, given with their numbers; a pure function."""
-    traces = {one.file.path: (number, one) for number, one in shown}
+    traces = {open_trace.file.path: (number, open_trace) for number, open_trace in numbered}
     of: dict[int, TraceMarks] = {}
     color = np.zeros(len(open_comparison.rows), np.uint8)
     for row in changed_rows(open_comparison):
         is_slower = open_comparison.rows[row][1].verdict is Verdict.SLOWER
         color[row] = SLOWER if is_slower else FASTER
     changed, alone = changed_rows(open_comparison), rows_of_one_arm(open_comparison)
-    for number, open_trace in shown:
+    for number, open_trace in numbered:
         row_of, side = (
             open_comparison.rows_of_slices(open_trace.file.path),
             open_comparison.side_of(open_trace.file.path),
@@ -143,10 +143,10 @@ def found_marks(
             continue
         rasters = []
         for rows in (changed, alone):
-            own = outermost(open_trace.trace, row_of, rows)
+            indices = outermost(open_trace.trace, row_of, rows)
             colors = np.append(color, 0)[row_of].astype(np.uint8)
             rasters.append(
-                RowRaster.subset(open_trace.trace.slices, colors, own) if len(own) else None
+                RowRaster.subset(open_trace.trace.slices, colors, indices) if len(indices) else None
             )
         of[number] = TraceMarks(side == 1, *rasters)
     return FoundMarks(of, changed_pairs(open_comparison, traces), open_comparison)

@@ -64,8 +64,8 @@ class ComparedSlices(QObject):
     @Slot()
     def _follow(self) -> None:
         open_comparison, rows = self._feed.in_tables, self._rows()
-        shown = self._shown() if open_comparison is not None and rows else []
-        if open_comparison is None or not shown:
+        traces = self._traces() if open_comparison is not None and rows else []
+        if open_comparison is None or not traces:
             self._asked = None
             self._latest.cancel()
             self._take({})
@@ -73,13 +73,13 @@ class ComparedSlices(QObject):
         question = (
             open_comparison,
             rows,
-            tuple((number, id(palette)) for number, _, palette in shown),
+            tuple((number, id(palette)) for number, _, palette in traces),
         )
         if question == self._asked:
             return
         self._asked = question
-        size = sum(len(open_trace.trace.slices) for _, open_trace, _ in shown)
-        self._latest.ask(size <= AT_ONCE, standing_out, open_comparison, rows, shown)
+        size = sum(len(open_trace.trace.slices) for _, open_trace, _ in traces)
+        self._latest.ask(size <= AT_ONCE, standing_out, open_comparison, rows, traces)
 
     def _rows(self) -> tuple[int, ...]:
         """The rows that stand out; () if nothing is dimmed."""
@@ -94,12 +94,12 @@ class ComparedSlices(QObject):
         changed = changed_rows(open_comparison)
         return (*changed, *rows_of_one_arm(open_comparison)) if changed else ()
 
-    def _shown(self) -> list[tuple[int, OpenTrace, Palette]]:
+    def _traces(self) -> list[tuple[int, OpenTrace, Palette]]:
         """The traces that have strips, with their palettes."""
         session = self._session
         keys = set(shown_clocks(session))
         return [
-            (number, drawn.shown, drawn.palette)
+            (number, drawn.open_trace, drawn.palette)
             for number, drawn in enumerate(self._all_rasters)
             if number < len(session.traces) and session.groups.of(number).key in keys
         ]
@@ -114,15 +114,15 @@ class ComparedSlices(QObject):
 def standing_out(
     open_comparison: OpenComparison,
     rows: tuple[int, ...],
-    shown: Sequence[tuple[int, OpenTrace, Palette]],
+    traces: Sequence[tuple[int, OpenTrace, Palette]],
 ) -> dict[int, StandingOut]:
     """Return the slices of some rows by the number of their trace; a pure function."""
     of: dict[int, StandingOut] = {}
-    for number, trace, palette in shown:
+    for number, trace, palette in traces:
         row_of_slice = open_comparison.rows_of_slices(trace.file.path)
         if row_of_slice is None or len(row_of_slice) != len(trace.trace.slices):
             continue
         is_out: Bools = np.isin(row_of_slice, np.array(rows))
-        own: Ints = np.flatnonzero(is_out)
-        of[number] = StandingOut(is_out, RowRaster.subset(trace.trace.slices, palette, own))
+        indices: Ints = np.flatnonzero(is_out)
+        of[number] = StandingOut(is_out, RowRaster.subset(trace.trace.slices, palette, indices))
     return of

@@ -57,17 +57,18 @@ class Recoloring(QObject):
     ) -> None:
         """Color by a scheme; `recolored` follows if anything changes, at once for few slices."""
         arguments = tuple(all_rasters), scheme, lit
-        request = tuple(id(drawn.shown) for drawn in all_rasters), scheme, lit
+        request = tuple(id(drawn.open_trace) for drawn in all_rasters), scheme, lit
         if self._latest.pending and request == self._asked:
             return
         self._asked = request
-        lengths = ramp_of([drawn.shown for drawn in all_rasters])
+        lengths = ramp_of([drawn.open_trace for drawn in all_rasters])
         if all(
-            p.lit == lit and scheme_key(p.shown, scheme, lengths) == p.scheme for p in all_rasters
+            p.lit == lit and scheme_key(p.open_trace, scheme, lengths) == p.scheme
+            for p in all_rasters
         ):
             self._latest.cancel()
             return
-        small = sum(len(p.shown.trace.slices) for p in all_rasters) <= AT_ONCE
+        small = sum(len(p.open_trace.trace.slices) for p in all_rasters) <= AT_ONCE
         self._latest.ask(small, colored, *arguments)
 
     @Slot(object)
@@ -79,8 +80,8 @@ def colored(
     all_rasters: Sequence[TraceRasters], scheme: str, lit: ClassName | None
 ) -> list[TraceRasters]:
     """The rasters under a scheme, with one class highlighted; a pure function."""
-    lengths = ramp_of([drawn.shown for drawn in all_rasters])
-    return [rasters_of(p.shown, scheme, p, lengths=lengths, lit=lit) for p in all_rasters]
+    lengths = ramp_of([drawn.open_trace for drawn in all_rasters])
+    return [rasters_of(p.open_trace, scheme, p, lengths=lengths, lit=lit) for p in all_rasters]
 
 
 class Highlighting(QObject):
@@ -110,7 +111,7 @@ class Highlighting(QObject):
         selection, inputs = self._session.state.operators, None
         if selection is not None:
             drawn = self._all_rasters[selection[0]]
-            inputs = drawn.shown, drawn.palette, selection[1]
+            inputs = drawn.open_trace, drawn.palette, selection[1]
             if self._is_asked(*inputs):
                 self._draw(self._raster)
                 return
@@ -137,7 +138,7 @@ class Highlighting(QObject):
         self._raster = raster
         of = None if self._asked is None else self._asked[0]
         for drawn in self._all_rasters:
-            drawn.hits = raster if drawn.shown is of else None
+            drawn.hits = raster if drawn.open_trace is of else None
         self.changed.emit()
 
 
@@ -224,7 +225,7 @@ class Drawings(QObject):
 
     def sources(self, *, dark: bool) -> Sequence[RasterSource]:
         """The rasters and colors for a frame, dimmed while something is found or highlighted."""
-        compared, marks = self._compared.of, self.compared_marks.found.of
+        compared, marks = self._compared.of, self.compared_marks.answer.of
         dimmed = bool(compared) or self.session.state.operators is not None or self.has_lit_class
         emphasis = self.behind if dimmed else Emphasis.FULL
         if self.search.dims and self.search.shows_only_hits:
@@ -250,7 +251,7 @@ class Drawings(QObject):
         return Emphasis.UNMATCHED if faintest else Emphasis.DIMMED
 
     def _reopen(self) -> None:
-        before = {id(p.shown.trace): p for p in self.rasters}
+        before = {id(p.open_trace.trace): p for p in self.rasters}
         # Coloring by a scheme other than the prepared one may take a thread.
         self.rasters = [
             rasters_again(open_trace, before.get(id(open_trace.trace)))
@@ -291,7 +292,7 @@ class Drawings(QObject):
             return is_out
         drawn, related = self.rasters[trace], self.related(trace)
         if related is not None:
-            return related[drawn.shown.trace.slices.key[which]]
+            return related[drawn.open_trace.trace.slices.key[which]]
         if self.session.state.operators is None and self.has_lit_class:
             return drawn.are_lit(which)
         return np.full(len(which), self.session.state.operators is None)
@@ -301,4 +302,4 @@ class Drawings(QObject):
         highlighted = self.session.state.operators
         if highlighted is None or highlighted[0] != trace:
             return None
-        return self.rasters[trace].shown.table.keys_of(highlighted[1])
+        return self.rasters[trace].open_trace.table.keys_of(highlighted[1])

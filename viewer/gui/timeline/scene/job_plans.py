@@ -54,16 +54,16 @@ class JobPlans(QObject):
         if all(source_of(trace) is None for trace in traces):
             return
         if sum(len(trace.slices) for trace in traces) <= AT_ONCE:
-            self.tracks = self._shown(_plans(self._session.workspace))
+            self.tracks = self._displayed(_plans(self._session.workspace))
         else:
             self._latest.submit(_plans, self._session.workspace)
 
     @Slot(object)
     def _take(self, tracks: Tracks) -> None:
-        self.tracks = self._shown(tracks)
+        self.tracks = self._displayed(tracks)
         self.changed.emit()
 
-    def _shown(self, tracks: Tracks) -> Tracks:
+    def _displayed(self, tracks: Tracks) -> Tracks:
         """The plans of the traces that are displayed as they ran."""
         opened = self._session.traces
         return {

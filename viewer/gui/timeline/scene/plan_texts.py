@@ -34,7 +34,7 @@ def plan_header_tip(scene: Scene, band: int) -> str:
     for job in plans_of(scene, band).jobs:
         path = job.source
         if job.profile is not None:
-            path = scene.rasters[job.profile.trace].shown.file.path
+            path = scene.rasters[job.profile.trace].open_trace.file.path
         lines.append(f"{display_name(path)}, {job.rate.text}")
     if any(job.profile is None for job in plans_of(scene, band).jobs):
         lines.append("Plain bars: no open compile profile has slices for exactly this estimate")

@@ -39,7 +39,7 @@ def slice_at(scene: Scene, canvas: Canvas, point: QPoint) -> SliceRef | None:
         return None
     trace = int(layout.trace[band])
     drawn = scene.rasters[trace]
-    here = scene.xmap(canvas.columns).on(drawn.shown.axis)
+    here = scene.xmap(canvas.columns).on(drawn.open_trace.axis)
     row, column = int(layout.row[band]), canvas.column(point.x())
     if layout.kind[band] == BandKind.STRIP:
         marks = drawn.raster.zero_marks(row, here)
@@ -60,7 +60,7 @@ def plan_at(scene: Scene, canvas: Canvas, point: QPoint) -> PointedPlan | None:
     if band < 0 or layout.kind[band] != BandKind.PLAN:
         return None
     plans, xmap = plans_of(scene, band), scene.xmap(canvas.columns)
-    open_trace, column = scene.rasters[plans.trace].shown, int(canvas.column(point.x()))
+    open_trace, column = scene.rasters[plans.trace].open_trace, int(canvas.column(point.x()))
     here = xmap.on(open_trace.axis)
     if not 0 <= column < here.width:
         return None
@@ -85,6 +85,6 @@ def plan_at(scene: Scene, canvas: Canvas, point: QPoint) -> PointedPlan | None:
     moved = here.gap_before(int(plans.start[index]))
     x_map = xmap.part(first, planned, rate, zero_of(plans, index, open_trace) + moved)
     raster = scene.rasters[profile.trace].raster
-    found = raster.hit(profile.rows[lanes.index(lane)], column - first, x_map)
-    ref = SliceRef(profile.trace, found) if found >= 0 else None
+    hit = raster.hit(profile.rows[lanes.index(lane)], column - first, x_map)
+    ref = SliceRef(profile.trace, hit) if hit >= 0 else None
     return PointedPlan(plans, index, ref)

@@ -353,7 +353,7 @@ class Scene(QObject):
 
     def band_of(self, ref: SliceRef) -> int:
         """The band that shows a slice: its row, or the strip of zero-length slices."""
-        slices = self.rasters[ref.trace].shown.trace.slices
+        slices = self.rasters[ref.trace].open_trace.trace.slices
         zero = slices.start[ref.index] == slices.end[ref.index]
         kind = BandKind.STRIP if zero else BandKind.ROW
         return self.layout.band_of(ref.trace, slices.row_of(ref.index), kind)
@@ -368,8 +368,8 @@ class Scene(QObject):
 
     def _animate(self, before: ViewState) -> None:
         """Animate from the range of a previous view to the current one."""
-        known = self.clock in before.all_ranges
-        previous = before.range_of(self.clock) if known else self._range
+        had_range = self.clock in before.all_ranges
+        previous = before.range_of(self.clock) if had_range else self._range
         if previous != self.range:
             self.animation.start(self.animation.now() or previous, self.range)
 

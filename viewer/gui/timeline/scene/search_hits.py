@@ -44,7 +44,7 @@ class HitRasters(QObject):
         self._searching = Search.of(session)
         self._all_rasters: Sequence[TraceRasters] = ()
         self._latest = Latest(self)
-        self._latest.answered.connect(self._made)
+        self._latest.answered.connect(self._take)
         self._searching.changed.connect(self._follow)
 
     def show(self, all_rasters: Sequence[TraceRasters]) -> None:
@@ -59,23 +59,20 @@ class HitRasters(QObject):
         if self._searching.pending:
             return  # keep the previous marks until the search is done
         self._latest.cancel()
-        open_traces = [drawn.shown for drawn in self._all_rasters]
+        open_traces = [drawn.open_trace for drawn in self._all_rasters]
         if not self._searching.is_on or not self._searching.is_of(open_traces):
             self._take([None] * len(self._all_rasters))
             return
         inputs = [
-            (drawn.shown.trace.slices, drawn.palette, slices)
+            (drawn.open_trace.trace.slices, drawn.palette, slices)
             for drawn, slices in zip(self._all_rasters, hits.slices, strict=True)
         ]
         self._latest.ask(len(hits) <= AT_ONCE, _rasters, inputs)
 
     @Slot(object)
-    def _made(self, rasters: list[RowRaster | None]) -> None:
-        self._take(rasters)
-
     def _take(self, rasters: Sequence[RowRaster | None]) -> None:
         for drawn, raster in zip(self._all_rasters, rasters, strict=True):
-            drawn.found = raster
+            drawn.search_hits = raster
         self.changed.emit()
 
 
@@ -99,18 +96,18 @@ def stamp_hits(
     `lines` are the content lines in logical pixels that the image covers. `bars` marks hits that
     have a duration, which is not needed while everything else is hidden.
     """
-    if all(drawn.found is None for drawn in all_rasters):
+    if all(drawn.search_hits is None for drawn in all_rasters):
         return
     color = theme.pixel("hit")
     ground = canvas_rgb(theme.dark) | 0xFF000000
     bands, scroll = layout.bands_between(*lines), lines[0]
     for number, drawn in enumerate(all_rasters):
         visible = bands[layout.trace[bands] == number]
-        if drawn.found is None:
+        if drawn.search_hits is None:
             continue
-        trace_xmap = xmap.on(drawn.shown.axis)
+        trace_xmap = xmap.on(drawn.open_trace.axis)
         rows = visible[layout.kind[visible] == BandKind.ROW] if bars else visible[:0]
-        cells = drawn.found.draw(layout.row[rows].tolist(), trace_xmap) if len(rows) else ()
+        cells = drawn.search_hits.draw(layout.row[rows].tolist(), trace_xmap) if len(rows) else ()
         for band, row in zip(rows.tolist(), cells, strict=True):
             columns = np.flatnonzero(_widened(row != 0))
             top = canvas.device(int(layout.y[band]) - scroll + SLICE_TOP)
@@ -118,7 +115,7 @@ def stamp_hits(
             image[max(top, 0) : max(end, 0), columns] = color
             image[max(end, 0) : max(end + canvas.device(1), 0), columns] = ground
         for band in visible[layout.kind[visible] == BandKind.STRIP].tolist():
-            marks = drawn.found.zero_marks(int(layout.row[band]), trace_xmap)
+            marks = drawn.search_hits.zero_marks(int(layout.row[band]), trace_xmap)
             middle = canvas.device(int(layout.y[band]) - scroll + int(layout.height[band]) // 2)
             stamp_diamonds(image, marks.x, middle, canvas.device(DIAMOND), color)
 

@@ -27,7 +27,7 @@ def process_title(scene: Scene, process: int) -> tuple[str, str]:
         unstuck = scene.layout.pinned and not scene.layout.stuck
         return "Pinned", "too tall to stay in view" if unstuck else ""
     spec = scene.processes[process]
-    table = scene.rasters[spec.trace].shown.table
+    table = scene.rasters[spec.trace].open_trace.table
     if table.program is None:
         return spec.name, unlinked_text(table.trace)
     if table.program.is_recorded:
@@ -44,7 +44,7 @@ def process_note(scene: Scene, process: int) -> str:
         return ""
     trace = scene.processes[process].trace
     note = _VIEW_NOTES.get(scene.session.state.inferences)
-    open_trace = scene.rasters[trace].shown
+    open_trace = scene.rasters[trace].open_trace
     if note and open_trace.trace is not open_trace.file:
         return (
             f"{counted(open_trace.cut, 'more inference')} not shown · {note}"
@@ -54,8 +54,8 @@ def process_note(scene: Scene, process: int) -> str:
     rate = open_trace.rate
     guess = rate.origin is RateOrigin.ASSUMED and rate.unit == "cycle"
     # The header of a strip that names its only process has the rate already.
-    told = scene.is_titled or not (guess or rate.origin is RateOrigin.CHOSEN)
-    parts = [] if told else [rate.text]
+    is_in_header = scene.is_titled or not (guess or rate.origin is RateOrigin.CHOSEN)
+    parts = [] if is_in_header else [rate.text]
     if scene.drawings.shared_clocks[trace]:
         parts.append(scene.drawings.shared_clocks[trace])
     if _is_sliver(scene, process):
@@ -67,7 +67,7 @@ def process_note(scene: Scene, process: int) -> str:
 
 def track_title(scene: Scene, trace: int, track: int) -> tuple[str, str]:
     """The name of a track, and its number of inferences or search hits."""
-    open_trace = scene.rasters[trace].shown
+    open_trace = scene.rasters[trace].open_trace
     name = open_trace.tracks.names[track]
     if scene.search.is_on:
         hits = scene.search.hits_on(trace, track)
@@ -116,8 +116,8 @@ def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
     """The lines of the hover tip for the counter in a band at x."""
     open_trace, number = _counter(scene, band)
     counter = open_trace.counters[number].counter
-    at = scene.xmap(canvas.width).t_of(x)
-    at_text = format_position(at, scene.ns_per_pixel(canvas.width))
+    place = scene.xmap(canvas.width).t_of(x)
+    at_text = format_position(place, scene.ns_per_pixel(canvas.width))
     lines = [counter.name, f"{counter_value(scene, band, x, canvas)[1]} at {at_text}"]
     if counter.per_tick and open_trace.trace.clock.assumed:
         lines.append("at the assumed clock rate")
@@ -127,7 +127,7 @@ def counter_tip(scene: Scene, band: int, x: int, canvas: Canvas) -> list[str]:
 def _counter(scene: Scene, band: int) -> tuple[OpenTrace, int]:
     """The trace of a counter's band, and the counter's index in it."""
     layout = scene.layout
-    return scene.rasters[int(layout.trace[band])].shown, int(layout.counter[band])
+    return scene.rasters[int(layout.trace[band])].open_trace, int(layout.counter[band])
 
 
 def _is_sliver(scene: Scene, process: int) -> bool:

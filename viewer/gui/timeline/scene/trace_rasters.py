@@ -34,10 +34,10 @@ class TraceRasters:
         lit: the highlighted class, None if all are drawn in full color.
         lit_numbers: the numbers of that class in this trace.
         lit_slices: its slices, None if this trace does not have that class.
-        found: the search hits.
+        search_hits: the search hits.
     """
 
-    shown: OpenTrace
+    open_trace: OpenTrace
     scheme: str
     classes: Classes
     palette: Palette
@@ -46,7 +46,7 @@ class TraceRasters:
     lit: ClassName | None = None
     lit_numbers: Ints | None = None
     lit_slices: RowRaster | None = None
-    found: RowRaster | None = None  # search hits
+    search_hits: RowRaster | None = None  # search hits
 
     def source(
         self,
@@ -63,17 +63,17 @@ class TraceRasters:
         """
         colors = cell_colors(dark, emphasis)
         if above is None and emphasis in (Emphasis.HIDDEN, Emphasis.UNMATCHED):
-            above = self.found
+            above = self.search_hits
         elif above is None:
             above = self.hits if self.hits is not None else self.lit_slices
         full = cell_colors(dark, Emphasis.FULL)
-        return RasterSource(self.raster, self.shown.axis, colors, above, full, marks)
+        return RasterSource(self.raster, self.open_trace.axis, colors, above, full, marks)
 
     def are_lit(self, which: Ints) -> Bools:
         """Whether each of the given slices belongs to the highlighted class."""
         if self.lit_numbers is None or self.lit_slices is None:
             return np.zeros(len(which), np.bool_)
-        return np.isin(self.classes.of(self.shown.trace, which), self.lit_numbers)
+        return np.isin(self.classes.of(self.open_trace.trace, which), self.lit_numbers)
 
 
 def rasters_again(open_trace: OpenTrace, before: TraceRasters | None) -> TraceRasters:
@@ -82,8 +82,8 @@ def rasters_again(open_trace: OpenTrace, before: TraceRasters | None) -> TraceRa
     Reuses `before` if only the clock rate or offset changed; otherwise uses the default scheme, for
     which the trace was prepared.
     """
-    if before is not None and before.shown.palettes is open_trace.palettes:
-        return replace(before, shown=open_trace)
+    if before is not None and before.open_trace.palettes is open_trace.palettes:
+        return replace(before, open_trace=open_trace)
     return rasters_of(open_trace, DEFAULT, before)
 
 
@@ -119,12 +119,12 @@ def rasters_of(
 ) -> TraceRasters:
     """Prepare a trace for drawing; reuses what has not changed since `before`."""
     key = scheme_key(open_trace, scheme, lengths)
-    same = before is not None and before.shown is open_trace and before.scheme == key
+    same = before is not None and before.open_trace is open_trace and before.scheme == key
     if before is not None and same and before.lit == lit:
         return before
     classes = color_classes(open_trace, scheme, lengths)
     palette = palette_of(open_trace, scheme, lengths)
-    of_trace = before is not None and before.shown.trace is open_trace.trace
+    of_trace = before is not None and before.open_trace.trace is open_trace.trace
     drawn = before.raster.drawn if of_trace and before is not None else None
     raster = raster_of(open_trace, palette, drawn)
     numbers = None if lit is None else classes.numbers(lit)

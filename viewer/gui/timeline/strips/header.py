@@ -183,9 +183,9 @@ class StripHeader(QWidget):
         self.align.setFont(self._theme.font("caption"))
         self.align.setAccessibleName(f"Align {self.title}")
         parts = (self.title, self.caption, self.alignment)
-        told = ", ".join(part for part in parts if part)
-        self.setAccessibleName(told)
-        self.setToolTip(tip(told) if self._is_narrow else "")
+        text = ", ".join(part for part in parts if part)
+        self.setAccessibleName(text)
+        self.setToolTip(tip(text) if self._is_narrow else "")
         self._place()
         self.update()
 

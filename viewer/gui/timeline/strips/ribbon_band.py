@@ -60,7 +60,7 @@ class RibbonBand(QWidget):
         self._describe()
 
     def _describe(self) -> None:
-        pairs = self._scene.drawings.compared_marks.found.pairs
+        pairs = self._scene.drawings.compared_marks.answer.pairs
         text = counted(0 if pairs is None else len(pairs), "changed pair")
         self.setAccessibleDescription(f"{text}; the rows of Operators select them")
         self.update()

@@ -122,13 +122,13 @@ class StripStack(QScrollArea):
 
     def drag(self, strip: ClockStrip, y: int) -> None:
         """Move a strip to where the mouse is; y: on the screen. One drag is one undo step."""
-        at = self._content.mapFromGlobal(self._content.rect().topLeft()).y() + y
+        content_y = self._content.mapFromGlobal(self._content.rect().topLeft()).y() + y
         others = [clock_strip for clock_strip in self.strips if clock_strip is not strip]
         before = next(
             (
                 clock_strip
                 for clock_strip in others
-                if at < clock_strip.y() + clock_strip.height() // 2
+                if content_y < clock_strip.y() + clock_strip.height() // 2
             ),
             None,
         )

@@ -163,18 +163,18 @@ class ClockStrip(QWidget):
         self.header.setVisible(not self.is_alone or self._is_joined_by_user)
         self.header.fold.setVisible(not self.is_alone)
         self.header.refresh()
-        shown = not self.is_collapsed
-        if not shown and self.has_focus:
+        visible = not self.is_collapsed
+        if not visible and self.has_focus:
             self.header.fold.setFocus()  # otherwise Qt gives the focus to the next strip
         for part in (self.headers, self.view):
-            part.setVisible(shown)
+            part.setVisible(visible)
         for above in (self.corner, self.overview, self.ruler):
-            above.setVisible(shown and not self.is_joined)
-        self.marks.follow(shown=shown)
+            above.setVisible(visible and not self.is_joined)
+        self.marks.follow(is_expanded=visible)
         for named, name in self._names.items():
             # A screen reader tells the strips apart by their clocks.
             named.setAccessibleName(name if self.is_alone else f"{name}, {self.header.title}")
-        self.edge.setVisible(shown and not self.is_alone)
+        self.edge.setVisible(visible and not self.is_alone)
         self._fit_bar()
 
     @property
@@ -208,11 +208,11 @@ class ClockStrip(QWidget):
         is_new, self._told_height = height != self._told_height, height
         return is_new
 
-    def keep_room_for_bar(self, kept: bool) -> None:
+    def keep_room_for_bar(self, is_kept: bool) -> None:
         """Leave the width of a scroll bar free, so that the columns of all strips line up."""
         policy = self._bar.sizePolicy()
-        if policy.retainSizeWhenHidden() != kept:
-            policy.setRetainSizeWhenHidden(kept)
+        if policy.retainSizeWhenHidden() != is_kept:
+            policy.setRetainSizeWhenHidden(is_kept)
             self._bar.setSizePolicy(policy)
 
     def cancel_drag(self) -> bool:
