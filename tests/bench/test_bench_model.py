@@ -113,10 +113,10 @@ def test_answers_on_the_gui_thread(trace, program, qapp, qtbot):
     select.at = 0  # type: ignore[attr-defined]
     told("an operator is selected on the timeline and marked", again(select))
     rows = model.rows
-    one = rows.made[rows.find((2001,))]
+    one = rows.items[rows.find((2001,))]
     told("the slices of an operator", lambda: rows.items_below(one.id))
-    assert rows.made[rows.below(one.id)[0]].kind is RowKind.SLICE
-    block = rows.made[rows.row_of_module(2)]
+    assert rows.items[rows.below(one.id)[0]].kind is RowKind.SLICE
+    block = rows.items[rows.row_of_module(2)]
     told("a block of 100 operators is chosen", lambda: panel.view.chosen.emit(block.id))
     told("all of the model is chosen", lambda: panel.view.chosen.emit(0))
     print()

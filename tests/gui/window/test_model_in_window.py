@@ -75,7 +75,7 @@ def test_keys_of_the_tree_work_in_the_window_and_letters_stay_commands(attention
     qtbot.keyClick(panel.view, Qt.Key.Key_Asterisk, Qt.KeyboardModifier.ShiftModifier)
     assert "blocks.0.mlp.fc1" in opened_rows(panel)
     rows = panel.model.rows
-    one = rows.made[rows.below(rows.find((ATTENTION_0,)))[3]]
+    one = rows.items[rows.below(rows.find((ATTENTION_0,)))[3]]
     open_to(panel, one)
     panel.view.mark(one.id)
     qtbot.keyClick(panel.view, Qt.Key.Key_Return)

@@ -34,7 +34,7 @@ def chosen_everywhere(controller):
     ]
     tree = controller.panels["model"].model
     module = [
-        tree.rows.full_name(tree.rows.made[tree.node(i)])
+        tree.rows.full_name(tree.rows.items[tree.node(i)])
         for i in controller.panels["model"].view.selectionModel().selectedRows()
     ]
     groups = [

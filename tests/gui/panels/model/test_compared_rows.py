@@ -55,7 +55,7 @@ def test_an_operator_has_the_change_of_its_call(panel):
 def test_modules_are_sorted_by_their_change(panel):
     panel.model.sort(OF_CHANGES.index(ModelColumn.CHANGE))
     rows = panel.model.rows
-    inside = [rows.made[n] for n in rows.below(0)]
+    inside = [rows.items[n] for n in rows.below(0)]
     changes = [rows.change(row).change_ns for row in inside if rows.change(row)]
     assert changes == sorted(changes)
     assert rows.name(inside[-1]) == "blocks.1"
@@ -96,7 +96,7 @@ def test_without_changes_in_panels_the_tree_has_costs_again(panel):
 def test_calls_of_several_operators_are_listed_where_they_count(delegated):
     rows = delegated.model.rows
     block = row_at(delegated, "forward", "layers.0")
-    sets = [rows.made[n] for n in rows.below(block.id) if rows.made[n].kind is RowKind.SET]
+    sets = [rows.items[n] for n in rows.below(block.id) if rows.items[n].kind is RowKind.SET]
     assert sets
     assert any("→ XnnpackBackend" in rows.name(row) for row in sets)
     assert all(rows.change(row).b_ns for row in sets)

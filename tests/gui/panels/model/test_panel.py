@@ -52,12 +52,12 @@ def test_an_operator_is_selected_as_in_the_operators_panel(panel, qtbot):
 
 def test_a_slice_is_selected_by_a_click_and_shown_by_a_double_click(panel, qtbot):
     session, rows = panel.session, panel.model.rows
-    attention = rows.made[rows.find((ATTENTION_0,))]
-    one = rows.made[rows.below(attention.id)[2]]
+    attention = rows.items[rows.find((ATTENTION_0,))]
+    one = rows.items[rows.below(attention.id)[2]]
     click(qtbot, panel, one)
     assert session.state.slice == SliceRef(0, one.number)
     assert (
-        rows.made[panel.model.node(panel.view.currentIndex())].number == one.number
+        rows.items[panel.model.node(panel.view.currentIndex())].number == one.number
     )  # it stays marked
     before = session.state.t1 - session.state.t0
     click(qtbot, panel, one, twice=True)
@@ -68,7 +68,7 @@ def test_a_slice_is_selected_by_a_click_and_shown_by_a_double_click(panel, qtbot
 
 def test_enter_on_a_slice_shows_it(panel, qtbot):
     session, rows = panel.session, panel.model.rows
-    one = rows.made[rows.below(rows.find((ATTENTION_0,)))[4]]
+    one = rows.items[rows.below(rows.find((ATTENTION_0,)))[4]]
     open_to(panel, one)
     panel.view.mark(one.id)
     qtbot.keyClick(panel.view, Qt.Key.Key_Return)
@@ -90,10 +90,10 @@ def test_an_asterisk_opens_modules_and_leaves_slices_closed(panel, qtbot):
     rows = panel.model.rows
     panel.view.mark(0)
     qtbot.keyClick(panel.view, Qt.Key.Key_Asterisk, Qt.KeyboardModifier.ShiftModifier)
-    opened = [r for r in rows.made if panel.view.isExpanded(index(panel, r))]
+    opened = [r for r in rows.items if panel.view.isExpanded(index(panel, r))]
     assert {r.kind for r in opened} == {RowKind.MODULE}
     assert len(opened) == len(rows.tree.modules)
-    assert not any(r.kind is RowKind.SLICE for r in rows.made)  # nobody has asked for them
+    assert not any(r.kind is RowKind.SLICE for r in rows.items)  # nobody has asked for them
 
 
 def test_a_selection_marks_its_row_and_opens_no_more_than_the_way_to_it(panel):
@@ -205,7 +205,7 @@ def test_operators_in_branches_are_listed_as_such(show_files):
     panel = show_files(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
     rows = panel.model.rows
     loose = row_at(panel, "forward", "Operators without a module")
-    inside = [rows.made[n] for n in rows.below(loose.id)]
+    inside = [rows.items[n] for n in rows.below(loose.id)]
     assert len(inside) == 9
     assert all("branch of cond" in rows.hint(r) for r in inside)
     assert "without a slice here" in panel.note.text()
@@ -216,7 +216,7 @@ def test_methods_stand_below_the_model_with_the_medians_of_their_own_runs(show_f
     panel = show_files(ModelPanel, f"etdump/{names[0]}", f"etrecord/{names[1]}")
     rows = panel.model.rows
     model = row_at(panel, "Model")
-    assert [rows.name(rows.made[n]) for n in rows.below(model.id)] == ["decode", "encode"]
+    assert [rows.name(rows.items[n]) for n in rows.below(model.id)] == ["decode", "encode"]
     assert texts(panel, model)[ModelColumn.P50] == "–"  # its runs are of two methods
     assert texts(panel, row_at(panel, "Model", "encode"))[ModelColumn.P50] != "–"
 

@@ -39,14 +39,14 @@ def test_what_a_module_explains_of_its_total_adds_up(panel):
 def test_the_rows_in_a_module_add_up_to_it_with_what_they_share(panel):
     rows = panel.model.rows
     for module in (row_at(panel, "forward"), row_at(panel, "forward", "blocks.1")):
-        inside = [rows.made[n] for n in rows.below(module.id)]
+        inside = [rows.items[n] for n in rows.below(module.id)]
         assert sum(rows.figures(r).total or 0 for r in inside) == rows.figures(module).total
 
 
 def test_a_shared_call_is_a_row_of_the_module_around_it_and_no_part_of_the_others(panel):
     rows = panel.model.rows
     shared = [r for n in rows.below(row_at(panel, "forward", "blocks.0").id)
-              if (r := rows.made[n]).kind is RowKind.SET]  # fmt: skip
+              if (r := rows.items[n]).kind is RowKind.SET]  # fmt: skip
     mlp = next(r for r in shared if rows.name(r) == "2 linear + gelu + add")
     assert rows.hint(mlp) == "shared by 4"
     assert texts(panel, mlp)[ModelColumn.TOTAL] == "2.674\u202fµs"
@@ -64,7 +64,7 @@ def test_operators_cost_what_the_operators_panel_says(panel):
     table = CostFeed.of(panel.session).answer.table
     assert [r.operators for r in table.rows if len(r.operators) == 1]
     for cost in table.rows:
-        row = rows.made[rows.find(cost.operators)]
+        row = rows.items[rows.find(cost.operators)]
         assert (rows.figures(row).total, rows.figures(row).slices) == (cost.ticks, cost.slices)
 
 
@@ -98,8 +98,8 @@ def test_the_median_is_of_the_runs_however_they_are_shown(panel):
 
 def test_slices_are_listed_in_order_of_time_with_their_lengths(panel):
     rows, slices = panel.model.rows, panel.session.traces[0].trace.slices
-    attention = rows.made[rows.find((ATTENTION_0,))]
-    listed = [rows.made[n] for n in rows.below(attention.id)]
+    attention = rows.items[rows.find((ATTENTION_0,))]
+    listed = [rows.items[n] for n in rows.below(attention.id)]
     assert len(listed) == 12
     starts = [int(slices.start[r.number]) for r in listed]
     assert starts == sorted(starts)
@@ -114,13 +114,13 @@ def test_of_many_slices_the_first_are_listed_and_the_rest_is_counted(panel, monk
     monkeypatch.setattr(model_rows, "MOST_SLICES", 5)
     rows = panel.model.rows
     inside = rows.below(rows.find((ATTENTION_0,)))
-    assert [rows.made[n].kind for n in inside] == [RowKind.SLICE] * 5 + [RowKind.REST]
-    assert rows.name(rows.made[inside[-1]]) == "7 later slices not listed"
+    assert [rows.items[n].kind for n in inside] == [RowKind.SLICE] * 5 + [RowKind.REST]
+    assert rows.name(rows.items[inside[-1]]) == "7 later slices not listed"
 
 
 def test_slices_of_several_runs_say_of_which_they_are(panel):
     pick_run(panel.session, None)
     rows = panel.model.rows
-    inside = [rows.made[n] for n in rows.below(rows.find((ATTENTION_0,)))]
+    inside = [rows.items[n] for n in rows.below(rows.find((ATTENTION_0,)))]
     assert len(inside) == 48
     assert {rows.hint(r) for r in inside} == {f"run {n} of 5" for n in range(2, 6)}

@@ -16,7 +16,7 @@ def test_the_filter_leaves_what_has_every_word_and_the_way_to_it(panel):
     before = opened_rows(panel)
     panel.filter.setText("mlp linear")
     rows = panel.model.rows
-    listed = [rows.full_name(rows.made[n]) for n in panel.view.listed_nodes()]
+    listed = [rows.full_name(rows.items[n]) for n in panel.view.listed_nodes()]
     assert listed[:6] == [
         "forward", "blocks.0", "blocks.0.mlp", "blocks.0.mlp.fc1", "blocks.0.mlp.fc1 · linear",
         "blocks.0.mlp.fc2",
@@ -47,19 +47,19 @@ def test_enter_in_the_filter_goes_to_the_tree(panel, qtbot):
 
 def test_rows_are_sorted_among_their_neighbors(panel):
     rows = panel.model.rows
-    order = [rows.name(rows.made[n]) for n in rows.below(0)]
+    order = [rows.name(rows.items[n]) for n in rows.below(0)]
     assert order[:2] == ["blocks.0", "blocks.1"]
     column = rows.columns.index(ModelColumn.TOTAL)
     panel.view.sortByColumn(column, Qt.SortOrder.AscendingOrder)
     rows = panel.model.rows
-    totals = [rows.figures(rows.made[n]).total
+    totals = [rows.figures(rows.items[n]).total
               for n in rows.below(row_at(panel, "forward", "blocks.0").id)]  # fmt: skip
     known = [t for t in totals if t is not None]
     assert known == sorted(known)
     assert totals[len(known) :] == [None] * (len(totals) - len(known))  # what has none is last
     panel.view.sortByColumn(-1, Qt.SortOrder.DescendingOrder)
     rows = panel.model.rows
-    assert [rows.name(rows.made[n]) for n in rows.below(0)] == order
+    assert [rows.name(rows.items[n]) for n in rows.below(0)] == order
 
 
 def test_what_is_open_stays_when_sorted_rows_get_other_figures(panel):
@@ -122,7 +122,7 @@ def test_every_time_has_its_own_unit(show_files):
 def test_no_digit_of_a_count_is_cut(panel, theme):
     pick_run(panel.session, None)
     rows = panel.model.rows
-    forward = rows.made[0]
+    forward = rows.items[0]
     rows.costed.costs.slices[0] = 123_456_789
     panel.view.fit_columns()
     column = rows.columns.index(ModelColumn.SLICES)

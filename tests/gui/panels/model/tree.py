@@ -12,7 +12,7 @@ def row_at(panel, *names):
     rows = panel.model.rows
     inside, found = rows.below(-1), None
     for name in names:
-        found = next(rows.made[n] for n in inside if rows.name(rows.made[n]) == name)
+        found = next(rows.items[n] for n in inside if rows.name(rows.items[n]) == name)
         inside = rows.below(found.id)
     return found
 
@@ -46,9 +46,9 @@ def marked(panel):
     """The names of the marked rows."""
     chosen = panel.view.selectionModel().selectedRows()
     rows = panel.model.rows
-    return [rows.full_name(rows.made[panel.model.node(i)]) for i in chosen]
+    return [rows.full_name(rows.items[panel.model.node(i)]) for i in chosen]
 
 
 def opened_rows(panel):
     rows = panel.model.rows
-    return [rows.full_name(r) for r in rows.made if panel.view.isExpanded(index(panel, r))]
+    return [rows.full_name(r) for r in rows.items if panel.view.isExpanded(index(panel, r))]

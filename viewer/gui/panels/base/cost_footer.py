@@ -42,7 +42,7 @@ class CostFooter(QWidget):
 
     def show_answer(self, answer: CostAnswer) -> None:
         """Show how a cost table adds up."""
-        table, rate = answer.table, answer.shown.axis.ns_per_tick
+        table, rate = answer.table, answer.open_trace.axis.ns_per_tick
         # Each part is rounded down; the last one is the remainder, so that the sum is exact.
         total_ns = tick_to_ns(table.whole, rate)
         single, shared = tick_to_ns(table.single, rate), tick_to_ns(table.shared, rate)
@@ -51,7 +51,7 @@ class CostFooter(QWidget):
             ("Shared", "slab", shared),
             ("No operator", "", total_ns - single - shared),
         )
-        what = whole_text(answer.shown.trace, "Busy time")
+        what = whole_text(answer.open_trace.trace, "Busy time")
         self.show_parts(parts, total_ns, what, answer.left_out)
 
     def show_parts(

@@ -86,7 +86,7 @@ class CostPanel(AnswerPanel[Answer]):
 
     def show_subject(self, answer: CostAnswer) -> None:
         """Show above the table which trace and time range the costs are for."""
-        shown, name = answer.shown, display_name(answer.shown.trace.path)
+        shown, name = answer.open_trace, display_name(answer.open_trace.trace.path)
         where, outliers = scope_text(shown, answer.scope), shown.findings.outliers
         is_sum = answer.scope.is_whole and shown.trace is shown.file
         if is_sum and outliers and not outliers.name:
@@ -112,13 +112,13 @@ class CostPanel(AnswerPanel[Answer]):
 def no_costs(host: PanelHost, answer: CostAnswer) -> Sentence:
     """Explain why no operator has a cost, with a button that links the profile or opens files."""
     why = _why(host.session, answer)
-    if host.session.workspace.candidates(answer.shown.file):
+    if host.session.workspace.candidates(answer.open_trace.file):
         return Sentence(why, "Choose ETRecord…", partial(host.show_panel, "links"))
     return Sentence(why, "Open files…", host.open_files)
 
 
 def _why(session: Session, answer: CostAnswer) -> str:
-    shown = answer.shown
+    shown = answer.open_trace
     warnings = session.workspace.warnings(shown.file)
     if warnings:
         return warnings[0]

@@ -389,7 +389,7 @@ class Card(CardFrame):
     def _work(self, shown: OpenTrace, operator: Operator, slice_: int | None) -> None:
         """Add operations and bytes computed from shapes, and rates if the operator has a time."""
         answer = self._feed.answer
-        scope = answer.scope if answer is not None and answer.shown is shown else WHOLE
+        scope = answer.scope if answer is not None and answer.open_trace is shown else WHOLE
         work = work_of(shown, operator, scope, slice_)
         self._head("Estimated work", "from tensor shapes")
         self._figures(work.figures, "cost")
@@ -452,7 +452,7 @@ class Card(CardFrame):
 
     def _cost(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
         answer = self._feed.answer
-        if answer is None or answer.shown is not shown:
+        if answer is None or answer.open_trace is not shown:
             return
         target = tuple(sorted(m.index for m in members))
         table, rate = answer.table, shown.axis.ns_per_tick
@@ -485,7 +485,7 @@ class Card(CardFrame):
     def _nodes(self, shown: OpenTrace, members: Sequence[Operator], slice_: int | None) -> None:
         """Add the graph nodes of one operator with their times, once these are known."""
         answer = self._feed.answer
-        if answer is None or answer.shown is not shown or len(members) != 1:
+        if answer is None or answer.open_trace is not shown or len(members) != 1:
             return
         ran = () if slice_ is None else shown.link(slice_).nodes
         rows = node_rows(shown, members[0], answer.table, ran)
@@ -502,7 +502,7 @@ class Card(CardFrame):
             return
         if answer.around is None and not (answer.flows.inputs or answer.flows.outputs):
             return
-        table = costs.table if costs is not None and costs.shown is shown else None
+        table = costs.table if costs is not None and costs.open_trace is shown else None
         colors = shown.operator_colors(self._session.state.scheme)
         for title, forward in (("Inputs from", False), ("Outputs to", True)):
             section = FlowSection(

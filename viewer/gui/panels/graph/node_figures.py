@@ -98,7 +98,7 @@ class CostFigures:
 
     @property
     def title(self) -> str:
-        return scope_text(self.given.shown, self.given.scope)
+        return scope_text(self.given.open_trace, self.given.scope)
 
     @property
     def left_out(self) -> str:
@@ -120,7 +120,7 @@ class CostFigures:
 
     @property
     def _ns_per_tick(self) -> Fraction:
-        return self.given.shown.axis.ns_per_tick
+        return self.given.open_trace.axis.ns_per_tick
 
     def cells(self, operators: Ints) -> list[NodeCell]:
         fills = fills_of(self.costs, operators)
@@ -141,7 +141,7 @@ class CostFigures:
 
 def cost_figures(given: CostAnswer, operators: int) -> CostFigures:
     """Return the costs of a program's operators. operators: how many it has."""
-    return CostFigures(given, operator_costs(operators, given.table, given.shown.table.sets))
+    return CostFigures(given, operator_costs(operators, given.table, given.open_trace.table.sets))
 
 
 def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:

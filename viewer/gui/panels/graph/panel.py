@@ -349,7 +349,7 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
             if self._session.traces or not programs:
                 return Sentence(NOTHING, "Open files…", self.host.open_files)
             return GraphSubject(programs[0])
-        program = given.shown.table.program
+        program = given.open_trace.table.program
         if program is None or not program.operators:
             return no_costs(self.host, given)
         return CostSubject(program, cost_figures(given, len(program.operators)))

@@ -71,11 +71,11 @@ class CostSubject(GraphSubject):
         if state.operators is None or len(state.others):
             return ()
         trace, operators = state.operators
-        is_own = session.traces[trace].table is self.costs.given.shown.table
+        is_own = session.traces[trace].table is self.costs.given.open_trace.table
         return operators if is_own else ()
 
     def select(self, session: Session, operators: tuple[int, ...]) -> bool:
-        table = self.costs.given.shown.table
+        table = self.costs.given.open_trace.table
         number = next((i for i, t in enumerate(session.traces) if t.table is table), None)
         if number is not None:
             session.select_operators(number, operators)

@@ -129,7 +129,7 @@ class ComparedRows(ModelRows):
 
     def bar_of(self, node: int) -> tuple[float, str]:
         """Return the change of a row as -1 to 1 of the largest one of a module, and its verdict."""
-        one, largest = self.change(self.made[node]), self.changes.largest
+        one, largest = self.change(self.items[node]), self.changes.largest
         if one is None:
             return 0.0, ""
         return one.change_ns / largest if largest else 0.0, one.verdict.value

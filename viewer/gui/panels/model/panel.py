@@ -96,7 +96,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
     def refresh(self) -> None:
         """Show the current costs, the program without costs, or a sentence."""
         cost_answer = self._costs.answer
-        if cost_answer is None or self._session.number_of(cost_answer.shown) is not None:
+        if cost_answer is None or self._session.number_of(cost_answer.open_trace) is not None:
             super().refresh()  # else the trace was closed; costs of another one will follow
 
     def question(self) -> Question | None:
@@ -110,14 +110,14 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
             args = found, compared, self._tree_of(compared)
             return Question(model_changes, args, found.size, about=found, stays=True)
         cost_answer = self._costs.answer
-        program = None if cost_answer is None else cost_answer.shown.table.program
+        program = None if cost_answer is None else cost_answer.open_trace.table.program
         if cost_answer is None or program is None or not cost_answer.table.rows:
             return None
-        number = self._session.number_of(cost_answer.shown)
+        number = self._session.number_of(cost_answer.open_trace)
         assert number is not None
         known, of = self.costs, self._session.as_run(number)
         tree = self._tree_of(program)
-        size, warm_up = len(cost_answer.shown.trace.slices), self._session.state.warm_up
+        size, warm_up = len(cost_answer.open_trace.trace.slices), self._session.state.warm_up
         is_known = known is not None and known.of is of and known.warm_up is warm_up
         medians = known.costed.medians if known is not None and is_known else None
         given = cost_answer, of, program, tree, warm_up, medians
@@ -176,7 +176,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         if not self._fill(ModelRows(costed.costs.tree, costed, self._words)):
             return
         parts = parts_of(costed)
-        what = whole_text(cost_answer.shown.trace, "Busy time")
+        what = whole_text(cost_answer.open_trace.trace, "Busy time")
         self.footer.show_parts(parts, sum(ns for _, _, ns in parts), what, cost_answer.left_out)
         self.show_subject(cost_answer)
         seen = costed.costs.single.keys() | costed.costs.in_sets.keys()
@@ -225,7 +225,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
 
     @property
     def _colors(self) -> Palette | None:
-        shown = None if self.costs is None else self.costs.given.shown
+        shown = None if self.costs is None else self.costs.given.open_trace
         if isinstance(self.answer, ModelChanges):
             paths = self.answer.found.chosen.a.paths
             shown = next((t for t in self._session.traces if t.file.path in paths), None)
@@ -262,7 +262,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         if rows is None or answer is None or self._choosing:
             return
         state = self._session.state
-        shown = answer.given.shown
+        shown = answer.given.open_trace
         if self._picked is not None and len(state.others) and state.slices == self._picked[0]:
             self._mark(rows.row_of_module(self._picked[1]))
             return
@@ -271,7 +271,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         operators = chosen[1] if chosen is not None and is_of_trace else ()
         self.view.relate(operators)
         at = self.model.node(self.view.currentIndex())
-        current = rows.made[at] if at >= 0 else None
+        current = rows.items[at] if at >= 0 else None
         is_slice = current is not None and current.kind is RowKind.SLICE
         if is_slice and state.slice is not None and current.number == state.slice.index:  # type: ignore[union-attr]
             return
@@ -287,7 +287,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
         answer, rows = self.costs, self.model.rows
         if rows is None:
             return
-        row = rows.made[node]
+        row = rows.items[node]
         if isinstance(rows, ComparedRows):
             with self.choosing():  # the row stays marked, which may be a module
                 rows.select(self._session, row)
@@ -297,7 +297,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
             if place is not None:
                 self.host.show_source(*place)
             return
-        number = self._session.number_of(answer.given.shown)
+        number = self._session.number_of(answer.given.open_trace)
         if number is None or row.kind is RowKind.REST:
             return
         with self.choosing():
@@ -336,7 +336,7 @@ class ModelPanel(CostPanel[ModelAnswer | ModelChanges]):
     def _enter(self, node: int) -> None:
         """Zoom to a slice."""
         rows = self.model.rows
-        is_slice = rows is not None and rows.made[node].kind is RowKind.SLICE
+        is_slice = rows is not None and rows.items[node].kind is RowKind.SLICE
         if is_slice and self._session.state.slice is not None:
             navigation.fit_selection(self._session)
 
@@ -352,7 +352,7 @@ def _answer(
     tree = tree or module_tree(program)
     medians = medians or run_medians(tree, of.table, of.costs, warm_up=warm_up)
     costs = module_costs(tree, given.table)
-    costed = ModelCosts(given.shown, given.scope, costs, medians)
+    costed = ModelCosts(given.open_trace, given.scope, costs, medians)
     _ = costs.in_sets, costed.fractions  # cached by the worker thread: both pass over all rows
     return ModelAnswer(given, of, warm_up, costed)
 

@@ -169,18 +169,18 @@ class ModelRows(GrownRows[ModelRow], CostRows):
     def items_below(self, node: int) -> list[ModelRow]:
         if node < 0:
             parts = [(RowKind.MODULE, 0)] if self._filter.modules[0] else []
-        elif self.made[node].kind is RowKind.MODULE:
-            parts = self._parts_of(self.made[node])
+        elif self.items[node].kind is RowKind.MODULE:
+            parts = self._parts_of(self.items[node])
         else:
-            parts = self._slices_in(self.made[node])
-        rows = [ModelRow(*part, at, node) for at, part in enumerate(parts, len(self.made))]
+            parts = self._slices_in(self.items[node])
+        rows = [ModelRow(*part, at, node) for at, part in enumerate(parts, len(self.items))]
         self._modules |= {row.number: row.id for row in rows if row.kind is RowKind.MODULE}
         return rows
 
     def has_below(self, node: int) -> bool:
         if node < 0:
             return bool(self.below(-1))
-        row = self.made[node]
+        row = self.items[node]
         if row.kind is RowKind.MODULE:
             return True
         if self.costed is None or row.kind not in (RowKind.OPERATOR, RowKind.SET):
@@ -189,11 +189,11 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         return found is not None and found.slices > 0
 
     def opens(self, node: int) -> bool:
-        return self.made[node].kind is RowKind.MODULE
+        return self.items[node].kind is RowKind.MODULE
 
     def key(self, node: int) -> Key:
-        row = self.made[node]
-        around = self.made[row.parent].number if row.kind is RowKind.SET else -1
+        row = self.items[node]
+        around = self.items[row.parent].number if row.kind is RowKind.SET else -1
         return row.kind, row.number, around
 
     def node_of(self, key: Key) -> int:
@@ -307,8 +307,8 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         if row.kind is RowKind.OPERATOR:
             return (row.number,)
         if row.kind is RowKind.SET:
-            return self._sets(self.made[row.parent].number)[row.number].operators
-        return self.operators(self.made[row.parent])
+            return self._sets(self.items[row.parent].number)[row.number].operators
+        return self.operators(self.items[row.parent])
 
     def figures(self, row: ModelRow) -> ModelFigures:
         """Return the numbers of a row."""
@@ -334,7 +334,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             )
         found = self._cost_row(row)
         at = int(self.tree.of_operator[row.number])
-        at = at if row.kind is RowKind.OPERATOR else self.made[row.parent].number
+        at = at if row.kind is RowKind.OPERATOR else self.items[row.parent].number
         p50 = costed.medians.sets.get((at, self.operators(row)))
         if row.kind is RowKind.OPERATOR:
             shared = costs.in_sets.get(row.number) or None
@@ -345,7 +345,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
             return charged_figures(found.ticks, found.ticks, shared, found.slices, p50)
         assert found is not None
         # Time shared across modules belongs to no single module.
-        across = costs.is_across(self.made[row.parent].number, found)
+        across = costs.is_across(self.items[row.parent].number, found)
         return charged_figures(
             found.ticks, None if across else found.ticks, None, found.slices, p50
         )
@@ -354,7 +354,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         assert self.costed is not None
         if row.kind is RowKind.OPERATOR:
             return self.costed.costs.single.get(row.number)
-        return self._sets(self.made[row.parent].number)[row.number]
+        return self._sets(self.items[row.parent].number)[row.number]
 
     def share(self, row: ModelRow) -> float | None:
         """Return the wall time of a row's total as a fraction of the whole, 0 to 1.
@@ -470,34 +470,34 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         return self.name(row)
 
     def cell(self, node: int, column: TreeColumn) -> str:
-        return self.text(self.made[node], column)
+        return self.text(self.items[node], column)
 
     def spoken(self, node: int, column: TreeColumn) -> str:
         """Return a cell's text for screen readers; a name includes the kind of its row."""
         if column is not ModelColumn.NAME:
             return super().spoken(node, column)
-        row = self.made[node]
+        row = self.items[node]
         return ", ".join(filter(None, (row.kind.value, self.name(row), self.hint(row))))
 
     def hover(self, node: int, column: TreeColumn) -> str:
-        return self.explained(self.made[node]) if column is ModelColumn.NAME else ""
+        return self.explained(self.items[node]) if column is ModelColumn.NAME else ""
 
     def note(self, node: int) -> str:
-        return self.hint(self.made[node])
+        return self.hint(self.items[node])
 
     def swatch(self, node: int) -> Sequence[int]:
-        row = self.made[node]
+        row = self.items[node]
         has_swatch = row.kind in (RowKind.OPERATOR, RowKind.SET)
         return colors_of(self.operators(row), self.colors) if has_swatch else ()
 
     def is_quiet(self, node: int, column: TreeColumn) -> bool:
         quiet = (RowKind.SLICE, RowKind.REST)
-        return column is ModelColumn.NAME and self.made[node].kind in quiet
+        return column is ModelColumn.NAME and self.items[node].kind in quiet
 
     def share_of(self, node: int, column: TreeColumn) -> tuple[float, int | None] | None:
         if column is not ModelColumn.SHARE:
             return None
-        row = self.made[node]
+        row = self.items[node]
         is_operator = row.kind is RowKind.OPERATOR
         return self.share(row) or 0.0, self.swatch(node)[0] if is_operator else None
 
@@ -612,7 +612,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         members = set(operators)
         kind = RowKind.OPERATOR if len(members) == 1 else RowKind.SET
         for number in self.below(at):
-            row = self.made[number]
+            row = self.items[number]
             if row.kind is kind and members == set(self.operators(row)):
                 return number
         return None
@@ -646,7 +646,7 @@ class ModelRows(GrownRows[ModelRow], CostRows):
         """Return rows and headings as tab-separated text: times in ns, no digit grouping."""
         titles = [f"{self.title(c)}, ns" if c.is_time else self.title(c) for c in columns]
         lines = ["\t".join([titles[0], "Kind", *titles[1:]])]
-        for row in (self.made[node] for node in nodes):
+        for row in (self.items[node] for node in nodes):
             module = self.tree.modules[row.number] if row.kind is RowKind.MODULE else None
             kind = row.kind.value if module is None else module.kind.value
             texts = [self._plain(row, column) for column in columns[1:]]

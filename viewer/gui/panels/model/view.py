@@ -111,6 +111,6 @@ class ModuleView(TreeView[ModelRows]):
         rows = self._model.rows
         if rows is None or not self._related or node < 0:
             return False
-        row = rows.made[node]
+        row = rows.items[node]
         has_operators = row.kind in (RowKind.OPERATOR, RowKind.SET)
         return has_operators and not self._related.isdisjoint(rows.operators(row))

@@ -72,12 +72,16 @@ class ListedNames:
 
 def has_only_names(session: Session, answer: CostAnswer) -> bool:
     """Whether a profile has slices but no operators, and no open file could provide them."""
-    space, trace, program = session.workspace, answer.shown.file, answer.shown.table.program
+    space, trace, program = (
+        session.workspace,
+        answer.open_trace.file,
+        answer.open_trace.table.program,
+    )
     if program is not None and program.is_nested:
         return True
     return (
         program is None
-        and len(answer.shown.trace.slices) > 0
+        and len(answer.open_trace.trace.slices) > 0
         and not space.candidates(trace)
         and not space.warnings(trace)
     )
@@ -176,7 +180,7 @@ class OperatorsPanel(CostPanel[Listed]):
             return None
         if has_only_names(self._session, answer):
             return self._question_of_names(answer)
-        if answer.shown.table.program is None or not answer.table.rows:
+        if answer.open_trace.table.program is None or not answer.table.rows:
             return None
         listed = self.costs
         known = listed.facts if listed and listed.is_of_trace(answer) else None
@@ -257,7 +261,7 @@ class OperatorsPanel(CostPanel[Listed]):
         self.note.setVisible(bool(self.note.text()))
 
     def _show_costs(self, listed: ListedCosts) -> None:
-        answer, program = listed.answer, listed.answer.shown.table.program
+        answer, program = listed.answer, listed.answer.open_trace.table.program
         assert program is not None
         self.show_page()
         self._color()
@@ -280,7 +284,7 @@ class OperatorsPanel(CostPanel[Listed]):
     @Slot()
     def _color(self) -> None:
         listed, scheme = self.costs, self._session.state.scheme
-        shown = None if listed is None else listed.answer.shown
+        shown = None if listed is None else listed.answer.open_trace
         if isinstance(self.answer, ListedComparison):
             paths = self.answer.compared.chosen.a.paths
             shown = next((t for t in self._session.traces if t.file.path in paths), None)
@@ -306,7 +310,9 @@ class OperatorsPanel(CostPanel[Listed]):
         listed, chosen = self.costs, self._session.state.operators
         if listed is None:
             return
-        is_of_trace = chosen is not None and self._session.traces[chosen[0]] is listed.answer.shown
+        is_of_trace = (
+            chosen is not None and self._session.traces[chosen[0]] is listed.answer.open_trace
+        )
         operators = chosen[1] if chosen is not None and is_of_trace else ()
         self.model.set_selected(operators)
         self.table.mark(self.model.row_of(operators) if operators else -1)
@@ -329,9 +335,9 @@ class OperatorsPanel(CostPanel[Listed]):
         answer = self.costs.answer
         most_expensive = max(answer.table.rows, key=lambda row: row.ticks)
         self._choose(self.model.row_of(most_expensive.operators))
-        duration = format_time(tick_to_ns(most_expensive.ticks, answer.shown.axis.ns_per_tick))
-        name = set_label(answer.shown.table, most_expensive.operators)
-        return f"{name}, {duration} in {scope_text(answer.shown, answer.scope)}"
+        duration = format_time(tick_to_ns(most_expensive.ticks, answer.open_trace.axis.ns_per_tick))
+        name = set_label(answer.open_trace.table, most_expensive.operators)
+        return f"{name}, {duration} in {scope_text(answer.open_trace, answer.scope)}"
 
     @Slot(int)
     def _choose(self, row: int) -> None:
@@ -346,7 +352,7 @@ class OperatorsPanel(CostPanel[Listed]):
             return
         operators = self.model.rows[row].operators
         if listed is not None:
-            number = self._session.number_of(listed.answer.shown)
+            number = self._session.number_of(listed.answer.open_trace)
             if number is not None:
                 self._session.select_operators(number, operators)
             return
@@ -365,9 +371,9 @@ class ListedCosts:
 
     def is_of_trace(self, answer: CostAnswer) -> bool:
         """Whether other costs belong to the same linked trace."""
-        return self.answer.shown.table is answer.shown.table
+        return self.answer.open_trace.table is answer.open_trace.table
 
 
 def _list(answer: CostAnswer, known: dict[tuple[int, ...], SetFacts] | None) -> ListedCosts:
-    facts = set_facts(answer.shown.table) if known is None else known
+    facts = set_facts(answer.open_trace.table) if known is None else known
     return ListedCosts(answer, facts, costs_contents(answer, facts))

@@ -65,7 +65,7 @@ class ProgramRows(GrownRows[ProgramRow]):
         """Make the rows inside one, at most `MOST_INSIDE` and one that counts the rest."""
         if node < 0:
             return map(file_row, self.executables)
-        make = self.made[node].make
+        make = self.items[node].make
         rows = iter(make() if make is not None else ())
         inside = list(islice(rows, MOST_INSIDE))
         if rest := sum(1 for _ in rows):
@@ -73,10 +73,10 @@ class ProgramRows(GrownRows[ProgramRow]):
         return inside
 
     def has_below(self, node: int) -> bool:
-        return bool(self.executables) if node < 0 else self.made[node].make is not None
+        return bool(self.executables) if node < 0 else self.items[node].make is not None
 
     def cell(self, node: int, column: TreeColumn) -> str:
-        row = self.made[node]
+        row = self.items[node]
         if column is BYTES:
             return "" if row.size is None else bytes_text(row.size)
         return {NAME: row.name, KIND: row.kind, CONTENTS: row.contents}[column]
@@ -89,7 +89,7 @@ class ProgramRows(GrownRows[ProgramRow]):
 
     def tsv(self, nodes: Sequence[int], columns: Sequence[TreeColumn]) -> str:
         """Return all columns of some rows as tab-separated text, sizes in bytes."""
-        rows = [self.made[node] for node in nodes]
+        rows = [self.items[node] for node in nodes]
         lines = [(r.name, r.kind, r.contents, str(r.size or "")) for r in rows]
         titles = tuple(column.title for column in self.columns)
         return "".join("\t".join(line) + "\n" for line in (titles, *lines))

@@ -136,7 +136,7 @@ class SelectionPanel(GroupedFrame[SelectionContents]):
         answer = self._feed.answer
         if answer is None:
             return None
-        return Question(contents_of, (answer,), sum(len(part.found) for part in answer.parts))
+        return Question(contents_of, (answer,), sum(len(part.statistics) for part in answer.parts))
 
     def empty_state(self) -> Sentence:
         """Return the sentence shown without a selection."""
@@ -214,32 +214,33 @@ def subject_text(answer: SelectionAnswer) -> str:
 def summary_text(answer: SelectionAnswer) -> str:
     """Return one line with the totals, and what is cut or left out."""
     busy = sum(
-        float(part.found.whole.busy[0] * part.shown.axis.ns_per_tick) for part in answer.parts
+        float(part.statistics.whole.busy[0] * part.open_trace.axis.ns_per_tick)
+        for part in answer.parts
     )
     texts = [f"{counted(answer.slices, 'slice')}, {format_time(answer.total_ns)} in total"]
     if len(answer.parts) == 1:
         first, last = answer.parts[0].span
         if last > first:
             texts.append(f"busy {format_share(busy, last - first)} of {format_time(last - first)}")
-    cut = sum(part.found.cut for part in answer.parts)
+    cut = sum(part.statistics.cut for part in answer.parts)
     if cut:
         cross = "crosses" if cut == 1 else "cross"
         texts.append(
             f"{group_digits(cut)} {cross} the area's boundary: only the part inside counts"
         )
-    foreign = sum(part.found.foreign for part in answer.parts)
+    foreign = sum(part.statistics.foreign for part in answer.parts)
     if foreign:
         texts.append(f"{group_digits(foreign)} with separate clocks left out")
-    rated = sum(part.found.rated for part in answer.parts)
+    rated = sum(part.statistics.rated for part in answer.parts)
     if rated:
-        apart = format_time(sum(part.found.delegate_ns for part in answer.parts))
+        apart = format_time(sum(part.statistics.delegate_ns for part in answer.parts))
         texts[-1] += f", {group_digits(rated)} with {apart} on the delegate's clock"
-    derived = sum(part.found.doubled for part in answer.parts)
+    derived = sum(part.statistics.doubled for part in answer.parts)
     if derived:
         texts.append(
             f"{group_digits(derived)} derived slices left out, because their parts are counted"
         )
-    gaps = sum(part.found.gaps for part in answer.parts)
+    gaps = sum(part.statistics.gaps for part in answer.parts)
     if gaps:
         texts.append(f"{counted(gaps, 'gap')} of unattributed time: self time of their calls")
     return " · ".join(texts)

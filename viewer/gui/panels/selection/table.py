@@ -62,7 +62,7 @@ class SelectionContents:
 
     def file(self, i: int) -> str:
         """Return the name of the file of a row."""
-        return display_name(self.answer.parts[int(self.part[i])].shown.file.path)
+        return display_name(self.answer.parts[int(self.part[i])].open_trace.file.path)
 
     def time(self, name: str, i: int) -> str:
         """Return a duration of a row as text."""
@@ -80,11 +80,11 @@ class SelectionContents:
     def row_of_slice(self, trace: int, slice: int) -> int:
         """Return the row of a slice's group, -1 without one."""
         for position, part in enumerate(self.answer.parts):
-            at = int(np.searchsorted(part.found.index, slice))
-            if part.number == trace and at < len(part.found.index):
-                if int(part.found.index[at]) != slice:
+            at = int(np.searchsorted(part.statistics.index, slice))
+            if part.number == trace and at < len(part.statistics.index):
+                if int(part.statistics.index[at]) != slice:
                     return -1
-                group = int(part.found.group[at])
+                group = int(part.statistics.group[at])
                 found = np.flatnonzero((self.part == position) & (self.group == group))
                 return int(found[0]) if len(found) else -1
         return -1
@@ -92,21 +92,24 @@ class SelectionContents:
     def members(self, i: int) -> tuple[int, Ints, int]:
         """Return the trace of a row, the indices of its slices, and the longest of them."""
         part = self.answer.parts[int(self.part[i])]
-        found = part.found.members(int(self.group[i]))
-        slices = part.shown.trace.slices
+        found = part.statistics.members(int(self.group[i]))
+        slices = part.open_trace.trace.slices
         longest = found[int(np.argmax(slices.end[found] - slices.start[found]))]
         return part.number, found, int(longest)
 
 
 def contents_of(answer: SelectionAnswer) -> SelectionContents:
     """Return the rows of an answer. Pure."""
-    sizes = [len(part.found) for part in answer.parts]
+    sizes = [len(part.statistics) for part in answer.parts]
     part = np.repeat(np.arange(len(sizes)), sizes)
     group = np.concatenate([np.empty(0, np.int64), *(np.arange(size) for size in sizes)])
-    labels = [label for answer_part in answer.parts for label in answer_part.found.labels]
+    labels = [label for answer_part in answer.parts for label in answer_part.statistics.labels]
     gathered: dict[str, list[NDArray[Any]]] = {name: [np.empty(0)] for name in _FIGURES}
     for answer_part in answer.parts:
-        figures, rate = answer_part.found.figures, float(answer_part.shown.axis.ns_per_tick)
+        figures, rate = (
+            answer_part.statistics.figures,
+            float(answer_part.open_trace.axis.ns_per_tick),
+        )
         span = max(answer_part.span[1] - answer_part.span[0], 1)
         statistics = figures.statistics
         for name, ticks in (
@@ -122,8 +125,10 @@ def contents_of(answer: SelectionAnswer) -> SelectionContents:
         gathered["count"].append(statistics.count.astype(np.float64))
         gathered["busy"].append(np.minimum(100 * figures.busy * rate / span, 100.0))
     columns = {name: np.concatenate(parts) for name, parts in gathered.items()}
-    zeros = np.concatenate([np.empty(0, np.int64), *(p.found.figures.zeros for p in answer.parts)])
-    rates = np.array([float(p.shown.axis.ns_per_tick) for p in answer.parts])
+    zeros = np.concatenate(
+        [np.empty(0, np.int64), *(p.statistics.figures.zeros for p in answer.parts)]
+    )
+    rates = np.array([float(p.open_trace.axis.ns_per_tick) for p in answer.parts])
     most_expensive = np.argsort(-columns["total_ns"], kind="stable")
     labels = [labels[i] for i in most_expensive.tolist()]
     small = tuple(label.lower() for label in labels)
@@ -199,8 +204,8 @@ def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list
     part, group = shown.part[rows], shown.group[rows]
     for position, answer_part in enumerate(shown.answer.parts):
         in_part = part == position
-        group_of_row, rate = group[in_part], answer_part.shown.axis.ns_per_tick
-        figures = answer_part.found.figures
+        group_of_row, rate = group[in_part], answer_part.open_trace.axis.ns_per_tick
+        figures = answer_part.statistics.figures
         for name, ticks in (
             ("total", figures.statistics.total),
             ("self", figures.self_ticks),
@@ -228,7 +233,7 @@ def plain_columns(shown: SelectionContents, rows: Ints) -> tuple[list[str], list
                 group_of_row
             ] * float(rate)
     texts = [shown.labels[i] for i in rows.tolist()]
-    files = [display_name(shown.answer.parts[i].shown.file.path) for i in part.tolist()]
+    files = [display_name(shown.answer.parts[i].open_trace.file.path) for i in part.tolist()]
     header, columns = [shown.answer.key, "file", "count"], [texts, files]
     columns.append(shown.columns["count"][rows].astype(np.int64).tolist())
     for name in (

@@ -333,7 +333,7 @@ class SourcePanel(PagePanel):
     def _why_empty(self) -> str:
         space = self._session.workspace
         answer = self._costs.answer
-        if answer is not None and answer.shown.table.is_recorded:
+        if answer is not None and answer.open_trace.table.is_recorded:
             return NO_RECORDED_LINES
         if space.traces and not space.programs:
             return NO_RECORD
@@ -350,9 +350,9 @@ class SourcePanel(PagePanel):
         In the first file that can be shown; if there is none, in the first, which can be located.
         """
         answer, space = self._costs.answer, self._session.workspace
-        if space.traces and (answer is None or self._session.number_of(answer.shown) is None):
+        if space.traces and (answer is None or self._session.number_of(answer.open_trace) is None):
             return None  # the costs are being computed
-        program = answer.shown.table.program if answer else None
+        program = answer.open_trace.table.program if answer else None
         of = self._place_of
         lines = most_expensive_lines(program, answer.table, of) if answer and program else ()
         lines = lines or tuple(chain.from_iterable(first_lines(p, of) for p in space.programs))
@@ -412,8 +412,8 @@ class SourcePanel(PagePanel):
 
     def _offer_callers(self) -> None:
         programs = list(self._session.workspace.programs)
-        if (answer := self._costs.answer) and answer.shown.table.program:
-            programs.append(answer.shown.table.program)
+        if (answer := self._costs.answer) and answer.open_trace.table.program:
+            programs.append(answer.open_trace.table.program)
         has_callers = any(program.has_callers for program in programs)
         self.by_caller.setVisible(has_callers)
         if not has_callers:
@@ -519,14 +519,14 @@ class SourcePanel(PagePanel):
     def _recorded(self, path: str) -> RecordedLines:
         """Return the recorded lines of a file."""
         # The text is that of the program with the costs, if others quote another version.
-        first = self._costs.answer.shown.table.program if self._costs.answer else None
+        first = self._costs.answer.open_trace.table.program if self._costs.answer else None
         programs = self._session.workspace.programs
         return recorded_lines(sorted(programs, key=lambda program: program is not first), path)
 
     def _check_version(self, file: SourceFile) -> None:
         """Show a note if the file differs from the source quoted in an open ETRecord."""
         answer = self._costs.answer
-        self.functions.setVisible(answer is not None and answer.shown.table.is_recorded)
+        self.functions.setVisible(answer is not None and answer.open_trace.table.is_recorded)
         fits = (version_fit(program, file) for program in self._session.workspace.programs)
         fit = next((fit for fit in fits if fit.compared), None)
         self.version.setVisible(fit is not None and fit.is_other)
@@ -556,7 +556,7 @@ class SourcePanel(PagePanel):
     def _recount(self) -> None:
         """Update the costs and the highlighted lines."""
         answer = self._costs.answer
-        program = answer.shown.table.program if answer else None
+        program = answer.open_trace.table.program if answer else None
         if self._place is None:
             if answer is not None and not self._members():
                 self.refresh()  # the first costs tell which line is the most expensive
@@ -570,10 +570,10 @@ class SourcePanel(PagePanel):
             self._foot.hide()
         else:
             costs = line_costs(program, answer.table, path, self._place_of)
-            rate = answer.shown.axis.ns_per_tick
-            errors = error_notes(self._session, answer.shown, path, self._place_of)
+            rate = answer.open_trace.axis.ns_per_tick
+            errors = error_notes(self._session, answer.open_trace, path, self._place_of)
             if errors is None:
-                notes = time_notes(costs, answer.shown, answer.table.whole)
+                notes = time_notes(costs, answer.open_trace, answer.table.whole)
                 # A comparison pairs the lines of the model.
                 is_paired = not self.by_caller.isChecked()
                 changes = self._compared.of(path) if is_paired else None
@@ -590,7 +590,7 @@ class SourcePanel(PagePanel):
             ]
             self._line_costs = costs
             self.code.set_gutter(Gutter(notes, brackets, changes))
-            share = figure_terms.share(whole_text(answer.shown.trace, figure_terms.BUSY_TIME))
+            share = figure_terms.share(whole_text(answer.open_trace.trace, figure_terms.BUSY_TIME))
             title = "" if changes is None else self._compared.title
             title = title or f"  {figure_terms.SELF.title}, {share.title}"
             tips = f"{figure_terms.SELF.definition}\n{share.definition}"
@@ -634,7 +634,7 @@ class SourcePanel(PagePanel):
         )
         if not sets:
             return
-        trace = self._session.number_of(answer.shown)
+        trace = self._session.number_of(answer.open_trace)
         if trace is None:
             return
         # Repeated clicks cycle through all operator sets of the line, most expensive first.

@@ -163,7 +163,7 @@ def spoken_text(rows: TreeRows, text: str, column: TreeColumn) -> str:
 class GrownRows(TreeRows, Generic[Item]):
     """Rows that are made when they are first listed.
 
-    made: the items of the nodes. Siblings have consecutive numbers.
+    items: those of the nodes. Siblings have consecutive numbers.
     """
 
     def __init__(self) -> None:
@@ -171,19 +171,19 @@ class GrownRows(TreeRows, Generic[Item]):
 
     def forget(self) -> None:
         """Forget all rows, which are made anew when they are listed."""
-        self.made: list[Item] = []
+        self.items: list[Item] = []
         self._parent: list[int] = []
         self._below: dict[int, range] = {}
 
     def items_below(self, node: int) -> Iterable[Item]:
-        """Make what is below a node; of -1 the roots. The first gets the number `len(made)`."""
+        """Make what is below a node; of -1 the roots. The first gets the number `len(items)`."""
         raise NotImplementedError
 
     def below(self, node: int) -> range:
         rows = self._below.get(node)
         if rows is None:
-            self.made += self.items_below(node)
-            rows = self._below[node] = range(len(self._parent), len(self.made))
+            self.items += self.items_below(node)
+            rows = self._below[node] = range(len(self._parent), len(self.items))
             self._parent += [node] * len(rows)
         return rows
 

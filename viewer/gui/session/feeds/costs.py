@@ -28,7 +28,7 @@ class CostAnswer:
     that finished, in order; it is empty if there is only one or there are more than `MOST_RUNS`.
     """
 
-    shown: OpenTrace
+    open_trace: OpenTrace
     scope: TimeScope
     table: CostTable
     per_run: tuple[CostTable, ...]
@@ -36,7 +36,7 @@ class CostAnswer:
     @property
     def left_out(self) -> LeftOut:
         """How many inferences the table leaves out."""
-        return left_out(self.shown.trace, self.scope)
+        return left_out(self.open_trace.trace, self.scope)
 
 
 class CostFeed(Feed[tuple[OpenTrace, TimeScope], CostAnswer]):
@@ -58,7 +58,7 @@ class CostFeed(Feed[tuple[OpenTrace, TimeScope], CostAnswer]):
     def _ask(self, question: tuple[OpenTrace, TimeScope]) -> None:
         open_trace, scope = question
         cost_tables = (
-            self.answer.per_run if self.answer and self.answer.shown is open_trace else None
+            self.answer.per_run if self.answer and self.answer.open_trace is open_trace else None
         )
         self._latest.ask(
             len(open_trace.trace.slices) <= AT_ONCE, _answer, open_trace, scope, cost_tables

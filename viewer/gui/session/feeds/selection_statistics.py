@@ -37,8 +37,8 @@ class TraceStatistics:
     """
 
     number: int
-    shown: OpenTrace
-    found: SelectionStatistics
+    open_trace: OpenTrace
+    statistics: SelectionStatistics
     span: tuple[int, int]
 
 
@@ -57,20 +57,21 @@ class SelectionAnswer:
     @property
     def slices(self) -> int:
         """The number of slices covered."""
-        return sum(part.found.slices for part in self.parts)
+        return sum(part.statistics.slices for part in self.parts)
 
     @property
     def total_ns(self) -> int:
         """Total time of the covered slices; the time of nested slices is not counted twice."""
         return sum(
-            int(part.found.whole.statistics.total[0] * part.shown.axis.ns_per_tick)
+            int(part.statistics.whole.statistics.total[0] * part.open_trace.axis.ns_per_tick)
             for part in self.parts
         )
 
     def holds(self, ref: SliceRef) -> bool:
         """Whether the statistics cover this slice."""
         return any(
-            part.number == ref.trace and _has(part.found.index, ref.index) for part in self.parts
+            part.number == ref.trace and _has(part.statistics.index, ref.index)
+            for part in self.parts
         )
 
 

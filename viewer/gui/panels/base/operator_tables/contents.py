@@ -157,7 +157,7 @@ def costs_contents(answer: CostAnswer, facts: dict[tuple[int, ...], SetFacts]) -
 
     facts: `set_facts` of the answer's trace.
     """
-    shown, table = answer.shown, answer.table
+    shown, table = answer.open_trace, answer.table
     program = shown.table.program
     if program is None:
         return OperatorContents()

@@ -98,7 +98,7 @@ def time_measure(figures: CostFigures) -> Measure:
     Shares are of wall time.
     """
     given = figures.given
-    ns_per_tick = given.shown.axis.ns_per_tick
+    ns_per_tick = given.open_trace.axis.ns_per_tick
     rows = [(row.operators, row.ticks) for row in given.table.rows]
 
     def text(ticks: int | float) -> str:
