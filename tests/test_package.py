@@ -74,6 +74,7 @@ TESTS_OF_MANY = {
     "tests/api/test_cookbook.py": "the notebook of the help, cell by cell",
     "tests/api/test_json_rows.py": "the tables of the Python API with the JSON of all commands",
     "tests/cli/test_same_clock.py": "an option of every command that opens files",
+    "tests/cli/test_standard_streams.py": "commands that read and write a stream",
     "tests/cli/test_wrong_inputs.py": "all commands",
     "tests/formats/chrome/test_stated_facts.py": "what is next to the events, up to the names",
     "tests/formats/perfetto/test_stated_clocks.py": "clock snapshots and exports, up to the clock",

@@ -6,15 +6,21 @@ Modules are imported only for options that are given, because the first window w
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
+    from viewer.codecs.temporary_folder import TemporaryFolder
     from viewer.view.sessions.option_texts import OptionTexts
     from viewer.workspace.link_choices import Choices
 
 THEMES = ("light", "dark")
+_DESCRIPTOR = re.compile(r"/dev/(stdin|fd/\d+)|/proc/self/fd/\d+")
+# The copies of the standard input and of pipes, by their names.
+_copies: dict[str, TemporaryFolder] = {}
 
 
 class Parser(argparse.ArgumentParser):
@@ -62,10 +68,49 @@ def add_files(parser: argparse.ArgumentParser, count: str) -> None:
     parser.add_argument(
         "files",
         nargs=count,
+        type=_file,
         metavar="FILE",
-        help="profiles, ETRecords, program files, sources",
+        help="profiles, ETRecords, program files, sources; - is the standard input",
     )
     _add_options(parser.add_argument_group("options for files"))
+
+
+def _file(path: str) -> str:
+    """Return a file to open; of "-", or of a pipe such as <(...) of a shell, a copy of all of it.
+
+    Readers go back in what they read. The copy is in a temporary folder of this process.
+    """
+    if (path != "-" and not _DESCRIPTOR.fullmatch(path)) or os.path.isfile(path):
+        return path
+    try:
+        return _copy_of_stream(path)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{path}: {error.strerror or error}") from error
+
+
+def _copy_of_stream(path: str) -> str:
+    """Return the copy of a stream; one that is named twice is read once. Raises OSError."""
+    import errno
+    import shutil
+
+    from viewer.codecs.temporary_folder import TemporaryFolder
+
+    is_stdin = path in ("-", "/dev/stdin")
+    name = "stdin" if is_stdin else f"pipe{os.path.basename(path)}"
+    if name not in _copies:
+        with os.fdopen(0, "rb", closefd=False) if is_stdin else open(path, "rb") as stream:
+            if stream.isatty():
+                raise OSError(errno.EINVAL, "a terminal is no profile: use | or <")
+            folder = TemporaryFolder()
+            with open(os.path.join(folder.path, name), "wb") as copy:
+                shutil.copyfileobj(stream, copy)
+            _copies[name] = folder
+    return os.path.join(_copies[name].path, name)
+
+
+def reads_a_stream() -> bool:
+    """Whether a file of the command line is a copy that ends with this process."""
+    return bool(_copies)
 
 
 def _add_options(parser: argparse._ArgumentGroup) -> None:
@@ -252,7 +297,7 @@ def check_output(
     """Exit with a usage error if the output is a URL, or one of the input files."""
     from viewer.codecs.atomic_file import output_fault
 
-    if output and (fault := output_fault(output, inputs)):
+    if output and output != "-" and (fault := output_fault(output, inputs)):
         parser.error(fault)
 
 

@@ -16,7 +16,15 @@ import sys
 from collections.abc import Sequence
 
 from viewer import __version__
-from viewer.cli.arguments import Parser, add_files, add_theme, choices_of, complain, files_of
+from viewer.cli.arguments import (
+    Parser,
+    add_files,
+    add_theme,
+    choices_of,
+    complain,
+    files_of,
+    reads_a_stream,
+)
 from viewer.cli.commands import COMMANDS, run
 from viewer.cli.commands.completion import COMPLETING, complete
 from viewer.cli.output import with_output
@@ -126,5 +134,5 @@ def run_window(arguments: list[str]) -> int:
         choices,
         theme=chosen.theme,
         new_window=chosen.new_window,
-        alone=chosen.max_memory is not None,
+        alone=chosen.max_memory is not None or reads_a_stream(),
     )

@@ -14,12 +14,17 @@ import contextlib
 import errno
 import io
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
+from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.model.text import visible_controls
+
+# Names the standard input among the files to open, and the standard output as the file to write.
+STANDARD = "-"
 
 
 class UnwritableOutput(BaseException):
@@ -120,6 +125,28 @@ def visible_output(*, exact: bool = False) -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = out, err
+
+
+@contextmanager
+def output_path(output: str, suffix: str) -> Iterator[str]:
+    """Return where to write an output: of "-" a file with this suffix, which then is printed.
+
+    Nothing is printed if the block raises or writes no file. Raises UnwritableOutput.
+    """
+    if output != STANDARD:
+        yield output
+        return
+    with TemporaryFolder() as folder:
+        path = os.path.join(folder, f"output{suffix}")
+        yield path
+        if not os.path.exists(path):
+            return
+        sys.stdout.flush()
+        try:
+            with open(path, "rb") as file, os.fdopen(1, "wb", closefd=False) as out:
+                shutil.copyfileobj(file, out)
+        except OSError as error:
+            raise UnwritableOutput(error) from error
 
 
 def overwrite_line(text: str) -> None:

@@ -9,6 +9,7 @@ from viewer.analysis.calls.call_tree import KEYS
 from viewer.analysis.statistics import figure_terms
 from viewer.cli.arguments import Parser, add_files, add_inference, check_output, complain, written
 from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.cli.output import STANDARD, output_path
 from viewer.codecs.atomic_file import write_whole
 from viewer.model.text import visible_controls
 from viewer.model.times import parse_range
@@ -52,7 +53,8 @@ def run(arguments: list[str]) -> int:
         complain(str(error))
         return 1 if failed else 2
     if chosen.svg is not None:
-        is_written = written(chosen.svg, lambda: write_svg(chosen.svg, graphs))
+        with output_path(chosen.svg, ".svg") as path:
+            is_written = written(path, lambda: write_svg(path, graphs))
     else:
         is_written = _write(_text(facts, chosen), chosen.output)
     if not is_written:
@@ -129,8 +131,8 @@ def _parser() -> argparse.ArgumentParser:
     forms.add_argument(
         "--svg",
         metavar="OUT",
-        help="write a flame graph to an SVG file, the root on top; with several profiles, one "
-        "below the other",
+        help="write a flame graph to an SVG file (- prints it), the root on top; with several "
+        "profiles, one below the other",
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="write to a file, in UTF-8")
     return parser
@@ -156,7 +158,7 @@ def _options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cal
         parser.error("-o and --svg cannot be used together: --svg already names the file")
     for output in (chosen.output, chosen.svg):
         check_output(parser, output, chosen.files)
-    if chosen.svg is not None and not chosen.svg.lower().endswith(".svg"):
+    if chosen.svg not in (None, STANDARD) and not chosen.svg.lower().endswith(".svg"):
         parser.error(f"{chosen.svg}: the name must end in .svg")
     depth, most = chosen.depth, None
     if not (chosen.json or chosen.folded or chosen.svg is not None):
@@ -175,7 +177,7 @@ def _options(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Cal
 
 def _write(text: str, output: str | None) -> bool:
     """Print a text, or write it to a file; returns whether this was possible."""
-    if output is None:
+    if output in (None, STANDARD):
         print(text)
         return True
     data = f"{visible_controls(text)}\n".encode("utf-8", "backslashreplace")

@@ -15,6 +15,7 @@ from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import Parser, add_files, check_output, complain
 from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all
+from viewer.cli.output import STANDARD
 from viewer.cli.regressions import add_rule_options, code_of, rule_of
 from viewer.cli.session_bookmarks import split_at
 from viewer.codecs.atomic_file import write_whole
@@ -156,7 +157,7 @@ def _check_arms(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> 
 
 def _write(chosen: argparse.Namespace, text: str) -> bool:
     """Print a text, or write it to the output; returns whether that was possible."""
-    if not chosen.output:
+    if chosen.output in (None, "", STANDARD):
         print(text)
         return True
     try:

@@ -10,7 +10,7 @@ from functools import partial
 from viewer.analysis.statistics.group_keys import KEYS, key_named
 from viewer.cli.arguments import Parser, add_files, check_output, choices_of, complain, written
 from viewer.cli.commands.open_inputs import open_all, warn
-from viewer.cli.output import overwrite_line
+from viewer.cli.output import STANDARD, output_path, overwrite_line
 from viewer.cli.session_alignment import alignment_of
 from viewer.codecs.atomic_file import is_same_file
 from viewer.model.times import counted, parse_range
@@ -39,7 +39,7 @@ def run(arguments: list[str]) -> int:
         "--output",
         required=True,
         metavar="OUT",
-        help=f"one of {', '.join(EXPORT_SUFFIXES)}; with --jobs a folder",
+        help=f"one of {', '.join(EXPORT_SUFFIXES)}; - is the standard output; with --jobs a folder",
     )
     parser.add_argument(
         "--jobs",
@@ -51,8 +51,8 @@ def run(arguments: list[str]) -> int:
         "--to",
         choices=EXPORT_SUFFIXES,
         metavar="SUFFIX",
-        help=f"with --jobs: output format, one of {', '.join(EXPORT_SUFFIXES)} (default: .pftrace, "
-        "or .csv for tables)",
+        help=f"with --jobs or -o -: output format, one of {', '.join(EXPORT_SUFFIXES)} (default: "
+        ".pftrace, or .csv for tables)",
     )
     parser.add_argument(
         "--table",
@@ -100,9 +100,23 @@ def run(arguments: list[str]) -> int:
         parser.error("--by applies only to --table statistics")
     if chosen.jobs is not None:
         return _export_folder(parser, chosen)
-    if chosen.to:
-        parser.error("--to requires --jobs: otherwise the extension of OUT selects the format")
     suffixes = EXPORT_SUFFIXES if chosen.table == TABLES[0] else TABLE_SUFFIXES
+    if chosen.output == STANDARD:
+        suffix = chosen.to or (PERFETTO_SUFFIXES if suffixes is EXPORT_SUFFIXES else suffixes)[0]
+        with output_path(STANDARD, suffix) as chosen.output:
+            return _export(parser, chosen, suffixes, span)
+    if chosen.to:
+        parser.error("--to requires --jobs or -o -: the extension of OUT selects the format")
+    return _export(parser, chosen, suffixes, span)
+
+
+def _export(
+    parser: argparse.ArgumentParser,
+    chosen: argparse.Namespace,
+    suffixes: tuple[str, ...],
+    span: tuple[int, int] | None,
+) -> int:
+    """Write one file of all inputs."""
     if not chosen.output.lower().endswith(suffixes):
         parser.error(f"{chosen.output}: the name must end in one of {', '.join(suffixes)}")
     if chosen.raw and not chosen.output.lower().endswith(_TEXT_SUFFIXES):

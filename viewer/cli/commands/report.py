@@ -7,6 +7,7 @@ import argparse
 from viewer.cli.arguments import Parser, add_files, check_output, complain, written
 from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
 from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.cli.output import STANDARD, output_path
 from viewer.codecs.atomic_file import write_whole
 from viewer.html_report.markdown import report_markdown
 from viewer.html_report.options import PAGE_SUFFIXES, ComparedReport, ReportOptions
@@ -32,7 +33,9 @@ def run(arguments: list[str]) -> int:
         parser,
         "the files of another arm: the report includes a comparison, as of opscope compare",
     )
-    parser.add_argument("-o", "--output", metavar="OUT", help=".html, or .md for Markdown")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help=".html, or .md for Markdown; - is the standard output"
+    )
     parser.add_argument(
         "--markdown", action="store_true", help="write Markdown, to the standard output without -o"
     )
@@ -41,6 +44,15 @@ def run(arguments: list[str]) -> int:
     )
     parser.add_argument("--title", default="", help="title of the report (default: the file)")
     chosen = parser.parse_args(arguments)
+    if chosen.output == STANDARD and not chosen.markdown:
+        with output_path(STANDARD, PAGE_SUFFIXES[0]) as chosen.output:
+            return _report(parser, chosen)
+    chosen.output = "" if chosen.output == STANDARD else chosen.output
+    return _report(parser, chosen)
+
+
+def _report(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
+    """Write the report."""
     output = chosen.output or ""
     markdown = chosen.markdown or output.lower().endswith(_MARKDOWN)
     if not markdown and not output:

@@ -14,6 +14,7 @@ from viewer.cli.arguments import (
     complain,
     files_of,
 )
+from viewer.cli.output import output_path
 from viewer.model.times import parse_range
 
 
@@ -27,7 +28,11 @@ def run(arguments: list[str]) -> int:
     add_files(parser, "*")
     add_theme(parser)
     parser.add_argument(
-        "-o", "--output", required=True, metavar="OUT", help="file to write: .png, .svg or .pdf"
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="file to write: .png, .svg or .pdf; - prints a .png",
     )
     parser.add_argument(
         "--size",
@@ -55,6 +60,12 @@ def run(arguments: list[str]) -> int:
         help=argparse.SUPPRESS,
     )
     chosen = parser.parse_args(arguments)
+    with output_path(chosen.output, ".png") as chosen.output:
+        return _save(parser, chosen)
+
+
+def _save(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
+    """Save the image."""
     try:
         size = _size(chosen.size)
         visible = parse_range(chosen.range) if chosen.range else None

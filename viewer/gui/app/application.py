@@ -224,6 +224,7 @@ def window_to_draw(
         finally:
             window.close()
             look.remove_pictures()
+            store.sync()  # else Qt writes at the exit, and makes the folder again
 
 
 def _application() -> QApplication:
