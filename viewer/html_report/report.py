@@ -102,6 +102,7 @@ def _page(contents: Contents, progress: Progress, cancelled: Cancelled) -> tuple
     sections = []
     make: Callable[[], str]
     for make in (
+        lambda: comparison(contents),  # first: who gets one wants its answer
         lambda: overview(contents),
         lambda: timelines(contents, data),
         lambda: operators(contents, places),
@@ -109,7 +110,6 @@ def _page(contents: Contents, progress: Progress, cancelled: Cancelled) -> tuple
         lambda: modules(contents),
         lambda: delegation(contents),
         lambda: memory(contents),
-        lambda: comparison(contents),
         lambda: provenance(contents, cancelled),
     ):
         sections.append(make())
