@@ -38,7 +38,7 @@ def show_and_wait(shown, progress):
         sys.stdin.read()
 
 build.MOST_UNITS, command._SHOWN_S = 2, 0
-show, command._Shown._show = command._Shown._show, show_and_wait
+show, command._Report._show = command._Report._show, show_and_wait
 sys.exit(main(sys.argv[1:]))
 """
 POISON = "poison"

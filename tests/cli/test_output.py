@@ -15,7 +15,7 @@ import pytest
 import viewer
 from tests.builders.command_line import run
 from tests.paths import DATA
-from viewer.cli.output import overwrite_line, visible_output
+from viewer.cli.output import ProgressLine, visible_output
 from viewer.resources import SAMPLES
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -141,12 +141,56 @@ def test_a_program_without_a_console_prints_nothing(monkeypatch):
         print("nothing")
 
 
-def test_a_line_is_overwritten(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time of `ProgressLine`, as a list of one number of seconds."""
+    seconds = [100.0]
+    monkeypatch.setattr("viewer.cli.output.time.monotonic", lambda: seconds[0])
+    return seconds
+
+
+def test_progress_overwrites_a_line_of_a_terminal(monkeypatch, clock):
+    monkeypatch.setattr(sys, "stderr", Terminal())
     with visible_output():
-        overwrite_line("1 of 2\x1b")
-    overwrite_line("2 of 2")
-    assert sys.stderr.getvalue() == "\r1 of 2\\x1b\r2 of 2"
+        line = ProgressLine()
+        line.show("1 of 3\x1b")
+        line.show("2 of 3")  # too soon
+    clock[0] += 0.25
+    line.show("3 of 3")
+    line.end("3 of 3, done")
+    line.end()
+    assert sys.stderr.getvalue() == "\r1 of 3\\x1b\r3 of 3\r3 of 3, done\n"
+
+
+def test_progress_without_a_terminal_is_a_line_every_30_s(monkeypatch, clock):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    line = ProgressLine()
+    for second in range(70):
+        clock[0] = 100.0 + second
+        line.show(f"{second} of 70")
+    line.end("70 of 70")
+    assert sys.stderr.getvalue() == "opscope: 30 of 70\nopscope: 60 of 70\n"
+
+
+def test_short_work_without_a_terminal_prints_no_progress(monkeypatch, clock):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    line = ProgressLine()
+    line.show("1 of 2")
+    line.end("2 of 2")
+    assert sys.stderr.getvalue() == ""
+
+
+def test_a_program_without_a_console_shows_no_progress(monkeypatch, clock):
+    monkeypatch.setattr(sys, "stderr", None)
+    line = ProgressLine()
+    clock[0] += 31
+    line.show("1 of 2")
+    line.end()
 
 
 ATTENTION = SAMPLES[0].paths()[0]

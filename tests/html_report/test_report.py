@@ -149,7 +149,7 @@ def test_a_comparison_has_its_answer_first(tmp_path):
         b.open(str(path))
     found = comparison_by(arm_of(a), arm_of(b), CALLS)
     page = page_of(a, tmp_path, ReportOptions(compared=ComparedReport(found, b, ("a note",))))
-    assert list(sections(page))[0] == "comparison"
+    assert next(iter(sections(page))) == "comparison"
     answers = [attrs for tag, attrs in page.tags if attrs.get("class") == "answer"]
     assert len(answers) == 2
     assert re.search(r"1 of \d+ calls changed", page.text)

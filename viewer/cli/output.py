@@ -16,6 +16,7 @@ import io
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
@@ -25,6 +26,7 @@ from viewer.model.text import visible_controls
 
 # Names the standard input among the files to open, and the standard output as the file to write.
 STANDARD = "-"
+_TERMINAL_S, _PLAIN_S = 0.25, 30.0
 
 
 class UnwritableOutput(BaseException):
@@ -149,14 +151,45 @@ def output_path(output: str, suffix: str) -> Iterator[str]:
             raise UnwritableOutput(error) from error
 
 
-def overwrite_line(text: str) -> None:
-    """Show a text on the current line of a terminal on stderr, over what is there."""
-    stream = sys.stderr
-    # The carriage return is ours, so it passes.
-    raw = stream.stream if isinstance(stream, _Stream) else stream
-    with contextlib.suppress(OSError):
-        raw.write(f"\r{visible_controls(text)}")
-        raw.flush()
+class ProgressLine:
+    """Shows on stderr how far long work is.
+
+    On a terminal, each text takes the place of the one before, at most 4 times a second. Otherwise,
+    as in continuous integration, a line is printed every 30 s, and none of what ends sooner: a job
+    that prints nothing for minutes is taken for one that hangs.
+    """
+
+    def __init__(self) -> None:
+        self.is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._pause = _TERMINAL_S if self.is_terminal else _PLAIN_S
+        self._next = 0.0 if self.is_terminal else time.monotonic() + self._pause
+        self._is_open = False
+
+    def show(self, text: str) -> None:
+        """Show a text if it is time for one."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._pause
+            self._write(text)
+
+    def end(self, text: str = "") -> None:
+        """Leave the line of a terminal, with a last text on it."""
+        if text and self.is_terminal:
+            self._write(text)
+        if self._is_open:
+            print(file=sys.stderr)
+            self._is_open = False
+
+    def _write(self, text: str) -> None:
+        if not self.is_terminal:
+            print(f"opscope: {text}", file=sys.stderr, flush=True)
+            return
+        stream = sys.stderr
+        # The carriage return is ours, so it passes.
+        raw = stream.stream if isinstance(stream, _Stream) else stream
+        with contextlib.suppress(OSError):
+            raw.write(f"\r{visible_controls(text)}")
+            raw.flush()
+        self._is_open = True
 
 
 class _Stream:

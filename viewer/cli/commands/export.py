@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from functools import partial
 
 from viewer.analysis.statistics.group_keys import KEYS, key_named
 from viewer.cli.arguments import Parser, add_files, check_output, choices_of, complain, written
 from viewer.cli.commands.open_inputs import open_all, warn
-from viewer.cli.output import STANDARD, output_path, overwrite_line
+from viewer.cli.output import STANDARD, ProgressLine, output_path
 from viewer.cli.session_alignment import alignment_of
 from viewer.codecs.atomic_file import is_same_file
 from viewer.model.times import counted, parse_range
@@ -173,20 +172,17 @@ def _export_folder(parser: argparse.ArgumentParser, chosen: argparse.Namespace) 
     found = batch_export.plan(chosen.files[0], chosen.output, suffix)
     for complaint in found.unreadable:
         complain(complaint)
-    shows = sys.stderr.isatty()
-    ended = 0
+    line, ended = ProgressLine(), 0
 
     def told(outcome: batch_export.Outcome) -> None:
         nonlocal ended
         ended += 1
-        if shows:
-            overwrite_line(f"{ended} of {len(found.tasks)}")
+        line.show(f"{ended} of {len(found.tasks)}")
 
     outcomes = batch_export.run(
         found.tasks, chosen.jobs, chosen.table, chosen.by, told, raw=chosen.raw
     )
-    if shows and ended:
-        print(file=sys.stderr)
+    line.end(f"{ended} of {len(found.tasks)}")
     for outcome in outcomes:
         for warning in outcome.warnings:
             complain(f"warning: {warning}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from viewer.cli.arguments import Parser, complain
 from viewer.cli.commands.fleet.losses import code_of_losses
-from viewer.cli.output import overwrite_line
+from viewer.cli.output import ProgressLine
 from viewer.codecs.ending import raised_at_signals
 from viewer.codecs.memory_budget import parse_limit
 from viewer.fleet.dimensions import PathPattern, WrongDimensions, read_labels
@@ -77,7 +77,7 @@ def run(arguments: list[str]) -> int:
             return InProcess()  # other processes have a memory of their own
         return LocalProcesses(min(chosen.jobs, batches), memory)
 
-    shown = _Shown(chosen.json_progress)
+    shown = _Report(chosen.json_progress)
     try:
         with raised_at_signals():
             lake, progress = build(chosen.output, options, engine, shown.told)
@@ -168,12 +168,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Shown:
+class _Report:
     """Prints progress and failures to stderr."""
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
-        self._is_terminal = sys.stderr.isatty() and not as_json
+        self._line = ProgressLine()
         self._last = 0.0
         self._failures = 0
 
@@ -184,26 +184,25 @@ class _Shown:
             if self._as_json:
                 self._print({"failed": outcome.source, "reason": outcome.reason})
             elif self._failures <= _MOST_SHOWN:
-                if self._is_terminal and self._last:
-                    print(file=sys.stderr)
+                self._line.end()
                 complain(outcome.reason)
-        now = time.monotonic()
-        if now - self._last >= _SHOWN_S:
-            self._last = now
-            self._show(progress)
+        self._show(progress)
 
     def end(self, progress: Progress | None = None) -> None:
         """Print the last state."""
         if progress is not None:
+            self._last = 0.0
             self._show(progress)
-        if self._is_terminal and self._last:
-            print(file=sys.stderr)
+        self._line.end("" if progress is None or self._as_json else _progress_text(progress))
         if self._failures > _MOST_SHOWN and not self._as_json:
             complain(f"{self._failures - _MOST_SHOWN} more failures: opscope fleet status LAKE")
 
     def _show(self, progress: Progress) -> None:
-        left = progress.seconds_left
-        if self._as_json:
+        if not self._as_json:
+            self._line.show(_progress_text(progress))
+        elif time.monotonic() - self._last >= _SHOWN_S:
+            self._last = time.monotonic()
+            left = progress.seconds_left
             self._print(
                 {
                     "total": progress.total,
@@ -217,13 +216,16 @@ class _Shown:
                     "seconds_left": None if left is None else round(left, 1),
                 }
             )
-        elif self._is_terminal:
-            text = f"{progress.ended} of {progress.total}, {progress.failed} failed, "
-            text += f"{progress.rate:.0f} per second, {bytes_text(progress.size)}"
-            overwrite_line(text + ("" if left is None else f", {left:.0f} s left"))
 
     def _print(self, facts: dict[str, object]) -> None:
         print(json.dumps(facts), file=sys.stderr, flush=True)
+
+
+def _progress_text(progress: Progress) -> str:
+    left = progress.seconds_left
+    text = f"{progress.ended} of {progress.total}, {progress.failed} failed, "
+    text += f"{progress.rate:.0f} per second, {bytes_text(progress.size)}"
+    return text + ("" if left is None else f", {left:.0f} s left")
 
 
 def _summary(progress: Progress, lake: str) -> str:
