@@ -1,7 +1,6 @@
 """What packages tell desktops: ids, versions and types agree, and nothing is forgotten."""
 
 import configparser
-import importlib
 import plistlib
 import re
 import shutil
@@ -26,17 +25,6 @@ OF_OTHERS = {
     ".csv", ".tsv", ".txt", ".log", ".csv.gz", ".zip", ".json", ".json.gz", ".gz", ".zst", ".xz",
     ".bz2", ".py", ".bin", ".html", ".xlsx", ".folded", ".cpuprofile",
 }  # fmt: skip
-
-
-@pytest.fixture
-def script(monkeypatch):
-    """Imports a module of packaging/, as its scripts do."""
-    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
-    monkeypatch.syspath_prepend(str(ROOT / "packaging/windows"))
-    before = set(sys.modules)
-    yield importlib.import_module
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ Modules are imported only for options that are given, because the first window w
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -299,6 +300,18 @@ def check_output(
 
     if output and output != "-" and (fault := output_fault(output, inputs)):
         parser.error(fault)
+
+
+@contextlib.contextmanager
+def needing_window() -> Iterator[None]:
+    """Import the window in this block; exits with 2 where it is not installed: in opscope-core."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "viewer.gui":
+            raise
+        complain("opscope-core has no window: pip uninstall opscope-core && pip install opscope")
+        sys.exit(2)
 
 
 def internal_error(path: str, error: Exception) -> str:

@@ -23,6 +23,7 @@ from viewer.cli.arguments import (
     choices_of,
     complain,
     files_of,
+    needing_window,
     reads_a_stream,
 )
 from viewer.cli.commands import COMMANDS, run
@@ -127,8 +128,8 @@ def run_window(arguments: list[str]) -> int:
     files, complaints = files_of(chosen)
     for complaint in complaints:
         complain(complaint)
-    from viewer.gui.app import application
-
+    with needing_window():
+        from viewer.gui.app import application
     return application.run(
         files,
         choices,

@@ -13,6 +13,7 @@ from viewer.cli.arguments import (
     choices_of,
     complain,
     files_of,
+    needing_window,
 )
 from viewer.cli.output import output_path
 from viewer.model.times import parse_range
@@ -76,8 +77,8 @@ def _save(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> int:
     check_output(parser, chosen.output, chosen.files)
     choices = choices_of(parser, chosen)
     files, complaints = files_of(chosen)
-    from viewer.gui.app.application import screenshot
-
+    with needing_window():
+        from viewer.gui.app.application import screenshot
     failures = complaints + screenshot(
         files,
         choices,
