@@ -1,5 +1,6 @@
 """A folder of profiles, several at a time: each with its record, none stopped by another."""
 
+import csv
 import os
 import shutil
 
@@ -10,7 +11,6 @@ from viewer.cli import batch_export, main
 from viewer.cli.batch_export import ENDED, plan, run
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import no_progress
-from viewer.fleet.sources import MOST_RECORDS
 from viewer.workspace.exports import prepare
 from viewer.workspace.workspace import Workspace
 
@@ -114,11 +114,21 @@ def test_the_record_of_its_own_name_comes_before_all_others(tmp_path):
     (tmp_path / "a.etrecord").unlink()
     (task,) = plan(str(tmp_path), str(tmp_path / "out"), ".csv").tasks
     assert [os.path.basename(path) for path in task.records] == ["b.etrecord", "c.etrecord"]
-    for number in range(MOST_RECORDS):
-        shutil.copy(RECORD, tmp_path / f"more{number}.etrecord")
-    (task,) = plan(str(tmp_path), str(tmp_path / "out"), ".csv").tasks
-    assert task.records == ()
-    assert task.note == "not linked: none of the 10 ETRecords in its folder has its name"
+
+
+def test_of_many_records_the_one_that_belongs_to_a_profile_is_linked(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    shutil.copy(DATA / "etdump/demo_str_x4.etdp", folder / "a.etdp")
+    for path in (DATA / "etrecord").glob("*.etrecord"):
+        shutil.copy(path, folder / f"other_{path.name}")
+    (folder / "broken.etrecord").write_bytes(RECORD.read_bytes()[:1000])
+    (task,) = plan(str(folder), str(tmp_path / "out"), ".csv").tasks
+    assert len(task.records) > 20
+    outcome = batch_export.write(task, "slices", None, False)
+    assert not outcome.failure
+    with open(task.target, newline="") as file:
+        assert any("aten" in row["operators"] for row in csv.DictReader(file))
 
 
 def end_with_some(task, table, by, raw):

@@ -1,10 +1,12 @@
 """A build: what it writes, what it keeps, and what is left when it is killed at any point."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -24,12 +26,14 @@ from tests.builders.lakes import (
 )
 from tests.paths import DATA
 from viewer.codecs.memory_budget import BUDGET
+from viewer.codecs.reading import UnreadableFile
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.lake import Lake, LakeSession, UnusableLake
 from viewer.fleet.manifest import ManifestWriter
 from viewer.fleet.query import connect
 from viewer.fleet.sources import NoSource
 from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED
+from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +69,38 @@ def test_more_tables_are_added_to_a_lake(fleet, expected, tmp_path):
     assert built(lake, fleet).states == {DONE: 24}
     assert rows(lake) == expected
     check_whole(lake, 24)
+
+
+def test_each_profile_finds_its_record_among_many(tmp_path):
+    records, runs = tmp_path / "records", tmp_path / "runs"
+    records.mkdir()
+    runs.mkdir()
+    for path in (DATA / "etrecord").glob("*.etrecord"):
+        shutil.copy(path, records)
+    (records / "torn.etrecord").write_bytes((records / "demo_str.etrecord").read_bytes()[:2000])
+    for dump, _ in RECORDED:
+        shutil.copy(DATA / "etdump" / f"{dump}.etdp", runs / f"run_{dump}.etdp")
+    lake = tmp_path / "lake"
+    assert built(lake, runs, records=str(records)).states == {DONE: len(RECORDED)}
+    with connect(Lake(str(lake))) as connection:
+        linked = connection.execute("SELECT source, record FROM files").fetchall()
+        torn = connection.execute("SELECT count(*) FROM problems WHERE file LIKE '%torn.etrecord'")
+        assert torn.fetchone() == (len(RECORDED),)
+    assert {Path(source).name: record and Path(record).name for source, record in linked} == {
+        f"run_{dump}.etdp": what_links(runs / f"run_{dump}.etdp", records) for dump, _ in RECORDED
+    }
+    assert sum(record is not None for _, record in linked) >= 2  # three models have equal records
+
+
+def what_links(dump, records):
+    """The name of the record that a profile is linked with where all are open."""
+    space = Workspace()
+    for path in sorted(records.glob("*.etrecord")):
+        with contextlib.suppress(UnreadableFile):
+            space.open(str(path))
+    trace = space.open(str(dump))
+    program = space.links(trace).program
+    return program and Path(program.path).name
 
 
 @pytest.fixture

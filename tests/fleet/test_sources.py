@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tests.paths import DATA, ROOT
-from viewer.fleet.sources import MOST_RECORDS, NoSource, find_profiles
+from viewer.fleet.sources import NoSource, find_profiles
 
 DUMP = DATA / "etdump" / "demo_portable_x3.etdp"
 RECORD = DATA / "etrecord" / "demo_portable.etrecord"
@@ -52,11 +52,13 @@ def test_a_folder_of_records_is_for_all_profiles(folder):
         find_profiles([str(folder)], records=str(folder / "deep"))
 
 
-def test_many_records_of_other_names_are_a_note(folder):
-    for number in range(MOST_RECORDS):
+def test_all_records_of_a_folder_are_one_tuple_for_its_profiles(folder):
+    for number in range(12):
         shutil.copy(RECORD, folder / f"other{number}.etrecord")
-    (one,) = [p for p in find_profiles([str(folder)]).profiles if p.file.relative == "a.etdp"]
-    assert (one.records, "none of the 9 ETRecords" in one.note) == ((), True)
+    shutil.copy(DUMP, folder / "c.etdp")
+    first, second = [p for p in find_profiles([str(folder)]).profiles if "/" not in p.file.relative]
+    assert len(first.records) == 13
+    assert first.records is second.records
 
 
 def test_hidden_files_links_to_folders_and_pipes_are_left_out(folder):

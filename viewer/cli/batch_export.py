@@ -20,6 +20,7 @@ from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
 from viewer.fleet.engines.engine import undivided
 from viewer.fleet.engines.local import LocalProcesses
+from viewer.fleet.record_index import MOST_RECORDS, RecordIndex
 from viewer.fleet.sources import find_profiles
 from viewer.formats import open_file
 from viewer.formats.memory import retain_freed
@@ -35,15 +36,11 @@ ENDED = "its worker process crashed; the file may be damaged, or too large for t
 
 @dataclass(frozen=True, slots=True)
 class ExportTask:
-    """A profile to write to a target, and the ETRecords to link it with.
-
-    note: why there are none, if that needs an explanation.
-    """
+    """A profile to write to a target, and the ETRecords that it may be linked with."""
 
     profile: str
     records: tuple[str, ...]
     target: str
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ def plan(folder: str, out: str, suffix: str) -> Plan:
         records = tuple(
             os.path.join(os.path.dirname(path), record.name) for record in profile.records
         )
-        tasks.append(ExportTask(path, records, target, profile.note))
+        tasks.append(ExportTask(path, records, target))
     return Plan(tuple(tasks), tuple(reason for _, reason in found.unreadable), found.others)
 
 
@@ -150,11 +147,13 @@ def _on_task(work: Work, table: str, by: str | None, raw: bool, task: ExportTask
 def write(task: ExportTask, table: str, by: str | None, raw: bool) -> Outcome:
     """Write one profile, in a worker process. Never raises an Exception."""
     retain_freed()
-    warnings = [f"{task.profile}: {task.note}"] if task.note else []
+    warnings: list[str] = []
     try:
         space = Workspace()
         trace = space.open(task.profile)
-        for path in task.records:
+        closest, unreadable = _closest(trace, task.records)
+        warnings += unreadable
+        for path in closest:
             try:
                 space.add(_record(path, os.stat(path).st_mtime_ns))
             except (UnreadableFile, OSError) as error:
@@ -173,6 +172,32 @@ def write(task: ExportTask, table: str, by: str | None, raw: bool) -> Outcome:
     except Exception as error:  # a bug with one file must not affect the others
         return Outcome(task, failure=internal_error(task.profile, error))
     return Outcome(task, count, warnings=tuple(warnings))
+
+
+def _closest(
+    item: Trace | Program | Executable, paths: tuple[str, ...]
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The records to compare with a profile, of many those that fit best; why others are not."""
+    if len(paths) <= MOST_RECORDS or not isinstance(item, Trace):
+        return paths, ()
+    index, readable, unreadable = _index(paths)
+    return [readable[number] for number in index.closest(item)], unreadable
+
+
+@lru_cache(maxsize=1)
+def _index(paths: tuple[str, ...]) -> tuple[RecordIndex, Sequence[str], Sequence[str]]:
+    """Read many records once; which of them can be read, and why the others cannot."""
+    index, readable, unreadable = RecordIndex(), [], []
+    for path in paths:
+        try:
+            record = open_file(path)
+        except (UnreadableFile, OSError) as error:
+            unreadable.append(str(error))
+            continue
+        if not isinstance(record, Trace):
+            index.add(record)
+            readable.append(path)
+    return index, readable, unreadable
 
 
 @lru_cache(maxsize=_KEPT_RECORDS)

@@ -19,6 +19,7 @@ from viewer.fleet.dimensions import PathPattern
 from viewer.fleet.engines.engine import Engine, EngineLost
 from viewer.fleet.lake import Lake, LakeSession, refuse_url
 from viewer.fleet.manifest_lines import build_line, unit_line
+from viewer.fleet.record_index import MOST_RECORDS
 from viewer.fleet.schemas import TABLES, chosen_tables
 from viewer.fleet.sources import Found, FoundFile, FoundProfile, NoSource, find_profiles
 from viewer.fleet.unit import Options, Unit
@@ -139,6 +140,8 @@ class _Build:
         self._options = Options(tables, options.pattern)
         self.progress = Progress()
         self._again: list[Batch] = []
+        # The records of the last profile, and their stamps.
+        self._stamped: tuple[tuple[FoundFile, ...], tuple[str, ...]] = (), ()
 
     def run(self, found: Found, engine: Callable[[int], Engine]) -> Progress:
         self._lake.read()
@@ -171,7 +174,7 @@ class _Build:
             else:
                 self._answer([outcome])
         units.sort(
-            key=lambda unit: ([r.path for r in unit.profile.records], unit.profile.file.path)
+            key=lambda unit: ([r.path for r in unit.profile.records[:1]], unit.profile.file.path)
         )
         return units
 
@@ -184,14 +187,23 @@ class _Build:
         """A digest of all that the outcome of a profile depends on, without reading it."""
         sidecar = profile.sidecar
         made_of = (
-            [_stamp_of(one) for one in (profile.file, *profile.records)],
+            [_stamp_of(profile.file), *self._stamps_of_records(profile.records)],
             None if sidecar is None else _stamp_of(sidecar),
             profile.file.path if self._options.pattern else "",
             self._options.pattern,
             sorted((label or {}).items()),
             _SCHEMAS,
         )
-        return hashlib.blake2b(repr(made_of).encode("utf-8", "replace"), digest_size=12).hexdigest()
+        return _digest_of(made_of)
+
+    def _stamps_of_records(self, records: tuple[FoundFile, ...]) -> tuple[str, ...]:
+        """The stamps of records, of many one for all; worked out once where profiles share them."""
+        if records is not self._stamped[0]:
+            stamps = tuple(map(_stamp_of, records))
+            if len(stamps) > MOST_RECORDS:
+                stamps = (_digest_of(stamps),)
+            self._stamped = records, stamps
+        return self._stamped[1]
 
     def _known_state(self, unit: Unit) -> str | None:
         """KEPT if the lake has all rows of a profile; with --resume also a failure; else None."""
@@ -295,6 +307,10 @@ class _Build:
 
 
 _SCHEMAS = {name: table.schema for name, table in TABLES.items()}
+
+
+def _digest_of(value: object) -> str:
+    return hashlib.blake2b(repr(value).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
 def _stamp_of(file: FoundFile) -> str:

@@ -1,7 +1,7 @@
 """Finds profiles, and what belongs to each, in folders and at URLs.
 
 Next to a profile: its ETRecords and programs, which are those of its own name, otherwise all in its
-folder if they are few; and its sidecar `run.json`. Symbolic links to folders are not followed;
+folder; and its sidecar `run.json`. Symbolic links to folders are not followed;
 hidden files, and what is not a regular file, are left out.
 """
 
@@ -16,8 +16,6 @@ from viewer.codecs.reading import UnreadableFile
 from viewer.fleet.remote import is_url, list_url, read_head
 from viewer.formats import HEAD_SIZE, LOG, PACKED, PLAIN_CSV, choose
 
-# ETRecords of other names to try for a profile; each is read and compared with it.
-MOST_RECORDS = 8
 # With these extensions, an unreadable file is a failure; otherwise it is not a profile.
 SURELY = (".etdp", ".etdump", ".pftrace")
 # The same for what profiles are linked with: a loss of it would leave rows without operators.
@@ -50,15 +48,11 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class FoundProfile:
-    """A profile with the files to link it with and its sidecar.
-
-    note: why it has no records, if that needs an explanation.
-    """
+    """A profile with the files that it may be linked with, and its sidecar."""
 
     file: FoundFile
     records: tuple[FoundFile, ...] = ()
     sidecar: FoundFile | None = None
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,27 +109,22 @@ def find_profiles(
                 else:
                     others += 1
     given = None if records is None else _given_records(records)
+    # Of many profiles with the same records, all have one tuple of these.
+    of_folders = {folder: tuple(files) for folder, files in nearby.items()}
     found = []
     for file in sorted(profiles.values(), key=lambda one: one.path):
-        of_folder = nearby.get(file.folder, []) if given is None else given
-        chosen, note = records_of(file, of_folder)
+        of_folder = of_folders.get(file.folder, ()) if given is None else given
+        chosen = records_of(file, of_folder)
         stem = file.path.replace(os.sep, "/").rpartition(".")[0]
         own = sidecars.get(f"{stem}.{SIDECAR}") or sidecars.get(f"{file.folder}/{SIDECAR}")
-        found.append(FoundProfile(file, chosen, own, note))
+        found.append(FoundProfile(file, chosen, own))
     return Found(tuple(found), tuple(unreadable), others)
 
 
-def records_of(
-    profile: FoundFile, nearby: Sequence[FoundFile]
-) -> tuple[tuple[FoundFile, ...], str]:
-    """Return the ETRecords of a profile's own name, else all that there are; or why none."""
-    if not nearby:
-        return (), ""
+def records_of(profile: FoundFile, nearby: tuple[FoundFile, ...]) -> tuple[FoundFile, ...]:
+    """Return the ETRecords of a profile's own name, else all that there are, as the same tuple."""
     stem = os.path.splitext(profile.name)[0]
-    own = [file for file in nearby if os.path.splitext(file.name)[0] == stem]
-    if own or len(nearby) <= MOST_RECORDS:
-        return tuple(own or nearby), ""
-    return (), f"not linked: none of the {len(nearby)} ETRecords in its folder has its name"
+    return tuple(file for file in nearby if os.path.splitext(file.name)[0] == stem) or nearby
 
 
 def _kind(file: FoundFile, *, is_named: bool = False) -> str:
@@ -176,8 +165,8 @@ def _kind(file: FoundFile, *, is_named: bool = False) -> str:
     return ""
 
 
-def _given_records(folder: str) -> list[FoundFile]:
-    found = [file for file in _files(folder, None) if _kind(file) == "record"]
+def _given_records(folder: str) -> tuple[FoundFile, ...]:
+    found = tuple(file for file in _files(folder, None) if _kind(file) == "record")
     if not found:
         raise NoSource(f"{folder}: there is no ETRecord or program in it (--records)")
     return found

@@ -13,13 +13,14 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
 from viewer.fleet.arrow_rows import KeyedRows
 from viewer.fleet.dimensions import Dimensions, PathPattern, dimensions_of
+from viewer.fleet.record_index import MOST_RECORDS, RecordIndex
 from viewer.fleet.remote import is_url, local_copy
 from viewer.fleet.rows import ProfileRows, Rows, problem_rows, row_counts, tags_text
 from viewer.fleet.schemas import FILES, PROBLEMS, TABLES
@@ -92,10 +93,9 @@ def _made(unit: Unit, options: Options) -> tuple[str, dict[str, KeyedRows]]:
     pattern = None if options.pattern is None else PathPattern(options.pattern)
     sidecar = None if profile.sidecar is None else profile.sidecar.path
     where = dimensions_of(profile.file.path, sidecar, pattern, unit.label)
-    records = _records(profile.records)
     with _local(profile.file) as path:
         digest = _sha256(path)
-        key = _key(digest, records.digests, where)
+        key = _key(digest, sorted(_digests_of(profile.records)), where)
         names = [name for name in options.tables if name not in unit.known.get(key, ())]
         if not names:
             return key, {}
@@ -104,6 +104,7 @@ def _made(unit: Unit, options: Options) -> tuple[str, dict[str, KeyedRows]]:
             raise UnreadableFile(profile.file.path, "this is not a profile: it has no times")
         if path != profile.file.path:
             trace = replace(trace, path=profile.file.path)
+        records = _records_of(trace, profile.records)
         space = copy.copy(records.workspace)
         space.add(trace)
         rows = ProfileRows(space)
@@ -142,14 +143,12 @@ def _problems(
     place = file if sidecar is None else sidecar.path
     found = [("labels", place, Problem(kind, 1, first)) for kind, first in where.problems]
     found += [("record", path, Problem(text, 1, "")) for path, text in records.unreadable]
-    if unit.profile.note:
-        found.append(("link", file, Problem(unit.profile.note, 1, "")))
     for about, path, problem in rows.problems():
         found.append((about, records.paths.get(path, path), problem))
     return found
 
 
-def _key(digest: str, records: tuple[str, ...], where: Dimensions) -> str:
+def _key(digest: str, records: Sequence[str], where: Dimensions) -> str:
     schemas: dict[str, int] = {name: table.schema for name, table in TABLES.items()}
     made_of = [digest, list(records), where.identity(), schemas]
     return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
@@ -209,8 +208,55 @@ _cache: OrderedDict[tuple[tuple[str, str], ...], _Read] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _records(files: tuple[FoundFile, ...]) -> _Records:
-    """Return the records of a profile; a worker reads equal ones once. Raises OSError."""
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """Many records, each read once. readable: the numbers of those that are in the index."""
+
+    index: RecordIndex
+    readable: tuple[int, ...]
+    unreadable: tuple[tuple[int, str], ...]
+
+
+_indexes: dict[tuple[str, ...], _Indexed] = {}
+
+
+def _records_of(trace: Trace, files: tuple[FoundFile, ...]) -> _Records:
+    """Return the records that a profile may belong to. Raises OSError.
+
+    More than `MOST_RECORDS` are not all compared with it, but those that fit best.
+    """
+    if len(files) <= MOST_RECORDS:
+        return _records(files)
+    key = _digests_of(files)
+    with _lock:
+        if key not in _indexes:
+            _indexes.clear()
+            _indexes[key] = _indexed(files)
+        indexed = _indexes[key]
+    closest = [indexed.readable[i] for i in indexed.index.closest(trace)]
+    records = _records(tuple(files[i] for i in closest))
+    unreadable = tuple((files[i].path, reason) for i, reason in indexed.unreadable)
+    return replace(records, unreadable=(*records.unreadable, *unreadable))
+
+
+def _indexed(files: tuple[FoundFile, ...]) -> _Indexed:
+    index = RecordIndex()
+    readable: list[int] = []
+    unreadable: list[tuple[int, str]] = []
+    for number, file in enumerate(files):
+        read = _read_records((file,))
+        for record in read.workspace.programs:
+            index.add(record)
+            readable.append(number)
+        for executable in read.workspace.executables:
+            index.add(executable)
+            readable.append(number)
+        unreadable += [(number, reason) for _, reason in read.unreadable]
+    return _Indexed(index, tuple(readable), tuple(unreadable))
+
+
+def _digests_of(files: tuple[FoundFile, ...]) -> tuple[str, ...]:
+    """Return the digest of each file; a worker reads each once. Raises OSError."""
     with _lock:
         if len(_digests) > _MOST_DIGESTS:
             _digests.clear()
@@ -218,19 +264,26 @@ def _records(files: tuple[FoundFile, ...]) -> _Records:
             if file not in _digests:
                 with _local(file) as path:
                     _digests[file] = _sha256(path)
-        key = tuple((file.name, _digests[file]) for file in files)
+        return tuple(_digests[file] for file in files)
+
+
+def _records(files: tuple[FoundFile, ...]) -> _Records:
+    """Return some records, of which a worker reads equal ones once. Raises OSError."""
+    digests = _digests_of(files)
+    key = tuple(zip((file.name for file in files), digests, strict=True))
+    with _lock:
         read = _cache.get(key) or _read_records(files)
         if read.is_lasting:
             _cache[key] = read
             _cache.move_to_end(key)
             while len(_cache) > 1 and sum(one.size for one in _cache.values()) > _KEPT_BYTES:
                 _cache.popitem(last=False)
-    own = [file.path for file in files]
+    paths = [file.path for file in files]
     return _Records(
         read.workspace,
-        tuple(sorted(digest for _, digest in key)),
-        tuple((own[i], reason) for i, reason in read.unreadable),
-        dict(zip(read.paths, own, strict=True)),
+        tuple(sorted(digests)),
+        tuple((paths[i], reason) for i, reason in read.unreadable),
+        dict(zip(read.paths, paths, strict=True)),
     )
 
 
