@@ -81,7 +81,7 @@ class ProfileTables:
     @cached_property
     def nodes(self) -> pd.DataFrame:
         """The graph nodes of the operators of the models."""
-        from viewer.tables.nodes import node_columns
+        from viewer.tables.operators import node_columns
 
         return self._joined(
             TABLES["nodes"], [node_columns(program) for program in self._snapshot.programs]

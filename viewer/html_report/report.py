@@ -13,8 +13,7 @@ from typing import Any
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.html_report.contents import Contents, contents_of
-from viewer.html_report.document import document
-from viewer.html_report.html import embedded_json, text
+from viewer.html_report.html import document, embedded_json, text
 from viewer.html_report.options import MOST_BYTES, Limits, ReportOptions
 from viewer.html_report.places import Places
 from viewer.html_report.sections.comparison import comparison

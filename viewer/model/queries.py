@@ -134,6 +134,22 @@ def _tree(slices: Slices) -> Tree:
     return Tree(index, depth, parent)
 
 
+def innermost_around(slices: Slices, some: Bools) -> Ints:
+    """Return per slice the innermost slice of `some` around it, which may be itself; else -1.
+
+    some: one value per slice.
+    """
+    shape = tree(slices)
+    is_some = some[shape.index]
+    nearest = np.where(is_some, shape.index, -1)
+    for level in levels(shape.depth)[1:]:
+        inherits = level[~is_some[level]]
+        nearest[inherits] = nearest[shape.parent[inherits]]
+    around = np.empty(len(is_some), np.int64)
+    around[shape.index] = nearest
+    return around
+
+
 def foreign(slices: Slices) -> Ints:
     """The slices timed by a separate clock: drawn inside their call, never included in sums."""
     column = slices.columns.get(NATIVE_DURATION)

@@ -20,8 +20,7 @@ from viewer.model.warm_up import MOST
 from viewer.program.program import NO_HANDLE, Program
 from viewer.reports.compare_text import DRIFT
 from viewer.reports.info import Facts
-from viewer.workspace.comparison_arms import arm_of, arm_problem
-from viewer.workspace.recording_order import order_note
+from viewer.workspace.comparison_arms import arm_of, arm_problem, order_note
 from viewer.workspace.run_choice import RunChoice
 from viewer.workspace.workspace import Workspace
 

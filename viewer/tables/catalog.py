@@ -10,8 +10,7 @@ from fractions import Fraction
 
 from viewer.model.times import plain_spaces, tick_to_ns
 from viewer.tables.costs import COSTS, LINES, MODULES
-from viewer.tables.nodes import NODES
-from viewer.tables.operators import OPERATORS
+from viewer.tables.operators import NODES, OPERATORS
 from viewer.tables.slices import SLICES
 from viewer.tables.spec import DERIVED, METHOD, OF_FILE, ColumnSpec, TableSpec, ticks_and_ns
 from viewer.tables.statistics import STATISTICS

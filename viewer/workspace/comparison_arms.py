@@ -1,15 +1,26 @@
-"""Makes the arms of a comparison from the profiles of workspaces."""
+"""Makes the arms of a comparison from the profiles of workspaces, and finds their order.
+
+If all sessions of one arm were recorded before all of the other, heat, or whatever else changed
+meanwhile, may look like a change of the program. Profiles on one clock, and those that state the
+time of day, state their order. An ETDump does not: it has no date, and the clock of its runtime
+starts with the process or the device. The modification time of its file is a hint only, as copying
+changes it. It is taken if a recording fits between each file and the one before, which copies of
+files do not leave room for.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from fractions import Fraction
+from itertools import pairwise
 
 from viewer.analysis.comparison.arms import Arm
 from viewer.analysis.comparison.sessions import Session, sessions_of
-from viewer.model.times import RateOrigin
+from viewer.model.times import RateOrigin, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.workspace.run_choice import RunChoice
+from viewer.workspace.shared_clocks import time_of_day_ns
 from viewer.workspace.workspace import Workspace
 
 
@@ -76,3 +87,68 @@ def share_programs(one: Workspace, other: Workspace) -> None:
     if not other.executables:
         for executable in one.executables:
             other.add(executable)
+
+
+# One session each is always one after the other.
+_LEAST = 2
+_NS = 1_000_000_000
+
+
+def order_note(a: Arm, b: Arm) -> str:
+    """Return a sentence if one arm was recorded before the other, "" if not or if not known."""
+    if min(len(a.sessions), len(b.sessions)) < _LEAST:
+        return ""
+    of_a, of_b = ({session.table.trace.path: session for session in arm.sessions} for arm in (a, b))
+    if of_a.keys() & of_b.keys():  # the inferences of one file
+        return ""
+    hint, times_a, times_b = "", _on_one_clock(a, b, 0), _on_one_clock(a, b, 1)
+    if times_a is None or times_b is None:
+        ends = {path: _modified_ns(path) for path in (*of_a, *of_b)}
+        if not _may_be_recordings(ends, {**of_a, **of_b}):
+            return ""
+        times_a, times_b = ([ends[path] or 0 for path in own] for own in (of_a, of_b))
+        hint = " This is only a hint, from the modification times of the files."
+    if max(times_a) < min(times_b):
+        first, last = "A", "B"
+    elif max(times_b) < min(times_a):
+        first, last = "B", "A"
+    else:
+        return ""
+    return (
+        f"All sessions of {first} were recorded before those of {last}, so heat or load can look "
+        f"like a change. Record A and B in turn.{hint}"
+    )
+
+
+def _on_one_clock(a: Arm, b: Arm, side: int) -> list[int] | None:
+    """The starts of the sessions of an arm, in ns or ticks; None if not all share a clock."""
+    every = [session.table.trace.clock for session in (*a.sessions, *b.sessions)]
+    starts = [min(run.start for run in session.runs) for session in (b if side else a).sessions]
+    if every[0].domain and all(clock == every[0] for clock in every):
+        return starts
+    found = [
+        time_of_day_ns(session.table.trace, tick_to_ns(start, Fraction(session.ns_per_tick)))
+        for session, start in zip((b if side else a).sessions, starts, strict=True)
+    ]
+    return None if None in found else [ns for ns in found if ns is not None]
+
+
+def _modified_ns(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return None
+
+
+def _may_be_recordings(ends: dict[str, int | None], sessions: dict[str, Session]) -> bool:
+    """Whether every file was modified later than the one before, by its length at least."""
+    known = {path: end for path, end in ends.items() if end is not None}
+    if len(known) < len(ends):
+        return False
+    order = sorted(known, key=lambda path: known[path])
+    for before, after in pairwise(order):
+        trace = sessions[after].table.trace
+        length = (trace.end - trace.start) * sessions[after].ns_per_tick
+        if known[after] - known[before] < max(length, 1):
+            return False
+    return True

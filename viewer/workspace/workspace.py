@@ -39,8 +39,8 @@ from viewer.analysis.links.pairing import (
     warnings_of_linked,
     what_ran,
 )
-from viewer.analysis.recorded.layer_nodes import described_layers
 from viewer.analysis.recorded.program import recorded_links
+from viewer.analysis.recorded.runtime_nodes import described_layers
 from viewer.analysis.sequence.layout import evidence_of, with_phases
 from viewer.codecs.file_stamps import FileStamp, stamp_of
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, no_progress
@@ -50,7 +50,7 @@ from viewer.model.trace import KeyKind, RunKind, Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile, Substitution
-from viewer.program.sources.finder import Sources
+from viewer.program.sources.named_files import Sources
 from viewer.program.torq.dispatch import Dispatch
 from viewer.workspace.clocks import DEBUG_INFO, Clocks, check_length
 from viewer.workspace.companions import companion_complaint, companions, is_text, read_companion

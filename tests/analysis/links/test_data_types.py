@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders.command_line import run
-from viewer.analysis.links.data_types import contradictions, precision_of
+from viewer.analysis.links.data_types import Precision, contradictions, precision_of
 from viewer.analysis.links.logged_identities import LoggedIdentities
-from viewer.analysis.links.precision import Precision
 from viewer.program.program import GraphNode, Method, Operator, Tensor
 from viewer.workspace.workspace import Workspace
 

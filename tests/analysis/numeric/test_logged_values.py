@@ -5,7 +5,8 @@ import pytest
 
 from tests.builders.logged_runs import LoggedRun, floats
 from viewer.analysis.numeric.logged_calls import LoggedCalls, logged_inferences
-from viewer.analysis.numeric.logged_values import OVERLAP, LoggedValues, results_of
+from viewer.analysis.numeric.logged_values import OVERLAP, LoggedTensors, LoggedValues, results_of
+from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats.executorch.etdump.debug_tensors import read_debug_tensors
 from viewer.workspace.workspace import Workspace
 
@@ -48,3 +49,26 @@ def test_tensors_that_share_bytes_again_and_again_are_left_out(tmp_path):
     path, buffer = run.write(tmp_path)
     found = logged(path, np.fromfile(buffer, np.uint8))
     assert [values[0].fault for _, values in found] == [""] * 4 + [OVERLAP] * 6
+
+
+LAYOUTS = (TensorLayout("f32", (2,)), TensorLayout("i64", (4,)), TensorLayout("c64", (9,)))
+
+
+def columns(*rows):
+    return (np.array(column) for column in zip(*rows, strict=True))
+
+
+def test_the_end_is_that_of_the_last_tensor_that_can_be_read():
+    tensors = LoggedTensors(*columns((0, 0, 0, 64), (3, 0, 1, 0), (4, 0, 2, 900)), LAYOUTS)
+    assert tensors.end == 72
+    assert len(tensors) == 3
+
+
+def test_an_event_may_have_several():
+    tensors = LoggedTensors(*columns((2, 0, 0, 8), (2, 1, 1, 16), (5, 0, 0, 48)), LAYOUTS)
+    assert tensors.of_event(2) == [(LAYOUTS[0], 8), (LAYOUTS[1], 16)]
+    assert tensors.of_event(3) == []
+
+
+def test_there_may_be_none():
+    assert (len(LoggedTensors.none()), LoggedTensors.none().end) == (0, 0)

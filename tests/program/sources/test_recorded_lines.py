@@ -1,16 +1,21 @@
 """The lines that stack traces quote, for a source file that is not here."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from tests.gui.events import SAMPLE
 from viewer.formats import open_file
 from viewer.program.frames import Frame
 from viewer.program.program import GraphNode, Method, Operator, Program
+from viewer.program.sources.files import SourceFile
 from viewer.program.sources.recorded_lines import (
     GAP,
     MOST_CHARACTERS,
     RecordedLines,
     recorded_lines,
+    version_fit,
 )
 
 MODEL = "/home/user/model.py"
@@ -76,3 +81,50 @@ def test_programs_of_one_version_of_the_file_add_up():
 def test_a_program_of_another_version_is_left_out():
     other = program((4, "x = 2"), (9, "return x"))
     assert recorded_lines([program((4, "x = 1")), other], MODEL).texts == ("x = 1",)
+
+
+RECORD = SAMPLE["attention_xnnpack"].paths()[1]
+MODELS = Path(RECORD).parent / "models.py"
+
+
+@pytest.fixture(scope="module")
+def program_of_versions():
+    return open_file(RECORD)
+
+
+@pytest.fixture
+def file(program_of_versions):
+    recorded = next(o.source.path for o in program_of_versions.operators if o.source)
+    lines = tuple(MODELS.read_text().split("\n"))
+    return SourceFile(recorded, str(MODELS), lines)
+
+
+def test_the_source_that_a_record_was_made_from_fits(program_of_versions, file):
+    fit = version_fit(program_of_versions, file)
+    assert fit.compared > 5
+    assert not fit.is_other
+
+
+def test_indentation_and_line_ends_do_not_count(program_of_versions, file):
+    other = replace(file, lines=tuple(f"\t{line.strip()}  \r" for line in file.lines))
+    assert not version_fit(program_of_versions, other).is_other
+
+
+def test_a_line_more_at_the_top_is_told_with_every_line_that_moved(program_of_versions, file):
+    fit = version_fit(program_of_versions, replace(file, lines=("import os", *file.lines)))
+    assert fit.is_other
+    assert fit.compared == version_fit(program_of_versions, file).compared
+    for line, quoted in fit.unlike:
+        assert file.line(line).strip() == quoted
+        assert file.line(line - 1).strip() != quoted
+    assert [line for line, _ in fit.unlike] == sorted({line for line, _ in fit.unlike})
+
+
+def test_a_file_that_ends_too_early_is_another_version(program_of_versions, file):
+    first = version_fit(program_of_versions, replace(file, lines=())).unlike
+    assert len(first) == version_fit(program_of_versions, file).compared
+
+
+def test_of_another_file_nothing_is_known(program_of_versions, file):
+    fit = version_fit(program_of_versions, replace(file, recorded="/elsewhere/models.py"))
+    assert (fit.compared, fit.unlike) == (0, ())

@@ -9,7 +9,7 @@ import pytest
 
 from tests.paths import DATA
 from viewer.model.trace import Unit
-from viewer.program.mlir.aliases import LocationAliases
+from viewer.program.mlir.locations import LocationAliases
 from viewer.program.mlir.operations import OperationReader
 from viewer.program.torq.debug_info import read_dispatches
 from viewer.program.torq.dispatch import Dispatch, UnitWork

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from viewer.analysis.calls.call_table import CallTable
+from viewer.analysis.calls.call_table import CallTable, numbered
 from viewer.analysis.calls.paths import FRAMES
-from viewer.analysis.calls.preorder import numbered
 from viewer.arrays import Bools, Ints
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.calls.preorder import numbered, preorder
+from viewer.analysis.calls.call_table import numbered, preorder
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.queries import ranks

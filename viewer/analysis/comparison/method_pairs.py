@@ -22,8 +22,7 @@ from viewer.analysis.comparison.module_names import (
     equal_elements,
     outer_paths,
 )
-from viewer.analysis.comparison.neighbors import MOST_SURE, Neighbors, only_ones
-from viewer.analysis.comparison.pair_scores import PairScores
+from viewer.analysis.comparison.pair_scores import MOST_SURE, Neighbors, PairScores, only_ones
 
 _MOST_ROUNDS = 100
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viewer.analysis.comparison.arms import Arm
-from viewer.analysis.comparison.session_test import LEAST_SESSIONS, Changes
-from viewer.analysis.comparison.student_t import two_sided_quantile
+from viewer.analysis.comparison.session_test import LEAST_SESSIONS, Changes, two_sided_quantile
 from viewer.arrays import Floats
 from viewer.model.quantiles import median
 

@@ -1,19 +1,160 @@
-"""The data flow between the operators of a program, computed once per program."""
+"""The data flow between the operators of a program, computed once per program.
+
+That between the operations of an MLIR text is by SSA values. An SSA name is defined once in the
+region where it is visible, so a name means its definition in the nearest enclosing region. No
+dialect is known: in generic form the operands are in the first parentheses; in custom form every
+name is an operand unless it is defined there (`%i = %lo` in a loop, `%arg0: type` of a function).
+If an argument of a function, or of an operation with regions, is used, the input is the argument's
+name.
+
+Values used inside an operation's regions are inputs of the operations there, not of the operation
+itself. An operation that uses a name without a known definition, such as one of a later block, gets
+no inputs at all.
+"""
 
 from __future__ import annotations
 
+import re
 from weakref import WeakKeyDictionary
 
-from viewer.analysis.flows.mlir_dataflow import text_flow
 from viewer.program.dataflow import (
     NO_GRAPH,
     NO_GRAPH_IN_MAP,
     NO_GRAPH_IN_PROFILE,
     Dataflow,
+    ExternalInput,
     MethodFlow,
     joined,
 )
+from viewer.program.mlir.locations import STRING_CONTENT
+from viewer.program.mlir.operations import OperationReader, OperationText
 from viewer.program.program import Program
+
+# Skips strings and comments, which may contain "%", and matches values: "%a", "%0#1" of several
+# results. The text after a name shows that it is defined there: "=" in a loop, ":" of an argument.
+_VALUE = re.compile(
+    rf'"{STRING_CONTENT}"?|//[^\n]*|(?P<name>%[\w$.-]+)(?:\#\d+)?(?P<after>\s*=(?!=)|\s*:)?'
+)
+_RESULT = re.compile(r"%[\w$.-]+")
+_BLOCK = re.compile(r"\^[\w$.-]+\s*\(")
+_GENERIC = re.compile(rf'"{STRING_CONTENT}"\s*\(')
+_FUNCTION = re.compile(r"[\w.$]*\bfunc\b")
+
+
+def text_flow(program: Program) -> MethodFlow:
+    """Return the edges between the operations of a program that was read from text."""
+    reader = OperationReader(program.text_lines)
+    found = list(reader)
+    index = _indexes(found)
+    # Per operation with regions (-1: top level), the values defined in its regions.
+    named: dict[int, dict[str, int | ExternalInput]] = {}
+    pairs: set[tuple[int, int]] = set()
+    given: dict[int, dict[ExternalInput, None]] = {}
+    entered: set[int] = set()
+    unknown: set[int] = set()
+    for number, operation in enumerate(found):
+        around = reader.parent(number)
+        here = named.setdefault(around, {})
+        if around >= 0 and around not in entered:
+            entered.add(around)
+            for name in _arguments(found[around], reader.entry(around)):
+                here.setdefault(name, ExternalInput(name, False))
+        for name in _RESULT.findall(operation.result):
+            here[name] = number
+    for number, operation in enumerate(found):
+        for name in _operands(operation):
+            maker = _maker(name, reader.parent(number), named, reader)
+            if isinstance(maker, ExternalInput):
+                given.setdefault(index[number], {})[maker] = None
+            elif maker is None:
+                unknown.add(index[number])
+            elif maker != number:
+                pairs.add((index[number], index[maker]))
+    ordered = sorted(pair for pair in pairs if pair[0] not in unknown)
+    return MethodFlow(
+        tuple(consumer for consumer, _ in ordered),
+        tuple(producer for _, producer in ordered),
+        {operator: tuple(v) for operator, v in given.items() if operator not in unknown},
+        frozenset(unknown),
+    )
+
+
+def _indexes(found: list[OperationText]) -> list[int]:
+    """Return each operation's index in the program: by function; those in no function last."""
+    first: dict[int, int] = {}
+    for operation in found:
+        first.setdefault(operation.function_line, len(first))
+    if 0 in first:
+        first[0] = len(first)
+    order = sorted(range(len(found)), key=lambda n: first[found[n].function_line])
+    index = [0] * len(found)
+    for position, number in enumerate(order):
+        index[number] = position
+    return index
+
+
+def _maker(
+    name: str,
+    around: int,
+    named: dict[int, dict[str, int | ExternalInput]],
+    reader: OperationReader,
+) -> int | ExternalInput | None:
+    """Return the definition of a name visible in the regions of an operation (-1: top level).
+
+    An operation's number, an argument, or None if there is none in any enclosing region.
+    """
+    while True:
+        maker = named.get(around, {}).get(name)
+        if maker is not None or around < 0:
+            return maker
+        around = reader.parent(around)
+
+
+def _operands(operation: OperationText) -> list[str]:
+    """Return the values that an operation's text uses."""
+    text = operation.text
+    if operation.result and text.startswith("%"):
+        text = text.partition("=")[2]
+    if _is_function(operation):
+        return []
+    generic = _GENERIC.match(text.lstrip())
+    if generic is not None:
+        text = text.lstrip()[generic.end() :].partition(")")[0]
+    return [
+        found["name"]
+        for found in _VALUE.finditer(text)
+        if found["name"] and (generic is not None or not _introduces(found))
+    ]
+
+
+def _introduces(found: re.Match[str]) -> bool:
+    """Return whether a match defines its name: "%i = %lo", or "(%arg0: type"."""
+    after = (found["after"] or "").strip()
+    if after == "=":
+        return True
+    if after != ":":
+        return False
+    # "ins(%a, %b : type, type)" lists operands; an argument has its type directly behind it.
+    return not found["after"].startswith((" ", "\n", "\t"))
+
+
+def _arguments(around: OperationText, entry: str) -> list[str]:
+    """Return the values that an operation passes to its regions: block or own arguments."""
+    blocks = [entry[match.end() :].partition("):")[0] for match in _BLOCK.finditer(entry)]
+    names = [name for block in blocks for name in _RESULT.findall(block)]
+    text = around.text.partition("=")[2] if around.result else around.text
+    if _GENERIC.match(text.lstrip()) is None:
+        names += [
+            found["name"]
+            for found in _VALUE.finditer(text)
+            if found["name"] and (_introduces(found) or _is_function(around))
+        ]
+    return names
+
+
+def _is_function(operation: OperationText) -> bool:
+    return _FUNCTION.fullmatch(operation.name) is not None
+
 
 _known: WeakKeyDictionary[Program, Dataflow] = WeakKeyDictionary()
 

@@ -7,15 +7,151 @@ an instruction. Otherwise, all nodes that the instruction may have run are retur
 
 Measured on the programs of 18 models, whose instruction lists are known: each of 70 debug handles
 with several nodes has one instruction per node, in this order.
+
+Where delegate calls have debug handles in common, it decides which of them ran a node. PT2E gives
+its quantize and dequantize nodes the handle of a neighbor. The partitioner may then put nodes of
+one handle into several calls: a dequantize before an add has the handle of the relu that the call
+before ran. The map lists a handle once per node, so each call states how many of them it ran, and a
+value is never used before the call that computes it. Both together leave one answer, or the nodes
+of a handle stay with all of its calls.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import cached_property
 
-from viewer.analysis.nodes.delegated_nodes import calls_of_nodes
-from viewer.program.program import Method, Program, base_name
+from viewer.program.program import GraphNode, Method, Program, base_name
+
+
+def calls_of_nodes(
+    program: Program, method: Method, ran: Mapping[int, int]
+) -> dict[int, frozenset[int]]:
+    """Return the instructions that may have run each node of handles with several instructions.
+
+    Nodes are indexes into `Program.nodes`; those in branches are left out. ran: the nodes of
+    kernels, where they are known, with their instructions. Empty if the graph's order is not known.
+    """
+    nodes = [
+        (program.nodes[i].position, i)
+        for operator in method.operators
+        for i in program.node_numbers(operator.index)
+        if not program.nodes[i].branch
+    ]
+    if not nodes or min(nodes)[0] < 0:
+        return {}
+    calls = _Calls(program, method, [i for _, i in sorted(nodes)], ran)
+    calls.decide()
+    return calls.may_have_run()
+
+
+class _Calls:
+    """Leaves out instructions until each node has only those that may have run it."""
+
+    def __init__(
+        self, program: Program, method: Method, numbers: list[int], ran: Mapping[int, int]
+    ) -> None:
+        self._numbers = numbers
+        of_handle: dict[int, set[int]] = {}
+        self._listed = Counter[tuple[int, int]]()
+        for instruction, handles in method.handles.items():
+            for handle in handles:
+                of_handle.setdefault(handle, set()).add(instruction)
+                self._listed[handle, instruction] += 1
+        self._handle = {i: program.nodes[i].debug_handle for i in numbers}
+        self._weight = {i: _listings(program.nodes[i]) for i in numbers}
+        weights = Counter[int]()
+        self._of_handle: dict[int, list[int]] = {}
+        for i in numbers:
+            weights[self._handle[i]] += self._weight[i]
+            self._of_handle.setdefault(self._handle[i], []).append(i)
+        listed = Counter[int]()
+        for (handle, _), count in self._listed.items():
+            listed[handle] += count
+        # Otherwise a pass changed the graph after it was recorded.
+        self._shared = {
+            handle
+            for handle, instructions in of_handle.items()
+            if len(instructions) > 1
+            and instructions & method.delegates.keys()
+            and listed[handle] == weights[handle]
+        }
+        self._calls = {i: set(of_handle.get(self._handle[i], ())) for i in numbers}
+        for i, instruction in ran.items():
+            if instruction in self._calls.get(i, ()):
+                self._calls[i] = {instruction}
+        maker = {t.name: i for i in numbers for t in program.nodes[i].outputs if t.name}
+        self._inputs = {
+            i: {maker[t.name] for t in program.nodes[i].inputs if t.name in maker} - {i}
+            for i in numbers
+        }
+
+    def decide(self) -> None:
+        """Apply both rules until nothing changes."""
+        while self._shared and (self._by_order() | self._by_count()):
+            pass
+
+    def may_have_run(self) -> dict[int, frozenset[int]]:
+        """The instructions of the nodes of shared handles."""
+        return {
+            i: frozenset(self._calls[i]) for i in self._numbers if self._handle[i] in self._shared
+        }
+
+    def _by_order(self) -> bool:
+        """Leave out calls before what makes an input, and after what uses a result."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for i in self._numbers:
+            earliest = max((first[j] for j in self._inputs[i] if j in first), default=0)
+            first[i] = max(earliest, min(self._calls[i], default=earliest))
+        for i in reversed(self._numbers):
+            known = self._calls[i]
+            if known:
+                last[i] = min(last.get(i, max(known)), max(known))
+            if i in last:
+                for j in self._inputs[i]:
+                    last[j] = min(last.get(j, last[i]), last[i])
+        return self._keep(
+            {
+                i: {c for c in self._calls[i] if first[i] <= c <= last.get(i, c)}
+                for i in self._numbers
+                if self._handle[i] in self._shared
+            }
+        )
+
+    def _by_count(self) -> bool:
+        """Give a call its nodes if no more may be in it, and no others once it has all of them."""
+        kept: dict[int, set[int]] = {}
+        for (handle, call), count in self._listed.items():
+            if handle not in self._shared:
+                continue
+            may = [i for i in self._of_handle[handle] if call in self._calls[i]]
+            must = [i for i in may if len(self._calls[i]) == 1]
+            if sum(self._weight[i] for i in may) == count:
+                kept.update((i, {call}) for i in may)
+            elif sum(self._weight[i] for i in must) == count:
+                kept.update((i, self._calls[i] - {call}) for i in may if i not in must)
+        return self._keep(kept)
+
+    def _keep(self, kept: Mapping[int, set[int]]) -> bool:
+        """Leave out calls; False if nothing changed. What contradicts itself is not shared."""
+        changed = False
+        for i, calls in kept.items():
+            if not calls:
+                self._shared.discard(self._handle[i])
+            elif calls != self._calls[i]:
+                self._calls[i] = calls
+                changed = True
+        return changed
+
+
+def _listings(node: GraphNode) -> int:
+    """How often the map lists a node: also once for each of several results that is used."""
+    if len(node.outputs) < 2:
+        return 1
+    return 1 + sum("_unused_" not in tensor.name for tensor in node.outputs)
+
 
 _Handles = tuple[int, ...]
 

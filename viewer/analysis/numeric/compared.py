@@ -1,16 +1,100 @@
-"""Pairs of values with their gaps, and where the error grows."""
+"""Pairs of values with their gaps, and where the error starts and grows.
+
+For that, each error is next to those of the operators that it was made from. The errors are
+relative (`Gap.error`). What an operator was made from are the nearest compared
+operators before it in the graph; without a graph, the compared value before it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.analysis.numeric.gap import Gap, gap_of
-from viewer.analysis.numeric.growth import Growth, growth_of, largest_growth
-from viewer.analysis.numeric.pairing import Pair
+from viewer.analysis.numeric.pairing import RESULT, Pair
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import same_shape
+from viewer.program.dataflow import Dataflow
 from viewer.program.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The change of an error at an operator.
+
+    before: the largest error of what it was made from, 0 if it was made from inputs only. factor:
+    how many times as large it became, None if it was 0.
+    """
+
+    before: float
+    after: float
+
+    @property
+    def factor(self) -> float | None:
+        """How many times as large the error became."""
+        return self.after / self.before if self.before > 0 else None
+
+    @property
+    def increase(self) -> float:
+        """By how much it grew."""
+        return self.after - self.before
+
+
+def growth_of(
+    pairs: Sequence[Pair], gaps: Sequence[Gap | None], program: Program | None
+) -> list[Growth | None]:
+    """Return the growth at every pair; None without an error, and for results of the method."""
+    errors = [None if gap is None else gap.error for gap in gaps]
+    flow = None if program is None or program.is_recorded else dataflow_of(program)
+    places: dict[int, list[int]] = {}  # operator -> pairs
+    for i, pair in enumerate(pairs):
+        if errors[i] is not None:
+            for operator in pair.operators:
+                places.setdefault(operator, []).append(i)
+    found: list[Growth | None] = []
+    last = 0.0
+    for pair, error in zip(pairs, errors, strict=True):
+        if error is None or pair.why == RESULT:
+            found.append(None)
+            continue
+        before = last
+        if flow is not None and pair.operators and not flow.unknown.keys() & set(pair.operators):
+            before = _before(pair, flow, places, errors)
+        found.append(Growth(before, error))
+        last = error
+    return found
+
+
+def _before(
+    pair: Pair, flow: Dataflow, places: dict[int, list[int]], errors: Sequence[float | None]
+) -> float:
+    """The largest error of the nearest compared operators before a pair."""
+    seen = set(pair.operators)
+    pending = list(pair.operators)
+    largest = 0.0
+    while pending:
+        for operator in flow.inputs_of(pending.pop()).tolist():
+            if operator in seen:
+                continue
+            seen.add(operator)
+            if operator in places:
+                own = (errors[i] for i in places[operator])
+                largest = max([largest, *(error for error in own if error is not None)])
+            else:
+                pending.append(operator)
+    return largest
+
+
+def largest_growth(growths: Sequence[Growth | None]) -> int | None:
+    """The number of the pair whose error grows most, in relation to its signal; None if none."""
+    grown = [
+        (growth.increase, -i)
+        for i, growth in enumerate(growths)
+        if growth is not None and growth.increase > 0
+    ]
+    return -max(grown)[1] if grown else None
+
 
 OTHER_SHAPES = "the shapes differ"
 

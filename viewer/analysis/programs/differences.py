@@ -11,8 +11,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 from viewer.analysis.memory.plan import memory_plan
-from viewer.analysis.programs.module_pairs import paired_modules
-from viewer.analysis.programs.user_pairs import PairedBy, UserPairs, paired_methods
+from viewer.analysis.programs.part_pairs import PairedBy, UserPairs, paired_methods, paired_modules
 from viewer.analysis.sizes.file_parts import FilePart, FileParts
 from viewer.analysis.sizes.groups import (
     GroupKey,

@@ -19,14 +19,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from viewer.analysis.calls.call_table import numbered
 from viewer.analysis.calls.paths import FRAMES, call_paths
-from viewer.analysis.calls.preorder import numbered
-from viewer.analysis.cost.enclosing import innermost_around
 from viewer.analysis.statistics.group_keys import KeyGroups
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.names.profilers import CATEGORY
+from viewer.model.queries import innermost_around, tree
 from viewer.model.queries import numbers as numbers_in
-from viewer.model.queries import tree
 from viewer.model.recorded_calls import RecordedCalls
 from viewer.model.trace import Column, KeyKind, Keys, Trace
 

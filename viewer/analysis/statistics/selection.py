@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewer.analysis.cost.enclosing import innermost_around
 from viewer.analysis.cost.stated_time import made_of_others
 from viewer.analysis.links.delegate_clocks import native_ns
 from viewer.analysis.links.labels import track_name
@@ -37,7 +36,7 @@ from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.charging import covered_per_group
 from viewer.model.distributions import Statistics, grouped
-from viewer.model.queries import foreign, slices_within
+from viewer.model.queries import foreign, innermost_around, slices_within
 from viewer.model.timing import rounded_zeros
 from viewer.model.trace import KeyKind
 

@@ -26,15 +26,25 @@ Other ops and control flow are not counted; `NotKnown` says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from viewer.analysis.workload.mlir_flop_rules import MLIR_RULES
+from viewer.analysis.workload.mlir_flop_rules import (
+    MLIR_RULES,
+    Rule,
+    compares,
+    input_of,
+    output_of,
+    per_output,
+    reduction,
+    times_inputs,
+    times_outputs,
+)
 from viewer.analysis.workload.node_traffic import is_moving, is_structure
 from viewer.analysis.workload.operator_tensors import NotKnown, elements_of, is_complex, sizes_of
 from viewer.model.times import counted, group_digits
-from viewer.program.program import GraphNode, Setting, Tensor, base_name, library_of
+from viewer.program.program import GraphNode, Setting, base_name, library_of
 
 # The op libraries that the rules apply to; an "add" of another library may be anything.
 _LIBRARIES = ("aten", "dim_order_ops", "quantized_decomposed")
@@ -71,32 +81,13 @@ def is_understood(node: GraphNode) -> bool:
     return is_moving(node) or _rule_of(node) is not None
 
 
-_Rule = Callable[[GraphNode], tuple[int, str]]
-
-
-def _rule_of(node: GraphNode) -> _Rule | None:
+def _rule_of(node: GraphNode) -> Rule | None:
     rule = MLIR_RULES.get(node.op)
     if library_of(node.op) == "onnx":
         return _ONNX_RULES.get(base_name(node.op))
     if rule is None and library_of(node.op) in _LIBRARIES:
         rule = _RULES.get(base_name(node.op))
     return rule
-
-
-def _number(value: int) -> str:
-    return group_digits(value)
-
-
-def _input(node: GraphNode, number: int) -> Tensor:
-    if number >= len(node.inputs):
-        raise NotKnown(f"the inputs of {node.op} are not recorded")
-    return node.inputs[number]
-
-
-def _output(node: GraphNode) -> Tensor:
-    if not node.outputs:
-        raise NotKnown(f"the output of {node.op} is not recorded")
-    return node.outputs[0]
 
 
 def _setting(node: GraphNode, name: str) -> Setting | None:
@@ -120,37 +111,30 @@ def _convolution(node: GraphNode) -> tuple[int, str]:
 
 def _kernel(node: GraphNode) -> tuple[int, str]:
     """Return the elements of one kernel of the weight [O, I / groups, points...], and its text."""
-    sizes = sizes_of(_input(node, 1))
+    sizes = sizes_of(input_of(node, 1))
     if len(sizes) < 3:
         raise NotKnown("the weight of the convolution has no kernel points")
-    points = " × ".join(map(_number, sizes[2:]))
+    points = " × ".join(map(group_digits, sizes[2:]))
     return prod(sizes[1:]), f"{counted(sizes[1], 'channel')} × {points}"
 
 
 def _direct_convolution(node: GraphNode) -> tuple[int, str]:
-    kernel_size, text = _kernel(node)
-    outputs = elements_of(_output(node))
-    return 2 * outputs * kernel_size, f"2 × {_number(outputs)} outputs × {text}"
+    return times_outputs(node, *_kernel(node))
 
 
 def _transposed_convolution(node: GraphNode) -> tuple[int, str]:
-    kernel_size, text = _kernel(node)
-    inputs = elements_of(_input(node, 0))
-    return 2 * inputs * kernel_size, f"2 × {_number(inputs)} inputs × {text}, transposed"
+    return times_inputs(node, *_kernel(node))
 
 
-def _product(first: int) -> _Rule:
+def _product(first: int) -> Rule:
     """Return the rule of a matrix product; its sums run over the last dim of input `first`."""
 
     def rule(node: GraphNode) -> tuple[int, str]:
-        sizes = sizes_of(_input(node, first))
+        sizes = sizes_of(input_of(node, first))
         if not sizes:
             raise NotKnown(f"{node.op} has a scalar where a matrix is expected")
-        outputs = elements_of(_output(node))
-        operations, text = (
-            2 * outputs * sizes[-1],
-            f"2 × {_number(outputs)} outputs × {_number(sizes[-1])}",
-        )
+        operations, text = times_outputs(node, sizes[-1], group_digits(sizes[-1]))
+        outputs = elements_of(output_of(node))
         for name in ("alpha", "beta"):
             if _has_factor(node, name):
                 operations, text = operations + outputs, f"{text} + 1 each for {name}"
@@ -161,63 +145,45 @@ def _product(first: int) -> _Rule:
 
 def _attention(node: GraphNode) -> tuple[int, str]:
     """Count query [..., L, D], key [..., S, D], value [..., S, V]: two products and a softmax."""
-    query, key, value = (sizes_of(_input(node, number)) for number in range(3))
+    query, key, value = (sizes_of(input_of(node, number)) for number in range(3))
     if min(map(len, (query, key, value))) < 2 or query[-1] != key[-1] or key[-2] != value[-2]:
         raise NotKnown(f"the shapes of {node.op} are not those of an attention")
     scores, each = prod(query[:-1]) * key[-2], 2 * query[-1] + 5 + 2 * value[-1]
-    text = f"{_number(scores)} scores × (2 × {query[-1]} + 5 + 2 × {value[-1]})"
+    text = f"{group_digits(scores)} scores × (2 × {query[-1]} + 5 + 2 × {value[-1]})"
     return scores * each, text
 
 
 # -- element by element ---------------------------------------------------------------------------
 
 
-def _per_output(each: int) -> _Rule:
-    def rule(node: GraphNode) -> tuple[int, str]:
-        outputs = elements_of(_output(node))
-        return each * outputs, f"{each} × {_number(outputs)} outputs"
-
-    return rule
-
-
 def _elementwise(node: GraphNode) -> tuple[int, str]:
-    return _per_output(2 if _has_factor(node, "alpha") else 1)(node)
+    return per_output(2 if _has_factor(node, "alpha") else 1)(node)
 
 
 def _moves(node: GraphNode) -> tuple[int, str]:
     return 0, "moves data, no arithmetic"
 
 
-def _compares(node: GraphNode) -> tuple[int, str]:
-    return 0, "compares or selects, no arithmetic"
-
-
 # -- over several elements ------------------------------------------------------------------------
 
 
 def _mean(node: GraphNode) -> tuple[int, str]:
-    inputs = elements_of(_input(node, 0))
-    return inputs, f"1 × {_number(inputs)} inputs"
-
-
-def _reduction(node: GraphNode) -> tuple[int, str]:
-    inputs, outputs = elements_of(_input(node, 0)), elements_of(_output(node))
-    return max(inputs - outputs, 0), f"{_number(inputs)} inputs − {_number(outputs)} outputs"
+    inputs = elements_of(input_of(node, 0))
+    return inputs, f"1 × {group_digits(inputs)} inputs"
 
 
 def _norm(node: GraphNode) -> tuple[int, str]:
-    outputs = elements_of(_output(node))
-    each = 5 + min(len(node.inputs) - 1, 2)  # plus a weight and a bias, if present
-    return each * outputs, f"{each} × {_number(outputs)} outputs"
+    # Plus a weight and a bias, if present.
+    return per_output(5 + min(len(node.inputs) - 1, 2))(node)
 
 
 def _batch_norm(node: GraphNode) -> tuple[int, str]:
     if any(_setting(node, name) is True for name in ("training", "train")):
         raise NotKnown("no rule for the batch norm of training")
-    return _per_output(2)(node)
+    return per_output(2)(node)
 
 
-def _pooling(dimensions: int) -> _Rule:
+def _pooling(dimensions: int) -> Rule:
     def rule(node: GraphNode) -> tuple[int, str]:
         stated = _setting(node, "kernel_size")
         sizes = stated if isinstance(stated, tuple) else () if stated is None else (stated,)
@@ -226,15 +192,15 @@ def _pooling(dimensions: int) -> _Rule:
             window *= dimensions  # one number applies to all dimensions
         if len(window) != dimensions or not all(0 < size < _WIDEST for size in window):
             raise NotKnown(f"the kernel size of {node.op} is not recorded")
-        outputs = elements_of(_output(node))
-        text = " × ".join(map(_number, window))
-        return outputs * prod(window), f"{_number(outputs)} outputs × {text}"
+        outputs = elements_of(output_of(node))
+        text = " × ".join(map(group_digits, window))
+        return outputs * prod(window), f"{group_digits(outputs)} outputs × {text}"
 
     return rule
 
 
 def _adaptive_pooling(node: GraphNode) -> tuple[int, str]:
-    given, made = sizes_of(_input(node, 0)), sizes_of(_output(node))
+    given, made = sizes_of(input_of(node, 0)), sizes_of(output_of(node))
     if len(given) != len(made) or any(m == 0 or g % m for g, m in zip(given, made, strict=True)):
         raise NotKnown(f"the windows of {node.op} overlap")
     return _mean(node)
@@ -253,9 +219,9 @@ _COMPARISONS = (
     "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "where", "masked_fill", "isnan",
     "isinf", "any", "all",
 )  # fmt: skip
-_RULES: Mapping[str, _Rule] = {
+_RULES: Mapping[str, Rule] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
-    **dict.fromkeys(_COMPARISONS, _compares),
+    **dict.fromkeys(_COMPARISONS, compares),
     "convolution": _convolution,
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _direct_convolution),
     **dict.fromkeys(
@@ -263,7 +229,7 @@ _RULES: Mapping[str, _Rule] = {
     ),
     **dict.fromkeys(("mm", "bmm", "matmul", "linear", "mv", "dot"), _product(0)),
     **dict.fromkeys(("addmm", "baddbmm", "addmv"), _product(1)),
-    **dict.fromkeys(("sum", "prod", "amax", "amin"), _reduction),
+    **dict.fromkeys(("sum", "prod", "amax", "amin"), reduction),
     "mean": _mean,
     **dict.fromkeys(
         (
@@ -275,7 +241,7 @@ _RULES: Mapping[str, _Rule] = {
         ),
         _attention,
     ),
-    **dict.fromkeys(("_softmax", "softmax", "_log_softmax", "log_softmax"), _per_output(5)),
+    **dict.fromkeys(("_softmax", "softmax", "_log_softmax", "log_softmax"), per_output(5)),
     **dict.fromkeys(("native_layer_norm", "layer_norm", "native_group_norm", "group_norm"), _norm),
     **dict.fromkeys(
         ("_native_batch_norm_legit_no_training", "native_batch_norm", "batch_norm"), _batch_norm
@@ -286,23 +252,23 @@ _RULES: Mapping[str, _Rule] = {
         for n in (1, 2, 3)
     },
     **dict.fromkeys(("_adaptive_avg_pool2d", "adaptive_avg_pool2d"), _adaptive_pooling),
-    **dict.fromkeys(("quantize_per_tensor", "quantize_per_channel"), _per_output(4)),
-    **dict.fromkeys(("dequantize_per_tensor", "dequantize_per_channel"), _per_output(2)),
+    **dict.fromkeys(("quantize_per_tensor", "quantize_per_channel"), per_output(4)),
+    **dict.fromkeys(("dequantize_per_tensor", "dequantize_per_channel"), per_output(2)),
 }
 
 # ONNX names its operators differently; Gemm's first input is assumed not to be transposed, which
 # ONNX Runtime does not record.
-_ONNX_RULES: Mapping[str, _Rule] = {
+_ONNX_RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("Conv", "FusedConv"), _direct_convolution),
     "ConvTranspose": _transposed_convolution,
     **dict.fromkeys(("MatMul", "FusedMatMul"), _product(0)),
     **{name.title().replace("_", ""): _elementwise for name in _ELEMENTWISE},
-    **dict.fromkeys(("Softmax", "LogSoftmax"), _per_output(5)),
+    **dict.fromkeys(("Softmax", "LogSoftmax"), per_output(5)),
     "GlobalAveragePool": _mean,
-    "BatchNormalization": _per_output(2),
+    "BatchNormalization": per_output(2),
     "LayerNormalization": _norm,
-    "QuantizeLinear": _per_output(4),
-    "DequantizeLinear": _per_output(2),
+    "QuantizeLinear": per_output(4),
+    "DequantizeLinear": per_output(2),
     **dict.fromkeys(
         (
             "Flatten",

@@ -1,9 +1,9 @@
 """The number of operations of one MLIR operation: the dialects tosa, linalg and arith.
 
-The conventions are those of `viewer.analysis.workload.flop_rules`, except for the layout of
-weights: a kernel of tosa.conv2d is [O, H, W, I], of linalg.conv_2d_nhwc_hwcf [H, W, I, O].
-tosa.rescale counts like quantization: 4 per element (product, rounding shift, zero point,
-clamping). The body of linalg.generic is not read.
+The conventions are those of `viewer.analysis.workload.flop_rules`, which takes the rules that both
+have from here, except for the layout of weights: a kernel of tosa.conv2d is [O, H, W, I], of
+linalg.conv_2d_nhwc_hwcf [H, W, I, O]. tosa.rescale counts like quantization: 4 per element
+(product, rounding shift, zero point, clamping). The body of linalg.generic is not read.
 """
 
 from __future__ import annotations
@@ -13,80 +13,98 @@ from math import prod
 
 from viewer.analysis.workload.operator_tensors import NotKnown, elements_of, sizes_of
 from viewer.model.times import group_digits
-from viewer.program.program import GraphNode, Tensor
+from viewer.program.program import GraphNode, Tensor, library_of
 
 # The attribute that says how operands are indexed, such as transposed or broadcast.
 INDEXING_MAPS = "indexing_maps"
 
-_Rule = Callable[[GraphNode], tuple[int, str]]
+Rule = Callable[[GraphNode], tuple[int, str]]
 
 
-def _input(node: GraphNode, number: int) -> Tensor:
+def input_of(node: GraphNode, number: int) -> Tensor:
+    """Return an input of a node. Raises NotKnown."""
     if number >= len(node.inputs):
-        raise NotKnown(f"the types of {node.op} are not stated")
+        raise NotKnown(_missing(node, "inputs of {} are"))
     return node.inputs[number]
 
 
-def _output(node: GraphNode) -> Tensor:
+def output_of(node: GraphNode) -> Tensor:
+    """Return the first output of a node. Raises NotKnown."""
     if not node.outputs:
-        raise NotKnown(f"the types of {node.op} are not stated")
+        raise NotKnown(_missing(node, "output of {} is"))
     return node.outputs[0]
+
+
+def _missing(node: GraphNode, what: str) -> str:
+    is_mlir = library_of(node.op) in ("tosa", "linalg", "arith")
+    return (
+        f"the types of {node.op} are not stated"
+        if is_mlir
+        else (f"the {what.format(node.op)} not recorded")
+    )
+
+
+def times_outputs(node: GraphNode, each: int, text: str) -> tuple[int, str]:
+    """Return twice as many operations for each element of the output, and the rule."""
+    outputs = elements_of(output_of(node))
+    return 2 * outputs * each, f"2 × {group_digits(outputs)} outputs × {text}"
+
+
+def times_inputs(node: GraphNode, each: int, text: str) -> tuple[int, str]:
+    """Return the same for each element of the input of a transposed convolution."""
+    inputs = elements_of(input_of(node, 0))
+    return 2 * inputs * each, f"2 × {group_digits(inputs)} inputs × {text}, transposed"
 
 
 def _kernel(node: GraphNode, rank: int, dimensions: slice) -> tuple[int, str]:
     """Return the elements of one kernel: the product of some dimensions of the weight."""
-    sizes = sizes_of(_input(node, 1))
+    sizes = sizes_of(input_of(node, 1))
     if len(sizes) != rank:
         raise NotKnown(f"the weight of {node.op} has {len(sizes)} dimensions, not {rank}")
     kernel_sizes = sizes[dimensions]
     return prod(kernel_sizes), " × ".join(map(group_digits, kernel_sizes))
 
 
-def _convolution(rank: int, dimensions: slice) -> _Rule:
-    def rule(node: GraphNode) -> tuple[int, str]:
-        kernel_size, text = _kernel(node, rank, dimensions)
-        outputs = elements_of(_output(node))
-        return 2 * outputs * kernel_size, f"2 × {group_digits(outputs)} outputs × {text}"
-
-    return rule
+def _convolution(rank: int, dimensions: slice) -> Rule:
+    return lambda node: times_outputs(node, *_kernel(node, rank, dimensions))
 
 
 def _transposed(node: GraphNode) -> tuple[int, str]:
-    kernel_size, text = _kernel(node, 4, slice(0, 3))  # [O, H, W, I]
-    inputs = elements_of(_input(node, 0))
-    return 2 * inputs * kernel_size, f"2 × {group_digits(inputs)} inputs × {text}, transposed"
+    return times_inputs(node, *_kernel(node, 4, slice(0, 3)))  # [O, H, W, I]
 
 
-def _product(axis: int) -> _Rule:
+def _product(axis: int) -> Rule:
     """Return the rule of a matrix product; its sums run over this dim of the first input."""
 
     def rule(node: GraphNode) -> tuple[int, str]:
-        sizes = sizes_of(_input(node, 0))
+        sizes = sizes_of(input_of(node, 0))
         if INDEXING_MAPS in dict(node.settings):
             raise NotKnown(f"the indexing maps of {node.op} are not read")
         if len(sizes) < -axis:
             raise NotKnown(f"the first input of {node.op} is not a matrix")
-        outputs = elements_of(_output(node))
-        text = f"2 × {group_digits(outputs)} outputs × {group_digits(sizes[axis])}"
-        return 2 * outputs * sizes[axis], text
+        return times_outputs(node, sizes[axis], group_digits(sizes[axis]))
 
     return rule
 
 
-def _per_output(each: int) -> _Rule:
+def per_output(each: int) -> Rule:
+    """Return the rule of so many operations for each element of the output."""
+
     def rule(node: GraphNode) -> tuple[int, str]:
-        outputs = elements_of(_output(node))
+        outputs = elements_of(output_of(node))
         return each * outputs, f"{each} × {group_digits(outputs)} outputs"
 
     return rule
 
 
-def _compares(node: GraphNode) -> tuple[int, str]:
+def compares(node: GraphNode) -> tuple[int, str]:
+    """Count nothing."""
     return 0, "compares or selects, no arithmetic"
 
 
-def _reduction(node: GraphNode) -> tuple[int, str]:
-    inputs, outputs = elements_of(_input(node, 0)), elements_of(_output(node))
+def reduction(node: GraphNode) -> tuple[int, str]:
+    """Count one operation for each input element, and one less per result."""
+    inputs, outputs = elements_of(input_of(node, 0)), elements_of(output_of(node))
     text = f"{group_digits(inputs)} inputs − {group_digits(outputs)} outputs"
     return max(inputs - outputs, 0), text
 
@@ -95,7 +113,7 @@ def _pooling(node: GraphNode) -> tuple[int, str]:
     window = dict(node.settings).get("kernel")
     if not isinstance(window, tuple) or len(window) != 2:
         raise NotKnown(f"the kernel size of {node.op} is not stated")
-    outputs = elements_of(_output(node))
+    outputs = elements_of(output_of(node))
     height, width = int(window[0]), int(window[1])
     return outputs * height * width, f"{group_digits(outputs)} outputs × {height} × {width}"
 
@@ -120,7 +138,7 @@ _LINALG_ELEMENTWISE = (
     "abs", "add", "ceil", "div", "erf", "exp", "floor", "log", "max", "min", "mul", "negf",
     "reciprocal", "rsqrt", "sqrt", "square", "sub", "tanh",
 )  # fmt: skip
-MLIR_RULES: Mapping[str, _Rule] = {
+MLIR_RULES: Mapping[str, Rule] = {
     "tosa.conv2d": _convolution(4, slice(1, 4)),  # [O, H, W, I]
     "tosa.conv3d": _convolution(5, slice(1, 5)),  # [O, D, H, W, I]
     "tosa.depthwise_conv2d": _convolution(4, slice(0, 2)),  # [H, W, C, M]
@@ -129,12 +147,12 @@ MLIR_RULES: Mapping[str, _Rule] = {
     "tosa.matmul": _product(-1),
     "tosa.max_pool2d": _pooling,
     "tosa.avg_pool2d": _pooling,
-    "tosa.rescale": _per_output(4),
-    **{f"tosa.reduce_{kind}": _reduction for kind in ("sum", "max", "min", "product")},
-    **{f"tosa.{name}": _per_output(1) for name in _TOSA_ELEMENTWISE},
-    **{f"tosa.{name}": _compares for name in _TOSA_COMPARISONS},
-    **{f"arith.{name}": _per_output(1) for name in _ARITH_ELEMENTWISE},
-    **{f"linalg.{name}": _per_output(1) for name in _LINALG_ELEMENTWISE},
+    "tosa.rescale": per_output(4),
+    **{f"tosa.reduce_{kind}": reduction for kind in ("sum", "max", "min", "product")},
+    **{f"tosa.{name}": per_output(1) for name in _TOSA_ELEMENTWISE},
+    **{f"tosa.{name}": compares for name in _TOSA_COMPARISONS},
+    **{f"arith.{name}": per_output(1) for name in _ARITH_ELEMENTWISE},
+    **{f"linalg.{name}": per_output(1) for name in _LINALG_ELEMENTWISE},
     **{
         f"linalg.{name}": _product(-1)
         for name in (

@@ -13,8 +13,7 @@ from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.noise import Noise, noise_of
 from viewer.analysis.comparison.rollups import IDENTITIES, LEVELS, NAME
 from viewer.cli.arguments import Parser, add_files, check_output, complain
-from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
-from viewer.cli.commands.open_inputs import open_all
+from viewer.cli.commands.open_inputs import add_other_arm, files_in_arm, open_all, open_arms
 from viewer.cli.output import STANDARD
 from viewer.cli.regressions import add_rule_options, code_of, rule_of
 from viewer.cli.session_bookmarks import split_at
@@ -110,8 +109,8 @@ def run(arguments: list[str]) -> int:
         "text",
     )
     chosen = parser.parse_args(arguments)
-    chosen.files = files_of(parser, chosen.files)
-    chosen.others = files_of(parser, chosen.others or ())
+    chosen.files = files_in_arm(parser, chosen.files)
+    chosen.others = files_in_arm(parser, chosen.others or ())
     read = (*chosen.files, *chosen.others, *filter(None, [chosen.noise]))
     check_output(parser, chosen.output, read)
     if chosen.null:

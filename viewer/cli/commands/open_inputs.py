@@ -1,15 +1,22 @@
-"""Opens the files of a command line, and warns about those that do not match."""
+"""Opens the files of a command line, of one or two arms, and warns about those that do not match.
+
+Each arm has its options; an ETRecord may be shared.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 
-from viewer.cli.arguments import choices_of, complain, files_of, internal_error
+from viewer.cli.arguments import choices_of, complain, files_of, internal_error, option_texts
 from viewer.codecs.reading import UnreadableFile
+from viewer.formats.folders import files_in
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
 from viewer.view.sessions.opened_files import NOTHING_KNOWN, opened_files
+from viewer.workspace.comparison_arms import share_programs
 from viewer.workspace.link_choices import NO_CHOICES
 from viewer.workspace.workspace import Workspace
 
@@ -52,3 +59,43 @@ def warn(workspace: Workspace) -> None:
     for trace in workspace.traces:
         for warning in workspace.warnings(trace):
             complain(f"warning: {warning}")
+
+
+def add_other_arm(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the option for the files of arm B."""
+    parser.add_argument("--with", dest="others", nargs="+", metavar="B", help=help)
+
+
+def open_arms(
+    parser: argparse.ArgumentParser,
+    chosen: argparse.Namespace,
+    files: Sequence[str],
+    others: Sequence[str],
+) -> tuple[Workspace, Workspace, bool]:
+    """Return the arms A and B, and whether anything failed.
+
+    An ETRecord or program file of one arm is used for both if the other has none.
+    """
+    a, failed_a = open_all(parser, _of_arm(chosen, files, others))
+    known: dict[str, Program | Executable] = {os.path.abspath(p.path): p for p in a.programs}
+    known |= {os.path.abspath(executable.path): executable for executable in a.executables}
+    b, failed_b = open_all(parser, _of_arm(chosen, others, files), known)
+    share_programs(a, b)
+    share_programs(b, a)
+    return a, b, failed_a or failed_b
+
+
+def files_in_arm(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
+    """Return the files, with those in folders in place of these."""
+    try:
+        return files_in(given)
+    except ValueError as error:
+        parser.error(str(error))
+
+
+def _of_arm(
+    chosen: argparse.Namespace, files: Sequence[str], others: Sequence[str]
+) -> argparse.Namespace:
+    """Return the options for one arm: without those that name a file of the other one."""
+    own = asdict(option_texts(chosen).of_arm(files, others))
+    return argparse.Namespace(**{**vars(chosen), **own, "files": list(files)})

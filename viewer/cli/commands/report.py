@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from viewer.cli.arguments import Parser, add_files, check_output, complain, written
-from viewer.cli.commands.open_arms import add_other_arm, files_of, open_arms
-from viewer.cli.commands.open_inputs import open_all, warn
+from viewer.cli.commands.open_inputs import add_other_arm, files_in_arm, open_all, open_arms, warn
 from viewer.cli.output import STANDARD, output_path
 from viewer.codecs.atomic_file import write_whole
 from viewer.html_report.markdown import report_markdown
@@ -88,7 +87,7 @@ def _opened(
         workspace, failed = open_all(parser, chosen)
         warn(workspace)
         return (workspace if workspace.paths else None), None, failed
-    files, others = files_of(parser, chosen.files), files_of(parser, chosen.others)
+    files, others = files_in_arm(parser, chosen.files), files_in_arm(parser, chosen.others)
     a, b, failed = open_arms(parser, chosen, files, others)
     try:
         found, notes = compared(a, b)

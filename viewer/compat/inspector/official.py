@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.analysis.statistics.event_blocks import first_of, merge_runs
+from viewer.analysis.statistics.events import first_of, merge_runs
 from viewer.arrays import Floats, Ints
 from viewer.compat.inspector.official_errors import InspectorError
 from viewer.compat.inspector.official_events import InspectorEvents, InspectorRun

@@ -17,18 +17,25 @@ from viewer.analysis.comparison.comparison import Compared
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.codecs.atomic_file import replacing
 from viewer.fleet.answers.arms import lake_profiles
-from viewer.fleet.answers.chart import MOST_LINES, chart
 from viewer.fleet.answers.comparison import GroupComparison, compare_groups, of_one_program
 from viewer.fleet.answers.paired_rows import NOT_KNOWN
-from viewer.fleet.answers.trends import DeviceNoise, Trend, device_noise, last_builds, trends_of
+from viewer.fleet.answers.trends import (
+    MOST_LINES,
+    DeviceNoise,
+    Trend,
+    chart,
+    device_noise,
+    last_builds,
+    trends_of,
+)
 from viewer.fleet.lake import Lake
 from viewer.fleet.query import with_connection
 from viewer.fleet.unit_outcome import FAILED, REFUSED
-from viewer.html_report.document import document
 from viewer.html_report.html import (
     Cell,
     Row,
     details,
+    document,
     figures,
     paragraph,
     rest_note,

@@ -2,19 +2,24 @@
 
 A point is the median of the session medians of a build. Builds are in the order of their names, in
 which 10 comes after 9.
+
+Charts are SVG without scripts: one line for each device, from build to build.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viewer.fleet.answers.arms import Group, LakeProfile
+from viewer.html_report.html import text
 from viewer.model.quantiles import median
 from viewer.model.text import natural
+from viewer.model.times import counted, format_briefly, format_time
 
 if TYPE_CHECKING:
     import duckdb
@@ -124,3 +129,93 @@ def last_builds(profiles: Sequence[LakeProfile]) -> list[Group]:
             values = ("model", model), ("device", device), ("build", f"{before} → {last}")
             groups.append(Group(values, (tuple(of_builds[before]), tuple(of_builds[last]))))
     return groups
+
+
+# More devices are in the table only.
+MOST_LINES = 10
+_WIDTH, _HEIGHT = 760, 260
+_LEFT, _RIGHT, _TOP, _BOTTOM = 78, 150, 14, 34
+_LABEL_STEP = 15  # px between labels of lines
+_MOST_BUILDS = 9  # that are labeled
+_LETTERS = 18
+
+
+def chart(title: str, trends: Sequence[Trend], unknown: str) -> str:
+    """Return a chart of some trends, at most `MOST_LINES`; "" if none has two builds.
+
+    unknown: what stands for a device without a name.
+    """
+    shown = [trend for trend in trends if len(trend.points) > 1][:MOST_LINES]
+    if not shown:
+        return ""
+    builds = sorted({p.build for trend in shown for p in trend.points}, key=natural)
+    every = [ns for trend in shown for point in trend.points for ns in point.sessions]
+    low, high = min(every), max(every)
+    margin = max((high - low) * 0.06, high * 0.005, 1.0)
+    low, high = max(low - margin, 0.0), high + margin
+
+    def x(build: str) -> float:
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * builds.index(build) / (len(builds) - 1)
+
+    def y(ns: float) -> float:
+        return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (high - ns) / (high - low)
+
+    lines = [
+        f'<svg class="trend" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">',
+        f"<title>{text(title)}</title>",
+    ]
+    for ns in _ticks(low, high):
+        at = f"{y(ns):.1f}"
+        lines.append(f'<path class="grid" d="M{_LEFT} {at}H{_WIDTH - _RIGHT}"/>')
+        lines.append(
+            f'<text x="{_LEFT - 8}" y="{y(ns) + 4:.1f}" text-anchor="end">'
+            f"{text(format_briefly(ns))}</text>"
+        )
+    every_nth = -(-len(builds) // _MOST_BUILDS)
+    for build in builds[::-1][::every_nth]:
+        lines.append(
+            f'<text x="{x(build):.1f}" y="{_HEIGHT - 12}" text-anchor="middle">'
+            f"{text(build, _LETTERS)}</text>"
+        )
+    ends = []
+    for number, trend in enumerate(shown):
+        name, places = trend.device or unknown, []
+        lines.append(f'<g class="line{number}">')
+        for point in trend.points:
+            at_x, at_y = x(point.build), y(point.ns)
+            places.append(f"{at_x:.1f} {at_y:.1f}")
+            whisker = f"M{at_x:.1f} {y(point.sessions[0]):.1f}V{y(point.sessions[-1]):.1f}"
+            tip = (
+                f"{name}, build {point.build}: {format_time(round(point.ns))}, "
+                f"{counted(len(point.sessions), 'session')}"
+            )
+            lines.append(
+                f'<path class="range" d="{whisker}"/><circle cx="{at_x:.1f}" cy="{at_y:.1f}" '
+                f'r="3"><title>{text(tip)}</title></circle>'
+            )
+        lines.append(f'<path class="course" d="M{"L".join(places)}"/></g>')
+        ends.append((y(trend.points[-1].ns), number, name))
+    lines += _labels(ends)
+    return "".join([*lines, "</svg>"])
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two: three to eight of them."""
+    power = 10.0 ** floor(log10((high - low) / 3))
+    step = max(factor * power for factor in (1, 2, 5) if factor * power <= (high - low) / 3)
+    return [number * step for number in range(ceil(low / step), floor(high / step) + 1)]
+
+
+def _labels(ends: list[tuple[float, int, str]]) -> list[str]:
+    """Labels at the right ends of lines, below one another where they would overlap."""
+    found, free = [], float(_TOP)
+    ends = sorted(ends)
+    for place, (at, number, name) in enumerate(ends):
+        after = (len(ends) - 1 - place) * _LABEL_STEP
+        at_y = min(max(at + 4, free), _HEIGHT - 6 - after)
+        free = at_y + _LABEL_STEP
+        found.append(
+            f'<text class="line{number}" x="{_WIDTH - _RIGHT + 10}" y="{at_y:.1f}">'
+            f"● {text(name, _LETTERS)}</text>"
+        )
+    return found

@@ -26,7 +26,7 @@ from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, Unreadable
 from viewer.formats import format_of
 from viewer.model.trace import Problem
 from viewer.program.frames import Frame
-from viewer.program.mlir.aliases import LocationAliases
+from viewer.program.mlir.locations import LocationAliases
 from viewer.program.mlir.operations import OperationReader, OperationText
 from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.program.torq.debug_info import MARK, read_dispatches

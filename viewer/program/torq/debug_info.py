@@ -30,8 +30,7 @@ from dataclasses import dataclass, field, replace
 
 from viewer.model.names.torq import START_PROGRAM, WAIT_PROGRAM
 from viewer.model.trace import Problem, Unit
-from viewer.program.mlir.aliases import LocationAliases
-from viewer.program.mlir.locations import STRING_CONTENT, unescape
+from viewer.program.mlir.locations import STRING_CONTENT, LocationAliases, unescape
 from viewer.program.mlir.operations import OperationReader, OperationText
 from viewer.program.torq.dispatch import Action, Dispatch, NssJob, NssTask, UnitWork
 

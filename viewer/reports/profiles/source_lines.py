@@ -20,8 +20,7 @@ from viewer.model.times import tick_to_ns
 from viewer.model.trace import Trace
 from viewer.program.program import Program
 from viewer.program.sources.files import SourceFile, file_name
-from viewer.program.sources.recorded_lines import GAP, recorded_lines
-from viewer.program.sources.versions import version_fit
+from viewer.program.sources.recorded_lines import GAP, recorded_lines, version_fit
 from viewer.reports.inferences import numbered_inferences
 from viewer.reports.info import HEAD, Facts
 from viewer.workspace.workspace import Workspace

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 
 from viewer.analysis.programs.differences import ProgramDifferences, Row, program_differences
-from viewer.analysis.programs.user_pairs import PairedBy
+from viewer.analysis.programs.part_pairs import PairedBy
 from viewer.analysis.sizes.file_parts import FileParts, file_parts
 from viewer.model.text import one_line
 from viewer.model.times import counted, group_digits, plain_spaces

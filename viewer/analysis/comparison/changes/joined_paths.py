@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from viewer.analysis.calls.call_table import numbered, preorder, sizes
 from viewer.analysis.calls.call_tree import left_out
 from viewer.analysis.calls.paths import FRAMES, CallPaths, call_paths
-from viewer.analysis.calls.preorder import numbered, preorder, sizes
 from viewer.analysis.comparison.arms import LEVELS_OF_CALLS, Arm
 from viewer.analysis.comparison.comparison import Comparison
 from viewer.analysis.comparison.joined import Row

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from viewer.analysis.numeric.logged_tensors import LoggedTensors
+from viewer.analysis.numeric.logged_values import LoggedTensors
 from viewer.arrays import Ints
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, elements
 from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, allowance, size_of

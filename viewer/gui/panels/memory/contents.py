@@ -12,7 +12,7 @@ from enum import Enum
 import numpy as np
 
 from viewer.analysis.links.labels import run_label
-from viewer.analysis.memory.usage import held_by_groups
+from viewer.analysis.memory.plan import held_by_groups
 from viewer.arrays import Ints
 from viewer.gui.panels.base.operator_tables.contents import (
     Cell,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from viewer.analysis.comparison.changes.modules import ModuleChanges, module_changes
+from viewer.analysis.comparison.changes.operators import ModuleChanges, module_changes
 from viewer.analysis.comparison.comparison import Compared
 from viewer.analysis.comparison.rollups import MODULE
 from viewer.analysis.comparison.rows import DELEGATE_EVENT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from viewer.analysis.programs.user_pairs import PairedBy
+from viewer.analysis.programs.part_pairs import PairedBy
 from viewer.analysis.sizes.file_parts import FilePart, FileParts
 from viewer.analysis.sizes.groups import kind_text, module_text, operators_text, users_text
 from viewer.gui.panels.base.slice_facts import MISSING

@@ -11,8 +11,7 @@ from enum import Enum
 
 import numpy as np
 
-from viewer.analysis.programs.module_pairs import paired_modules
-from viewer.analysis.programs.part_pairs import NONE
+from viewer.analysis.programs.part_pairs import NONE, paired_modules
 from viewer.analysis.sizes.file_parts import NO_MODULE, FilePart, FileParts
 from viewer.analysis.sizes.groups import kind_text, operators_text, users_text
 from viewer.arrays import Ints

@@ -59,8 +59,12 @@ from viewer.program.mlir.locations import FilePosition
 from viewer.program.program import Operator
 from viewer.program.sources.files import PARENTS, SourceFile, Substitution, file_name, local_paths
 from viewer.program.sources.named_files import refusal
-from viewer.program.sources.recorded_lines import RecordedLines, recorded_lines
-from viewer.program.sources.versions import VersionFit, version_fit
+from viewer.program.sources.recorded_lines import (
+    RecordedLines,
+    VersionFit,
+    recorded_lines,
+    version_fit,
+)
 
 NOTHING = "Select an operator to see its source."
 NO_LINES = "The open files record no source lines."

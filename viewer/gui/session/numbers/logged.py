@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.numeric.compared import measured_gap
+from viewer.analysis.numeric.compared import Growth, growth_of, largest_growth, measured_gap
 from viewer.analysis.numeric.gap import Gap
-from viewer.analysis.numeric.growth import Growth, growth_of, largest_growth
 from viewer.analysis.numeric.logged_calls import LoggedCall, LoggedInference
 from viewer.analysis.numeric.logged_values import Value
 from viewer.analysis.numeric.operator_errors import OperatorErrors

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders.compare_sessions import arm, write_sessions
 from tests.paths import DATA
-from viewer.workspace.recording_order import order_note
+from viewer.workspace.comparison_arms import order_note
 
 HOST = (DATA / "torq/host_h4_latest.csv").read_text()
 LATER = 60_000_000_000  # ns between two recordings
