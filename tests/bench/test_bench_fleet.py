@@ -30,7 +30,7 @@ from tests.builders.lakes import (
 )
 from viewer.fleet.engines.engine import EngineLost
 from viewer.fleet.engines.local import LocalProcesses
-from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED
+from viewer.fleet.manifest_lines import DONE, KEPT, REFUSED
 
 pytestmark = pytest.mark.nightly
 

@@ -30,9 +30,9 @@ from viewer.codecs.reading import UnreadableFile
 from viewer.fleet.engines.local import LocalProcesses
 from viewer.fleet.lake import Lake, LakeSession, UnusableLake
 from viewer.fleet.manifest import ManifestWriter
+from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED
 from viewer.fleet.query import connect
 from viewer.fleet.sources import NoSource
-from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED
 from viewer.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow

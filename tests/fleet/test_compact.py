@@ -11,7 +11,7 @@ from tests.builders.lakes import built, check_whole, files_on_disk, rows
 from viewer.fleet.compact import compact
 from viewer.fleet.lake import Lake, LakeSession
 from viewer.fleet.manifest import ManifestWriter
-from viewer.fleet.unit_outcome import DONE, KEPT
+from viewer.fleet.manifest_lines import DONE, KEPT
 
 pytestmark = pytest.mark.slow
 

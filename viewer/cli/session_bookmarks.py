@@ -1,4 +1,4 @@
-"""The bookmarks of session files on a command line, which split inferences into two arms."""
+"""What session files on a command line say: bookmarks that split inferences, aligned clocks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from viewer.model.trace import Run, Trace
 from viewer.view.sessions.saved_choices import choices_of
 from viewer.view.sessions.session_file import SavedSession, find_inputs, read
 from viewer.view.sessions.session_head import is_session
+from viewer.view.ties import Tie, shifts_of
 from viewer.workspace.run_choice import RunChoice
 from viewer.workspace.workspace import Workspace
 
@@ -162,3 +163,53 @@ def _on_clock(
         return test(axis_ns(trace, run.start), axis_ns(trace, run.end))
 
     return includes
+
+
+def alignment_of(
+    files: Sequence[str], workspace: Workspace
+) -> tuple[dict[int, tuple[int, str]], list[str]]:
+    """Return what aligns the open traces, as `PerfettoOptions.shifts`, and messages.
+
+    That is the alignment of the first session file that has one. files: of the command line; those
+    that cannot be read are skipped. A profile at another clock rate than in the session is not
+    aligned, since its moment is a time at that rate.
+    """
+    keys = [workspace.clocks.place(trace).key for trace in workspace.traces]
+    complaints: list[str] = []
+    for path in filter(is_session, files):
+        try:
+            saved = read(path)
+        except UnreadableFile:
+            continue
+        ties = _anchors(saved, path, workspace, complaints)
+        shifts = shifts_of(ties, keys)
+        if shifts:
+            return shifts, complaints
+    return {}, complaints
+
+
+def _anchors(
+    saved: SavedSession, path: str, workspace: Workspace, complaints: list[str]
+) -> dict[str, Tie]:
+    """Return the anchors of a session's clocks, by the keys of their axes, in ns of their axes."""
+    clocks = () if saved.view is None else saved.view.clocks
+    if not any(one.tie is not None for one in clocks):
+        return {}
+    found = find_inputs(saved, os.path.dirname(os.path.abspath(path)), never_cancelled)
+    paths = [one.path for one in found]
+    chosen = dict(choices_of(saved.choices, paths).clocks)
+    traces = {trace.path: trace for trace in workspace.traces}
+    ties: dict[str, Tie] = {}
+    for one in clocks:
+        place = paths[one.input] if 0 <= one.input < len(paths) else None
+        trace = None if place is None else traces.get(place)
+        if trace is None or one.tie is None or one.tie.anchor_ns is None:
+            continue
+        rate = workspace.clocks.ns_per_tick(trace)
+        if rate != chosen.get(trace.path, trace.clock.ns_per_tick):
+            complaints.append(f"{trace.path}: not aligned, since its clock rate differs in {path}")
+            continue
+        start = tick_to_ns(trace.start, rate) + workspace.clocks.offset_ns(trace)
+        tie = Tie(anchor=start + one.tie.anchor_ns, reason=one.tie.reason)
+        ties.setdefault(workspace.clocks.place(trace).key, tie)
+    return ties

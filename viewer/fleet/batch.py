@@ -20,11 +20,10 @@ from viewer import __version__
 from viewer.fleet.arrow_rows import KeyedRows, arrow_table
 from viewer.fleet.lake_folder import LakeFolder
 from viewer.fleet.losses import checksum
-from viewer.fleet.manifest_lines import LakeFile
+from viewer.fleet.manifest_lines import DONE, KEPT, REFUSED, LakeFile, UnitOutcome
 from viewer.fleet.rows import row_counts
 from viewer.fleet.schemas import KEYS, TABLES
 from viewer.fleet.unit import Options, Unit, make_unit
-from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED, UnitOutcome
 from viewer.formats.memory import retain_freed
 
 # A batch ends with so many profiles, or so many bytes of them.

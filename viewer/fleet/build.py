@@ -18,12 +18,19 @@ from viewer.fleet.batch import MOST_BYTES, MOST_UNITS, Batch, BatchResult, divid
 from viewer.fleet.dimensions import PathPattern
 from viewer.fleet.engines.engine import Engine, EngineLost
 from viewer.fleet.lake import Lake, LakeSession, refuse_url
-from viewer.fleet.manifest_lines import build_line, unit_line
+from viewer.fleet.manifest_lines import (
+    DONE,
+    FAILED,
+    KEPT,
+    REFUSED,
+    UnitOutcome,
+    build_line,
+    unit_line,
+)
 from viewer.fleet.record_index import MOST_RECORDS
 from viewer.fleet.schemas import TABLES, chosen_tables
 from viewer.fleet.sources import Found, FoundFile, FoundProfile, NoSource, find_profiles
 from viewer.fleet.unit import Options, Unit
-from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 
 CRASHED = (
     "it crashed its worker twice and was set aside; it may be damaged, or too large for the memory"

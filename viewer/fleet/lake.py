@@ -23,12 +23,12 @@ from viewer.fleet.manifest import FOLDER, Manifest, ManifestReader, ManifestWrit
 from viewer.fleet.manifest_lines import (
     PARTS,
     LakeFile,
+    UnitOutcome,
     compact_line,
     files_line,
     unit_line,
 )
 from viewer.fleet.remote import is_url
-from viewer.fleet.unit_outcome import UnitOutcome
 from viewer.model.text import one_line
 
 _LOCK, _OWNER = "_lock", ".lock"

@@ -25,14 +25,15 @@ from dataclasses import dataclass, field
 
 from viewer.fleet.lake_folder import LakeFolder
 from viewer.fleet.manifest_lines import (
+    DONE,
     CompactLine,
     FilesLine,
     LakeFile,
     Line,
     UnitLine,
+    UnitOutcome,
     parsed,
 )
-from viewer.fleet.unit_outcome import DONE, UnitOutcome
 
 FOLDER = "_manifest"
 # A compaction of a million profiles has a line of 70 MB. More would be a file to fill the memory.

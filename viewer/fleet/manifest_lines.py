@@ -10,14 +10,36 @@ import json
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Literal
 
 import msgspec
 
 from viewer import __version__
 from viewer.fleet.schemas import TABLES
-from viewer.fleet.unit_outcome import UnitOutcome
+
+# done: rows were written. kept: the lake has them already. failed: the file cannot be read.
+# refused: it crashed its worker twice, or does not fit the memory of a worker.
+DONE, KEPT, FAILED, REFUSED = "done", "kept", "failed", "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOutcome:
+    """The result of a unit. state: `DONE`, `KEPT`, `FAILED` or `REFUSED`; reason: why it failed.
+
+    rows: table -> number of rows. problems: number of rows of `problems`. seconds: of work.
+    """
+
+    source: str
+    size: int
+    stamp: str
+    state: str
+    key: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+    rows: Mapping[str, int] = field(default_factory=dict)
+    problems: int = 0
+
 
 PARTS = "_tmp"
 _TABLE, _ID = "|".join(TABLES), "[0-9a-f]{16}"

@@ -20,12 +20,12 @@ from typing import Any
 from viewer.codecs.reading import FileTooLarge, UnreadableFile
 from viewer.fleet.arrow_rows import KeyedRows
 from viewer.fleet.dimensions import Dimensions, PathPattern, dimensions_of
+from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 from viewer.fleet.record_index import MOST_RECORDS, RecordIndex
 from viewer.fleet.remote import is_url, local_copy
 from viewer.fleet.rows import ProfileRows, Rows, problem_rows, row_counts, tags_text
 from viewer.fleet.schemas import FILES, PROBLEMS, TABLES
 from viewer.fleet.sources import FoundFile, FoundProfile
-from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 from viewer.formats import open_file
 from viewer.model.trace import Problem, Trace
 from viewer.program.executable.executable import Executable

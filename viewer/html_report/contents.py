@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +19,6 @@ from viewer.analysis.statistics.group_table import GroupTable
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.analysis.summary.summary import Summary, summary_of
 from viewer.html_report.options import Limits, ReportOptions
-from viewer.html_report.short_paths import short_paths
 from viewer.model.inferences.inference_views import Inferences
 from viewer.model.scope import STEADY, WHOLE
 from viewer.reports.phases import linked_phase, phase_names
@@ -25,6 +26,25 @@ from viewer.view.clock_groups import ClockGroup, clock_groups
 from viewer.view.open_trace import OpenTrace, views_of
 from viewer.workspace.estimates import of_workspace
 from viewer.workspace.workspace import Workspace
+
+_SEPARATORS = re.compile(r"[\\/]+")
+
+
+def short_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Return a name for every path: "run.etdp", or "b/run.etdp" if there are several.
+
+    Folders that do not tell paths apart are left out: they may name a person or a machine.
+    """
+    parts = {path: [part for part in _SEPARATORS.split(path) if part] or [path] for path in paths}
+    sizes = dict.fromkeys(parts, 1)
+    while True:
+        names = {path: "/".join(own[-sizes[path] :]) for path, own in parts.items()}
+        often = Counter(names.values())
+        same = [path for path in parts if often[names[path]] > 1 and sizes[path] < len(parts[path])]
+        if not same:
+            return names
+        for path in same:
+            sizes[path] += 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 from viewer import __version__
 from viewer.codecs.atomic_file import NothingToExport
-from viewer.html_report.contents import Contents, Profile, contents_of
+from viewer.html_report.contents import Contents, Profile, contents_of, short_paths
 from viewer.html_report.options import Limits, ReportOptions
 from viewer.html_report.report import NOTHING
 from viewer.html_report.sections.costs import figure_cells, figures
 from viewer.html_report.sections.overview import findings_of, key_figures
-from viewer.html_report.short_paths import short_paths
 from viewer.model.text import markdown_text
 from viewer.model.times import counted, plain_spaces
 from viewer.reports.compare_text import compare_markdown

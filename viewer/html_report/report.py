@@ -12,10 +12,9 @@ from typing import Any
 
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
-from viewer.html_report.contents import Contents, contents_of
+from viewer.html_report.contents import Contents, contents_of, short_paths
 from viewer.html_report.html import document, embedded_json, text
 from viewer.html_report.options import MOST_BYTES, Limits, ReportOptions
-from viewer.html_report.places import Places
 from viewer.html_report.sections.comparison import comparison
 from viewer.html_report.sections.costs import modules, operators
 from viewer.html_report.sections.delegation import delegation
@@ -24,8 +23,7 @@ from viewer.html_report.sections.overview import overview
 from viewer.html_report.sections.provenance import provenance
 from viewer.html_report.sections.source_lines import source_lines
 from viewer.html_report.sections.timelines import exact_slices, timelines
-from viewer.html_report.short_paths import short_paths
-from viewer.html_report.timeline_data import NAME, VERSION, timeline_data
+from viewer.html_report.timeline_data import NAME, VERSION, Places, timeline_data
 from viewer.resources import resource
 from viewer.view.static_timeline.svg import timeline_style
 from viewer.workspace.workspace import Workspace

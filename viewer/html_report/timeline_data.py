@@ -9,6 +9,7 @@ A box is a slice, or a group of several that says how many they are and how long
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy as np
 from viewer.analysis.cost.lines import place_of
 from viewer.arrays import Ints
 from viewer.html_report.contents import Axes, Contents, Profile
-from viewer.html_report.places import Places
 from viewer.model.intervals import durations
 from viewer.model.queries import foreign
 from viewer.model.text import one_line
@@ -30,6 +30,39 @@ from viewer.view.clock_groups import group_caption, group_title
 from viewer.view.static_timeline.bands import TimelineBands, timeline_bands
 from viewer.view.static_timeline.boxes import GROUP, Boxes
 from viewer.view.visible_range import FirstView, first_view
+
+Place = tuple[str, int]
+
+
+class Places:
+    """Numbers files and sets of lines, so that slices, rows and lines can name them.
+
+    files: recorded paths, by number. sets: (file, line) pairs, by number.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[str, int] = {}
+        self._sets: dict[tuple[tuple[int, int], ...], int] = {}
+
+    @property
+    def files(self) -> list[str]:
+        """The recorded paths, by number."""
+        return list(self._files)
+
+    @property
+    def sets(self) -> list[list[tuple[int, int]]]:
+        """The sets of (file, line), by number."""
+        return [list(own) for own in self._sets]
+
+    def file(self, path: str) -> int:
+        """Return the number of a file."""
+        return self._files.setdefault(path, len(self._files))
+
+    def number(self, places: Iterable[Place | None]) -> int:
+        """Return the number of a set of lines, -1 for none."""
+        known = sorted({(self.file(place[0]), place[1]) for place in places if place})
+        return self._sets.setdefault(tuple(known), len(self._sets)) if known else -1
+
 
 VERSION = 1
 NAME = "opscope-timeline"  # of the element with the data

@@ -22,9 +22,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from viewer.analysis.links.delegate_clocks import NATIVE_NS, native_ns
-from viewer.analysis.links.labels import track_name
+from viewer.analysis.links.labels import NodeTexts, node_texts, places, track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.node_texts import NodeTexts, node_texts, places
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.queries import (
     NATIVE_DURATION,

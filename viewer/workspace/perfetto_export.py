@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from viewer.analysis.links.delegate_clocks import with_native_ns
-from viewer.analysis.links.labels import set_label, slice_labels, track_name
+from viewer.analysis.links.labels import node_texts, set_label, slice_labels, track_name
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.links.node_texts import node_texts
 from viewer.analysis.torq.measured_actions import jobs_of_keys
 from viewer.arrays import Ints
 from viewer.codecs.atomic_file import NothingToExport

@@ -1,12 +1,18 @@
 """Pairs with their figures, or with the reason why there are none."""
 
+import math
+
 import numpy as np
 import pytest
 
 from tests.analysis.numeric.test_pairing import real
 from viewer.analysis.numeric.compared import (
+    EDGES,
+    NOT_COMPARED,
     OTHER_SHAPES,
+    STEP_TITLES,
     Growth,
+    OperatorErrors,
     compared,
     grows_most,
     growth_of,
@@ -93,3 +99,24 @@ def test_results_of_the_method_do_not_grow():
 
 def test_no_error_grows_nowhere():
     assert largest_growth([Growth(0, 0), None, Growth(2, 1)]) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "step"),
+    [(0.0, 0), (9e-7, 0), (1e-6, 1), (5e-4, 3), (0.02, 5), (0.1, 6), (40.0, 6), (math.inf, 6)],
+)
+def test_a_step_is_a_power_of_ten(error, step):
+    assert OperatorErrors({3: error}).step((3,)) == step
+
+
+def test_of_several_operators_the_largest_counts():
+    errors = OperatorErrors({0: 1e-8, 2: 1e-3})
+    assert errors.largest((0, 1, 2)) == 1e-3
+    assert errors.largest((1,)) is None
+    assert errors.step((1,)) == NOT_COMPARED
+    assert errors.steps(4).tolist() == [0, NOT_COMPARED, 4, NOT_COMPARED]
+
+
+def test_every_step_has_a_title_and_every_set_a_version():
+    assert len(STEP_TITLES) == len(EDGES) + 1
+    assert OperatorErrors({}).version != OperatorErrors({}).version

@@ -11,7 +11,7 @@ from tests.builders.dask_cluster import Cluster, worker_ids
 from tests.builders.lakes import POISON, built, check_whole, rows, work_with_poison
 from viewer.fleet.engines.dask import DaskCluster
 from viewer.fleet.engines.engine import EngineLost
-from viewer.fleet.unit_outcome import DONE, KEPT, REFUSED
+from viewer.fleet.manifest_lines import DONE, KEPT, REFUSED
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ Work is every event that is not a scope of a runtime: calls of operators and del
 delegate events, jobs and actions, and all slices of a plain profile. Events belong to one *thing*
 if they have the same operators or, without a link, the same label on screen. A delegate call is a
 separate thing from the events in it, which take their time from it. The groups of a thing are its
-copies (`viewer.analysis.workload.layout_copies`), one per kind, and the rest. Unlike
+copies (`viewer.analysis.workload.node_traffic`), one per kind, and the rest. Unlike
 `viewer.analysis.cost.costs` it needs no ETRecord.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from viewer.analysis.cost.stated_time import stated_alone
 from viewer.analysis.links.labels import key_labels, set_label
 from viewer.analysis.links.link_table import LinkTable, Reason
-from viewer.analysis.workload.layout_copies import copies_of
+from viewer.analysis.workload.node_traffic import copies_of
 from viewer.arrays import Ints
 from viewer.model.charging import Charged, Segments, charge, total_per_group, total_self
 from viewer.model.scope import WHOLE, TimeScope

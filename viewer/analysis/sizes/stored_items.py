@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from viewer.analysis.memory.instruction_operators import instruction_operators
+from viewer.analysis.memory.plan import instruction_operators
 from viewer.analysis.nodes.executable_calls import kernel_name
 from viewer.analysis.nodes.kernel_nodes import KernelNodes
 from viewer.program.executable.executable import (
@@ -24,9 +24,9 @@ from viewer.program.executable.executable import (
     ExecutableMethod,
     Instruction,
     InstructionKind,
+    Ranges,
     XnnpackConstant,
 )
-from viewer.program.executable.stored_data import Ranges
 from viewer.program.executable.tensors import NONE
 from viewer.program.program import Program, Tensor
 

@@ -91,9 +91,9 @@ from viewer.analysis.statistics.kernels import OwnClocks, kernel_clocks, rated_c
 from viewer.analysis.statistics.npu_units import UnitOverview
 from viewer.arrays import Bools, Codes, Ints, levels
 from viewer.model.charging import Charged, charge, covered_per_group, total_charged
-from viewer.model.distributions import grouped
 from viewer.model.inferences.inference_views import thread_of_rows
 from viewer.model.inferences.logged_methods import series_of
+from viewer.model.quantiles import grouped
 from viewer.model.queries import (
     Tree,
     counted_slices,

@@ -35,7 +35,7 @@ from viewer.analysis.statistics.group_keys import NO_OPERATOR
 from viewer.analysis.statistics.grouping import Grouping
 from viewer.arrays import Bools, Codes, Ints
 from viewer.model.charging import covered_per_group
-from viewer.model.distributions import Statistics, grouped
+from viewer.model.quantiles import Statistics, grouped
 from viewer.model.queries import foreign, innermost_around, slices_within
 from viewer.model.timing import rounded_zeros
 from viewer.model.trace import KeyKind

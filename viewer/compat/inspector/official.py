@@ -31,8 +31,8 @@ from viewer.compat.inspector.official_record import Handles, InspectorRecord, Lo
 from viewer.compat.inspector.table import METADATA, NUMBERS, AnswerTable, shown_ops
 from viewer.compat.inspector.time_scales import MIXED, PER_SECOND, is_mixed
 from viewer.formats.executorch.etdump.events import filled
-from viewer.model.distributions import Statistics, grouped
 from viewer.model.names.executorch import DELEGATE_CALL, EXECUTE, INIT, LOAD, OPERATOR_CALL
+from viewer.model.quantiles import Statistics, grouped
 
 _MAX_UINT32 = (1 << 32) - 1
 _WITHOUT_NODES = frozenset({INIT, LOAD, EXECUTE})

@@ -29,8 +29,8 @@ from viewer.fleet.answers.trends import (
     trends_of,
 )
 from viewer.fleet.lake import Lake
+from viewer.fleet.manifest_lines import FAILED, REFUSED
 from viewer.fleet.query import with_connection
-from viewer.fleet.unit_outcome import FAILED, REFUSED
 from viewer.html_report.html import (
     Cell,
     Row,

@@ -9,7 +9,7 @@ from viewer.analysis.cost.lines import place_of
 from viewer.analysis.statistics import figure_terms
 from viewer.html_report.contents import Contents, Profile
 from viewer.html_report.html import Cell, Row, paragraph, section, table, text
-from viewer.html_report.places import Places
+from viewer.html_report.timeline_data import Places
 from viewer.model.times import counted, format_share, group_digits, tick_to_ns
 from viewer.tables.spec import ColumnSpec
 from viewer.tables.statistics import (

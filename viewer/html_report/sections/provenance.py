@@ -11,9 +11,8 @@ import numpy as np
 from viewer import __version__
 from viewer.codecs.file_stamps import hash_facts
 from viewer.codecs.reading import Cancelled
-from viewer.html_report.contents import Contents
+from viewer.html_report.contents import Contents, short_paths
 from viewer.html_report.html import Cell, Row, definitions, section, table, text
-from viewer.html_report.short_paths import short_paths
 from viewer.model.text import bytes_text
 from viewer.model.times import counted, group_digits
 from viewer.model.timing import Timing, timing_text, timings

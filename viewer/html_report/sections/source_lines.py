@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from viewer.analysis.cost.lines import LineCosts, line_costs, lines_text, most_expensive_lines
 from viewer.analysis.statistics import figure_terms
-from viewer.html_report.contents import Contents, Profile
+from viewer.html_report.contents import Contents, Profile, short_paths
 from viewer.html_report.html import Cell, Row, paragraph, rest_note, section, table, text
-from viewer.html_report.places import Places
-from viewer.html_report.short_paths import short_paths
+from viewer.html_report.timeline_data import Places
 from viewer.model.times import counted, format_bounded, format_share, format_time, tick_to_ns
 from viewer.model.timing import ROUNDING_TICKS
 from viewer.program.program import Program

@@ -2,6 +2,9 @@
 
 The instruction list of a method is what the `instruction_id` of an ETDump counts. Its values are
 numbered per method; its tensors are columns (`viewer.program.executable.tensors`).
+
+`StoredData` has the byte ranges of constants, delegates and named blobs; nothing of it is read.
+Positions count from the start of the file, also of a program in a bundle.
 """
 
 from __future__ import annotations
@@ -10,10 +13,57 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+import numpy as np
+
+from viewer.arrays import Ints
 from viewer.model.trace import Problem
-from viewer.program.executable.stored_data import StoredData
 from viewer.program.executable.tensors import Tensors
 from viewer.program.executable.xnnpack_dataflow import XnnpackDataflow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """Byte ranges of a file, as columns. start: of the first byte. size: of the bytes there."""
+
+    start: Ints
+    size: Ints
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @staticmethod
+    def empty() -> Ranges:
+        """No ranges."""
+        return Ranges(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredData:
+    """The ranges of what is stored.
+
+    program: one range, the flatbuffer. content: one range, the program with its segments; in a
+    bundle, the rest are test inputs. constants, states: what `Tensors.constant` counts, of tensors
+    without and with planned memory; row 0 of `constants` is reserved. Each range ends where the
+    next one starts, so it may have padding. delegates: of all methods, method after method; some
+    may share a range. named: blobs with the names of the same rows in `names`, of which several may
+    share a range. segments: all segments.
+    """
+
+    program: Ranges
+    content: Ranges
+    constants: Ranges
+    states: Ranges
+    delegates: Ranges
+    named: Ranges
+    segments: Ranges
+    names: tuple[str, ...] = ()
+
+    @staticmethod
+    def empty() -> StoredData:
+        """Nothing is known."""
+        none = Ranges.empty()
+        return StoredData(none, none, none, none, none, none, none)
+
 
 XNNPACK = "XnnpackBackend"  # the backend whose delegates have readable nodes
 INSERTED = 65535  # the debug handle of a node that XNNPACK's export inserted: no operator has it

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from viewer.analysis.memory.instruction_operators import instruction_operators
-from viewer.analysis.memory.plan import MemoryPlan, memory_plan
+from viewer.analysis.memory.plan import MemoryPlan, instruction_operators, memory_plan
 from viewer.analysis.memory.storages import BEFORE
 from viewer.model.text import bytes_text, one_line
 from viewer.model.times import counted, group_digits, plain_spaces

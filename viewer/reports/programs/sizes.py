@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from viewer.analysis.sizes.duplicates import Duplicates, duplicates
 from viewer.analysis.sizes.file_parts import FilePart, FileParts, file_parts
 from viewer.analysis.sizes.groups import (
+    Duplicates,
     GroupKey,
     SizeGroup,
+    duplicates,
     groups,
     kind_text,
     module_text,

@@ -17,9 +17,9 @@ from viewer.codecs.memory_budget import parse_limit
 from viewer.fleet.dimensions import PathPattern, WrongDimensions, read_labels
 from viewer.fleet.engines.engine import Engine, EngineLost, InProcess
 from viewer.fleet.engines.local import LocalProcesses
+from viewer.fleet.manifest_lines import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 from viewer.fleet.schemas import ALWAYS, DEFAULT_TABLES, TABLES
 from viewer.fleet.sources import NoSource
-from viewer.fleet.unit_outcome import DONE, FAILED, KEPT, REFUSED, UnitOutcome
 from viewer.model.text import bytes_text
 from viewer.model.times import counted, group_digits
 

@@ -8,8 +8,8 @@ from collections import Counter
 from viewer.cli.arguments import Parser, complain
 from viewer.cli.commands.fleet.losses import add_strict, code_of_losses
 from viewer.fleet.lake import Lake, UnusableLake
+from viewer.fleet.manifest_lines import FAILED, REFUSED
 from viewer.fleet.schemas import TABLES
-from viewer.fleet.unit_outcome import FAILED, REFUSED
 from viewer.model.text import bytes_text, one_line
 from viewer.model.times import counted, group_digits
 

@@ -21,7 +21,7 @@ from viewer.formats.executorch.pte.program_tables import (
     Lists,
     ProgramTables,
 )
-from viewer.program.executable.stored_data import Ranges, StoredData
+from viewer.program.executable.executable import Ranges, StoredData
 
 _CONSTANT_BUFFER, _CONSTANT_SEGMENT, _MUTABLE_SEGMENTS, _NAMED_DATA = 2, 5, 6, 7
 _NONE = -1

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.links.labels import operator_count
-from viewer.analysis.memory.instruction_operators import instruction_operators
-from viewer.analysis.memory.plan import MemoryPlan, known_plan
+from viewer.analysis.memory.plan import MemoryPlan, instruction_operators, known_plan
 from viewer.analysis.memory.run_times import InstructionTimes, instruction_times
 from viewer.analysis.memory.storages import BEFORE
 from viewer.analysis.nodes.executable_calls import kernel_name

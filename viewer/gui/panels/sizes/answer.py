@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.programs.part_pairs import NONE, PartPairs, paired_parts
-from viewer.analysis.sizes.duplicates import duplicates
 from viewer.analysis.sizes.file_parts import FilePart, FileParts, file_parts
-from viewer.analysis.sizes.groups import users_text
+from viewer.analysis.sizes.groups import duplicates, users_text
 from viewer.arrays import Ints
 from viewer.codecs.reading import Cancelled, ReadCancelled, never_cancelled
 from viewer.program.executable.executable import Executable

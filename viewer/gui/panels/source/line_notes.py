@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from viewer.analysis.cost.lines import LineCosts, PlaceOf, SharedCost, lines_text, place_of
-from viewer.analysis.numeric.operator_errors import EDGES, OperatorErrors
+from viewer.analysis.numeric.compared import EDGES, OperatorErrors
 from viewer.analysis.statistics import figure_terms
 from viewer.gui.panels.source.code_view import LineNote
 from viewer.gui.panels.source.compared_lines import SharedChange

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from tests.builders.nested_program import nested_program
-from viewer.analysis.memory.instruction_operators import instruction_operators
-from viewer.analysis.memory.plan import known_plan
-from viewer.analysis.numeric.operator_errors import EDGES, OperatorErrors
+from viewer.analysis.memory.plan import instruction_operators, known_plan
+from viewer.analysis.numeric.compared import EDGES, OperatorErrors
 from viewer.gui.panels.graph.whole.measures import (
     NO_FILE,
     Measure,

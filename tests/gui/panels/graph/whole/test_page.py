@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from tests.builders.nested_program import calls_of, nested_program
 from tests.gui.panels.graph.picture import QKV, selected, settle
 from viewer.analysis.comparison.comparison import Verdict
-from viewer.analysis.numeric.operator_errors import OperatorErrors
+from viewer.analysis.numeric.compared import OperatorErrors
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill
 from viewer.gui.panels.graph.whole.measures import MeasureKind

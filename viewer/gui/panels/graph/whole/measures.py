@@ -15,9 +15,8 @@ from itertools import chain
 
 import numpy as np
 
-from viewer.analysis.memory.instruction_operators import instruction_operators
-from viewer.analysis.memory.plan import known_plan
-from viewer.analysis.numeric.operator_errors import EDGES, OperatorErrors
+from viewer.analysis.memory.plan import instruction_operators, known_plan
+from viewer.analysis.numeric.compared import EDGES, OperatorErrors
 from viewer.analysis.sizes.file_parts import file_parts
 from viewer.analysis.sizes.stored_items import ItemKind
 from viewer.arrays import Bools, Floats, Ints

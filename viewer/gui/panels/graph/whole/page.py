@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage, QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.delegates.delegation import Instance
-from viewer.analysis.numeric.operator_errors import OperatorErrors
+from viewer.analysis.numeric.compared import OperatorErrors
 from viewer.gui.panels.base.page_panel import head_row, plain_column
 from viewer.gui.panels.graph.facts import NodeFacts, node_tip
 from viewer.gui.panels.graph.names import cut_line, tag_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.flows.dataflow import dataflow_of
-from viewer.analysis.numeric.operator_errors import OperatorErrors
+from viewer.analysis.numeric.compared import OperatorErrors
 from viewer.arrays import Ints
 from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures, NodeFigures
 from viewer.gui.panels.graph.whole.looks import Looks, looks_of

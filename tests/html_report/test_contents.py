@@ -1,6 +1,6 @@
 """Short paths: as many folders as tell files apart, and no more."""
 
-from viewer.html_report.short_paths import short_paths
+from viewer.html_report.contents import short_paths
 
 
 def test_a_name_alone_is_enough_if_it_is_the_only_one():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from viewer.analysis.workload.layout_copies import copy_of_operators
+from viewer.analysis.workload.node_traffic import copy_of_operators
 from viewer.program.program import GraphNode, Operator
 
 
