@@ -76,14 +76,6 @@ def _index_of(array: Any, item: Any) -> Ints:
     return np.where(chosen < 0, chosen + length, chosen).astype(np.int64, copy=False)
 
 
-def _number_of(array: Any, item: int | np.integer[Any]) -> int:
-    """Return the position of one slice, from 0. Raises IndexError."""
-    number = int(item) + (len(array) if item < 0 else 0)
-    if not 0 <= number < len(array):
-        raise IndexError(f"index {item} is out of bounds for {len(array)} slices")
-    return number
-
-
 def _are_inside(index: Ints, first: int, end: int) -> bool:
     """Whether all positions are from `first` to before `end`; there is at least one value."""
     return end > 0 and (not len(index) or bool(first <= index.min() and index.max() < end))
@@ -104,7 +96,11 @@ class _Lazy(Generic[Plain]):
 
     def __getitem__(self, item: Any) -> Any:
         if isinstance(item, int | np.integer):
-            return self._some(np.array([_number_of(self, item)]))[0]
+            # The position of one slice, from 0. Raises IndexError.
+            number = int(item) + (len(self) if item < 0 else 0)
+            if not 0 <= number < len(self):
+                raise IndexError(f"index {item} is out of bounds for {len(self)} slices")
+            return self._some(np.array([number]))[0]
         return self._some(_index_of(self, item))
 
     def __len__(self) -> int:

@@ -116,7 +116,7 @@ def split_at(
     ]
     if mark.t0 == mark.t1:
         words = f'before "{name}"', f'after "{name}"'
-        in_a, in_b = _ends_before(mark.t0), _starts_after(mark.t0)
+        in_a, in_b = (lambda start, end: end <= mark.t0), (lambda start, end: start >= mark.t0)
     else:
         words = f'inside "{name}"', f'outside "{name}"'
         in_a, in_b = _inside(mark.t0, mark.t1), _outside(mark.t0, mark.t1)
@@ -128,14 +128,6 @@ def split_at(
 
 
 _Test = Callable[[int, int], bool]
-
-
-def _ends_before(moment: int) -> _Test:
-    return lambda start, end: end <= moment
-
-
-def _starts_after(moment: int) -> _Test:
-    return lambda start, end: start >= moment
 
 
 def _inside(t0: int, t1: int) -> _Test:

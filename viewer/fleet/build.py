@@ -168,7 +168,9 @@ class _Build:
         """The units that the lake lacks; the others get their outcome here."""
         units: list[Unit] = []
         for profile in found.profiles:
-            unit = self._unit(profile)
+            labels = self._given.labels
+            label = labels.get(profile.file.relative) or labels.get(profile.file.name)
+            unit = Unit(profile, self._stamp(profile, label), label)
             state = self._known_state(unit)
             if state is None:
                 units.append(unit)
@@ -176,7 +178,8 @@ class _Build:
                 self.progress.states[state] += 1
         for file, reason in found.unreadable:
             outcome = UnitOutcome(file.path, file.size, _stamp_of(file), FAILED, reason=reason)
-            if self._is_answered(outcome.source, outcome.stamp):
+            known = self._lake.manifest.units.get(outcome.source)
+            if self._given.resume and known is not None and known.stamp == outcome.stamp:
                 self.progress.states[FAILED] += 1
             else:
                 self._answer([outcome])
@@ -184,11 +187,6 @@ class _Build:
             key=lambda unit: ([r.path for r in unit.profile.records[:1]], unit.profile.file.path)
         )
         return units
-
-    def _unit(self, profile: FoundProfile) -> Unit:
-        labels = self._given.labels
-        label = labels.get(profile.file.relative) or labels.get(profile.file.name)
-        return Unit(profile, self._stamp(profile, label), label)
 
     def _stamp(self, profile: FoundProfile, label: Mapping[str, str] | None) -> str:
         """A digest of all that the outcome of a profile depends on, without reading it."""
@@ -221,10 +219,6 @@ class _Build:
         if known.state in (DONE, KEPT):
             return KEPT if set(self._options.tables) <= self._present(known.key) else None
         return known.state if self._given.resume else None
-
-    def _is_answered(self, source: str, stamp: str) -> bool:
-        known = self._lake.manifest.units.get(source)
-        return self._given.resume and known is not None and known.stamp == stamp
 
     def _present(self, key: str) -> set[str]:
         return set(self._session.present(key))

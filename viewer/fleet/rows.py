@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -181,7 +180,8 @@ class ProfileRows:
         # Events inside delegate calls are part of the calls: with both, times would count twice.
         is_call = np.array([one.id.event is None for one in times.parts], np.bool_)
         run, part = np.nonzero(np.isfinite(times.ticks) & is_call)
-        ns = _floor_ns(times.ticks[run, part], self.rate.ns_per_tick)
+        # Whole ticks in float64 as ns, rounded down.
+        ns = ticks_to_ns(times.ticks[run, part].astype(np.int64), self.rate.ns_per_tick)
         grain = times.grain * times.calls * session.ns_per_tick
         number = {id(one): i for i, one in enumerate(session.runs)}
         row = np.array([number[id(one)] for one in times.runs], np.int64)[run]
@@ -308,11 +308,6 @@ class ProfileRows:
         calls = slices.sum(axis=0) / np.maximum((slices > 0).sum(axis=0), 1)
         grain: Floats = ticks * np.maximum(calls, 1) * float(self.rate.ns_per_tick)
         return measured, grain
-
-
-def _floor_ns(ticks: Floats, ns_per_tick: Fraction) -> Ints:
-    """Whole ticks in float64 as ns, rounded down."""
-    return ticks_to_ns(ticks.astype(np.int64), ns_per_tick)
 
 
 def _part_id(part: PartId) -> str:

@@ -98,7 +98,12 @@ class TracksInView:
         self._owners: list[tuple[int, int, int, int]] = np.column_stack(
             [layout.process[first], self._trace, layout.track[first], layout.row[first]]
         ).tolist()
-        roomy = np.flatnonzero(_have_room(layout, bands, lines, least))
+        # Which bands are rows of at least some height that are visible entirely.
+        top, tall = layout.y[bands], layout.height[bands]
+        # The pinned section covers the others down to its lower edge.
+        upper = lines[0] + np.where(bands < layout.pinned, 0, layout.stuck_height)
+        fits: Bools = (layout.kind[bands] == BandKind.ROW) & (tall >= least)
+        roomy = np.flatnonzero(fits & (top >= upper) & (top + tall <= lines[1]))
         track_of_roomy, at = np.unique(np.cumsum(is_first)[roomy] - 1, return_index=True)
         self._roomy = np.full(len(first), -1, np.int64)
         self._roomy[track_of_roomy] = bands[roomy[at]]
@@ -146,15 +151,6 @@ class TracksInView:
                 lost[own] = drawn.end[known] < here.end_edges[1]
                 lost[own] |= drawn.start[known] >= here.edges[-1]
         return np.flatnonzero(lost)
-
-
-def _have_room(layout: TimelineLayout, bands: Ints, lines: tuple[int, int], least: int) -> Bools:
-    """Return which bands are rows of at least some height that are visible entirely."""
-    top, tall = layout.y[bands], layout.height[bands]
-    # The pinned section covers the others down to its lower edge.
-    upper = lines[0] + np.where(bands < layout.pinned, 0, layout.stuck_height)
-    fits: Bools = (layout.kind[bands] == BandKind.ROW) & (tall >= least)
-    return fits & (top >= upper) & (top + tall <= lines[1])
 
 
 def off_screen(

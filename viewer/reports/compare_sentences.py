@@ -37,7 +37,7 @@ def headline(comparison: Comparison) -> str:
     changed = [one for _, one in rows if one.verdict in CHANGED]
     what = _noun(comparison)
     if not changed:
-        if _fewest(comparison) < LEAST_SESSIONS:
+        if min(len(comparison.a.sessions), len(comparison.b.sessions)) < LEAST_SESSIONS:
             return _untested(comparison)
         whole = comparison.inference
         # The words are about all rows, as the verdicts next to them and the exit code of --fail-if.
@@ -160,10 +160,6 @@ def _has_several_operators(comparison: Comparison, row: Row) -> bool:
 def _size(one: Compared) -> str:
     text = change_text(one)
     return text.lstrip("+\N{MINUS SIGN}-") or difference_text(one.change_ns)
-
-
-def _fewest(comparison: Comparison) -> int:
-    return min(len(comparison.a.sessions), len(comparison.b.sessions))
 
 
 def _untested(comparison: Comparison) -> str:

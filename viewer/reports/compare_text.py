@@ -269,6 +269,8 @@ def verdict_cell(one: Compared, drift: float | None) -> str:
 
 
 def _cells(row: Row, one: Compared, drift: float | None) -> list[str]:
+    # The label of a row; of a deep path its last calls.
+    names = row.label.split(BETWEEN) if row.level == PATH else [row.label]
     return [
         change_ns_text(one),
         change_text(one),
@@ -277,14 +279,8 @@ def _cells(row: Row, one: Compared, drift: float | None) -> list[str]:
         median_text(one.b_ns),
         verdict_cell(one, drift),
         "" if row.grade is Grade.SAME else row.grade.value.replace("_", " "),
-        one_line(_what(row)),
+        one_line(BETWEEN.join(["…", *names[-_MOST_CALLS:]] if len(names) > _MOST_CALLS else names)),
     ]
-
-
-def _what(row: Row) -> str:
-    """The label of a row; of a deep path its last calls."""
-    names = row.label.split(BETWEEN) if row.level == PATH else [row.label]
-    return BETWEEN.join(["…", *names[-_MOST_CALLS:]] if len(names) > _MOST_CALLS else names)
 
 
 def _tail(comparison: Comparison, left: Sequence[ListedRow]) -> list[str]:

@@ -26,7 +26,9 @@ def view_after_opening(
     groups = clock_groups(now)
     moves = group_ranges.axis_moves(before, now)
     state = replace(state, slice=None, others=(), operators=None, area=None)
-    if _are_regrouped(before, now):
+    # Whether a statement about clocks came with the files that were opened.
+    keys = [[group_key(shown) for shown in some] for some in (before, now[: len(before)])]
+    if keys[0] != keys[1] or any(shown.place.reason for shown in now[len(before) :]):
         history.clear()  # earlier states are of other axes
         state = group_ranges.regrouped(state, groups, before, now)
     else:
@@ -46,12 +48,6 @@ def view_after_opening(
     ):
         history.without_operators()
     return state
-
-
-def _are_regrouped(before: Sequence[OpenTrace], now: Sequence[OpenTrace]) -> bool:
-    """Return whether a statement about clocks came with the files that were opened."""
-    keys = [[group_key(shown) for shown in some] for some in (before, now[: len(before)])]
-    return keys[0] != keys[1] or any(shown.place.reason for shown in now[len(before) :])
 
 
 def replaced_files(before: Workspace, now: Workspace) -> tuple[OpenFile, ...]:

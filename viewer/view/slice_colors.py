@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viewer.analysis.numeric.compared import STEP_TITLES, OperatorErrors
+from viewer.analysis.numeric.compared import STEP_TITLES
 from viewer.render.color_schemes import (
     ERROR,
     NAMES,
@@ -77,20 +77,16 @@ def color_classes(shown: OpenTrace, scheme: str, lengths: LengthRange | None = N
     """The classes of a trace's color scheme; cached."""
     key = scheme_key(shown, scheme, lengths)
     if key not in shown.classes and key.startswith(ERROR) and shown.errors is not None:
-        shown.classes[key] = _error_classes(shown, shown.errors)
+        # The steps of a scale of errors, and what was not compared.
+        steps = [(title, RAMP + i) for i, title in enumerate(STEP_TITLES)]
+        of_key = [shown.errors.step(link.operators) for link in shown.table.links]
+        classes = [("Not compared", PLAIN) if step < 0 else steps[step] for step in of_key]
+        shown.classes[key] = classes_of_keys(shown.table, classes, first=steps)
     elif key not in shown.classes:
         shown.classes[key] = classes_of(
             key.partition(" ")[0], shown.table, lengths or ramp_of([shown]), shown.axis.ns_per_tick
         )
     return shown.classes[key]
-
-
-def _error_classes(shown: OpenTrace, errors: OperatorErrors) -> Classes:
-    """The steps of a scale of errors, and what was not compared."""
-    steps = [(title, RAMP + i) for i, title in enumerate(STEP_TITLES)]
-    of_key = [errors.step(link.operators) for link in shown.table.links]
-    classes = [("Not compared", PLAIN) if step < 0 else steps[step] for step in of_key]
-    return classes_of_keys(shown.table, classes, first=steps)
 
 
 def _forget_others(shown: OpenTrace, key: str) -> None:

@@ -218,12 +218,8 @@ def _date_link(a: Trace, b: Trace) -> _Link:
         lacking = a if zero is None else b
         raise NotOneClock(f"{display_name(lacking.path)} does not state the time of day")
     # The moment at which the clock shows 0.
-    return _Link(-zero.ns, -other.ns, _by_date(zero, other))
-
-
-def _by_date(zero: ClockZero, other: ClockZero) -> str:
     sources = " and ".join(dict.fromkeys((zero.source, other.source)))
-    return f"both state the time of day: {sources}"
+    return _Link(-zero.ns, -other.ns, f"both state the time of day: {sources}")
 
 
 def _link(a: Trace, b: Trace) -> _Link:

@@ -157,6 +157,9 @@ class Session:
         is_measured_part = np.ones(count, np.bool_)
         is_measured_part[part_of[~self._is_measured[at]]] = False
         ran = np.maximum((calls > 0).sum(axis=0), 1)
+        grain = np.ones(count, np.int64)
+        is_rounded = timings(self.table.trace.slices)[at] & Timing.ROUNDED > 0
+        grain[part_of[is_rounded]] = ROUNDING_TICKS
         return MethodTimes(
             method,
             runs,
@@ -164,7 +167,7 @@ class Session:
             np.where(calls > 0, total, np.nan),
             is_measured_part,
             calls.sum(axis=0) / ran,
-            self._grains(count, part_of, at),
+            grain,
         )
 
     @cached_property
@@ -193,12 +196,6 @@ class Session:
         found: Bools = timings(slices) & (Timing.ESTIMATED | Timing.DERIVED) == 0
         found[foreign(slices)] = False
         return found
-
-    def _grains(self, count: int, part_of: Ints, at: Ints) -> Ints:
-        grain = np.ones(count, np.int64)
-        is_rounded = timings(self.table.trace.slices)[at] & Timing.ROUNDED > 0
-        grain[part_of[is_rounded]] = ROUNDING_TICKS
-        return grain
 
     def _parts(self, at: Ints, row: Ints, method: str) -> tuple[Ints, tuple[Part, ...]]:
         """The part of each of some slices, and the parts in the order in which they first ran."""

@@ -160,12 +160,9 @@ class ThreadTime:
         """The busy time, disjoint on each thread; its groups are the numbers of the slices."""
         with self._charging:
             if self._charged is None:
-                self._charged = self._charge()
+                counts = ~made_of_others(self._trace)
+                self._charged = charge_slices(self._trace, counts, self.not_counted).of_threads
             return self._charged
-
-    def _charge(self) -> Segments:
-        counts = ~made_of_others(self._trace)
-        return charge_slices(self._trace, counts, self.not_counted).of_threads
 
 
 def thread_time_of(table: LinkTable) -> ThreadTime | None:

@@ -12,7 +12,7 @@ not 0. All times are ticks of the trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,7 +30,7 @@ from viewer.analysis.links.coverage import (
 from viewer.analysis.links.labels import key_labels, operator_count, set_label
 from viewer.analysis.links.link_table import Link, LinkState, LinkTable, Reason
 from viewer.analysis.links.remedies import remedy
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Ints
 from viewer.model.charging import Segments, charge, total_per_group
 from viewer.model.queries import foreign
 from viewer.model.scope import WHOLE, TimeScope
@@ -393,12 +393,14 @@ class Delegation:
                 if links[key].near
             }
             operators = len({i for near in calls.values() for i in near})
+            mask = np.zeros(len(trace.keys), np.bool_)
+            mask[list(keys)] = True
             rows.append(
                 Unlinked(
                     reason,
                     backend,
                     slices,
-                    covered_ticks(trace, _mask(len(trace.keys), keys), scope),
+                    covered_ticks(trace, mask, scope),
                     details[0],
                     len(details),
                     remedy(trace, reason, backend, len(calls), operators, details),
@@ -463,9 +465,3 @@ def _of_events(links: Iterable[Link]) -> tuple[int, ...]:
 def _why_unknown(call: Link | None) -> str:
     """Return why the operators of a delegate call are unknown."""
     return call.detail if call else "The file has no delegate calls, so their operators are unknown"
-
-
-def _mask(size: int, at: Sequence[int]) -> Bools:
-    mask = np.zeros(size, np.bool_)
-    mask[list(at)] = True
-    return mask

@@ -336,7 +336,12 @@ class FindingContext:
         """
         if self.run is not None or not self.is_timed:
             return 1
-        return _inferences_alike(self.trace, self.within)
+        # The number of inferences that figures cover, 1 if they run several methods.
+        runs = counted_inferences(self.trace, warm_up=self.within.warm_up)
+        alike = len({series_of(self.trace, run) for run in runs}) == 1 and all(
+            run.count == 1 for run in runs
+        )
+        return len(runs) if alike else 1
 
     def gain(self, ticks: int, whole: int | None = None) -> Gain:
         """Return a gain in the scope of the context.
@@ -388,15 +393,6 @@ class FindingContext:
             for name, ticks in items[:NAMED]
         ]
         return joined(named, len(items))
-
-
-def _inferences_alike(trace: Trace, scope: TimeScope) -> int:
-    """Return the number of inferences that figures cover, 1 if they run several methods."""
-    runs = counted_inferences(trace, warm_up=scope.warm_up)
-    alike = len({series_of(trace, run) for run in runs}) == 1 and all(
-        run.count == 1 for run in runs
-    )
-    return len(runs) if alike else 1
 
 
 def scope_text(table: LinkTable, scope: TimeScope) -> str:

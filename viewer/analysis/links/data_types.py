@@ -127,7 +127,12 @@ class _Graph:
         if weight is None:
             return PreciseNode(node.debug_handle, Precision.UNKNOWN)
         around = frozenset({source.debug_handle, weight.debug_handle})
-        if self._is_dynamic(source):
+        # Whether the scales of a dequantize node are computed, not recorded.
+        if any(
+            "qparams" in base_name(made.op)
+            for tensor in source.inputs
+            if (made := self._made_by.get(tensor.name)) is not None
+        ):
             return PreciseNode(node.debug_handle, Precision.DYNAMIC, around)
         outputs = list(self._quantized_to(node))
         if not outputs or None in outputs:
@@ -144,14 +149,6 @@ class _Graph:
             seen.add(tensor)
             tensor = node.inputs[0].name
         return None
-
-    def _is_dynamic(self, dequantize: GraphNode) -> bool:
-        """Return whether the scales of a dequantize node are computed, not recorded."""
-        return any(
-            "qparams" in base_name(made.op)
-            for tensor in dequantize.inputs
-            if (made := self._made_by.get(tensor.name)) is not None
-        )
 
     def _quantized_to(self, node: GraphNode) -> Iterator[GraphNode | None]:
         """Yield the quantize node of each use of a node's output; None for any other use."""

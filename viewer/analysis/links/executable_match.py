@@ -160,8 +160,9 @@ def _decided(
     if len(names) > 1:
         return _Decision(None, best if best.checkable else before.match, tuple(names))
     (name,) = names
+    # Whether a delegate call does not show what it executes.
     if not best.checkable or any(
-        _is_opaque(pairs[name][1], x.number)
+        not delegate_of(pairs[name][1], x.number).nodes
         for x in pairs[name][1].instructions
         if x.kind is _DELEGATE
     ):
@@ -177,11 +178,6 @@ def _rated(program: Program, method: Method, ran: ExecutableMethod) -> Match:
     found = match_with_executable(method, ran)
     branches = {} if found.checkable else branch_nodes(program, method, ran)
     return Match(1.0, len(branches)) if branches else found
-
-
-def _is_opaque(ran: ExecutableMethod, number: int) -> bool:
-    """Return whether a delegate call does not show what it executes."""
-    return not delegate_of(ran, number).nodes
 
 
 def _mapped_by_export(method: Method, ran: ExecutableMethod) -> set[int]:

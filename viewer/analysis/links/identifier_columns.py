@@ -120,7 +120,9 @@ def column_names(trace: Trace) -> list[str]:
 
 def identifier_columns(trace: Trace, program: Program) -> list[ColumnMatch]:
     """Return the columns that match identifiers of the program's maps, best first."""
-    known = _all_identifiers(program)
+    # The identifiers of all maps of a program, as one map without handles.
+    maps = (d for method in program.methods for d in method.delegates.values())
+    known = DelegateMap("", {key: () for one in maps for key in one.entries or ()})
     if not known.is_filled or not len(trace.slices) or not takes_column(trace):
         return []
     in_file = program.delegates_only
@@ -188,12 +190,6 @@ def said(columns: Sequence[str], most: int = 20) -> str:
     """Join column names for a message, at most `most` of them."""
     more = f" and {len(columns) - most} more" if len(columns) > most else ""
     return ", ".join(columns[:most]) + more
-
-
-def _all_identifiers(program: Program) -> DelegateMap:
-    """Return the identifiers of all maps of a program, as one map without handles."""
-    maps = (d for method in program.methods for d in method.delegates.values())
-    return DelegateMap("", {key: () for one in maps for key in one.entries or ()})
 
 
 def _match(trace: Trace, name: str, known: DelegateMap, in_file: bool) -> ColumnMatch | None:

@@ -383,7 +383,12 @@ class _Linker:
         instruction = self._id[key]
         if instruction < 0:
             return self._identifier_anywhere(identifier, method)
-        call = self._call(method, instruction)
+        # The link of a delegate call, cached because each of its events needs it.
+        place = (method.name, instruction)
+        if place not in self._calls:
+            handles = method.handles.get(instruction, ())
+            self._calls[place] = self._found(method, handles, Reason.BY_INSTRUCTION, "")
+        call = self._calls[place]
         delegate = method.delegate_at(instruction)
         if is_of_whole_call(identifier) and not (delegate and delegate.find(identifier)):
             backend = delegate.backend if delegate else ""
@@ -425,14 +430,6 @@ class _Linker:
         if len(nodes) == len(every):
             nodes = ()
         return replace(found, near=call.operators, backend=XNNPACK, nodes=nodes)
-
-    def _call(self, method: Method, instruction: int) -> Link:
-        """Return the link of a delegate call, cached because each of its events needs it."""
-        place = (method.name, instruction)
-        if place not in self._calls:
-            handles = method.handles.get(instruction, ())
-            self._calls[place] = self._found(method, handles, Reason.BY_INSTRUCTION, "")
-        return self._calls[place]
 
     def _identifier_anywhere(self, identifier: int | str, method: Method) -> Link:
         """Link an identifier without an instruction if it is unambiguous in the method."""

@@ -112,7 +112,11 @@ class _Lifetimes:
             if self._first[tensor] < 0:
                 self._first[tensor] = instruction.number
                 if tensor not in written and self._is_planned[tensor]:
-                    self._find_base(tensor)
+                    base = self._containing(tensor)
+                    if base < 0:
+                        self._keep(tensor, len(self._method.instructions) - 1)
+                    else:
+                        self._base[tensor] = self._base[base]
             self._last[tensor] = max(instruction.number, int(self._last[tensor]))
         for tensor in written:
             self._written[tensor] = instruction.number
@@ -162,13 +166,6 @@ class _Lifetimes:
             found.add(tensor)
         return found
 
-    def _find_base(self, tensor: int) -> None:
-        base = self._containing(tensor)
-        if base < 0:
-            self._keep(tensor, len(self._method.instructions) - 1)
-        else:
-            self._base[tensor] = self._base[base]
-
     def _containing(self, tensor: int) -> int:
         """The tensor written last whose bytes contain those of another; -1 without one."""
         tensors = self._method.tensors
@@ -191,19 +188,16 @@ class _Lifetimes:
         for tensor, other in reversed(self._kept):
             at = roots[other]
             end[at] = max(end[at], end[roots[tensor]])
-        for start, jump in self._loops():
-            needed = (first < start) & (start <= end) & (end < jump)
-            end[needed] = jump
-        self._first, self._last = first, end
-
-    def _loops(self) -> list[tuple[int, int]]:
-        """The first and the last instruction of each loop, inner loops first."""
+        # The first and the last instruction of each loop, inner loops first.
         loops = [
             (one.target, one.number)
             for one in self._method.instructions
             if one.kind is InstructionKind.JUMP_FALSE_CALL and 0 <= one.target <= one.number
         ]
-        return sorted(loops, key=lambda loop: loop[1] - loop[0])
+        for start, jump in sorted(loops, key=lambda loop: loop[1] - loop[0]):
+            needed = (first < start) & (start <= end) & (end < jump)
+            end[needed] = jump
+        self._first, self._last = first, end
 
     def storages(self) -> Storages:
         """The storages, once all instructions were followed."""

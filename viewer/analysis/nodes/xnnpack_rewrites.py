@@ -497,7 +497,8 @@ class _Graph:
         if rewrite.before:
             found &= self._all_readers(rewrite.before, rewrite.at)
         if rewrite.after:
-            found &= self._is_after(rewrite.after)
+            # The nodes whose first input a node of some types makes.
+            found &= self._of(self._made_by(), self._is_of(rewrite.after))
         for condition in rewrite.where:
             found &= self._holds(condition)
         return found
@@ -591,10 +592,6 @@ class _Graph:
                 break
             found = more
         return found
-
-    def _is_after(self, types: frozenset[str]) -> Bools:
-        """Return the nodes whose first input a node of some types makes."""
-        return self._of(self._made_by(), self._is_of(types))
 
     def _made_by(self) -> Ints:
         """Return the node that makes the first input of each node, -1 if none does."""

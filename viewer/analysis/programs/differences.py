@@ -75,7 +75,7 @@ def program_differences(a: FileParts, b: FileParts) -> ProgramDifferences:
         a,
         b,
         pairs.paired_by,
-        methods=_methods(x, y),
+        methods=_per_method(x, y, lambda one, i: {"": len(one.methods[i].instructions)}),
         instructions=_counts(_kinds(x), _kinds(y)),
         kernels=_counts(_kernels(x), _kernels(y)),
         delegates=_counts(_backends(x), _backends(y)),
@@ -145,10 +145,6 @@ def _per_method(
     for j in sorted(set(range(len(b.methods))) - set(pairs.values())):
         rows += [Row(f"{b.methods[j].name}{name}", None, n) for name, n in figures(b, j).items()]
     return tuple(rows)
-
-
-def _methods(a: Executable, b: Executable) -> Rows:
-    return _per_method(a, b, lambda one, i: {"": len(one.methods[i].instructions)})
 
 
 def _memory(a: Executable, b: Executable) -> Rows:

@@ -118,7 +118,12 @@ class SearchedTrace:
                 tracks = _having(text, self._threads if node.field == "thread" else self._processes)
                 rows = _spread(tracks, slices.row_track)
                 return np.repeat(rows, np.diff(slices.row_ptr))
-        return self._in_run(text)
+        runs = self.table.trace.runs
+        if (number := whole_number(text)) is not None:
+            selected = [r.kind is RunKind.INFERENCE and r.number == number for r in runs]
+        else:
+            selected = [text in run_label(self.table, run).casefold() for run in runs]
+        return np.array([*selected, False], np.bool_)[self._runs]
 
     def _of_sets(self, what: str, text: str) -> Bools:
         """Return per key whether a text of its operators, or of their nodes, contains the text."""
@@ -127,7 +132,8 @@ class SearchedTrace:
 
     def _in_file(self, text: str) -> Bools:
         """Return per key whether it comes from a file, or from one of its lines: "model.py:12"."""
-        path, line = _path_and_line(text)
+        match = _LINE.fullmatch(text)
+        path, line = (match[1], int(match[2])) if match else (text, None)
         hit = [
             any(path in file and line in (None, at) for file, at in places)
             for places in self._set_places
@@ -156,14 +162,6 @@ class SearchedTrace:
         if (number := whole_number(text)) is not None:
             found[:] = [number in link.handles for link in self.table.links]
         return found
-
-    def _in_run(self, text: str) -> Bools:
-        runs = self.table.trace.runs
-        if (number := whole_number(text)) is not None:
-            selected = [r.kind is RunKind.INFERENCE and r.number == number for r in runs]
-        else:
-            selected = [text in run_label(self.table, run).casefold() for run in runs]
-        return np.array([*selected, False], np.bool_)[self._runs]
 
     # -- numbers ---------------------------------------------------------------------------------
 
@@ -334,11 +332,6 @@ def _spread(found: Bools, codes: Codes) -> Bools:
     if found.all():
         return np.ones(len(codes), np.bool_)
     return np.asarray(found[codes])
-
-
-def _path_and_line(text: str) -> tuple[str, int | None]:
-    match = _LINE.fullmatch(text)
-    return (match[1], int(match[2])) if match else (text, None)
 
 
 _COMPARED: dict[str, Callable[[NDArray[Any], int], Any]] = {

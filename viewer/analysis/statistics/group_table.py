@@ -66,6 +66,7 @@ class Spreads:
     def of(self, number: int) -> Spread:
         """Return the spread of one group."""
         found = self.found
+        clock = self.clocks.get(number)
         return Spread(
             int(found.count[number]),
             float(found.avg[number]),
@@ -74,13 +75,9 @@ class Spreads:
             float(found.p50[number]),
             float(found.p90[number]),
             number in self.delegate_ns,
-            self._unit(number),
+            "" if clock is None or number in self.delegate_ns else clock.unit,
             self.zeros.get(number, 0),
         )
-
-    def _unit(self, number: int) -> str:
-        clock = self.clocks.get(number)
-        return "" if clock is None or number in self.delegate_ns else clock.unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def figures_of_nodes(nodes: Sequence[GraphNode], leaving: Collection[str] = ()) 
         floating = floating or any(is_floating(t) for t in node.outputs[:1])
         known = parts.get(node.op)
         parts[node.op] = OpWork(
-            _short(node.op),
+            node.op if node.op.count(".") == 1 else base_name(node.op),
             1 + (known.nodes if known else 0),
             count.operations + (known.operations if known else 0),
             count.rule if known is None or known.rule == count.rule else "",
@@ -129,10 +129,6 @@ def figures_of_nodes(nodes: Sequence[GraphNode], leaving: Collection[str] = ()) 
         moved_missing=why,
         note=_note(nodes),
     )
-
-
-def _short(op: str) -> str:
-    return op if op.count(".") == 1 else base_name(op)
 
 
 def _makes_floats(nodes: Sequence[GraphNode]) -> bool:

@@ -39,7 +39,7 @@ def paired_rows(
         return _grouped(a, b, operators, level)
     methods = paired_methods([part.method for part in a], [part.method for part in b])
     joined = Joined[_Thing]()
-    known = [{m: _handles_of(own[m]) for m in own} for own in operators]
+    known = [{m: {one.debug_handle for one in own[m]} for m in own} for own in operators]
     for side, parts in enumerate((a, b)):
         for number, part in enumerate(parts):
             joined.add((side, "part", number))
@@ -77,10 +77,6 @@ def _handles(part: LakePart) -> list[int]:
     if part.level != "operators" or not _HANDLES.fullmatch(part.id):
         return []
     return [int(one) for one in part.id.split("+")]
-
-
-def _handles_of(listed: Sequence[ListedOperator]) -> set[int]:
-    return {one.debug_handle for one in listed}
 
 
 def _operator_pairs(

@@ -249,7 +249,12 @@ class _LocationParser:
         if word is None:
             return self._quoted(depth)
         if word[1] == "callsite":
-            return self._call_site(depth)
+            self.expect(_OPEN)
+            callee = self.location(depth + 1)
+            self.expect(_AT)
+            caller = self.location(depth + 1)
+            self.expect(_CLOSE)
+            return CallSite(callee, caller)
         if word[1] == "fused":
             return self._fused(depth)
         return UnknownLocation()
@@ -273,14 +278,6 @@ class _LocationParser:
         child = self.location(depth + 1)
         self.expect(_CLOSE)
         return NameLocation(name, child)
-
-    def _call_site(self, depth: int) -> Location:
-        self.expect(_OPEN)
-        callee = self.location(depth + 1)
-        self.expect(_AT)
-        caller = self.location(depth + 1)
-        self.expect(_CLOSE)
-        return CallSite(callee, caller)
 
     def _fused(self, depth: int) -> Location:
         if self._accept(_OPEN_METADATA):

@@ -372,16 +372,13 @@ class _DispatchReader:
         if source < 0 and job is not None:
             program = self._draft.jobs[job].program
             given = self._draft.given.get(job, [])
-            at = self._arguments_of(program).get(operands[0], len(given))
+            if program not in self._argument_at:
+                names = _ARGUMENT.findall(self._parts.text.entry(program)) if program >= 0 else []
+                self._argument_at[program] = {name: i for i, name in enumerate(names)}
+            at = self._argument_at[program].get(operands[0], len(given))
             source = self._parts.maker(program, given[at]) if at < len(given) else -1
         found = self._parts.invocations.get(source)
         return found.name.removeprefix("slice_program_").removeprefix("torq_hl.") if found else ""
-
-    def _arguments_of(self, program: int) -> dict[str, int]:
-        if program not in self._argument_at:
-            names = _ARGUMENT.findall(self._parts.text.entry(program)) if program >= 0 else []
-            self._argument_at[program] = {name: i for i, name in enumerate(names)}
-        return self._argument_at[program]
 
 
 def _summed(

@@ -101,7 +101,11 @@ class NestedLayouter:
         members = _members(shown)
         first = np.searchsorted(edges.group, np.arange(count + 1))
         drawings: dict[int, Wrapped] = {}
-        main = _main_frames(shown)
+        # The model, and the groups in it that are most of what is visible. These are wrapped to
+        # the shape of the window.
+        boxes = shown.tree.count_inside(shown.is_box)
+        large = shown.frames[boxes[shown.frames] >= _MOSTLY * len(shown.boxes)]
+        main = {0, *large.tolist()}
         for frame in shown.frames[::-1].tolist():
             own = members[frame]
             some = slice(int(first[frame]), int(first[frame + 1]))
@@ -158,16 +162,6 @@ class NestedLayouter:
                 self._kept.clear()
             self._kept[key] = made
         return made
-
-
-def _main_frames(shown: ShownGroups) -> set[int]:
-    """Return the model, and the groups in it that are most of what is visible.
-
-    These are wrapped to the shape of the window.
-    """
-    boxes = shown.tree.count_inside(shown.is_box)
-    large = shown.frames[boxes[shown.frames] >= _MOSTLY * len(shown.boxes)]
-    return {0, *large.tolist()}
 
 
 def _members(shown: ShownGroups) -> dict[int, Ints]:

@@ -88,10 +88,7 @@ class _Layers:
         np.maximum.at(self.bottom, self.of, drawn.y + size[:, 1] / 2)
         np.minimum.at(self.left, self.of, drawn.x - size[:, 0] / 2)
         np.maximum.at(self.right, self.of, drawn.x + size[:, 0] / 2)
-        self._bends()
-
-    def _bends(self) -> None:
-        """Let layers be as wide as the edges that pass them."""
+        # Let layers be as wide as the edges that pass them.
         points = self.drawn.points
         if len(points):
             at = np.clip(np.searchsorted(self.bottom, points[:, 1]), 0, len(self.top) - 1)

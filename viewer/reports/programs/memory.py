@@ -40,6 +40,10 @@ def _method_facts(
 ) -> Facts:
     plan = memory_plan(method)
     operators = {} if program is None else instruction_operators(program, method)
+    outside, unknown = int(plan.outside.sum()), plan.unknown_tensors
+    found = [f"{counted(outside, 'tensor')} beyond the end of their memory"] if outside else []
+    if unknown:
+        found.append(f"{counted(unknown, 'planned tensor')} unused, or of unknown size")
     return {
         "file": executable.path,
         "program": None if program is None else program.path,
@@ -55,7 +59,7 @@ def _method_facts(
         "at_peak": [int(plan.method.tensors.value[plan.storages.tensor[i]]) for i in plan.at_peak],
         "tensors": [_storage_facts(plan, i, program, operators) for i in range(len(plan.storages))],
         "not_in_plan": _not_in_plan(method),
-        "problems": _problems(plan),
+        "problems": found,
     }
 
 
@@ -104,14 +108,6 @@ def _not_in_plan(method: ExecutableMethod) -> list[str]:
         one.name for one in method.instructions if one.kind is InstructionKind.DELEGATE_CALL
     ]
     return [f"{name}: memory that the delegate allocates" for name in dict.fromkeys(backends)]
-
-
-def _problems(plan: MemoryPlan) -> list[str]:
-    outside, unknown = int(plan.outside.sum()), plan.unknown_tensors
-    found = [f"{counted(outside, 'tensor')} beyond the end of their memory"] if outside else []
-    if unknown:
-        found.append(f"{counted(unknown, 'planned tensor')} unused, or of unknown size")
-    return found
 
 
 def memory_text(facts: Facts) -> str:

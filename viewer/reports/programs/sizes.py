@@ -143,14 +143,10 @@ def _file_lines(file: Facts, own: Sequence[Facts], parts: Sequence[Facts]) -> li
     if "groups" in file:
         lines += _group_lines(file)
     else:
-        lines += _part_lines(own, file["bytes"])
+        rows: list[tuple[str, ...]] = [("kind", "name", "used by", "tensor", "bytes", "share")]
+        rows += [_part_row(part, file["bytes"]) for part in own[:_MOST_ROWS]]
+        lines += [*row_lines(rows, left=4), *_rest(len(own), "smaller part")]
     return [*lines, *_duplicate_lines(file["duplicates"], parts)]
-
-
-def _part_lines(parts: Sequence[Facts], size: int) -> list[str]:
-    rows: list[tuple[str, ...]] = [("kind", "name", "used by", "tensor", "bytes", "share")]
-    rows += [_part_row(part, size) for part in parts[:_MOST_ROWS]]
-    return [*row_lines(rows, left=4), *_rest(len(parts), "smaller part")]
 
 
 def _part_row(part: Facts, size: int) -> tuple[str, ...]:

@@ -262,13 +262,9 @@ def encoded(session: SavedSession) -> bytes:
     try:
         data = msgspec.json.encode(session)
     except UnicodeEncodeError:  # cleaning takes 10 times as long
-        data = msgspec.json.encode(_clean(session))
+        # Plain values with valid UTF-8 texts, since a file name may be any bytes.
+        data = msgspec.json.encode(_storable(msgspec.to_builtins(session)))
     return bytes(msgspec.json.format(data, indent=2)) + b"\n"
-
-
-def _clean(session: SavedSession) -> Any:
-    """Return plain values with valid UTF-8 texts, since a file name may be any bytes."""
-    return _storable(msgspec.to_builtins(session))
 
 
 def _storable(value: Any) -> Any:

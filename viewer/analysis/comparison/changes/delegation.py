@@ -124,7 +124,7 @@ class _Runs:
 
 def _coverage(arm: Arm, inference_ns: float | None) -> ArmCoverage:
     runs = _Runs(arm)
-    calls = _delegate_calls(arm)
+    calls = [i for i, part in enumerate(arm.parts) if part.backend and part.id.event is None]
     return ArmCoverage(
         len(calls),
         len(runs.inside.keys() | runs.outside.keys()),
@@ -133,10 +133,6 @@ def _coverage(arm: Arm, inference_ns: float | None) -> ArmCoverage:
         _median(arm, calls) if calls else 0.0,
         inference_ns,
     )
-
-
-def _delegate_calls(arm: Arm) -> list[int]:
-    return [i for i, part in enumerate(arm.parts) if part.backend and part.id.event is None]
 
 
 def _median(arm: Arm, parts: Iterable[int]) -> float | None:
