@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from viewer.program.executable.executable import (
+    NONE,
     Delegate,
     ExecutableMethod,
     Instruction,
     InstructionKind,
+    Tensors,
 )
-from viewer.program.executable.tensors import NONE, Tensors
 
 Place = tuple[int, int]  # offset and bytes
 

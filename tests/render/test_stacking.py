@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tests.builders.stocks import Row, Tracked, table
 from viewer.render.arrangement import TrackOrder, TrackView, arrange
-from viewer.render.header_bands import HeaderBands
 from viewer.render.layout import (
     COMPACT_ROW,
     COUNTER_HEIGHT,
@@ -31,7 +30,7 @@ from viewer.render.stacking import (
     stack,
     usual_heights,
 )
-from viewer.render.track_table import NEVER, track_list
+from viewer.render.track_table import NEVER, HeaderBands, track_list
 
 ZEROS = Row(lengths=False, zeros=True)
 STOCK = track_list(

@@ -11,7 +11,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tests.builders.clocked_traces import CYCLES, HOST, NS, clocked_trace, space_of
 from tests.paths import DATA
-from viewer.analysis.memory.run_times import planned_counters
+from viewer.analysis.memory.plan import planned_counters
 from viewer.codecs.atomic_file import NothingToExport, WriteCancelled
 from viewer.codecs.file_stamps import CHANGED
 from viewer.export.perfetto.source import PerfettoBookmark

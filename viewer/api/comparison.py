@@ -156,7 +156,7 @@ def compare(
         UnreadableFile: For a file that cannot be read.
         ValueError: For arms that cannot be compared.
     """
-    from viewer.reports.noise_files import read_noise
+    from viewer.reports.compare import read_noise
 
     files_a, files_b = (files_in(paths_of(files)) for files in (a, b))
     options = option_texts(pair, clock, method, identifier_column, source_path, columns=columns)

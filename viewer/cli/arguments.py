@@ -114,87 +114,74 @@ def reads_a_stream() -> bool:
     return bool(_copies)
 
 
-def _add_options(parser: argparse._ArgumentGroup) -> None:
-    parser.add_argument(
+# Options for files that can be given several times: name, what it takes, what it does.
+_OPTIONS = (
+    (
         "--pair",
-        action="append",
-        default=[],
-        metavar="DUMP=RECORD",
-        help="link a profile to this ETRecord, even if they do not match",
-    )
-    parser.add_argument(
+        "DUMP=RECORD",
+        "link a profile to this ETRecord, even if they do not match",
+    ),
+    (
         "--method",
-        action="append",
-        default=[],
-        metavar="[FILE:]NAME[:NUMBERS]=METHOD",
-        help="set the method of inferences if the ETRecord does not determine it. NAME is the name "
+        "[FILE:]NAME[:NUMBERS]=METHOD",
+        "set the method of inferences if the ETRecord does not determine it. NAME is the name "
         'that opscope info shows: "Execute=forward", or "Execute:1-3,7=forward" for some '
         "inferences; without FILE in all profiles",
-    )
-    parser.add_argument(
+    ),
+    (
         "--phases",
-        action="append",
-        default=[],
-        metavar="[FILE:]NAME[:NUMBERS]=PHASE",
-        help="name, merge or split phases, whose figures are kept apart: "
+        "[FILE:]NAME[:NUMBERS]=PHASE",
+        "name, merge or split phases, whose figures are kept apart: "
         '"Execute:1=prefill", or "Execute=" for one phase',
-    )
-    parser.add_argument(
+    ),
+    (
         "--identifier-column",
-        action="append",
-        default=[],
-        metavar="[FILE=]NAME",
-        help="profile column that contains delegate identifiers, in one file or in all that have "
+        "[FILE=]NAME",
+        "profile column that contains delegate identifiers, in one file or in all that have "
         'it; "" for none',
-    )
-    parser.add_argument(
+    ),
+    (
         "--debug-info",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="also open the Torq debug info in a folder (torq-compile --torq-debug-info=DIR)",
-    )
-    parser.add_argument(
+        "DIR",
+        "also open the Torq debug info in a folder (torq-compile --torq-debug-info=DIR)",
+    ),
+    (
         "--clock",
-        action="append",
-        default=[],
-        metavar="[FILE=|[FILE]:BACKEND=]RATE",
-        help="clock frequency for profiles that do not state one: 100MHz or est.csv=1.2GHz; or for "
+        "[FILE=|[FILE]:BACKEND=]RATE",
+        "clock frequency for profiles that do not state one: 100MHz or est.csv=1.2GHz; or for "
         "a delegate's clock: run.etdp:QnnBackend=800MHz, or in all files :cycles=800MHz",
-    )
-    parser.add_argument(
+    ),
+    (
         "--same-clock",
-        action="append",
-        default=[],
-        metavar="A=B",
-        help="put profiles on one axis that share a clock: prefill.etdp=decode.etdp, or more as "
+        "A=B",
+        "put profiles on one axis that share a clock: prefill.etdp=decode.etdp, or more as "
         'A=B=C; "stated" for all that state the time of day',
-    )
-    parser.add_argument(
+    ),
+    (
         "--source-path",
-        action="append",
-        default=[],
-        metavar="FROM=TO",
-        help="map source path prefix FROM to TO: /home/user/models=/data/models. Profiles may name "
+        "FROM=TO",
+        "map source path prefix FROM to TO: /home/user/models=/data/models. Profiles may name "
         "files of any kind below TO, elsewhere only .py and .mlir files",
-    )
-    parser.add_argument(
+    ),
+    (
         "--part",
-        action="append",
-        default=[],
-        metavar="[FILE=]SHARE",
-        help="open only the first part of a profile that is too large: 20%% or big.csv=20%%; for "
+        "[FILE=]SHARE",
+        "open only the first part of a profile that is too large: 20%% or big.csv=20%%; for "
         "CSV, TSV, Chrome and Perfetto files",
-    )
-    parser.add_argument(
+    ),
+    (
         "--columns",
-        action="append",
-        default=[],
-        metavar="[FILE=]WHAT=COLUMN,...",
-        help='what the columns of a CSV are, if its header does not show it: "start=Start (ns),'
+        "[FILE=]WHAT=COLUMN,...",
+        'what the columns of a CSV are, if its header does not show it: "start=Start (ns),'
         'dur=Duration,unit=us". WHAT is name, start, dur, end, process, thread or identifier; unit '
         "is s, ms, us, ns or ps; decimal is point or comma",
-    )
+    ),
+)
+
+
+def _add_options(parser: argparse._ArgumentGroup) -> None:
+    for name, metavar, help in _OPTIONS:
+        parser.add_argument(name, action="append", default=[], metavar=metavar, help=help)
     add_max_memory(parser)
 
 

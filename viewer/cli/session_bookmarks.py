@@ -10,9 +10,9 @@ from viewer.analysis.links.link_table import LinkTable
 from viewer.codecs.reading import UnreadableFile, never_cancelled
 from viewer.model.times import format_time, plain_spaces, tick_to_ns
 from viewer.model.trace import Run, Trace
+from viewer.view.sessions.opened_files import is_session
 from viewer.view.sessions.saved_choices import choices_of
 from viewer.view.sessions.session_file import SavedSession, find_inputs, read
-from viewer.view.sessions.session_head import is_session
 from viewer.view.ties import Tie, shifts_of
 from viewer.workspace.run_choice import RunChoice
 from viewer.workspace.workspace import Workspace

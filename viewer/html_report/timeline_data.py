@@ -27,8 +27,7 @@ from viewer.render.frames.counter_raster import CounterRaster
 from viewer.render.layout import BandKind
 from viewer.render.palette import edge_rgb, fills, label_colors
 from viewer.view.clock_groups import group_caption, group_title
-from viewer.view.static_timeline.bands import TimelineBands, timeline_bands
-from viewer.view.static_timeline.boxes import GROUP, Boxes
+from viewer.view.static_timeline.boxes import GROUP, Boxes, TimelineBands, timeline_bands
 from viewer.view.visible_range import FirstView, first_view
 
 Place = tuple[str, int]

@@ -2,12 +2,17 @@
 
 The data is a stable contract for scripts; the text is derived from it. Times are whole ns; a change
 is the ratio of B to A, less 1.
+A file with the noise of a device is what `opscope compare --null` writes.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
 
 from viewer.analysis.comparison.arms import CALLS, Arm, drift_exceeds
 from viewer.analysis.comparison.changes.path_changes import comparison_by
@@ -16,6 +21,7 @@ from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.noise import Noise
 from viewer.analysis.comparison.session_test import ALPHA, LEAST_SESSIONS, THRESHOLD
 from viewer.analysis.comparison.wall_rates import wall_rate
+from viewer.codecs.reading import UnreadableFile
 from viewer.model.warm_up import MOST
 from viewer.program.program import NO_HANDLE, Program
 from viewer.reports.compare_text import DRIFT
@@ -217,3 +223,56 @@ def _whole(ns: float | None) -> int | None:
 def _rounded(value: float | None) -> float | None:
     """A number with six significant digits, or None if it is not finite."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
+
+
+NOISE_SCHEMA = "opscope-noise/1"
+_LARGEST = 10_000_000  # bytes
+_MOST = 10.0  # a deviation of log medians; times differ by 22,000 times then
+
+
+class _Stored(msgspec.Struct):
+    schema: str
+    sessions: int
+    inference_sd: float
+    types: dict[str, float]
+
+
+def noise_facts(noise: Noise, paths: Iterable[str]) -> Facts:
+    """Return the noise as it is stored; paths: of the profiles, for their dates."""
+    dates = sorted({_day(path) for path in paths})
+    return {
+        "schema": NOISE_SCHEMA,
+        "sessions": noise.sessions,
+        "dates": dates,
+        "inference_sd": noise.inference,
+        "types": dict(noise.types),
+    }
+
+
+def _day(path: str) -> str:
+    return datetime.fromtimestamp(os.stat(path).st_mtime, UTC).strftime("%Y-%m-%d")
+
+
+def read_noise(path: str) -> Noise:
+    """Read a file with the noise of a device. Raises UnreadableFile."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST + 1)
+        stored = msgspec.json.decode(data, type=_Stored)
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _no_noise(path) from error
+    deviations = (stored.inference_sd, *stored.types.values())
+    is_usable = stored.sessions >= 2 and all(0 <= one <= _MOST for one in deviations)
+    if stored.schema != NOISE_SCHEMA or not is_usable:
+        raise _no_noise(path)
+    return Noise(stored.sessions, stored.inference_sd, stored.types)
+
+
+def _no_noise(path: str) -> UnreadableFile:
+    return UnreadableFile(
+        path,
+        "not the noise of a device",
+        remedy="Write one with opscope compare --null FILES -o FILE",
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viewer.analysis.comparison.arms import CALLS, Arm, is_one_file
-from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, Verdict
+from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.rollups import IDENTITIES, NAME
 from viewer.analysis.comparison.rows import DELEGATE_EVENT
@@ -11,11 +11,12 @@ from viewer.analysis.comparison.session_test import LEAST_SESSIONS
 from viewer.analysis.comparison.steps import CHANGED
 from viewer.model.times import counted, format_time
 from viewer.reports.compare_text import (
+    WORDS,
+    are_files,
     change_text,
     difference_text,
     drift_text,
     interval_text,
-    is_of_files,
     reason_text,
 )
 
@@ -59,8 +60,10 @@ def explanation(comparison: Comparison) -> str:
 
     Those of delegate events, if no other row changed.
     """
-    changed = [(label, one) for label, one in _rows(comparison) if one.verdict in CHANGED]
-    changed = changed or [each for each in _events(comparison) if each[1].verdict in CHANGED]
+    for events in (False, True):
+        rows = _rows(comparison, events=events)
+        if changed := [each for each in rows if each[1].verdict in CHANGED]:
+            break
     changed.sort(key=lambda each: -abs(each[1].change_ns))
     parts = [f"{label}: {_size(one)} {one.verdict.value}" for label, one in changed[:_MOST_NAMED]]
     return "; ".join(parts)
@@ -68,17 +71,11 @@ def explanation(comparison: Comparison) -> str:
 
 def whole_name(comparison: Comparison) -> str:
     """Return what the arms are compared by as a whole: "inference", or "profile" without any."""
-    return "profile" if _are_files(comparison) else "inference"
+    return "profile" if are_files(comparison) else "inference"
 
 
 def whole_inference(one: Compared, drift: float | None = None) -> tuple[str, str]:
     """Return the verdict on the inference, and its figures. drift: within its sessions."""
-    words = {
-        Verdict.SLOWER: "slower",
-        Verdict.FASTER: "faster",
-        Verdict.NO_CHANGE: "no change",
-        Verdict.CANNOT_TELL: "inconclusive",
-    }
     parts = []
     if one.a_ns is not None and one.b_ns is not None:
         times = f"{format_time(round(one.a_ns))} → {format_time(round(one.b_ns))}"
@@ -89,7 +86,7 @@ def whole_inference(one: Compared, drift: float | None = None) -> tuple[str, str
         parts.append(f"Why: {reason_text(one.doubt)}.")
     if drifting := drift_text(drift, one):
         parts.append(f"{drifting[:1].upper()}{drifting[1:]}.")
-    return words[one.verdict], " ".join(parts)
+    return WORDS[one.verdict], " ".join(parts)
 
 
 def whole_and_rows(comparison: Comparison, a_ns: float, b_ns: float) -> str:
@@ -119,24 +116,15 @@ def whole_and_rows(comparison: Comparison, a_ns: float, b_ns: float) -> str:
     )
 
 
-def _are_files(comparison: Comparison) -> bool:
-    """Whether the sessions of both arms are whole files, which have no inferences."""
-    return is_of_files(comparison.a) and is_of_files(comparison.b)
-
-
-def _rows(comparison: Comparison) -> list[tuple[str, Compared]]:
+def _rows(comparison: Comparison, *, events: bool = False) -> list[tuple[str, Compared]]:
+    """Return the labels and figures of rows: of all but events of delegates, or of these."""
     pairs = zip(comparison.rows, comparison.compared, strict=True)
-    return [(row.label, one) for row, one in pairs if row.level != DELEGATE_EVENT]
-
-
-def _events(comparison: Comparison) -> list[tuple[str, Compared]]:
-    pairs = zip(comparison.rows, comparison.compared, strict=True)
-    return [(row.label, one) for row, one in pairs if row.level == DELEGATE_EVENT]
+    return [(row.label, one) for row, one in pairs if (row.level == DELEGATE_EVENT) is events]
 
 
 def _changed_events(comparison: Comparison) -> str:
     """Return ", but 1 of 9 delegate events changed", "" if none is proven to have changed."""
-    events = _events(comparison)
+    events = _rows(comparison, events=True)
     changed = sum(one.verdict in CHANGED for _, one in events)
     return f", but {changed} of {counted(len(events), 'delegate event')} changed" if changed else ""
 
@@ -167,7 +155,7 @@ def _untested(comparison: Comparison) -> str:
     sessions = f"{len(a.sessions)} + {len(b.sessions)} sessions"
     if whole.a_ns is None or whole.b_ns is None:
         return f"With {sessions} there is no verdict."
-    what = f"{'The' if _are_files(comparison) else 'An'} {whole_name(comparison)}"
+    what = f"{'The' if are_files(comparison) else 'An'} {whole_name(comparison)}"
     takes = (
         f"takes {_longer(whole.change_ns)} in B"
         if round(whole.change_ns)

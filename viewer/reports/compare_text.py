@@ -11,6 +11,7 @@ from viewer.analysis.comparison.comparison import Compared, Comparison, Doubt, V
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.session_test import LEAST_SESSIONS
+from viewer.analysis.comparison.steps import CHANGED
 from viewer.analysis.comparison.wall_rates import wall_rate
 from viewer.analysis.findings.sequence import BETWEEN_SHARE
 from viewer.model.text import markdown_text, one_line
@@ -77,8 +78,7 @@ def compare_markdown(
 
 def sentence(comparison: Comparison) -> str:
     """Return the answer in one sentence: "B is 12.0 % slower, +1.9 ms per inference"."""
-    files = is_of_files(comparison.a) and is_of_files(comparison.b)
-    return sentence_of(comparison.inference, files=files)
+    return sentence_of(comparison.inference, files=are_files(comparison))
 
 
 def sentence_of(one: Compared, *, files: bool = False, has_clock_option: bool = True) -> str:
@@ -184,8 +184,7 @@ def _head(comparison: Comparison) -> list[str]:
         factor = comparison.common_factor
         common = "" if factor is None else f", common factor {factor:.3f}"
         drifting = f"; {drifting}" if drifting else ""
-        files = is_of_files(comparison.a) and is_of_files(comparison.b)
-        what = "Profile" if files else "Inference"
+        what = "Profile" if are_files(comparison) else "Inference"
         lines.append(f"{what}: {times}{common}{interval}{drifting}")
         lines += _wall_time(comparison)
         lines += _assumed_clocks(comparison)
@@ -212,6 +211,11 @@ def _wall_time(comparison: Comparison) -> list[str]:
 def is_of_files(arm: Arm) -> bool:
     """Whether the sessions of an arm are whole files, which have no inferences."""
     return bool(arm.sessions) and all(session.is_whole for session in arm.sessions)
+
+
+def are_files(comparison: Comparison) -> bool:
+    """Whether the sessions of both arms are whole files."""
+    return is_of_files(comparison.a) and is_of_files(comparison.b)
 
 
 def _assumed_clocks(comparison: Comparison) -> list[str]:
@@ -254,9 +258,8 @@ def _shown(comparison: Comparison, everything: bool) -> tuple[list[ListedRow], l
     )
     if everything:
         return rows, []
-    proven = (Verdict.SLOWER, Verdict.FASTER)
-    shown = [both for both in rows if both[1].verdict in proven]
-    others = [both for both in rows if both[1].verdict not in proven]
+    shown = [both for both in rows if both[1].verdict in CHANGED]
+    others = [both for both in rows if both[1].verdict not in CHANGED]
     return shown + others[:_MOST], others[_MOST:]
 
 

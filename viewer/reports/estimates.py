@@ -16,6 +16,7 @@ from viewer.reports.columns import row_lines
 from viewer.reports.info import HEAD, Facts, clock_text
 
 _COLUMNS = ("estimate", "measured", "p50", "min", "max", "runs", "ratio")
+_MEASURED = ("mean", "p50", "min", "max")
 NOTHING = (
     "No open file has actions or jobs of a Torq dispatch: open a runtime profile together with its "
     "compile profile or its debug info"
@@ -59,10 +60,7 @@ def _compared_facts(made: Estimates, row: ComparedAction) -> Facts:
         "estimate_cycles": row.estimate,
         "estimate_ns": row.estimate_ns,
         "runs": measured.runs if measured else 0,
-        "mean_ns": measured.mean if measured else None,
-        "p50_ns": measured.p50 if measured else None,
-        "min_ns": measured.min if measured else None,
-        "max_ns": measured.max if measured else None,
+        **{f"{name}_ns": getattr(measured, name, None) for name in _MEASURED},
         "ratio": None if row.ratio is None else round(row.ratio, 4),
         "reason": row.reason or None,
     }
@@ -129,10 +127,9 @@ def _action_text(row: ActionRow) -> str:
 
 def _compared_text(row: ComparedAction) -> tuple[str, ...]:
     measured = row.measured
-    times = (measured.mean, measured.p50, measured.min, measured.max) if measured else (None,) * 4
     return (
         _time(row.estimate_ns),
-        *map(_time, times),
+        *(_time(getattr(measured, name, None)) for name in _MEASURED),
         group_digits(measured.runs) if measured else "-",
         "-" if row.ratio is None else f"{row.ratio:.2f}",
     )

@@ -64,18 +64,19 @@ def executable_lines(executable: Executable) -> list[str]:
     lines = []
     for method in executable.methods:
         counts = ", ".join(
-            _counted(n, kind.name.lower().replace("_", " ")) for kind, n in _counts(method).items()
+            plain_count(n, kind.name.lower().replace("_", " "))
+            for kind, n in _counts(method).items()
         )
         lines += [
-            f"  {one_line(method.name)}: {_counted(len(method.instructions), 'instruction')}"
+            f"  {one_line(method.name)}: {plain_count(len(method.instructions), 'instruction')}"
             + (f" ({counts})" if counts else ""),
             f"    planned memory: {bytes_text(method.planned_bytes)} for "
-            f"{_counted(len(method.tensors), 'tensor')}",
+            f"{plain_count(len(method.tensors), 'tensor')}",
         ]
         shown = method.delegates[:_MOST_TOLD]
         lines += [f"    delegate {i}: {delegate_text(each)}" for i, each in enumerate(shown)]
         rest = len(method.delegates) - len(shown)
-        lines += [f"    and {_counted(rest, 'delegate')} more"] if rest else []
+        lines += [f"    and {plain_count(rest, 'delegate')} more"] if rest else []
     sizes = ", ".join(f"{k} {bytes_text(n)}" for k, n in executable.part_sizes().items())
     lines.append(f"  {bytes_text(executable.size)}: {sizes}")
     return [plain_spaces(line) for line in lines]
@@ -91,7 +92,7 @@ def delegate_text(delegate: Delegate) -> str:
     types = Counter(node.type for node in delegate.nodes).most_common()
     shown = [name if n == 1 else f"{n} {name}" for name, n in types[:_MOST_TOLD]]
     more = [f"{len(types) - _MOST_TOLD} more types"] if len(types) > _MOST_TOLD else []
-    return f"{text}, {_counted(len(delegate.nodes), 'node')}: {', '.join([*shown, *more])}"
+    return f"{text}, {plain_count(len(delegate.nodes), 'node')}: {', '.join([*shown, *more])}"
 
 
 def _counts(method: ExecutableMethod) -> dict[InstructionKind, int]:
@@ -100,5 +101,6 @@ def _counts(method: ExecutableMethod) -> dict[InstructionKind, int]:
     return {kind: found[kind] for kind in InstructionKind if found[kind]}
 
 
-def _counted(count: int, thing: str) -> str:
+def plain_count(count: int, thing: str) -> str:
+    """Return a count with its noun, without separators: "1234 slices"."""
     return f"{count} {thing}{'' if count == 1 else 's'}"

@@ -33,7 +33,7 @@ from viewer.model.trace import Problem, Run, RunKind, Trace, UntimedKind
 from viewer.model.untimed import counts_text
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
-from viewer.reports.executables import executable_facts, executable_lines
+from viewer.reports.executables import executable_facts, executable_lines, plain_count
 from viewer.reports.phases import phase_lines
 from viewer.tables.catalog import INFERENCES, PROBLEMS
 from viewer.workspace.workspace import Workspace
@@ -340,8 +340,8 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
     lines = [
         one_line(trace.path),
         f"  {format_words(trace.format, trace.generation)}",
-        f"  {_counted(len(trace.slices) - trace.slices.derived_count, 'slice')} on "
-        f"{_counted(len(trace.tracks), 'track')}, {format_time(span)}",
+        f"  {plain_count(len(trace.slices) - trace.slices.derived_count, 'slice')} on "
+        f"{plain_count(len(trace.tracks), 'track')}, {format_time(span)}",
         *_derived_lines(trace, clock),
         f"  clock: {clock_text(clock)}",
     ]
@@ -350,7 +350,7 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
         lines.append(f"  one axis: {one_line(shared)}")
     runs = inference_facts(workspace, trace)
     if runs:
-        lines.append(f"  {_counted(len(runs), 'inference')}")
+        lines.append(f"  {plain_count(len(runs), 'inference')}")
         table = workspace.links(trace)
         first = [
             f"    {_inference_text(facts, table, run)}"
@@ -366,10 +366,6 @@ def _trace_text(workspace: Workspace, trace: Trace) -> str:
     if len(trace.untimed):
         lines.append(f"  {counts_text(trace.untimed)}: order known, time not")
     return "\n".join([*lines, *_problem_lines(trace.problems)])
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def _inference_text(facts: Facts, table: LinkTable, run: Run) -> str:
@@ -416,7 +412,7 @@ def _derived_lines(trace: Trace, clock: ClockRate) -> list[str]:
 
 def _program_text(workspace: Workspace, program: Program) -> str:
     methods = ", ".join(
-        f"{one_line(m.name)} ({_counted(len(m.operators), 'operator')})" for m in program.methods
+        f"{one_line(m.name)} ({plain_count(len(m.operators), 'operator')})" for m in program.methods
     )
     lines = [
         one_line(program.path),
@@ -428,7 +424,7 @@ def _program_text(workspace: Workspace, program: Program) -> str:
         lines.append(f"  opened because {os.path.basename(found_for)} names it")
     if program.graphs:
         graphs = ", ".join(
-            f"{one_line(g.name)} ({_counted(len(g.nodes), 'node')})" for g in program.graphs
+            f"{one_line(g.name)} ({plain_count(len(g.nodes), 'node')})" for g in program.graphs
         )
         lines.append(f"  graphs before lowering: {graphs}")
     lines += [
@@ -489,7 +485,7 @@ def link_text(entry: Facts) -> str:
             lines[-1] += f", {entry['covered_time']:.1%} of linkable time"
     if entry["agreement"] is not None:
         checked = (
-            f"{entry['agreement']:.2f}, {_counted(entry['evidence'], 'name')} compared"
+            f"{entry['agreement']:.2f}, {plain_count(entry['evidence'], 'name')} compared"
             if entry["evidence"]
             else UNCHECKABLE
         )

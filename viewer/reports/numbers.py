@@ -96,19 +96,9 @@ def _layout(value: Value) -> Facts:
 
 
 def _figures(summary: Summary | None) -> Facts:
-    if summary is None:
-        names = ("min", "max", "mean", "sd", "nan", "inf", "zeros", "histogram")
-        return dict.fromkeys(names)
-    return {
-        "min": summary.min,
-        "max": summary.max,
-        "mean": summary.mean,
-        "sd": summary.sd,
-        "nan": summary.nan,
-        "inf": summary.inf,
-        "zeros": summary.zeros,
-        "histogram": list(summary.histogram),
-    }
+    names = ("min", "max", "mean", "sd", "nan", "inf", "zeros")
+    facts = {name: getattr(summary, name, None) for name in names}
+    return {**facts, "histogram": None if summary is None else list(summary.histogram)}
 
 
 def values_text(facts: Facts, *, everything: bool = False) -> str:
@@ -217,11 +207,7 @@ def _gap_row(
     return {
         "label": pair.label,
         "handles": list(pair.handles),
-        "mse": gap and gap.mse,
-        "l1": gap and gap.l1,
-        "snr": gap and gap.snr,
-        "cosine": gap and gap.cosine,
-        "max_abs": gap and gap.max_abs,
+        **{name: getattr(gap, name, None) for name in ("mse", "l1", "snr", "cosine", "max_abs")},
         "place": None if gap is None or gap.place is None else list(gap.place),
         "nan": gap and gap.nan[0],
         "inf": gap and gap.inf[0],

@@ -5,7 +5,7 @@ Pure functions from one `ViewState` to another; the session applies their result
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from viewer.model.inferences.inference_views import Inferences
@@ -95,13 +95,7 @@ def regrouped(
         new, by = moved.get(key, (key, 0))
         return new, _moved(span, by)
 
-    marks = []
-    for mark in state.marks:
-        clock, (t0, t1) = placed(mark.clock, (mark.t0, mark.t1))
-        marks.append(replace(mark, clock=clock, t0=t0, t1=t1))
-    measured_on, measured = state.measured_on, state.measured
-    if measured is not None:
-        measured_on, measured = placed(measured_on, measured)
+    state = _with_marks_placed(state, placed)
     area = state.area
     if area is not None and area.tracks and state.inferences is Inferences.AS_RUN:
         _, (t0, t1) = placed(group_key(before[min(area.tracks)[0]]), (area.t0, area.t1))
@@ -120,9 +114,6 @@ def regrouped(
         ranges=ranges,
         ties=without(state.ties, set(state.ties) - kept),
         strips=state.strips.renamed(names, kept),
-        marks=tuple(marks),
-        measured=measured,
-        measured_on=measured_on,
         area=area,
     )
 
@@ -134,14 +125,10 @@ def with_axes_moved(state: ViewState, groups: ClockGroups, moves: Mapping[str, i
     """
     if not moves:
         return state
-    area, measured = state.area, state.measured
-    if measured is not None:
-        measured = _moved(measured, moves.get(state.measured_on, 0))
-    marks = []
-    for mark in state.marks:
-        t0, t1 = _moved((mark.t0, mark.t1), moves.get(mark.clock, 0))
-        marks.append(replace(mark, t0=t0, t1=t1))
-    state = replace(state, measured=measured, marks=tuple(marks))
+    state = _with_marks_placed(
+        state, lambda clock, span: (clock, _moved(span, moves.get(clock, 0)))
+    )
+    area = state.area
     if state.inferences is not Inferences.AS_RUN:
         return state
     if area is not None and area.tracks:
@@ -154,6 +141,20 @@ def with_axes_moved(state: ViewState, groups: ClockGroups, moves: Mapping[str, i
     }
     ranges = {key: _moved(span, moves.get(key, 0)) for key, span in state.all_ranges.items()}
     return with_ranges(replace(state, area=area, ties=ties), ranges)
+
+
+def _with_marks_placed(
+    state: ViewState, placed: Callable[[str, Range], tuple[str, Range]]
+) -> ViewState:
+    """Return a view with its bookmarks and the measured range on other clocks, at other times."""
+    marks = []
+    for mark in state.marks:
+        clock, (t0, t1) = placed(mark.clock, (mark.t0, mark.t1))
+        marks.append(replace(mark, clock=clock, t0=t0, t1=t1))
+    measured_on, measured = state.measured_on, state.measured
+    if measured is not None:
+        measured_on, measured = placed(measured_on, measured)
+    return replace(state, marks=tuple(marks), measured=measured, measured_on=measured_on)
 
 
 def _moved(span: Range, by: int) -> Range:

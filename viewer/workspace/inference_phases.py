@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from viewer.model.trace import Trace
-from viewer.program.executable.executable import ExecutableMethod
-from viewer.program.executable.tensors import Dynamism
+from viewer.program.executable.executable import Dynamism, ExecutableMethod
 from viewer.program.program import Method
 from viewer.workspace.inference_methods import check_inferences
 from viewer.workspace.user_choices import UserChoices

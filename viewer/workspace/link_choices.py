@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from viewer.analysis.links.delegate_clocks import clock_names, clocks_text, timed_clocks
 from viewer.analysis.links.identifier_columns import column_names, said, takes_column
@@ -83,28 +84,30 @@ def apply(choices: Choices, workspace: Workspace) -> list[str]:
     for profile_or_none, column in choices.columns:
         complaints += _apply_column(profile_or_none, column, workspace)
     for profile, record in choices.pairs:
-        try:
-            workspace.pair(profile, record)
-        except ValueError as error:
-            complaints.append(f"--pair {profile}={record}: {error}")
+        complaints += _tried(f"--pair {profile}={record}", workspace.pair, profile, record)
     whole = ((profile, runs, (), method) for profile, runs, method in choices.methods_of)
     for profile, runs, numbers, method in (*whole, *choices.inferences_of):
-        try:
-            workspace.choose_method(profile, runs, method, numbers)
-        except ValueError as error:
-            complaints.append(f"the method of {runs}: {error}")
+        choose = partial(workspace.choose_method, profile, runs, method, numbers)
+        complaints += _tried(f"the method of {runs}", choose)
     texts = [f"{before}={after}" for before, after in choices.methods]
     complaints += apply_methods(texts, workspace)
     for profile, runs, numbers, phase in choices.phases_of:
-        try:
-            workspace.set_phase(profile, runs, phase, numbers)
-        except ValueError as error:
-            complaints.append(f"the phases of {runs}: {error}")
+        choose = partial(workspace.set_phase, profile, runs, phase, numbers)
+        complaints += _tried(f"the phases of {runs}", choose)
     texts = [f"{before}={after}" for before, after in choices.phases]
     complaints += apply_phases(texts, workspace)
     complaints += _apply_same_clocks(choices.same_clocks, workspace)
     # The links decide which backend a clock belongs to, so these come last.
     return complaints + _apply_delegate_clocks(choices.delegate_clocks, workspace)
+
+
+def _tried(what: str, choose: Callable[..., object], *values: object) -> list[str]:
+    """Apply a choice; returns why it is not possible, after what it is."""
+    try:
+        choose(*values)
+    except ValueError as error:
+        return [f"{what}: {error}"]
+    return []
 
 
 def chosen(workspace: Workspace) -> Choices:
@@ -210,10 +213,7 @@ def _apply_clocks(clocks: tuple[tuple[str, Fraction], ...], workspace: Workspace
         elif not paths:
             complaints.append(f"{written}: every open profile states its clock rate")
         for each in paths:
-            try:
-                workspace.set_clock(each, rate)
-            except ValueError as error:
-                complaints.append(f"{written}: {error}")
+            complaints += _tried(written, workspace.set_clock, each, rate)
     return complaints
 
 
@@ -231,17 +231,14 @@ def _apply_delegate_clocks(
         names = {of: clock_names(table) for of, table in tables.items()}
         timed = {of: timed_clocks(table) for of, table in tables.items()}
         paths = [path] if path else [of for of, known in names.items() if name in known]
-        written = f"--clock {path}:{name}={format_rate(rate)}: "
+        written = f"--clock {path}:{name}={format_rate(rate)}"
         if not paths and not any(name in known for known in timed.values()):
             every = {clock: unit for known in timed.values() for clock, unit in known.items()}
             listed = {one for found in names.values() for one in found}
             there_are = clocks_text(listed, every, "the clocks are", "there are none")
-            complaints.append(f"{written}no open profile has this delegate clock; {there_are}")
+            complaints.append(f"{written}: no open profile has this delegate clock; {there_are}")
         for each in paths:
             if name in timed.get(each, {}):
                 continue
-            try:
-                workspace.set_delegate_clock(each, name, rate)
-            except ValueError as error:
-                complaints.append(f"{written}{error}")
+            complaints += _tried(written, workspace.set_delegate_clock, each, name, rate)
     return complaints

@@ -102,11 +102,6 @@ class UserChoices:
         own = {**self.phases.get(profile, {}), **{(scope, number): phase for number in numbers}}
         return replace(self, phases={**self.phases, profile: own})
 
-    def without_phases(self, profile: str) -> UserChoices:
-        """Return a copy in which the times of a profile decide its phases."""
-        kept = {path: own for path, own in self.phases.items() if path != profile}
-        return replace(self, phases=kept)
-
     def with_column(self, profile: str, column: str | None) -> UserChoices:
         """Return a copy with a profile's identifier column, or with none."""
         return replace(self, columns={**self.columns, profile: column})

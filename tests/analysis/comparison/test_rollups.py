@@ -21,7 +21,7 @@ from viewer.analysis.comparison.rollups import (
 )
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.analysis.torq.identities import ACTION, LOCATION, TASK, identified_slices
+from viewer.analysis.torq.measured_actions import ACTION, LOCATION, TASK, identified_slices
 from viewer.formats import open_file
 from viewer.model import intervals
 from viewer.program.program import type_of

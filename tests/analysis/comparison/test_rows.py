@@ -14,7 +14,7 @@ from viewer.analysis.comparison.comparison import Comparison, Doubt, Verdict
 from viewer.analysis.comparison.operator_pairs import Grade
 from viewer.analysis.comparison.rollups import LEVELS, LINE, MODULE, NAME, SET, TYPE
 from viewer.analysis.comparison.rows import DELEGATE_EVENT, paired_operators, rows_of
-from viewer.analysis.torq.identities import ACTION, LOCATION, TASK
+from viewer.analysis.torq.measured_actions import ACTION, LOCATION, TASK
 from viewer.workspace.comparison_arms import arm_of
 from viewer.workspace.workspace import Workspace
 

@@ -16,9 +16,9 @@ from viewer.program.executable.executable import (
     ExecutableMethod,
     Instruction,
     InstructionKind,
+    Tensors,
     XnnpackNode,
 )
-from viewer.program.executable.tensors import Tensors
 
 
 def test_a_dump_ran_its_own_program_and_no_other(opened):

@@ -8,8 +8,12 @@ import pytest
 
 from viewer.analysis.nodes.branch_instructions import branch_nodes
 from viewer.model.trace import KeyKind
-from viewer.program.executable.executable import ExecutableMethod, Instruction, InstructionKind
-from viewer.program.executable.tensors import Tensors
+from viewer.program.executable.executable import (
+    ExecutableMethod,
+    Instruction,
+    InstructionKind,
+    Tensors,
+)
 from viewer.program.program import GraphNode, Method, Operator, Program
 from viewer.workspace.workspace import Workspace
 

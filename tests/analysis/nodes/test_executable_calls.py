@@ -11,8 +11,8 @@ from viewer.program.executable.executable import (
     ExecutableMethod,
     Instruction,
     InstructionKind,
+    Tensors,
 )
-from viewer.program.executable.tensors import Tensors
 
 KERNEL, CALL, JUMP = (
     InstructionKind.KERNEL_CALL,

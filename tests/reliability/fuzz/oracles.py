@@ -26,8 +26,7 @@ from tests.reliability.fuzz.totals import check_totals
 from viewer.analysis.cost.costs import Costs
 from viewer.analysis.links.labels import slice_labels
 from viewer.analysis.links.link_table import LinkTable
-from viewer.analysis.memory.plan import memory_plan
-from viewer.analysis.memory.run_times import planned_counters
+from viewer.analysis.memory.plan import memory_plan, planned_counters
 from viewer.analysis.numeric.compared import compared
 from viewer.analysis.numeric.pairing import paired_runs
 from viewer.analysis.numeric.summary import summary_of
@@ -54,11 +53,10 @@ from viewer.reports.programs.memory import memory_facts, memory_text
 from viewer.reports.programs.sizes import sizes_facts, sizes_text
 from viewer.tables.untimed import untimed_columns
 from viewer.view.open_trace import views_of
-from viewer.view.sessions.opened_files import with_inputs
+from viewer.view.sessions.opened_files import is_session, with_inputs
 from viewer.view.sessions.saved_view import shown_view
 from viewer.view.sessions.session_file import find_inputs
 from viewer.view.sessions.session_file import read as read_session
-from viewer.view.sessions.session_head import is_session
 from viewer.view.state import ViewState
 from viewer.workspace.exports import export
 from viewer.workspace.link_choices import apply

@@ -16,6 +16,7 @@ from viewer.cli import main
 from viewer.codecs.atomic_file import WriteCancelled
 from viewer.codecs.file_stamps import stamp_of
 from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
+from viewer.view.sessions.opened_files import is_session
 from viewer.view.sessions.saved_choices import choices_of, kept_choices
 from viewer.view.sessions.session_file import (
     SavedInput,
@@ -27,7 +28,6 @@ from viewer.view.sessions.session_file import (
     read,
     write,
 )
-from viewer.view.sessions.session_head import is_session
 from viewer.workspace.workspace import Workspace
 
 DUMP, RECORD = DATA / "etdump/demo_str_x4.etdp", DATA / "etrecord/demo_str.etrecord"

@@ -12,7 +12,7 @@ import numpy as np
 from viewer.analysis.comparison.rollups import NAME, SET, rolled_times
 from viewer.analysis.comparison.session_test import THRESHOLD
 from viewer.analysis.comparison.sessions import MethodTimes, Part, PartId, Session
-from viewer.analysis.torq.identities import ACTION, JOB, LOCATION, states
+from viewer.analysis.torq.measured_actions import ACTION, JOB, LOCATION, states
 from viewer.arrays import Bools, Floats, Ints
 from viewer.model.quantiles import median, medians
 from viewer.model.trace import Run

@@ -21,7 +21,7 @@ from viewer.analysis.cost.lines import place_of
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.statistics.group_keys import GroupKeys
 from viewer.analysis.statistics.npu_units import UnitOverview
-from viewer.analysis.torq.identities import (
+from viewer.analysis.torq.measured_actions import (
     ACTION,
     JOB,
     LOCATION,

@@ -20,8 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.arrays import Bools, Ints
-from viewer.program.executable.executable import ExecutableMethod, Instruction, InstructionKind
-from viewer.program.executable.tensors import NONE, Dynamism
+from viewer.program.executable.executable import (
+    NONE,
+    Dynamism,
+    ExecutableMethod,
+    Instruction,
+    InstructionKind,
+)
 
 BEFORE = -1  # instead of an instruction: written before the first one
 _VIEW = "executorch_prim::et_view"  # makes a view while it runs; its result comes last

@@ -19,6 +19,7 @@ from viewer.analysis.memory.plan import instruction_operators
 from viewer.analysis.nodes.executable_calls import kernel_name
 from viewer.analysis.nodes.kernel_nodes import KernelNodes
 from viewer.program.executable.executable import (
+    NONE,
     Delegate,
     Executable,
     ExecutableMethod,
@@ -27,7 +28,6 @@ from viewer.program.executable.executable import (
     Ranges,
     XnnpackConstant,
 )
-from viewer.program.executable.tensors import NONE
 from viewer.program.program import Program, Tensor
 
 _WEIGHT, _BIAS, _SCALE = "weight", "bias", "scale"  # roles

@@ -22,9 +22,8 @@ from viewer.codecs.reading import UnreadableFile
 from viewer.render.flame_graph.changed_calls import changed_calls
 from viewer.render.flame_graph.svg import write_svg
 from viewer.reports.changed_calls import picture_of
-from viewer.reports.compare import NoComparison, compare_facts, compared
+from viewer.reports.compare import NoComparison, compare_facts, compared, noise_facts, read_noise
 from viewer.reports.compare_text import compare_markdown, compare_text
-from viewer.reports.noise_files import noise_facts, read_noise
 from viewer.workspace.comparison_arms import arm_of, arm_problem
 from viewer.workspace.inference_methods import parse_numbers
 from viewer.workspace.run_choice import RunChoice, all_of, of_method, of_numbers

@@ -10,8 +10,7 @@ from viewer.cli.arguments import Parser, add_files, complain
 from viewer.cli.commands.open_inputs import open_all, warn
 from viewer.mcp_server.open_files import OpenFiles
 from viewer.mcp_server.server import NoProtocol, require, serve
-from viewer.view.sessions.opened_files import with_inputs
-from viewer.view.sessions.session_head import is_session
+from viewer.view.sessions.opened_files import is_session, with_inputs
 
 _INTERRUPTED = 130  # as a shell reports Ctrl+C
 

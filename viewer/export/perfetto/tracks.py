@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.analysis.memory.run_times import planned_counters
+from viewer.analysis.memory.plan import planned_counters
 from viewer.analysis.torq.unit_counters import unit_counters
 from viewer.export.perfetto.counters import counter_descriptor
 from viewer.export.perfetto.packets import clean

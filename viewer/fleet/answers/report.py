@@ -43,15 +43,10 @@ from viewer.html_report.html import (
     table,
     text,
 )
+from viewer.html_report.sections.comparison import change_cells
 from viewer.model.text import natural
 from viewer.model.times import counted, format_time, group_digits
-from viewer.reports.compare_text import (
-    WORDS,
-    change_text,
-    difference_text,
-    interval_text,
-    median_text,
-)
+from viewer.reports.compare_text import WORDS
 from viewer.resources import resource
 
 if TYPE_CHECKING:
@@ -217,11 +212,7 @@ def _change_row(one: GroupComparison, label: str, own: Compared) -> Row:
     values = dict(one.group.values)
     return Row(
         [
-            Cell(difference_text(own.change_ns), own.change_ns),
-            Cell(change_text(own), own.change),
-            Cell(interval_text(own)),
-            Cell(median_text(own.a_ns), own.a_ns),
-            Cell(median_text(own.b_ns), own.b_ns),
+            *change_cells(own),
             Cell(WORDS[own.verdict]),
             Cell(values["model"] or NOT_KNOWN),
             Cell(values["device"] or NOT_KNOWN),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from viewer.analysis.comparison.comparison import Compared, Comparison, Verdict
+from viewer.analysis.comparison.comparison import Compared, Comparison
 from viewer.analysis.comparison.joined import Row as ComparedRow
+from viewer.analysis.comparison.steps import CHANGED
 from viewer.html_report.contents import Contents
 from viewer.html_report.html import Cell, Row, figures, paragraph, rest_note, section, table, text
 from viewer.model.times import counted
@@ -98,24 +99,28 @@ def rows_table(found: Comparison, most: int) -> str:
     """Return the rows of a comparison, at most some: proven changes first."""
     every = sorted(
         zip(found.rows, found.compared, found.drifts, strict=True),
-        key=lambda each: (each[1].verdict not in _PROVEN, -abs(each[1].change_ns)),
+        key=lambda each: (each[1].verdict not in CHANGED, -abs(each[1].change_ns)),
     )
     rows = [_row(*each) for each in every[:most]]
     shown = table("Rows of A and B, proven changes first", _TITLES, rows, left=3)
     return shown + rest_note(len(every) - most, "more row")
 
 
-_PROVEN = (Verdict.SLOWER, Verdict.FASTER)
+def change_cells(one: Compared) -> list[Cell]:
+    """Return the change of a row, its interval, and the medians of both arms."""
+    return [
+        Cell(difference_text(one.change_ns) if one.change_ns else "", one.change_ns),
+        Cell(change_text(one), one.change),
+        Cell(interval_text(one)),
+        Cell(median_text(one.a_ns), one.a_ns),
+        Cell(median_text(one.b_ns), one.b_ns),
+    ]
 
 
 def _row(row: ComparedRow, one: Compared, drift: float | None) -> Row:
     return Row(
         [
-            Cell(difference_text(one.change_ns) if one.change_ns else "", one.change_ns),
-            Cell(change_text(one), one.change),
-            Cell(interval_text(one)),
-            Cell(median_text(one.a_ns), one.a_ns),
-            Cell(median_text(one.b_ns), one.b_ns),
+            *change_cells(one),
             Cell(verdict_cell(one, drift)),
             Cell(row.grade.value.replace("_", " ")),
             Cell(row.label),

@@ -3,6 +3,12 @@
 The width of a box is its time: the total of a path, bottom-up its self time, which are the figures
 that add up. Boxes that are too narrow to be seen are left out and counted, so a graph is bounded
 whatever the size of the tree.
+
+The layout has every node of a call tree as a box in the row of its depth. A box is as wide as the
+time of its node, and starts where its parent starts, or where the sibling before it ends. So a row
+is a row of slices along an axis of added up time, and `RowRaster` draws, labels and finds boxes at
+a cost per pixel, whatever their number. Zooming to a node is a narrower range of this axis: the
+nodes around it reach beyond both edges.
 """
 
 from __future__ import annotations
@@ -10,16 +16,146 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import CallTable
 from viewer.analysis.calls.paths import FRAMES
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, levels
 from viewer.model.times import ticks_to_ns
-from viewer.render.flame_graph.layout import FlameLayout
-from viewer.render.palette import FRAME, Palette, by_name
+from viewer.render.layout import SLICE_TOP, BandKind, TimelineLayout
+from viewer.render.lod import DrawnSlices, build_mips
+from viewer.render.palette import FRAME, RAMP, RAMP_STEPS, SLAB, Palette, by_name
+from viewer.render.raster import RowRaster
+
+# The sources of a frame: the rows around the node that is zoomed to, and all others.
+AROUND, INSIDE = 0, 1
+_COLOR = np.uint32(0xFF)
+
+
+@dataclass(frozen=True, eq=False)
+class FlameLayout:
+    """The boxes of all nodes, in ticks from the left edge of the graph.
+
+    start, end: per node. order: the nodes by row and from left to right. place: per node its
+    position in this order. row_ptr: rows + 1 offsets into it; a row is a depth. whole: the width of
+    all roots together.
+    """
+
+    start: Ints
+    end: Ints
+    order: Ints
+    place: Ints
+    row_ptr: Ints
+    whole: int
+
+    @staticmethod
+    def of(parent: Ints, depth: Ints, value: Ints) -> FlameLayout:
+        """Lay out nodes in preorder, siblings from left to right.
+
+        parent: -1 for a root. depth: 0 for a root. value: the width of each, at least that of its
+        children together; where it is not, boxes end at their parent's.
+        """
+        start, end = np.zeros(len(parent), np.int64), np.zeros(len(parent), np.int64)
+        rows = levels(depth)
+        for number, row in enumerate(rows):
+            width = np.maximum(value[row], 0)
+            before = np.cumsum(width) - width
+            if number:
+                around = parent[row]
+                is_first = np.append(True, around[1:] != around[:-1])
+                before -= before[is_first][np.cumsum(is_first) - 1]
+                left, right = start[around], end[around]
+                start[row] = np.minimum(left + before, right)
+                end[row] = np.minimum(left + before + width, right)
+            else:
+                start[row], end[row] = before, before + width
+        order = np.concatenate(rows) if rows else np.empty(0, np.int64)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        row_ptr = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64)
+        return FlameLayout(start, end, order, place, row_ptr, int(end.max(initial=0)))
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.row_ptr) - 1
+
+    def raster(self, color: Palette) -> RowRaster:
+        """Return the raster of all boxes; color: the palette index of every node."""
+        drawn = DrawnSlices.of_rows(self.start[self.order], self.end[self.order], self.row_ptr)
+        return _raster(drawn, color[self.order])
+
+    def raster_of(self, some: Bools, color: Palette) -> RowRaster:
+        """Return the raster of the boxes of some nodes; its numbers are places, like of `raster`.
+
+        some, color: per node.
+        """
+        places = np.flatnonzero(some[self.order])
+        nodes, row_ptr = self.order[places], np.searchsorted(places, self.row_ptr)
+        drawn = DrawnSlices.of_rows(
+            self.start[nodes], self.end[nodes], row_ptr.astype(np.int64), places
+        )
+        return _raster(drawn, color[self.order])
+
+    def around(self, node: int, least: int = 1) -> tuple[int, int]:
+        """Return the range of the axis that a node fills, at least so many ticks long."""
+        start, end = int(self.start[node]), int(self.end[node])
+        return start, max(end, start + least)
+
+
+def _raster(drawn: DrawnSlices, color: Palette) -> RowRaster:
+    own = drawn.values(color)
+    return RowRaster(drawn, own, build_mips(drawn, own))
+
+
+def flame_bands(rows: int, row_height: int, inside_from: int = 0) -> TimelineLayout:
+    """Return the rows as bands for `draw_frame`, from top to bottom; heights in px.
+
+    inside_from: the rows above it are of the source `AROUND`, the others of `INSIDE`.
+    """
+    number = np.arange(rows, dtype=np.int64)
+    none = np.full(rows, -1, np.int64)
+    return TimelineLayout(
+        kind=np.full(rows, BandKind.ROW, np.uint8),
+        y=number * row_height,
+        height=np.full(rows, row_height, np.int64),
+        slice_height=np.full(rows, row_height - SLICE_TOP, np.int64),
+        process=none,
+        trace=np.where(number < inside_from, AROUND, INSIDE),
+        track=none,
+        row=number,
+        counter=none,
+    )
+
+
+def group_weights(
+    group: NDArray[np.signedinteger[Any]], weight: NDArray[np.uint32], groups: int
+) -> NDArray[np.uint32]:
+    """Return a number per group that ends in its color, and grows with its longest member.
+
+    group: per member its group, or `groups` for none. weight: the same number of each member, as
+    `weights_of` returns it for slices, so that groups can be grouped again. A group has the color
+    of its members, or that of what several operators share if theirs differ; of colors of
+    durations, that of its longest member. Without members it has the color of a scope.
+    """
+    found = np.full(groups + 1, FRAME, np.uint32)
+    np.maximum.at(found, group, weight)
+    color = found & _COLOR
+    mixed = np.zeros(groups + 1, np.bool_)
+    mixed[group[(weight & _COLOR) != color[group]]] = True
+    mixed &= (color < RAMP) | (color >= RAMP + RAMP_STEPS)
+    found[mixed] = found[mixed] - color[mixed] + np.uint32(SLAB)
+    return found[:-1]
+
+
+def colors_of_weights(weight: NDArray[np.uint32]) -> Palette:
+    """Return the palette indices that weights end in."""
+    found: Palette = (weight & _COLOR).astype(np.uint8)
+    return found
+
 
 WIDTH = 1200  # of the whole, in px
 BOXES_PER_PX = 10  # a box is at least 0.1 px wide

@@ -3,6 +3,7 @@
 A box shows its name, cut to its width, and has a tooltip with its figures. The file has its own
 light background, so that it looks the same in a dark viewer. Names come from files of strangers:
 they are on one line, without control characters, which XML forbids, and limited in length.
+The fonts that show it are not known when it is written.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from html import escape
+from unicodedata import east_asian_width
 
 from viewer import __version__
 from viewer.analysis.statistics import figure_terms
@@ -17,7 +20,6 @@ from viewer.codecs.atomic_file import replacing
 from viewer.model.text import one_line
 from viewer.model.times import counted, format_share, format_time, group_digits, plain_spaces
 from viewer.render.flame_graph.boxes import BOXES_PER_PX, MOST_BOXES, MOST_LEVELS, WIDTH, FlameGraph
-from viewer.render.flame_graph.svg_text import cut_to, escaped, px_text, rgb_text
 from viewer.render.palette import (
     FRAME,
     SLAB,
@@ -27,6 +29,49 @@ from viewer.render.palette import (
     fills,
     label_colors,
 )
+
+# Average widths of letters in a sans-serif font, in parts of the font's size. Fonts differ, so
+# these are rather those of wide ones.
+_LETTER, _CAPITAL, _FULL_WIDTH = 0.6, 0.74, 1.02
+_LEAST_LETTERS = 2  # a label that would be shorter is left out
+
+
+def escaped(text: str) -> str:
+    """Text as it is written between two tags."""
+    return escape(text, quote=False)
+
+
+def cut_to(text: str, width: float, size: float) -> str:
+    """Return as much of a text as fits into some px, with "…" if it is cut; "" if too little.
+
+    size: of the font, in px.
+    """
+    room, ends, kept = width / size, width / size - _LETTER, 0
+    used = 0.0
+    for at, letter in enumerate(text):
+        used += _letter_width(letter)
+        if used <= ends:
+            kept = at + 1
+        if used > room:
+            return f"{text[:kept]}…" if kept >= _LEAST_LETTERS else ""
+    return text
+
+
+def _letter_width(letter: str) -> float:
+    if letter.isascii():
+        return _CAPITAL if letter.isupper() or letter in "mw%@&" else _LETTER
+    return _FULL_WIDTH if east_asian_width(letter) in "WF" else _CAPITAL
+
+
+def px_text(value: float) -> str:
+    """Return a length for an attribute: "12.5"."""
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def rgb_text(color: int) -> str:
+    """Return 0xRRGGBB as "#rrggbb"."""
+    return f"#{color:06x}"
+
 
 _MARGIN = 10
 _ROW = 18  # px from one level to the next

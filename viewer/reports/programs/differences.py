@@ -15,12 +15,11 @@ from viewer.model.text import one_line
 from viewer.model.times import counted, group_digits, plain_spaces
 from viewer.reports.columns import row_lines
 from viewer.reports.info import HEAD, Facts
-from viewer.reports.programs.sizes import exact_bytes
+from viewer.reports.programs.sizes import exact_bytes, short_name
 from viewer.workspace.recorded_programs import recorded_program
 from viewer.workspace.workspace import Workspace
 
 _MOST_ROWS = 20  # changed rows of a table that the text lists
-_LONGEST = 60  # characters of a name
 # Name of a table in JSON -> its title in the text.
 _TABLES = {
     "kinds": "bytes by kind",
@@ -127,16 +126,11 @@ def _padded(table: Sequence[tuple[str, ...]]) -> list[str]:
 def _cells(row: Facts) -> tuple[str, ...]:
     a, b = row["a"], row["b"]
     only = "only in B" if a is None else "only in A" if b is None else ""
-    label = _short(row["label"])
+    label = short_name(row["label"])
     if row["label_b"]:
-        label = f"{label} → {_short(row['label_b'])}"
+        label = f"{label} → {short_name(row['label_b'])}"
     numbers = ("" if one is None else group_digits(one) for one in (a, b))
     return (label, *numbers, _signed(row["change"]), only)
-
-
-def _short(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _signed(change: int) -> str:

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping
 
 from viewer.analysis.memory.plan import MemoryPlan, instruction_operators, memory_plan
 from viewer.analysis.memory.storages import BEFORE
-from viewer.model.text import bytes_text, one_line
+from viewer.model.text import one_line
 from viewer.model.times import counted, group_digits, plain_spaces
 from viewer.program.executable.executable import Executable, ExecutableMethod, InstructionKind
 from viewer.program.program import Program
 from viewer.reports.columns import row_lines
 from viewer.reports.info import HEAD, Facts
+from viewer.reports.programs.sizes import exact_bytes
 from viewer.workspace.recorded_programs import recorded_program
 from viewer.workspace.workspace import Workspace
 
@@ -129,17 +130,18 @@ def _method_lines(method: Facts) -> list[str]:
         lines.append("  no planned memory")
     else:
         unused = method["fragmentation"] or 0.0
+        peak, arena = (exact_bytes(method[name]) for name in ("peak_bytes", "arena_bytes"))
         lines += [
-            f"  peak    {_bytes(method['peak_bytes'])} at instruction {method['peak_instruction']}",
-            f"  arena   {_bytes(method['arena_bytes'])}, {_percent(unused)} unused at the peak",
+            f"  peak    {peak} at instruction {method['peak_instruction']}",
+            f"  arena   {arena}, {_percent(unused)} unused at the peak",
         ]
     lines += [f"  {text}: not in the plan" for text in map(one_line, method["not_in_plan"])]
     lines += [f"  problem: {text}" for text in method["problems"]]
     rows = largest_first(method["tensors"])
     if rows:
-        peak = set(method["at_peak"])
+        at_peak = set(method["at_peak"])
         table: list[tuple[str, ...]] = [_TITLES]
-        table += [_row(row, row["id"] in peak) for row in rows[:_MOST_ROWS]]
+        table += [_row(row, row["id"] in at_peak) for row in rows[:_MOST_ROWS]]
         lines += ["", *row_lines(table, left=3)]
         rest = len(rows) - _MOST_ROWS
         lines += [f"  and {counted(rest, 'smaller tensor')} (--json lists all)"] if rest > 0 else []
@@ -157,11 +159,6 @@ def _row(row: Facts, is_at_peak: bool) -> tuple[str, ...]:
         group_digits(row["offset"]),
         f"{row['first']} - {row['last']}",
     )
-
-
-def _bytes(size: int) -> str:
-    exact = f"{group_digits(size)} B"
-    return exact if size < 1000 else f"{bytes_text(size)} ({exact})"
 
 
 def _percent(share: float) -> str:

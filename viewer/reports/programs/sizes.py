@@ -154,7 +154,7 @@ def _part_row(part: Facts, size: int) -> tuple[str, ...]:
     return (
         kind_text(ItemKind(part["kind"])),
         part_name(part),
-        _short(used_by),
+        short_name(used_by),
         tensor_of(part),
         group_digits(part["bytes"]),
         share_text(part["bytes"], size),
@@ -170,7 +170,7 @@ def _group_lines(file: Facts) -> list[str]:
         sizes = (group["total_bytes"], group["bytes"]) if is_tree else (group["bytes"],)
         rows.append(
             (
-                _short(group["label"]),
+                short_name(group["label"]),
                 str(len(group["parts"])),
                 *map(group_digits, sizes),
                 share_text(group["total_bytes"], file["bytes"]),
@@ -204,10 +204,10 @@ def part_name(part: Facts) -> str:
     """Return the name of a part; that of XNNPACK's named data, which is a hash, with its role."""
     name = part["name"] or ""
     if part["parameters"] or not part["role"]:
-        return _short(name)
+        return short_name(name)
     role: str = part["role"]
     own = name.removeprefix(f"{role}_")  # "scale_5faa62ef7..."
-    return role if role == name else f"{role} · {_short(own, _SHORT_HASH)}"
+    return role if role == name else f"{role} · {short_name(own, _SHORT_HASH)}"
 
 
 def tensor_of(part: Facts) -> str:
@@ -236,6 +236,7 @@ def share_text(size: int, of: int) -> str:
     return "< 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"
 
 
-def _short(text: str, most: int = _LONGEST) -> str:
+def short_name(text: str, most: int = _LONGEST) -> str:
+    """Return a name on one line, at most some characters."""
     line = one_line(text)
     return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -2,6 +2,7 @@
 
 The command line and the Python API use it: session files among the files stand for their inputs,
 and options override what a session chose.
+Session files are recognized by their first bytes; what reads them is imported late.
 """
 
 from __future__ import annotations
@@ -12,12 +13,27 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from viewer.codecs.reading import UnreadableFile, never_cancelled
-from viewer.formats import open_file
+from viewer.formats import head_of, open_file
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
-from viewer.view.sessions.session_head import is_session
 from viewer.workspace.link_choices import NO_CHOICES, Choices, apply
 from viewer.workspace.workspace import Workspace
+
+_FIRST_KEY = b'"opscope_session"'
+_HEAD = 256  # bytes that must contain the first key
+
+
+def is_session(path: str) -> bool:
+    """Return whether a file starts like a session file; False if it is unreadable.
+
+    Also False for anything but a regular file, which could block forever.
+    """
+    try:
+        head = head_of(path)[:_HEAD]
+    except UnreadableFile:
+        return False
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and _FIRST_KEY in head
+
 
 NOTHING_KNOWN: Mapping[str, Program | Executable] = MappingProxyType({})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 
@@ -106,6 +107,16 @@ class SavedChoices(msgspec.Struct, frozen=True, omit_defaults=True):
     phases: tuple[PhaseChoice, ...] = ()
 
 
+# Saved form -> its field in `SavedChoices`, and in `Choices` what it has: a path, and its values.
+_OF_PROFILES: dict[type[Any], tuple[str, str]] = {
+    MethodChoice: ("methods", "methods_of"),
+    InferencesChoice: ("inferences", "inferences_of"),
+    ColumnChoice: ("columns", "columns"),
+    TableColumns: ("table_columns", "table_columns"),
+    PhaseChoice: ("phases", "phases_of"),
+}
+
+
 def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
     """Return the user's decisions in a workspace, by the input numbers of its files."""
     number = {path: i for i, path in enumerate(inputs)}
@@ -116,19 +127,6 @@ def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
             for profile, record in choices.pairs
             if profile in number and (record is None or record in number)
         ),
-        methods=tuple(
-            MethodChoice(number[profile], scope, method)
-            for profile, scope, method in choices.methods_of
-        ),
-        inferences=tuple(
-            InferencesChoice(number[profile], scope, numbers, method)
-            for profile, scope, numbers, method in choices.inferences_of
-        ),
-        columns=tuple(
-            ColumnChoice(number[profile], column)
-            for profile, column in choices.columns
-            if profile in number
-        ),
         clocks=(
             *(ClockChoice(number[profile], str(rate)) for profile, rate in choices.clocks),
             *(
@@ -138,19 +136,18 @@ def kept_choices(workspace: Workspace, inputs: Sequence[str]) -> SavedChoices:
             *([] if choices.cycles is None else [ClockChoice(None, str(choices.cycles))]),
         ),
         source_paths=tuple(SourcePath(s.recorded, s.local) for s in choices.source_paths),
-        table_columns=tuple(
-            TableColumns(number[profile], columns)
-            for profile, columns in choices.table_columns
-            if profile in number
-        ),
         same_clocks=tuple(
             SharedClock(tuple(number[path] for path in one.paths), one.by_date)
             for one in choices.same_clocks
         ),
-        phases=tuple(
-            PhaseChoice(number[profile], scope, numbers, phase)
-            for profile, scope, numbers, phase in choices.phases_of
-        ),
+        **{
+            name: tuple(
+                form(number[profile], *values)
+                for profile, *values in getattr(choices, field)
+                if profile in number
+            )
+            for form, (name, field) in _OF_PROFILES.items()
+        },
     )
 
 
@@ -180,40 +177,32 @@ def choices_of(saved: SavedChoices, paths: Sequence[str | None]) -> Choices:
             for one in saved.links
             if (profile := path(one.profile)) and (one.record is None or path(one.record))
         ),
-        columns=tuple(
-            (profile, one.column) for one in saved.columns if (profile := path(one.profile))
-        ),
         clocks=tuple(clocks),
         delegate_clocks=tuple(delegate_clocks),
         source_paths=tuple(_substitutions(saved.source_paths)),
-        methods_of=tuple(
-            (profile, one.scope, one.method)
-            for one in saved.methods
-            if (profile := path(one.profile))
-        ),
         cycles=cycles,
-        inferences_of=tuple(
-            (profile, one.scope, one.numbers, one.method)
-            for one in saved.inferences
-            if one.numbers and (profile := path(one.profile))
-        ),
-        table_columns=tuple(
-            (profile, one.columns)
-            for one in saved.table_columns
-            if is_columns(one.columns) and (profile := path(one.profile))
-        ),
         same_clocks=tuple(
             SameClock(profiles, one.by_date)
             for one in saved.same_clocks
             # Of a session of which only one of them is there, nothing is left to say.
             if len(profiles := tuple(p for n in one.profiles if (p := path(n)))) > 1
         ),
-        phases_of=tuple(
-            (profile, one.scope, one.numbers, one.phase)
-            for one in saved.phases
-            if one.numbers and (profile := path(one.profile))
-        ),
+        **{
+            field: tuple(
+                (profile, *msgspec.structs.astuple(one)[1:])
+                for one in getattr(saved, name)
+                if _says_something(one) and (profile := path(one.profile))
+            )
+            for name, field in _OF_PROFILES.values()
+        },
     )
+
+
+def _says_something(one: Any) -> bool:
+    """Whether a saved choice is of any inferences, and of columns that can be read."""
+    if isinstance(one, TableColumns):
+        return is_columns(one.columns)
+    return bool(getattr(one, "numbers", True))
 
 
 def _rate(text: str) -> Fraction | None:

@@ -18,13 +18,12 @@ from viewer.model.text import one_line
 from viewer.model.times import counted, format_share, format_time, plain_spaces
 from viewer.render.axis.ticks import ruler
 from viewer.render.axis.xmap import XMap
-from viewer.render.flame_graph.svg_text import cut_to, escaped, px_text, rgb_text
+from viewer.render.flame_graph.svg import cut_to, escaped, px_text, rgb_text
 from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import UNATTRIBUTED, UNLINKED, canvas_rgb, edge_rgb, fills, label_colors
 from viewer.view.clock_groups import ClockGroup, axis_zeros, group_title
 from viewer.view.open_trace import OpenTrace
-from viewer.view.static_timeline.bands import TimelineBands, timeline_bands
-from viewer.view.static_timeline.boxes import GROUP, Boxes
+from viewer.view.static_timeline.boxes import GROUP, Boxes, TimelineBands, timeline_bands
 
 CLASS = "opscope-timeline"
 _TITLES = 168  # px: the column of titles on the left

@@ -14,8 +14,7 @@ from viewer.gui.panels.memory.contents import (
     tip_lines,
 )
 from viewer.model.times import plain_spaces
-from viewer.program.executable.executable import Executable
-from viewer.program.executable.tensors import Dynamism
+from viewer.program.executable.executable import Dynamism, Executable
 from viewer.render.palette import SLAB
 from viewer.workspace.workspace import Workspace
 

@@ -13,7 +13,7 @@ from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.program_tables import MOST_VALUES, Children, Lists, ProgramTables
 from viewer.formats.executorch.pte.references import References
 from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, SCALAR_TYPES, scalar_type
-from viewer.program.executable.tensors import NONE, Dynamism, Tensors
+from viewer.program.executable.executable import NONE, Dynamism, Tensors
 
 _VALUES, _INPUTS, _OUTPUTS = 2, 3, 4  # slots of a method
 _TENSOR, _LISTS, _LAST_TYPE = 5, (10, 11), 11  # types of values

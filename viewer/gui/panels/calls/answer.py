@@ -22,8 +22,13 @@ from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
 from viewer.model.scope import TimeScope
 from viewer.model.text import display_name
 from viewer.render.color_schemes import LengthRange
-from viewer.render.flame_graph.boxes import FlameGraph, flame_graph
-from viewer.render.flame_graph.layout import FlameLayout, colors_of_weights, group_weights
+from viewer.render.flame_graph.boxes import (
+    FlameGraph,
+    FlameLayout,
+    colors_of_weights,
+    flame_graph,
+    group_weights,
+)
 from viewer.render.lod import weights_of
 from viewer.render.palette import Palette
 from viewer.view.open_trace import OpenTrace

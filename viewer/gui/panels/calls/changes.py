@@ -13,9 +13,8 @@ from viewer.analysis.comparison.rollups import MODULE, NAME
 from viewer.arrays import Floats
 from viewer.gui.panels.calls.answer import CallMode
 from viewer.gui.panels.calls.shown_calls import CallRows, Matches, ShownCalls
-from viewer.render.flame_graph.boxes import FlameGraph
+from viewer.render.flame_graph.boxes import FlameGraph, FlameLayout
 from viewer.render.flame_graph.changed_calls import ChangedCalls, changed_calls
-from viewer.render.flame_graph.layout import FlameLayout
 from viewer.reports.changed_calls import picture_of
 from viewer.view.compared.open_comparison import OpenComparison
 

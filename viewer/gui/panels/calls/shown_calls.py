@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from viewer.analysis.calls.call_table import CallTable
 from viewer.arrays import Bools, Ints
-from viewer.render.flame_graph.boxes import FlameGraph
-from viewer.render.flame_graph.layout import FlameLayout
+from viewer.render.flame_graph.boxes import FlameGraph, FlameLayout
 from viewer.render.palette import Palette
 from viewer.render.raster import RowRaster
 

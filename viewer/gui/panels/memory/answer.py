@@ -12,8 +12,13 @@ from functools import cached_property
 import numpy as np
 
 from viewer.analysis.links.labels import operator_count
-from viewer.analysis.memory.plan import MemoryPlan, instruction_operators, known_plan
-from viewer.analysis.memory.run_times import InstructionTimes, instruction_times
+from viewer.analysis.memory.plan import (
+    InstructionTimes,
+    MemoryPlan,
+    instruction_operators,
+    instruction_times,
+    known_plan,
+)
 from viewer.analysis.memory.storages import BEFORE
 from viewer.analysis.nodes.executable_calls import kernel_name
 from viewer.arrays import Bools, Ints

@@ -15,8 +15,7 @@ import numpy as np
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QWidget
 
-from viewer.analysis.memory.plan import used_by, written_by
-from viewer.analysis.memory.run_times import slices_of_instruction
+from viewer.analysis.memory.plan import slices_of_instruction, used_by, written_by
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
 from viewer.gui.panels.base.operator_tables.model import OperatorModel

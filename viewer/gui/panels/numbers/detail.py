@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSpinBox, QWidget
 
-from viewer.analysis.numeric.gap import Gap
+from viewer.analysis.numeric.compared import Gap
 from viewer.analysis.numeric.plane import PlaneShape, Shown
 from viewer.analysis.numeric.summary import Summary
 from viewer.codecs.tensor_values import BLOCK

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.numeric.compared import OTHER_SHAPES
-from viewer.analysis.numeric.gap import Gap
+from viewer.analysis.numeric.compared import OTHER_SHAPES, Gap
 from viewer.analysis.numeric.plane import Plane, PlaneShape, Shown, plane_of
 from viewer.analysis.numeric.summary import Summary, histogram_of, summary_of
 from viewer.arrays import Ints

@@ -15,6 +15,7 @@ from viewer.gui.qt.widgets.tree_model import Cell, GrownRows, TreeColumn
 from viewer.model.text import bytes_text, display_name, one_line
 from viewer.model.times import counted, group_digits
 from viewer.program.executable.executable import (
+    NONE,
     Delegate,
     Executable,
     ExecutableMethod,
@@ -23,7 +24,6 @@ from viewer.program.executable.executable import (
     Part,
     XnnpackNode,
 )
-from viewer.program.executable.tensors import NONE
 
 NAME = TreeColumn("Name", 210, cell=Cell.NAME)
 KIND = TreeColumn("Kind", 112, cell=Cell.TEXT, leaves=1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.analysis.memory.run_times import slices_of_instruction
+from viewer.analysis.memory.plan import slices_of_instruction
 from viewer.analysis.programs.part_pairs import NONE
 from viewer.analysis.sizes.file_parts import FilePart, FileParts
 from viewer.arrays import Ints

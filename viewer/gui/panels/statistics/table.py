@@ -9,7 +9,7 @@ from viewer.analysis.comparison.rollups import LINE, MODULE, NAME, NODE, SET, TY
 from viewer.analysis.statistics import figure_terms
 from viewer.analysis.statistics.group_table import Group, GroupTable
 from viewer.analysis.statistics.npu_units import has_units
-from viewer.analysis.torq.identities import LOCATION
+from viewer.analysis.torq.measured_actions import LOCATION
 from viewer.gui.panels.base.operator_tables.compared import compared_contents
 from viewer.gui.panels.base.operator_tables.contents import (
     OperatorContents,

@@ -13,13 +13,13 @@ from functools import cached_property
 
 from viewer.analysis.links.link_table import LinkTable
 from viewer.analysis.numeric.compared import (
+    Gap,
     Growth,
     OperatorErrors,
     growth_of,
     largest_growth,
     measured_gap,
 )
-from viewer.analysis.numeric.gap import Gap
 from viewer.analysis.numeric.logged_calls import LoggedCall, LoggedInference
 from viewer.analysis.numeric.logged_values import Value
 from viewer.analysis.numeric.pairing import (

@@ -31,8 +31,7 @@ from viewer.render.axis.xmap import XMap, columns_of_span
 from viewer.render.canvas import Canvas
 from viewer.render.frames.counter_raster import CounterColors, stamp
 from viewer.render.frames.diamonds import stamp_diamonds
-from viewer.render.frames.frame import Backdrop, draw_frame
-from viewer.render.frames.rows import KeptRows
+from viewer.render.frames.frame import Backdrop, KeptRows, draw_frame
 from viewer.render.layout import SLICE_TOP, BandKind
 from viewer.render.palette import (
     Pixels,

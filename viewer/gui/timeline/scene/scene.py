@@ -33,10 +33,16 @@ from viewer.render.axis.ticks import Ruler, Scale
 from viewer.render.axis.xmap import XMap
 from viewer.render.canvas import Canvas
 from viewer.render.frames.frame import RasterSource
-from viewer.render.header_bands import HeaderBands
 from viewer.render.layout import BandKind, TimelineLayout
 from viewer.render.stacking import Density, is_single, stack
-from viewer.render.track_table import NO_TRACKS, Busy, ProcessSpec, TrackList, track_list
+from viewer.render.track_table import (
+    NO_TRACKS,
+    Busy,
+    HeaderBands,
+    ProcessSpec,
+    TrackList,
+    track_list,
+)
 from viewer.view.clock_groups import ClockGroup
 from viewer.view.open_trace import AT_ONCE, OpenTrace
 from viewer.view.state import RulerUnit, SliceRef, ViewState

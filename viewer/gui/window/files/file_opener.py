@@ -33,8 +33,8 @@ from viewer.model.text import display_name
 from viewer.model.trace import Trace
 from viewer.program.executable.executable import Executable
 from viewer.program.program import Program
+from viewer.view.sessions.opened_files import is_session
 from viewer.view.sessions.session_file import SUFFIX
-from viewer.view.sessions.session_head import is_session
 from viewer.workspace.companions import companion_complaint, is_text, read_companion
 from viewer.workspace.link_choices import NO_CHOICES, Choices
 

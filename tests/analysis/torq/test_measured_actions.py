@@ -5,7 +5,14 @@ import pytest
 
 from tests.builders.torq_host_trace import EXECUTION, host_trace
 from tests.paths import DATA
-from viewer.analysis.torq.identities import ACTION, JOB, LOCATION, TASK, identified_slices, states
+from viewer.analysis.torq.measured_actions import (
+    ACTION,
+    JOB,
+    LOCATION,
+    TASK,
+    identified_slices,
+    states,
+)
 from viewer.formats import open_file
 
 
