@@ -8,9 +8,8 @@ import pytest
 from tests.reliability.fuzz import byte_changes, json_changes, own_files
 from tests.reliability.fuzz.values import Dice
 from viewer.codecs.reading import UnreadableFile, never_cancelled
-from viewer.view.sessions.autosaved_sessions import AutosavedSession, take_left
 from viewer.view.sessions.opened_files import with_inputs
-from viewer.view.sessions.recent_sessions import RecentSessions
+from viewer.view.sessions.recent_sessions import AutosavedSession, RecentSessions, take_left
 from viewer.view.sessions.session_file import VERSION, SavedSession, find_inputs, read
 
 _COUNT, _LONG = 150, 5000

@@ -8,11 +8,9 @@ import pytest
 from tests.gui.app.test_windows import CSV, DEMO, names, take
 from tests.gui.app.test_windows import windows as windows
 from tests.gui.events import settle
-from tests.view.sessions.test_autosaved_sessions import crash
-from tests.view.sessions.test_recent_sessions import session
+from tests.view.sessions.test_recent_sessions import crash, session
 from viewer.gui.app.crash_restore import LATER, RESTORING, CrashRestore, offer_text
-from viewer.view.sessions.autosaved_sessions import LeftSession
-from viewer.view.sessions.recent_sessions import RecentSessions
+from viewer.view.sessions.recent_sessions import LeftSession, RecentSessions
 
 NOW = datetime(2026, 11, 23, 18, 5)
 

@@ -15,8 +15,7 @@ import pytest
 
 from tests.gui.events import SAMPLE
 from tests.gui.x_server import x_server
-from viewer.view.sessions.autosaved_sessions import take_left
-from viewer.view.sessions.recent_sessions import RecentSessions
+from viewer.view.sessions.recent_sessions import RecentSessions, take_left
 from viewer.view.sessions.session_file import read
 
 pytestmark = [

@@ -69,7 +69,6 @@ ALLOWED = {
     "viewer/record/debug_handle_map_file.py": _PROGRAM,
     "viewer/record/etdump_writer.py": _PROGRAM,
     "viewer/render/flame_graph/svg.py": _CALLER,
-    "viewer/view/sessions/autosaved_sessions.py": _OWN,
     "viewer/view/sessions/recent_sessions.py": _OWN,
     "viewer/view/sessions/session_file.py": _CALLER,
 }

@@ -19,7 +19,7 @@ from viewer.gui.window.frame.message_bar import MessageBar
 from viewer.gui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
-    from viewer.view.sessions.autosaved_sessions import LeftSession
+    from viewer.view.sessions.recent_sessions import LeftSession
 
 LATER = "The session stays in File > Earlier sessions"
 RESTORING = "Restoring the session"
@@ -114,6 +114,6 @@ def _take_left(folder: str) -> list[LeftSession]:
     if not glob.glob("autosave-*", root_dir=folder):
         return []
     # Only if needed, as it imports numpy, which takes longer than the first window.
-    from viewer.view.sessions.autosaved_sessions import take_left
+    from viewer.view.sessions.recent_sessions import take_left
 
     return take_left(folder)

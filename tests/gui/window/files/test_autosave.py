@@ -109,7 +109,7 @@ def test_what_cannot_be_saved_is_reported_once(opened_window, qtbot, monkeypatch
     def full(path, data, *, is_private):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("viewer.view.sessions.autosaved_sessions.write_whole", full)
+    monkeypatch.setattr("viewer.view.sessions.recent_sessions.write_whole", full)
     message = opened_window.window.message
     for end in (2_000, 3_000):
         opened_window.session.set_range(1_000, end)

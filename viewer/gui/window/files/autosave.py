@@ -17,7 +17,7 @@ from viewer.gui.session.session import Session
 from viewer.gui.window.files.file_opener import FileOpener
 from viewer.gui.window.files.sessions import SessionFiles
 from viewer.gui.window.frame.shell import Shell
-from viewer.view.sessions.autosaved_sessions import AutosavedSession
+from viewer.view.sessions.recent_sessions import AutosavedSession
 from viewer.view.sessions.session_file import SavedSession
 
 EVERY_MS = 10_000
