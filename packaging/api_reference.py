@@ -291,17 +291,18 @@ def _default(value: object) -> str:
 
 def tables_page(text: str, tables: Mapping[str, Any]) -> str:
     """Return a page with the columns that tables have, each table under a heading with its name."""
+    from viewer.fleet.schemas import lake_type
+
+    def row(column: Any, table: Any) -> str:
+        kind = lake_type(column) if hasattr(table, "schema") else column.dtype
+        return f"| `{column.name}` | {kind} | {column.unit} | {column.meaning} |\n"
 
     def section(match: re.Match[str]) -> str:
-        rows = "".join(map(_row, tables[match[1]].columns)) if match[1] in tables else ""
+        table = tables.get(match[1])
+        rows = "".join(row(column, table) for column in table.columns) if table else ""
         return _ROWS.sub(lambda _: rows, match[0], count=1) if rows else match[0]
 
     return _SECTION.sub(section, text)
-
-
-def _row(column: Any) -> str:
-    kind = getattr(column, "dtype", "") or column.type
-    return f"| `{column.name}` | {kind} | {column.unit} | {column.meaning} |\n"
 
 
 def pages() -> dict[Path, str]:

@@ -9,7 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from tests.paths import DATA
-from viewer.fleet.schemas import ALWAYS, INT, KEYS, TABLES, TEXT, LakeColumn, chosen_tables
+from viewer.fleet.schemas import ALWAYS, INT, KEYS, TABLES, TEXT, chosen_tables, lake_type
+from viewer.tables.spec import ColumnSpec
 
 FIRST = json.loads((DATA / "fleet" / "schemas.json").read_text())
 
@@ -18,20 +19,20 @@ FIRST = json.loads((DATA / "fleet" / "schemas.json").read_text())
 def test_columns_are_only_added(table):
     """tests/data/fleet/schemas.json: the columns of every number so far, in order.
 
-    A new column has the next number in `since`, is at the end, and gets a line there.
+    A new column has the next number in `lake`, is at the end, and gets a line there.
     """
-    stored = [LakeColumn(name, kind, "", "", since) for name, kind, since in FIRST[table.name]]
-    assert [(c.name, c.type, c.since) for c in table.columns] == [
-        (c.name, c.type, c.since) for c in stored
+    numbers = [column.lake or 1 for column in table.columns]
+    columns = [
+        [c.name, lake_type(c), number] for c, number in zip(table.columns, numbers, strict=True)
     ]
-    numbers = [column.since for column in table.columns]
+    assert columns == FIRST[table.name]
     assert numbers == sorted(numbers)
     assert table.columns[: len(KEYS)] == KEYS
 
 
 def test_files_of_old_and_new_schemas_are_one_table(tmp_path):
     old = TABLES["problems"]
-    new = replace(old, columns=(*old.columns, LakeColumn("line", INT, "Its line", "", 2)))
+    new = replace(old, columns=(*old.columns, ColumnSpec("line", INT, "Its line", lake=2)))
     assert (old.schema, new.schema) == (1, 2)
     for table, extra in ((old, {}), (new, {"line": 7})):
         row = {"key": f"k{table.schema}", "kind": "cut", "count": 3, **extra}
@@ -61,4 +62,4 @@ def test_every_column_has_a_meaning():
     columns = [column for table in TABLES.values() for column in table.columns]
     assert all(column.meaning and not column.meaning.endswith(".") for column in columns)
     assert all(column.unit == "ns" for column in columns if column.name.endswith("_ns"))
-    assert {column.type for column in columns if column.name == "key"} == {TEXT}
+    assert {lake_type(column) for column in columns if column.name == "key"} == {TEXT}

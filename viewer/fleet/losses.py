@@ -15,7 +15,7 @@ from typing import BinaryIO
 from viewer.fleet.lake_folder import LakeFolder
 from viewer.fleet.manifest import Manifest
 from viewer.fleet.manifest_lines import LakeFile
-from viewer.fleet.schemas import BOOL, FLOAT, INT, TABLES
+from viewer.fleet.schemas import BOOL, FLOAT, INT, TABLES, lake_type
 from viewer.model.times import counted, group_digits
 
 _AT_ONCE = 1 << 20
@@ -162,7 +162,7 @@ def _wrong_column(schema: object, table: str) -> str:
     from pyarrow import types
 
     is_of = {INT: types.is_int64, FLOAT: types.is_float64, BOOL: types.is_boolean}
-    known = {column.name: column.type for column in TABLES[table].columns}
+    known = {column.name: lake_type(column) for column in TABLES[table].columns}
     seen = set()
     for field in schema:  # type: ignore[attr-defined]
         if field.name.casefold() in seen:

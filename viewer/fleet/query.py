@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from viewer.fleet.lake import Lake, UnusableLake
-from viewer.fleet.schemas import FLOAT, INT, TABLES, TEXT, LakeTable
+from viewer.fleet.schemas import FLOAT, INT, TABLES, TEXT, LakeTable, lake_type
 from viewer.model.text import bytes_text
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def _line(error: Exception) -> str:
 
 def _view(table: LakeTable, files: list[str], has_outdated: bool) -> str:
     columns = ", ".join(
-        f"NULL::{_TYPES.get(column.type, 'BOOLEAN')} AS {_name(column.name)}"
+        f"NULL::{_TYPES.get(lake_type(column), 'BOOLEAN')} AS {_name(column.name)}"
         for column in table.columns
     )
     rows = f"SELECT {columns} WHERE false"

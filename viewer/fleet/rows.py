@@ -114,7 +114,7 @@ class ProfileRows:
         if self.table.program is None:
             return {}
         columns = costed_operator_columns(self.table, self.rate.ns_per_tick, self._costs)
-        names = [c.name for c in TABLES["operators"].columns if c.name in columns]
+        names = [name for name in TABLES["operators"].names if name in columns]
         return {name: columns[name].tolist() for name in names}
 
     def _inference_operators(self) -> Rows:
@@ -252,12 +252,12 @@ class ProfileRows:
         processes = tuple(track.process for track in self.trace.tracks)
         source = SliceTableSource(self.table, self.rate.ns_per_tick, 0, processes)
         columns, _ = slice_columns(source)
-        return {c.name: columns[c.name] for c in TABLES["slices"].columns if c.name in columns}
+        return {name: columns[name] for name in TABLES["slices"].names if name in columns}
 
     def _findings(self) -> Rows:
         (file,) = findings_facts(self._workspace)["files"]
         found = [{"rank": rank, **one} for rank, one in enumerate(file["findings"], 1)]
-        names = (column.name for column in TABLES["findings"].columns[len(KEYS) :])
+        names = TABLES["findings"].names[len(KEYS) :]
         return {name: [one[name] for one in found] for name in names}
 
     # -- sets of operators -------------------------------------------------------------------------
