@@ -1,8 +1,9 @@
 """Frames of a flame graph of 100,000 nodes, and the way from the call tree to the first frame.
 
 Prints only: `OPSCOPE_BENCH_SLICES=10000000 pytest tests/bench/test_bench_flame.py
---benchmark-enable -s`. Wall ms on the GUI thread but for the answer, which a thread works out. The
-floor of a frame is filling an image of its size and copying it to the widget.
+--benchmark-enable -s`. Milliseconds of the GUI thread, by the clock and of the CPU, but for the
+answer, which a thread works out. The floor of a frame is filling an image of its size and copying
+it to the widget.
 """
 
 from __future__ import annotations
@@ -42,13 +43,16 @@ WIDTH, HEIGHT = 1920, 600
 
 
 def told(what: str, work: Callable[[], Any], times: int = 9) -> Any:
-    """Print the median and the longest wall time of some calls; returns the last answer."""
-    took = []
+    """Print the median and the longest time of some calls; returns the last answer."""
+    took, cpu = [], []
     for _ in range(rounds(times)):
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         answer = work()
         took.append(1000 * (time.perf_counter() - start))
-    print(f"\n{what}: {sorted(took)[len(took) // 2]:.1f} ms, at most {max(took):.1f} ms", end="")
+        cpu.append(1000 * (time.process_time() - busy))
+    middle = len(took) // 2
+    print(f"\n{what}: {sorted(took)[middle]:.1f} ms, CPU {sorted(cpu)[middle]:.1f} ms, ", end="")
+    print(f"at most {max(took):.1f} ms", end="")
     return answer
 
 

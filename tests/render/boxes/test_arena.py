@@ -4,13 +4,13 @@ import numpy as np
 
 from viewer.render.axis.xmap import XMap
 from viewer.render.boxes.arena import (
-    NONE,
     ArenaBand,
     ArenaBoxes,
     draw_boxes,
     place_bands,
     place_boxes,
 )
+from viewer.render.boxes.raster import NONE
 
 
 def boxes(*rows):

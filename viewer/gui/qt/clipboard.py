@@ -1,4 +1,4 @@
-"""Copying to the clipboard, with a message in the status bar, and the formats of copied rows.
+"""Copying to the clipboard, and saving pictures, with a message in the status bar; copied rows.
 
 Rows of tables are copied by `widgets.tables.copy_tsv`, as text, Markdown or JSON. Tables give
 tab-separated text with headings in its first line; times are in ns without digit grouping. The
@@ -8,7 +8,7 @@ first window imports this module, so nothing in it may need numpy.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
@@ -22,6 +22,26 @@ class ShowsMessages(Protocol):
 
     def show_text(self, text: str) -> None:
         """Show a message for a while."""
+
+
+@runtime_checkable
+class SavesPictures(Protocol):
+    """A window that writes pictures."""
+
+    def save_picture(self, bytes_of: Callable[[str], bytes]) -> None:
+        """Ask for a file, and write a picture. bytes_of: its contents, by ".png" or ".svg"."""
+
+
+def can_save(source: QWidget) -> bool:
+    """Return whether a widget is in a window that writes pictures."""
+    return isinstance(source.window(), SavesPictures)
+
+
+def save_picture(source: QWidget, bytes_of: Callable[[str], bytes]) -> None:
+    """Let the window of a widget write a picture of it."""
+    window = source.window()
+    if isinstance(window, SavesPictures):
+        window.save_picture(bytes_of)
 
 
 def _say(source: QWidget, text: str) -> None:

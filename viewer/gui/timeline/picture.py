@@ -29,7 +29,6 @@ DPI = 96  # logical pixels per inch
 _TITLE = 26  # px
 _INSET = 10
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-SUFFIXES = (".png", ".svg", ".pdf")
 
 
 class StripPicture:
@@ -156,7 +155,7 @@ class ViewPicture:
         return image
 
     def bytes_of(self, suffix: str) -> bytes:
-        """The contents of a file with one of `SUFFIXES`; PNG blocks the GUI thread for 0.3 s."""
+        """The contents of a file: ".png", ".svg" or ".pdf"; PNG blocks the GUI thread for 0.3 s."""
         buffer = QBuffer()
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)
         if suffix == ".png":

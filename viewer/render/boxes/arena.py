@@ -1,29 +1,22 @@
 """A memory plan as pixels: boxes in bands, with time across and offsets upward.
 
-A band is one memory, whose first byte is at the bottom. The picture has the number of a box in
-every pixel, so one array gives the colors and what is below the mouse. The cost follows the pixels:
-a box takes one operation on the lines that it covers. Small boxes are drawn last, so that large
-ones never hide them, and a gap separates boxes that have room for it.
+A band is one memory, whose first byte is at the bottom. A gap separates boxes with room for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from viewer.arrays import Ints
 from viewer.render.axis.xmap import XMap
+from viewer.render.boxes.raster import BoxNumbers, PlacedBoxes, draw_numbers
 
-NONE = -1  # the number of pixels without a box
-MOST_BOXES = 50_000
 _GAP_FROM = 4  # pixels; smaller boxes have no gap
 # Boxes of a sane plan do not overlap, so together they cover the canvas at most once.
 _MOST_COVER = 8
-
-BoxNumbers = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,28 +65,8 @@ def place_bands(
     return bands
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlacedBoxes:
-    """The boxes in view, as pixels of a canvas.
-
-    number: of each. left, right, top, bottom: its columns and lines, right and bottom excluded, at
-    least one of each; without gaps.
-    """
-
-    number: Ints
-    left: Ints
-    right: Ints
-    top: Ints
-    bottom: Ints
-
-    def place_of(self, number: int) -> int:
-        """Return the position of a box in these arrays, -1 if it is out of view."""
-        at = int(np.searchsorted(self.number, number))
-        return at if at < len(self.number) and self.number[at] == number else -1
-
-
 def place_boxes(boxes: ArenaBoxes, bands: Sequence[ArenaBand], xmap: XMap) -> PlacedBoxes:
-    """Return where the boxes in view are, in the order of their numbers."""
+    """Return where the boxes in view are: each has a pixel at least, and none has a gap."""
     shown = np.flatnonzero(
         (boxes.start < xmap.t1) & ((boxes.end > xmap.t0) | (boxes.start >= xmap.t0))
     )
@@ -112,23 +85,8 @@ def place_boxes(boxes: ArenaBoxes, bands: Sequence[ArenaBand], xmap: XMap) -> Pl
 
 
 def draw_boxes(placed: PlacedBoxes, columns: int, lines: int) -> BoxNumbers:
-    """Return the number of the box in each pixel, `NONE` without one (lines, columns).
-
-    Of too many boxes, the smallest are left out.
-    """
-    picture = np.full((lines, columns), NONE, np.int32)
+    """Return the number of the box in each pixel; boxes with room for it leave a gap."""
     right = placed.right - (placed.right - placed.left >= _GAP_FROM)
     top = placed.top + (placed.bottom - placed.top >= _GAP_FROM)
-    area = (right - placed.left) * (placed.bottom - top)
-    order = np.argsort(-area, kind="stable")[:MOST_BOXES]
-    order = order[np.cumsum(area[order]) <= _MOST_COVER * columns * lines]
-    large = order[area[order] > 1]
-    for number, x0, x1, y0, y1 in zip(
-        placed.number[large].tolist(), placed.left[large].tolist(), right[large].tolist(),
-        top[large].tolist(), placed.bottom[large].tolist(), strict=True,
-    ):  # fmt: skip
-        picture[max(y0, 0) : max(y1, 0), x0:x1] = number
-    small = order[area[order] == 1]
-    small = small[(top[small] >= 0) & (top[small] < lines)]
-    picture[top[small], placed.left[small]] = placed.number[small]
-    return picture
+    inner = replace(placed, right=right, top=top)
+    return draw_numbers(inner, columns, lines, _MOST_COVER)

@@ -1,25 +1,23 @@
 """Boxes of a tree as a squarified treemap: areas are sizes, and a group is around its members.
 
 Cost follows the pixels: members that would be smaller than a few pixels are one box, and nothing
-inside a small group is placed. The picture has the number of a tile in every pixel, so one array
-gives the colors and what is below the mouse.
+inside a small group is placed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
+from viewer.render.boxes.raster import NONE, BoxNumbers, PlacedBoxes, draw_numbers
 
-NONE = -1  # the number of pixels without a tile, and the parent of the root
 _FIRST_GUESS = 32  # members in a row
 _MOST_DEPTH = 32  # levels that are placed; more do not fit any screen
 
-TileNumbers = NDArray[np.int32]
 Areas = NDArray[np.float64]
 
 
@@ -96,24 +94,38 @@ class TileRoom:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tiles:
+class Tiles(PlacedBoxes):
     """Placed tiles, each after the one around it.
 
     node: of each; of a tile that is the rest of the members, the node that they are in. skip: -1,
     or the number of the first of the rest. is_group: whether it has its members inside and a title
-    above them. left, right, top, bottom: device pixels; right and bottom are excluded.
+    above them.
     """
 
     node: Ints
     skip: Ints
     is_group: NDArray[np.bool_]
-    left: Ints
-    right: Ints
-    top: Ints
-    bottom: Ints
 
-    def __len__(self) -> int:
-        return len(self.node)
+
+_NO: Ints = np.empty(0, np.int64)
+NO_TILES = Tiles(_NO, _NO, _NO, _NO, _NO, _NO, _NO, np.empty(0, np.bool_))
+
+
+def nearest(tiles: Tiles, tile: int, *, is_across: bool, is_back: bool) -> int:
+    """Return the nearest tile to the right, or below; `NONE` without one.
+
+    is_back: to the left, or above. Groups are stepped over: their members are next to one another.
+    """
+    x, y = tiles.left + tiles.right, tiles.top + tiles.bottom  # twice the middles
+    dx, dy = x - x[tile], y - y[tile]
+    along, aside = (dx, dy) if is_across else (dy, dx)
+    if is_back:
+        along = -along
+    ahead = np.flatnonzero((along > 0) & (along >= abs(aside)) & ~tiles.is_group)
+    if not len(ahead):
+        ahead = np.flatnonzero((along > 0) & ~tiles.is_group)
+    far = along[ahead] + 2 * abs(aside[ahead])
+    return int(ahead[np.argmin(far)]) if len(ahead) else NONE
 
 
 def place_tiles(tree: TreeSizes, root: Rest, columns: int, lines: int, room: TileRoom) -> Tiles:
@@ -161,10 +173,10 @@ def place_tiles(tree: TreeSizes, root: Rest, columns: int, lines: int, room: Til
             )  # fmt: skip
             waiting.append((int(nodes[at]), 0, inside, depth + 1))
     if not found:
-        none = np.empty(0, np.int64)
-        return Tiles(none, none, np.empty(0, np.bool_), none, none, none, none)
+        return NO_TILES
     nodes, skips, group, edges = (np.concatenate(column) for column in zip(*found, strict=True))
-    return Tiles(nodes, skips, group, edges[:, 0], edges[:, 2], edges[:, 1], edges[:, 3])
+    left, top, right, bottom = edges.T
+    return Tiles(np.arange(len(nodes)), left, right, top, bottom, nodes, skips, group)
 
 
 def squarified(areas: Areas, width: float, height: float) -> NDArray[np.float64]:
@@ -218,17 +230,12 @@ def _row(areas: Areas, upto: Areas, at: int, side: float) -> int:
         count *= 4
 
 
-def draw_tiles(tiles: Tiles, columns: int, lines: int, gap: int) -> TileNumbers:
+def draw_tiles(tiles: Tiles, columns: int, lines: int, gap: int) -> BoxNumbers:
     """Return the number of the tile in each pixel (lines, columns), `NONE` in gaps.
 
     gap: pixels between tiles that have space for it; each tile ends so much earlier.
     """
-    picture = np.full((lines, columns), NONE, np.int32)
     wide, high = tiles.right - tiles.left, tiles.bottom - tiles.top
     right = tiles.right - np.where(wide > 3 * gap, gap, (wide > 2).astype(np.int64))
     bottom = tiles.bottom - np.where(high > 3 * gap, gap, (high > 2).astype(np.int64))
-    for number, (x0, x1, y0, y1) in enumerate(
-        zip(tiles.left.tolist(), right.tolist(), tiles.top.tolist(), bottom.tolist(), strict=True)
-    ):
-        picture[y0:y1, x0:x1] = number
-    return picture
+    return draw_numbers(replace(tiles, right=right, bottom=bottom), columns, lines)

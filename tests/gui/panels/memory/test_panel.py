@@ -239,11 +239,31 @@ def test_the_mouse_over_a_box_shows_its_tensor_and_over_the_curve_the_bytes(llam
     qtbot.mouseMove(llama.arena.viewport(), llama.arena.center_of(storage_of(llama, 1)))
     llama.arena._point(QPointF(llama.arena.center_of(storage_of(llama, 1))))
     assert llama.arena.tip.lines[0] == "1 · q · linear (addmm)"
-    llama.arena._point(QPointF(llama.arena.width() * 0.3, 30))
-    assert llama.arena.tip.lines[0].startswith("Instruction 1")
-    assert plain_spaces(llama.arena.tip.lines[1]) == "1.5 kB of planned memory in use"
     llama.arena._point(None)
     assert llama.arena.tip.lines == ()
+    live = llama.live
+    qtbot.mouseMove(live.viewport(), QPoint(round(live.x_of(live._length * 0.3)), 30))
+    assert live.tip.lines[0].startswith("Instruction 1")
+    assert plain_spaces(live.tip.lines[1]) == "1.5 kB of planned memory in use"
+    live._point(None)
+    assert live.tip.lines == ()
+
+
+def test_the_chart_of_live_memory_and_the_arena_show_the_same_range(llama, qtbot):
+    arena, live = llama.arena, llama.live
+    live.setFocus()
+    qtbot.keyClick(live, Qt.Key.Key_Right)
+    assert live.accessible_value().startswith("Instruction 0")
+    qtbot.keyClick(live, Qt.Key.Key_Return)
+    assert arena.shown_range == live._range
+    assert not arena.shows_all
+    assert not llama.zoom_button.isHidden()
+    arena.show_all()
+    assert live.shows_all
+    box = arena.room(storage_of(llama, 1))
+    plot = live.mapTo(llama, live.plot_rect().topLeft().toPoint())
+    assert arena.mapTo(llama, box.topLeft().toPoint()).x() >= plot.x()
+    assert abs(arena.width() - live.plot_rect().width()) <= 1
 
 
 def test_zoom_pan_and_back(llama, qtbot):

@@ -49,7 +49,7 @@ def marked(panel):
 
 
 def click_bar(panel, bar, qtbot):
-    view = panel.chart.view
+    view = panel.chart
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.center_of(bar))
 
 
@@ -80,7 +80,7 @@ def test_a_profile_alone_has_ranges_and_the_largest_values(show):
     assert panel.axis_title.text().startswith("Largest absolute value")
     assert panel.measures.isHidden()
     assert panel.inferences.count() == 2
-    assert len(panel.chart.view.bars) == 11, "arguments have no bar"
+    assert len(panel.chart.bars) == 11, "arguments have no bar"
     assert panel.detail.map.plane is not None, "the first operator is shown"
 
 
@@ -88,7 +88,7 @@ def test_a_reference_adds_measures_and_the_jump(compared):
     assert compared.subtitle.text() == "11 of 15 logged values compared"
     assert compared.conclusion.text().startswith("The error starts at XnnpackBackend")
     assert compared.references.box.currentText() == "portable.etdp"
-    assert compared.chart.view.bars.most == 0
+    assert compared.chart.bars.most == 0
     assert compared.detail.title.text() == "XnnpackBackend · 4 ops", "the jump is shown"
     assert compared.detail.map.mark is not None
 
@@ -109,7 +109,7 @@ def test_another_measure_changes_chart_and_first_column(compared, qtbot):
     qtbot.mouseClick(compared.measures.buttons[Measure.MSE], Qt.MouseButton.LeftButton)
     settle(compared, qtbot)
     assert compared.model.contents.headings[1].title == "MSE"
-    assert compared.chart.view.bars.title == "MSE"
+    assert compared.chart.bars.title == "MSE"
 
 
 def test_a_reference_that_cannot_be_used_is_said(show, data, qtbot):
@@ -139,7 +139,7 @@ def test_a_click_on_a_row_does_too(compared, qtbot):
     at = compared.table.visualRect(compared.model.index(1, 0)).center()
     qtbot.mouseClick(compared.table.viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert len(compared.session.state.operators[1]) == 4
-    assert compared.chart.view.marked == (0,)
+    assert compared.chart.marked == (0,)
 
 
 def test_what_is_selected_elsewhere_is_marked(compared, qtbot):
@@ -174,7 +174,7 @@ def test_the_filter_keeps_rows_and_the_mark(compared, qtbot):
 
 
 def test_keys_step_and_zoom_in_the_chart(compared, qtbot):
-    view = compared.chart.view
+    view = compared.chart
     view.setFocus()
     click_bar(compared, 0, qtbot)
     qtbot.keyClick(view, Qt.Key.Key_Right)

@@ -145,7 +145,7 @@ def test_a_part_with_copies_has_a_corner_in_the_color_of_warnings(copied, theme)
     def corner(name):
         node = int(copied.tree.node[row_named(copied, name)])
         treemap = copied.treemap
-        box = treemap._painter.box(treemap._frame, treemap._canvas, treemap.box_of_node(node))
+        box = treemap.room(treemap.box_of_node(node))
         at = box.topRight() + QPointF(-2, 2)
         return image.pixelColor(at.toPoint() * image.devicePixelRatio())
 
@@ -314,13 +314,13 @@ def test_small_parts_are_one_box_that_opens(show, tmp_path, qtbot):
     group = node_named(panel, "constant")
     small = int(panel.tree.sizes.inside(group)[250])
     box = treemap.box_of_node(small)
-    found = treemap._painter.box_of(treemap._frame, treemap._canvas, box)
+    found = treemap.rest_of(box)
     assert found.skip > 0
     treemap.zoom_to(box)
     assert treemap.root == found
     assert panel.subtitle.text().startswith("301 parts") is False
     assert "smaller" in panel.path.links.text()
-    own = treemap._painter.box_of(treemap._frame, treemap._canvas, treemap.box_of_node(small))
+    own = treemap.rest_of(treemap.box_of_node(small))
     assert own.node == small
     treemap.go_back()
     assert treemap.root == Rest(found.node, 0)
@@ -445,7 +445,7 @@ def test_boxes_can_be_colored_by_change(compared, theme):
         treemap = compared.treemap
         node = int(compared.tree.node[row])
         image = treemap.viewport().grab().toImage()
-        box = treemap._painter.box(treemap._frame, treemap._canvas, treemap.box_of_node(node))
+        box = treemap.room(treemap.box_of_node(node))
         at = box.bottomRight() - QPointF(4, 4)
         return image.pixelColor(at.toPoint() * image.devicePixelRatio())
 

@@ -31,6 +31,7 @@ from viewer.gui.panels.calls.answer import (
     matches_of,
     work_out,
 )
+from viewer.gui.panels.calls.change_legend import ChangeLegend
 from viewer.gui.panels.calls.changes import (
     NOT_INVERTED,
     ChangesAnswer,
@@ -39,7 +40,6 @@ from viewer.gui.panels.calls.changes import (
     modes_of,
     work_out_changes,
 )
-from viewer.gui.panels.calls.flame_painting import ChangeLegend
 from viewer.gui.panels.calls.flame_view import FlameView
 from viewer.gui.panels.calls.shown_calls import Matches, ShownCalls
 from viewer.gui.panels.calls.texts import CallTexts, ChangeTexts, NodeTexts

@@ -95,6 +95,28 @@ class ArenaAxis:
     peak: int
     times: InstructionTimes | None = None
 
+    def instruction_at(self, t: int) -> int:
+        """Return the instruction at a place, -1 before the first one."""
+        if self.times is None:
+            return t
+        place = int(np.searchsorted(self._starts, t, side="right")) - 1
+        return int(self.times.number[place]) if place >= 0 else -1
+
+    def span_of(self, instruction: int) -> tuple[int, int]:
+        """Return where an instruction starts, and where the next one does."""
+        if self.times is None:
+            return instruction, instruction + 1
+        places = np.flatnonzero(self.times.number == instruction)
+        if not len(places):
+            return 0, 0
+        ends = np.append(self._starts[1:], self.length)
+        return int(self._starts[places[0]]), int(ends[places[0]])
+
+    @property
+    def _starts(self) -> Ints:
+        assert self.times is not None
+        return self.times.tick - self.times.run.start
+
 
 @dataclass(frozen=True, eq=False)
 class MemoryAnswer:

@@ -10,14 +10,16 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from viewer.analysis.memory.plan import slices_of_instruction, used_by, written_by
 from viewer.arrays import Ints
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
+from viewer.gui.panels.base.chart import BESIDE
 from viewer.gui.panels.base.operator_tables.model import OperatorModel
 from viewer.gui.panels.base.operator_tables.view import OperatorView
 from viewer.gui.panels.base.page_panel import (
@@ -38,6 +40,7 @@ from viewer.gui.panels.memory.contents import (
     holders_text,
     rows_of,
 )
+from viewer.gui.panels.memory.live_chart import LiveChart
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import ElidedLabel, figures_html, label
 from viewer.gui.qt.widgets.segment_bar import SegmentBar, tool_button
@@ -162,8 +165,8 @@ class MemoryPanel(AnswerPanel[_Page]):
         self._asked: _About | None = None
         self.model = OperatorModel()
         self.table = OperatorView(self.model, theme, "Planned memory")
-        self.arena = ArenaView(theme)
-        self.set_page(self._make_page(), fading=(self.table, self.arena))
+        self.arena, self.live = ArenaView(theme), LiveChart(theme)
+        self.set_page(self._make_page(), fading=(self.table, self.arena, self.live))
         self.model.setParent(self)
         self.chooser.activated.connect(self._choose_method)
         self.axes.picked.connect(self._pick_axis)
@@ -172,6 +175,8 @@ class MemoryPanel(AnswerPanel[_Page]):
         self.table.chosen.connect(self._choose_row)
         self.arena.chosen.connect(self._choose_storage)
         self.arena.range_changed.connect(self._show_way_back)
+        self.arena.range_changed.connect(partial(self.live.take_range, self.arena))
+        self.live.range_changed.connect(partial(self.arena.take_range, self.live))
         self.refresh_on(session.workspace_changed)
         session.selection_changed.connect(self._follow)
         session.run_picked.connect(self._follow)
@@ -206,7 +211,11 @@ class MemoryPanel(AnswerPanel[_Page]):
         picture = QWidget()
         around = plain_column(picture)
         around.setContentsMargins(theme.px(12), 0, theme.px(12), 0)
-        around.addWidget(self.arena)
+        above_plot = QHBoxLayout()
+        above_plot.setContentsMargins(self.live.left_width, 0, BESIDE, 0)
+        above_plot.addWidget(self.arena)
+        around.addLayout(above_plot, 3)
+        around.addWidget(self.live, 2)
         rows = QWidget()
         below = plain_column(rows)
         below.addLayout(head)
@@ -324,6 +333,7 @@ class MemoryPanel(AnswerPanel[_Page]):
     def clear_page(self) -> None:
         self.model.clear()
         self.arena.show_answer(None, None, np.empty(0, np.uint8))
+        self.live.show_answer(None, None)
 
     # -- contents --------------------------------------------------------------------------------
 
@@ -392,6 +402,7 @@ class MemoryPanel(AnswerPanel[_Page]):
         if answer is not None:
             is_time = self.axis_kind is ArenaAxisKind.TIME and answer.time is not None
             axis = answer.time if is_time else answer.instructions
+            self.live.show_answer(answer, axis)
             self.arena.show_answer(answer, axis, self._colors_of(answer))
 
     def _colors_of(self, answer: MemoryAnswer) -> Palette:

@@ -1,67 +1,54 @@
-"""The chart of a measure over the operators, in the order in which they finished.
-
-A click chooses an operator; a double click or Enter zooms to it; Escape shows all again.
-"""
+"""The chart of a measure over the operators, in the order in which they finished."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QAccessible, QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
 
-from viewer.gui.panels.base.box_view import BoxView
-from viewer.gui.panels.numbers.chart_painting import ChartFrame, ChartPainter
+from viewer.gui.panels.base.chart import BarChart
 from viewer.gui.panels.numbers.contents import jump_text, tip_lines
-from viewer.gui.panels.numbers.measures import Bars
-from viewer.gui.qt.accessibility import has_role
-from viewer.gui.qt.crash_report import guard
+from viewer.gui.panels.numbers.measures import BarKind, Bars
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.numbers.logged import MeasuredNumbers
-from viewer.render.palette import Palette
+from viewer.render.palette import Palette, rgb_table
 
-_AROUND = 8  # bars on each side of the one that is zoomed to
+_CAPTION = 21  # px above the bars
 _LEAST_HEIGHT, _LEAST_WIDTH = 84, 140  # px
-_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_MARK = 9  # px, of a triangle
 
 
-@has_role(QAccessible.Role.Graphic)
-class BarsView(BoxView):
-    """The bars, without their axis."""
-
-    LEAST_SPAN = 4
+class ErrorChart(BarChart):
+    """A bar per operator, the largest jump labeled."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, "Error by operator")
-        self.painter_of_bars = ChartPainter(theme)
-        self._found: MeasuredNumbers | None = None
         self.bars: Bars | None = None
-        self._colors: Palette = np.empty(0, np.uint8)
-        self._jump = ""
         self.marked: tuple[int, ...] = ()  # bars
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        super().__init__(theme, "Error by operator")
+        self._numbers: MeasuredNumbers | None = None
+        self._colors: Palette = np.empty(0, np.uint8)
         self.setMinimumSize(theme.px(_LEAST_WIDTH), theme.px(_LEAST_HEIGHT))
+        self.name_bottom("Operator, in the order of execution")
 
-    def show_bars(self, found: MeasuredNumbers | None, bars: Bars | None, colors: Palette) -> None:
+    def show_bars(
+        self, numbers: MeasuredNumbers | None, bars: Bars | None, colors: Palette
+    ) -> None:
         """Show bars; the range stays if there are as many. colors: palette index per bar."""
         stays = self.bars is not None and bars is not None and len(bars) == len(self.bars)
-        self._found, self.bars, self._colors = found, bars, colors
-        self._jump = "" if found is None else jump_text(found)
+        self._numbers, self.bars, self._colors = numbers, bars, colors
+        self.weights = np.empty(0) if bars is None else bars.badness
         if not stays:
-            self._hovered, self.marked = -1, ()
-            self.tip.show_lines((), QPoint())
-            self._range = 0, self._length
-        self._changed()
+            self.marked = ()
+        self._show_anew(stays=stays)
 
     def mark(self, rows: Sequence[int]) -> None:
         """Mark the bars of some rows, and bring the first into view."""
-        bars = self.bars
-        if bars is None:
+        if self.bars is None:
             return
-        self.marked = tuple(bar for row in rows if (bar := bars.bar_of(row)) >= 0)
+        self.marked = tuple(bar for row in rows if (bar := self.bars.bar_of(row)) >= 0)
         if self.marked and not self._range[0] <= self.marked[0] < self._range[1]:
             self.show_all()
         self.viewport().update()
@@ -72,128 +59,49 @@ class BarsView(BoxView):
         return int(self.bars.rows[bar])
 
     @property
-    def frame(self) -> ChartFrame | None:
-        """What is shown now, None without bars."""
-        if self.bars is None or not len(self.bars):
-            return None
-        port = self.viewport()
-        size = max(port.width(), 1), max(port.height(), 1)
-        return ChartFrame(self.bars, *self._range, self._colors, self._jump, *size)
-
-    # -- what a box is ---------------------------------------------------------------------------
-
-    @property
-    def _length(self) -> int:
-        return max(len(self.bars), 1) if self.bars is not None else 1
-
-    @property
     def _current(self) -> int:
         return self.marked[0] if self.marked else -1
 
-    @property
-    def _is_filled(self) -> bool:
-        return self.bars is not None and len(self.bars) > 0
-
-    def box_at(self, at: QPointF) -> int:
-        """Return the bar at a point of the canvas, -1 for none."""
-        frame = self.frame
-        return -1 if frame is None else self.painter_of_bars.bar_at(frame, at.x())
-
-    def center_of(self, box: int) -> QPoint:
-        """Return the middle of a bar in px of the canvas."""
-        frame = self.frame
-        return (
-            QPoint() if frame is None else self.painter_of_bars.box(frame, box).center().toPoint()
-        )
-
-    def zoom_to(self, box: int) -> None:
-        """Show a bar with some on both sides."""
-        self._show_from(box - _AROUND, 2 * _AROUND + 1)
-
-    def accessible_value(self) -> str:
-        """Return the text for screen readers: the facts of the current bar."""
-        if self._found is None or self._current < 0:
-            return ""
-        return ", ".join(tip_lines(self._found, self.row_of(self._current)))
-
-    def _lines_at(self, at: QPointF, box: int) -> Sequence[str]:
-        return tip_lines(self._found, self.row_of(box)) if box >= 0 and self._found else ()
+    def lines(self, box: int) -> Sequence[str]:
+        return () if self._numbers is None else tip_lines(self._numbers, self.row_of(box))
 
     def _mark_chosen(self, box: int) -> None:
         self.marked = (box,)
         self.viewport().update()
 
-    def _step(self, key: Qt.Key) -> None:
-        now = self._current
-        if now < 0:
-            self._choose(self._range[0])
-        elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            step = 1 if key == Qt.Key.Key_Right else -1
-            if 0 <= now + step < self._length:
-                self._choose(now + step)
+    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
+        return ([self._hovered], 1), (self.marked, 2)
 
-    # -- painting --------------------------------------------------------------------------------
-
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter, frame, paints = QPainter(self.viewport()), self.frame, self.painter_of_bars
-        painter.fillRect(self.viewport().rect(), self._theme.color("canvas"))
-        painter.setOpacity(self.opacity)
-        if frame is not None:
-            paints.paint(painter, frame)
-            if self._hovered >= 0:
-                paints.paint_ring(painter, frame, self._hovered, width=1)
-            for bar in self.marked[:200]:
-                paints.paint_ring(painter, frame, bar, width=2)
-        painter.end()
-
-
-class _Axis(QWidget):
-    """The ticks of the vertical axis, left of the bars."""
-
-    def __init__(self, view: BarsView, theme: Theme) -> None:
-        super().__init__()
-        self._view, self._theme = view, theme
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
-
-    @guard(QSize())
-    def sizeHint(self) -> QSize:
-        metrics = QFontMetrics(self._theme.font("caption"))
-        bars = self._view.bars
-        texts = [] if bars is None else [text for _, text in bars.ticks]
-        widest = max((metrics.horizontalAdvance(text) for text in texts), default=0)
-        return QSize(max(widest, self._theme.px(24)) + self._theme.px(8), 0)
-
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        frame, theme = self._view.frame, self._theme
-        painter = QPainter(self)
-        painter.setFont(theme.font("caption"))
-        painter.setPen(theme.color("text2"))
-        height = painter.fontMetrics().height()
-        for value, text in frame.bars.ticks if frame is not None else ():
-            assert frame is not None
-            y = self._view.painter_of_bars.y_of(frame, value)
-            y = min(max(y - height / 2, 0.0), self.height() - float(height))
-            painter.drawText(QRectF(0, y, self.width() - theme.px(6), height), _RIGHT, text)
-        painter.end()
-
-
-class ErrorChart(QWidget):
-    """The bars with their axis."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.view = BarsView(theme)
-        self._axis = _Axis(self.view, theme)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self._axis)
-        row.addWidget(self.view, 1)
-
-    def show_bars(self, found: MeasuredNumbers | None, bars: Bars | None, colors: Palette) -> None:
-        """Show bars; see `BarsView.show_bars`."""
-        self.view.show_bars(found, bars, colors)
-        self._axis.updateGeometry()
-        self._axis.update()
+    def _fill(self) -> None:
+        bars, theme = self.bars, self._theme
+        assert bars is not None
+        height = max(self.plot_rect().height() - theme.px(_CAPTION), 1)
+        low, high, px = bars.low, bars.high, (bars.high - bars.low) / height
+        self.set_axes(low, high + px * theme.px(_CAPTION), bars.ticks)
+        number, x0, x1 = self.in_view()
+        top, kind, colors = bars.top[number], bars.kind[number], self._colors[number]
+        measured = kind == BarKind.MEASURED
+        for color in np.unique(colors[measured]).tolist():
+            which = measured & (colors == color)
+            fill = QColor.fromRgb(int(rgb_table(theme.dark)[color]))
+            self.add_bars(x0[which], x1[which], low, np.maximum(top[which], low + 2 * px), fill)
+        odd, equal = kind == BarKind.ODD, kind == BarKind.EQUAL
+        is_wide = len(number) and (x1 - x0)[0] * self._per_bar > 2
+        self.add_bars(x0[odd], x1[odd], low, high, theme.color("warning", 0.35 if is_wide else 1.0))
+        middle = (x0 + x1) / 2
+        warning = pg.mkBrush(theme.color("warning"))
+        self.add(pg.ScatterPlotItem(middle[odd], np.full(odd.sum(), high), symbol="t",
+                                    size=theme.px(_MARK), pen=None, brush=warning))  # fmt: skip
+        half = np.minimum((x1 - x0) / 2, theme.px(4) / self._per_bar)
+        for line in (1.5, 4.5):  # an equals sign
+            y = low + line * px if bars.rises else high - line * px
+            ends = (middle - half)[equal], (middle + half)[equal]
+            self.add_bars(*ends, y - 0.75 * px, y + 0.75 * px, theme.color("ok"))
+        jump = "" if self._numbers is None else jump_text(self._numbers)
+        if jump and self._range[0] <= bars.most < self._range[1]:
+            is_measured = bars.kind[bars.most] == BarKind.MEASURED
+            end = float(bars.top[bars.most]) if is_measured else high
+            x = self.origin + bars.most + 0.5
+            above = high + px * theme.px(_CAPTION)
+            self.add_line([x, x], [above, max(end, low)], "text1", style=Qt.PenStyle.DotLine)
+            self.add_text(x, jump, "text1")

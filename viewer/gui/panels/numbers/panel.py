@@ -194,7 +194,7 @@ class NumbersPanel(PagePanel):
         self.detail = DetailView(theme)
         self._making = Latest(self)
         self._making.answered.connect(self._show_contents)
-        self.set_page(self._make_page(), fading=(self.table, self.chart.view))
+        self.set_page(self._make_page(), fading=(self.table, self.chart))
         self.model.setParent(self)
         self._seen = WhenVisible(self)
         self._seen.due.connect(self._refresh)
@@ -203,7 +203,7 @@ class NumbersPanel(PagePanel):
         self.references.open_requested.connect(self.host.choose_reference)
         self.filter.textChanged.connect(self._filter)
         self.table.chosen.connect(self._choose_row)
-        self.chart.view.chosen.connect(self._choose_bar)
+        self.chart.chosen.connect(self._choose_bar)
         self.refresh_on(session.workspace_changed)
         session.selection_changed.connect(self._mark)
         session.coloring_changed.connect(self._color)
@@ -362,7 +362,7 @@ class NumbersPanel(PagePanel):
         self.axis_title.setText(f"{bars.title} · in order of execution")
         colors = row_colors(found.numbers, operator_palette(self._session, found.numbers.program))
         self.chart.show_bars(found, bars, colors[bars.rows])
-        self.chart.view.mark(self._rows)
+        self.chart.mark(self._rows)
 
     @Slot(object)
     def _show_contents(self, made: tuple[MeasuredNumbers, OperatorContents]) -> None:
@@ -391,7 +391,6 @@ class NumbersPanel(PagePanel):
 
     @Slot()
     def _retheme(self) -> None:
-        self.chart.view.viewport().update()
         self.detail.map.update()
         self.table.viewport().update()
 
@@ -429,7 +428,7 @@ class NumbersPanel(PagePanel):
 
     @Slot(int)
     def _choose_bar(self, bar: int) -> None:
-        self._choose(self.chart.view.row_of(bar))
+        self._choose(self.chart.row_of(bar))
 
     def _choose(self, row: int) -> None:
         """Show a row, and select its operators or its slice."""
@@ -453,7 +452,7 @@ class NumbersPanel(PagePanel):
     def _show_rows(self, rows: tuple[int, ...], first: int) -> None:
         """Mark rows, the first of which is shown in the detail; -1: none is."""
         self._rows = () if first < 0 else (first, *(i for i in rows if i != first))
-        self.chart.view.mark(self._rows)
+        self.chart.mark(self._rows)
         self._mark_rows(scroll=True)
         if self.figures is not None:
             self._show_detail(self.figures)

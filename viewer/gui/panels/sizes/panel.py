@@ -58,7 +58,8 @@ from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.model.times import counted
 from viewer.program.executable.executable import Executable
-from viewer.render.boxes.treemap import NONE, Rest
+from viewer.render.boxes.raster import NONE
+from viewer.render.boxes.treemap import Rest
 from viewer.render.palette import Palette
 
 NOTHING = (

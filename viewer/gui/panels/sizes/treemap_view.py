@@ -10,30 +10,63 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from PySide6.QtCore import QPoint, QPointF, Qt, Signal, Slot
-from PySide6.QtGui import QAccessible, QKeyEvent
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal, Slot
+from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QMenu
 
 from viewer.arrays import Ints
-from viewer.gui.panels.base.box_view import PaintedBoxView
+from viewer.gui.panels.base.box_painting import paint_label
+from viewer.gui.panels.base.box_view import BoxView
 from viewer.gui.panels.sizes.answer import Copies, SizesAnswer
-from viewer.gui.panels.sizes.texts import tip_lines
+from viewer.gui.panels.sizes.texts import box_name, box_share_text, box_size_text, tip_lines
 from viewer.gui.panels.sizes.tree import SizeTree
-from viewer.gui.panels.sizes.treemap_painting import TreemapFrame, TreemapPainter
 from viewer.gui.qt.accessibility import has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH
-from viewer.render.boxes.treemap import NONE, Rest
-from viewer.render.palette import Palette
+from viewer.gui.qt.widgets.label_text import LabelCache
+from viewer.render.boxes.raster import NONE, colored
+from viewer.render.boxes.treemap import (
+    NO_TILES,
+    Rest,
+    TileRoom,
+    Tiles,
+    draw_tiles,
+    nearest,
+    place_tiles,
+)
+from viewer.render.canvas import Canvas
+from viewer.render.palette import (
+    FASTER,
+    PLAIN,
+    SLAB,
+    SLOWER,
+    Palette,
+    Pixels,
+    fills,
+    label_rgb,
+    mix,
+)
 
 ALL = Rest(0, 0)
+_TITLE, _EDGE, _GAP = 18, 2, 2  # px
+_LEAST_GROUP = 56, 42  # px
+_SMALLEST = 16  # px²; smaller members are one tile
+_LEAST_LABEL = 44, 14  # px
+_SIZE_FROM, _SHARE_FROM = 40, 56  # px of height
+_INSET = 4  # px
+_CORNER = 7  # px, the mark of copies
+_LEAST_CORNER = 14  # px
+_MOST_LABELS, _MOST_MARKS = 400, 1000
+_UNCHANGED = 0.45  # mixed to the canvas
+_LEAST_CHANGE = 0.35  # of the color of a change, for the smallest
+_OPAQUE = np.uint32(0xFF000000)
 _WHOLE_STEP = 0.999  # of the wheel: parts of a notch add up
 _NO_NODES: Ints = np.empty(0, np.int64)
 
 
 @has_role(QAccessible.Role.Graphic)
-class TreemapView(PaintedBoxView[TreemapFrame]):
+class TreemapView(BoxView):
     """Shows the tree of one answer; the numbers of boxes are those of tiles in view.
 
     `picked(box)`: a box was chosen, as node and first member. `range_changed()`: another group
@@ -41,14 +74,15 @@ class TreemapView(PaintedBoxView[TreemapFrame]):
     """
 
     picked = Signal(object)
-    _painter: TreemapPainter
+    _boxes: Tiles
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, "Treemap of sizes")
-        self._painter = TreemapPainter(theme)
+        self._boxes = NO_TILES
         self.root = ALL
         self.marked: Ints = _NO_NODES  # the selected nodes
         self.related: Ints = _NO_NODES  # nodes that are used together with others
+        self._titles = LabelCache(theme.font("caption"))
         self._at = NONE  # the node where arrow keys start
         self._answer: SizesAnswer | None = None
         self._tree: SizeTree | None = None
@@ -56,8 +90,6 @@ class TreemapView(PaintedBoxView[TreemapFrame]):
         self._colors: Palette = np.empty(0, np.uint8)
         self._by_change = False
         self._turned = 0.0  # part of a notch of the wheel
-        self._made: TreemapFrame | None = None
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumSize(theme.px(120), theme.px(72))
 
     # -- contents --------------------------------------------------------------------------------
@@ -65,27 +97,24 @@ class TreemapView(PaintedBoxView[TreemapFrame]):
     def show_tree(self, answer: SizesAnswer | None, tree: SizeTree | None, colors: Palette) -> None:
         """Show a tree. The group that fills the picture stays if it is the same tree."""
         stays = tree is not None and tree is self._tree
-        self._answer, self._tree, self._colors, self._made = answer, tree, colors, None
-        if answer is None:
-            self._painter.forget()
-            self._copies = None
+        self._answer, self._tree, self._colors = answer, tree, colors
+        if tree is None:
+            self._copies, self._boxes = None, NO_TILES
         if not stays:
             self.root, self._at = ALL, NONE
             self.marked = self.related = _NO_NODES
-            self._hovered = NONE
-            self.tip.show_lines((), QPoint())
-        self._changed()
+        self._show_anew(stays=stays)
 
     def show_copies(self, copies: Copies | None) -> None:
         """Mark parts with equal bytes."""
-        self._copies, self._made = copies, None
-        self.viewport().update()
+        self._copies = copies
+        self.redraw()
 
     @Slot(bool)
     def color_by_change(self, by_change: bool) -> None:
         """Color boxes by their changes, or by their operators."""
-        self._by_change, self._made = by_change, None
-        self.viewport().update()
+        self._by_change = by_change
+        self.redraw()
 
     def mark(self, nodes: Iterable[int], related: Iterable[int] = ()) -> None:
         """Highlight nodes, and others that are related to them, and bring the first into view."""
@@ -98,26 +127,11 @@ class TreemapView(PaintedBoxView[TreemapFrame]):
         self.viewport().update()
 
     def accessible_value(self) -> str:
-        """Return the text for screen readers: the facts of the current box."""
-        if self._answer is None or self._tree is None or self._at < 0:
-            return ""
-        return ", ".join(tip_lines(self._answer, self._tree, Rest(self._at, NONE), self._copies))
-
-    @property
-    def _frame(self) -> TreemapFrame | None:
-        if not self._answer or self._tree is None:
-            return None
-        if self._made is None or self._made.root != self.root:
-            self._made = TreemapFrame(
-                self._answer, self._tree, self.root, self._colors, self._copies, self._by_change
-            )
-        return self._made
+        """Return the text for screen readers: the facts of the current node."""
+        is_any = self._is_filled and self._at >= 0
+        return ", ".join(self._lines_of(Rest(self._at, NONE))) if is_any else ""
 
     # -- zoom ------------------------------------------------------------------------------------
-
-    @property
-    def _length(self) -> int:
-        return 1
 
     @property
     def shows_all(self) -> bool:
@@ -144,11 +158,7 @@ class TreemapView(PaintedBoxView[TreemapFrame]):
 
     def zoom_to(self, box: int) -> None:
         """Zoom into a group; from a part, into the outermost group around it."""
-        frame = self._frame
-        if frame is None:
-            return
-        found = self._painter.box_of(frame, self._canvas, box)
-        self._zoom_into(found)
+        self._zoom_into(self.rest_of(box))
 
     def _zoom_into(self, box: Rest) -> None:
         assert self._tree is not None
@@ -180,10 +190,8 @@ class TreemapView(PaintedBoxView[TreemapFrame]):
 
     def _zoom_toward(self, tile: int) -> None:
         """Zoom into the outermost group around a tile."""
-        frame = self._frame
-        if frame is None or self._tree is None:
-            return
-        box = self._painter.box_of(frame, self._canvas, tile)
+        assert self._tree is not None
+        box = self.rest_of(tile)
         around = self._tree.sizes.around(box.node)
         inside = around[around.index(self.root.node) + 1 :]
         groups = [node for node in inside if not self._tree.sizes.is_leaf(node)]
@@ -197,51 +205,64 @@ class TreemapView(PaintedBoxView[TreemapFrame]):
 
     def _bring(self, node: int) -> None:
         """Zoom out until a node is in view."""
-        frame = self._frame
-        if frame is None or self.shows_all:
-            return  # nothing is laid out for a widget that may be hidden
-        if self._painter.tile_of(frame, self._canvas, node) == NONE:
+        if self._is_filled and not self.shows_all and self.box_of_node(node) == NONE:
             self.show_all()
 
     # -- mouse -----------------------------------------------------------------------------------
 
+    def rest_of(self, tile: int) -> Rest:
+        """Return what a tile shows: a node, or the rest of its members."""
+        self._prepared()
+        return Rest(int(self._boxes.node[tile]), int(self._boxes.skip[tile]))
+
     def box_of_node(self, node: int) -> int:
-        """Return the tile that shows a node, -1 if it is out of view."""
-        frame = self._frame
-        return NONE if frame is None else self._painter.tile_of(frame, self._canvas, node)
+        """Return the tile of a node, or the smallest one around it; -1 if it is out of view."""
+        if self._tree is None:
+            return NONE
+        self._prepared()
+        sizes = self._tree.sizes
+        while node >= 0:
+            if node in self._places:
+                return self._places[node]
+            around = int(sizes.parent[node])
+            if around in self._rests:
+                skip, tile = self._rests[around]
+                if sizes.place[node] >= skip:
+                    return tile
+            node = around
+        return NONE
+
+    def room(self, box: int) -> QRectF | None:
+        room = super().room(box)
+        if room is not None:
+            gap = min(_GAP, max(room.width() / 3, 0), max(room.height() / 3, 0))
+            room.adjust(0, 0, -gap, -gap)
+        return room
 
     def center_of(self, box: int) -> QPoint:
         """Return a point of a box in px of the canvas: in its title, if it has members inside."""
-        frame = self._frame
-        if frame is None or box < 0:
-            return QPoint()
-        rect = self._painter.box(frame, self._canvas, box)
-        center = rect.center()
-        if self._painter.number_at(frame, self._canvas, center) != box:
-            center.setY(rect.top() + self._theme.px(4))
-        return center.toPoint()
+        center, room = super().center_of(box), self.room(box)
+        if room is not None and self.box_at(QPointF(center)) != box:
+            center.setY(round(room.top()) + self._theme.px(4))
+        return center
 
-    def _lines_at(self, at: QPointF, box: int) -> Sequence[str]:
-        frame = self._frame
-        if box < 0 or frame is None:
-            return ()
-        found = self._painter.box_of(frame, self._canvas, box)
-        return tip_lines(frame.answer, frame.tree, found, self._copies)
+    def lines(self, box: int) -> Sequence[str]:
+        return self._lines_of(self.rest_of(box))
+
+    def _lines_of(self, box: Rest) -> Sequence[str]:
+        assert self._answer is not None
+        assert self._tree is not None
+        return tip_lines(self._answer, self._tree, box, self._copies)
 
     def _mark_chosen(self, box: int) -> None:
-        frame = self._frame
-        if frame is not None:
-            found = self._painter.box_of(frame, self._canvas, box)
-            self._at = found.node
-            self.picked.emit(found)
+        rest = self.rest_of(box)
+        self._at = rest.node
+        self.picked.emit(rest)
 
     def _add_actions(self, menu: QMenu, box: int) -> None:
-        frame = self._frame
-        if frame is None:
-            return
-        found = self._painter.box_of(frame, self._canvas, box)
-        if found.skip > 0 or not frame.tree.sizes.is_leaf(found.node):
-            menu.addAction("Zoom to this group", lambda: self._zoom_into(found))
+        rest = self.rest_of(box)
+        if rest.skip > 0 or (self._tree and not self._tree.sizes.is_leaf(rest.node)):
+            menu.addAction("Zoom to this group", lambda: self._zoom_into(rest))
 
     # -- keys ------------------------------------------------------------------------------------
 
@@ -268,22 +289,142 @@ class TreemapView(PaintedBoxView[TreemapFrame]):
         else:
             super().keyPressEvent(event)
 
-    def _step(self, key: Qt.Key) -> None:
-        """Choose the nearest box in a direction."""
-        frame, canvas = self._frame, self._canvas
-        if frame is None:
-            return
+    def _next(self, key: Qt.Key) -> int:
+        """Return the nearest box in a direction, the first one without a current box."""
+        self._prepared()
+        is_across = key in (Qt.Key.Key_Left, Qt.Key.Key_Right)
+        is_back = key in (Qt.Key.Key_Left, Qt.Key.Key_Up)
         current = self._current
-        found = 0 if current < 0 else self._painter.neighbor(frame, canvas, current, key)
-        if found >= 0:
-            self._choose(found)
+        if current < 0:
+            return 0 if len(self._boxes) else NONE
+        return nearest(self._boxes, current, is_across=is_across, is_back=is_back)
 
     # -- painting --------------------------------------------------------------------------------
 
-    def _rings(self, frame: TreemapFrame) -> Iterable[tuple[Sequence[int], int]]:
+    def retheme(self) -> None:
+        self._titles = LabelCache(self._theme.font("caption"))
+        super().retheme()
+
+    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
         related, marked = (
-            self._painter.tiles_of(frame, self._canvas, nodes.tolist())
+            dict.fromkeys(self.box_of_node(node) for node in nodes.tolist())
             for nodes in (self.related, self.marked)
         )
-        hovered = [self._hovered] if self._hovered >= 0 else []
-        return (related, 1), (hovered, 1), (marked, 2)
+        return (list(related), 1), ([self._hovered], 1), (list(marked), 2)
+
+    def _draw(self, canvas: Canvas) -> Pixels:
+        assert self._tree is not None
+        px, theme = self._theme.px, self._theme
+        room = TileRoom(
+            canvas.device(px(_TITLE)),
+            canvas.device(px(_EDGE)),
+            (canvas.device(px(_LEAST_GROUP[0])), canvas.device(px(_LEAST_GROUP[1]))),
+            _SMALLEST,
+        )
+        tiles = place_tiles(self._tree.sizes, self.root, canvas.columns, canvas.lines, room)
+        self._boxes = tiles
+        self._numbers = draw_tiles(tiles, canvas.columns, canvas.lines, canvas.device(_GAP))
+        nodes, skips = tiles.node.tolist(), tiles.skip.tolist()
+        self._places = {node: i for i, node in enumerate(nodes) if skips[i] < 0}
+        self._rests = {node: (skips[i], i) for i, node in enumerate(nodes) if skips[i] >= 0}
+        fill = _changes_fill if self._by_change else _colors_fill
+        self._fill = fill(tiles, self._tree, self._colors, theme)
+        return colored(self._numbers, self._fill, theme.pixel("canvas"))
+
+    def _paint_over(self, painter: QPainter, canvas: Canvas) -> None:
+        self._paint_titles(painter)
+        self._paint_labels(painter, canvas)
+        self._paint_copies(painter, canvas)
+
+    def _paint_titles(self, painter: QPainter) -> None:
+        theme, titles, inset = self._theme, self._titles, self._theme.px(_INSET)
+        painter.setFont(titles.font)
+        for tile in np.flatnonzero(self._boxes.is_group)[:_MOST_LABELS].tolist():
+            rect, (name, size, _) = self.room(tile), self._texts(tile)
+            assert rect is not None
+            y = rect.top() + (theme.px(_TITLE) - titles.line_height) / 2
+            painter.setPen(theme.color("frame_label"))
+            paint_label(
+                painter, titles, QPointF(rect.left() + inset, y), rect.width() - 2 * inset,
+                name, size, theme.color("text2"),
+            )  # fmt: skip
+
+    def _texts(self, tile: int) -> tuple[str, str, str]:
+        """The name, size and share of a tile."""
+        assert self._answer is not None
+        assert self._tree is not None
+        of = self._answer, self._tree, self.rest_of(tile)
+        return box_name(*of), box_size_text(*of), box_share_text(*of)
+
+    def _paint_labels(self, painter: QPainter, canvas: Canvas) -> None:
+        labels, theme, inset = self.labels, self._theme, self._theme.px(_INSET)
+        wide, high = (canvas.device(theme.px(side)) for side in _LEAST_LABEL)
+        roomy = self._boxes.largest(wide, high, ~self._boxes.is_group)[:_MOST_LABELS]
+        painter.setFont(labels.font)
+        for tile in roomy.tolist():
+            rect, texts = self.room(tile), self._texts(tile)
+            assert rect is not None
+            painter.setPen(QColor.fromRgb(label_rgb(int(self._fill[tile]))))
+            lines = 1 + sum(rect.height() >= theme.px(least) for least in (_SIZE_FROM, _SHARE_FROM))
+            y = rect.top() + min((rect.height() - labels.line_height) / 2, inset)
+            for number, text in enumerate(texts[:lines]):
+                fitted = labels.fit(text, rect.width() - 2 * inset) if text else None
+                if number and (fitted is None or fitted.text() != text):
+                    break  # a number is whole or absent
+                if fitted is not None:
+                    painter.drawStaticText(QPointF(rect.left() + inset, y), fitted)
+                y += labels.line_height
+
+    def _paint_copies(self, painter: QPainter, canvas: Canvas) -> None:
+        """Paint a triangle in the corner of each part with copies."""
+        if self._copies is None or not self._copies.groups or self._tree is None:
+            return
+        tiles, theme = self._boxes, self._theme
+        rows = self._tree.row[tiles.node]
+        has_copies = (rows != NONE) & (tiles.skip < 0) & (self._copies.count[rows] > 0)
+        least = canvas.device(theme.px(_LEAST_CORNER))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.color("canvas"), 1))
+        painter.setBrush(theme.color("warning"))
+        side = theme.px(_CORNER) + 1
+        for tile in tiles.largest(least, least, among=has_copies)[:_MOST_MARKS].tolist():
+            rect = self.room(tile)
+            assert rect is not None
+            corner = rect.topRight()
+            painter.drawPolygon(
+                QPolygonF([corner, corner - QPointF(side, 0), corner + QPointF(0, side)])
+            )
+
+
+# -- colors --------------------------------------------------------------------------------------
+
+
+def _colors_fill(tiles: Tiles, tree: SizeTree, colors: Palette, theme: Theme) -> Pixels:
+    """Return the fill of every tile by its operators. colors: palette index per row."""
+    table = np.array(fills(theme.dark), np.uint32)
+    return _framed(tiles, table[tree.colors(colors)[tiles.node]], theme)
+
+
+def _changes_fill(tiles: Tiles, tree: SizeTree, colors: Palette, theme: Theme) -> Pixels:
+    """Return the fill of every tile by the change of its size."""
+    table, canvas = fills(theme.dark), theme.pixel("canvas") & 0xFFFFFF
+    plain = mix(table[PLAIN], canvas, _UNCHANGED)
+    a, b = tree.bytes_a[tiles.node].tolist(), tree.bytes_b[tiles.node].tolist()
+    changed = [
+        plain if x == y else mix(canvas, table[SLOWER if y > x else FASTER], _strength(x, y))
+        for x, y in zip(a, b, strict=True)
+    ]
+    return _framed(tiles, np.array(changed, np.uint32), theme)
+
+
+def _framed(tiles: Tiles, fill: Pixels, theme: Theme) -> Pixels:
+    """Return opaque fills: those of groups are a frame, and the rest of members is gray."""
+    fill = np.where(tiles.skip >= 0, np.uint32(fills(theme.dark)[SLAB]), fill)
+    frame = np.uint32(theme.pixel("frame"))
+    return np.where(tiles.is_group, frame, fill | _OPAQUE).astype(np.uint32)
+
+
+def _strength(a: int, b: int) -> float:
+    """How much of the color of a change is used, 0 to 1: all of it from a factor of two on."""
+    share = min(2 * abs(b - a) / max(a, b), 1.0)
+    return _LEAST_CHANGE + (1 - _LEAST_CHANGE) * share

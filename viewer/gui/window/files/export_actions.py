@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,8 @@ TRACE_FILTERS = {
     ".pftrace.gz": "Perfetto trace, gzipped (*.pftrace.gz)",
 }
 REPORT = ExportedFile("Export report", ".html", "Report (*.html)", "slices")
-VIEW_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg);;Document, PDF (*.pdf)"
+PICTURE_FILTERS = "Image, PNG (*.png);;Image, SVG (*.svg)"
+VIEW_FILTERS = f"{PICTURE_FILTERS};;Document, PDF (*.pdf)"
 
 
 class ExportActions(QObject):
@@ -61,6 +63,7 @@ class ExportActions(QObject):
         self._session, self._saver, self._work = session, saver, work
         self._timeline, self._shell = timeline, shell
         self._status, self._message = shell.status, shell.message
+        shell.picture_offered.connect(self.save_picture)
         self._counts = ""  # what the current export counts, such as "slices"
 
     # -- exports -----------------------------------------------------------------------------
@@ -105,15 +108,26 @@ class ExportActions(QObject):
 
     def save_view(self) -> None:
         """Ask for a file, and write an image of the timeline as shown."""
-        from viewer.gui.timeline.picture import SUFFIXES, ViewPicture
+        from viewer.gui.timeline.picture import ViewPicture
 
-        path, chosen = self._ask_for_path("Export image of the timeline", ".png", VIEW_FILTERS)
+        def bytes_of(suffix: str) -> bytes:
+            return ViewPicture(self._timeline).bytes_of(suffix)
+
+        self._save_picture("Export image of the timeline", VIEW_FILTERS, bytes_of)
+
+    @Slot(object)
+    def save_picture(self, bytes_of: Callable[[str], bytes]) -> None:
+        """Ask for a file, and write a picture of a part of the window."""
+        self._save_picture("Save picture", PICTURE_FILTERS, bytes_of)
+
+    def _save_picture(self, title: str, filters: str, bytes_of: Callable[[str], bytes]) -> None:
+        path, chosen = self._ask_for_path(title, ".png", filters)
         if not path:
             return
-        if not path.lower().endswith(SUFFIXES):
-            path += _suffix_of(chosen) or SUFFIXES[0]
+        if f"*{os.path.splitext(path)[1].lower()})" not in filters:
+            path += _suffix_of(chosen) or ".png"
         # Rendered now, before anything changes; only the bytes are written in the background.
-        data = ViewPicture(self._timeline).bytes_of(os.path.splitext(path)[1].lower())
+        data = bytes_of(os.path.splitext(path)[1].lower())
 
         def write(progress: Progress, cancelled: Cancelled) -> int:
             write_whole(path, data)

@@ -6,6 +6,8 @@ to show things in it; what it shows about a session is up to them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
@@ -43,6 +45,7 @@ class Shell(QMainWindow):
     closed = Signal(object)  # the window
     new_window_requested = Signal()
     quit_requested = Signal()
+    picture_offered = Signal(object)  # what `save_picture` takes
 
     def __init__(self, theme: Theme, settings: Settings) -> None:
         super().__init__()
@@ -83,6 +86,10 @@ class Shell(QMainWindow):
     def show_text(self, text: str) -> None:
         """Show a message in the status bar, for a part of the window."""
         self.status.show_text(text)
+
+    def save_picture(self, bytes_of: Callable[[str], bytes]) -> None:
+        """Ask for a file, and write a picture, for a part of the window."""
+        self.picture_offered.emit(bytes_of)
 
     def lay_out(self) -> None:
         """Apply the layout of message bar and pages now."""

@@ -1,0 +1,320 @@
+"""Charts of pyqtgraph in our theme: axes with units, tips, zoom, keys, and a picture to export.
+
+A subclass says what its boxes are, such as bars or points, and adds the items of pyqtgraph that are
+in view. The axis of `RangeView` is that below; its place t is at `origin + t` of the data. Without
+its own menu and layers a chart is made in a third of the time of a `PlotWidget`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import ArrayLike
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent
+
+from viewer.arrays import Floats, Ints
+from viewer.gui.panels.base.range_view import NONE, RangeView
+from viewer.gui.qt.accessibility import has_role
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.theme.theme import Theme
+from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
+
+Ticks = Sequence[tuple[float, str]]
+_TICK, _TEXT_GAP = 4, 3  # px, of an axis
+BESIDE = 8  # px, above and right of the plot: half of the last text of an axis
+_OVER = 30  # px that the first and last text of the axis below are beside it
+_NAMED, _NUMBERED = 110, 60  # px of height, from which on the axis below has a name, and texts
+_WITH_GAPS = 4  # px: bars so wide have a gap between them
+_NO_PEN = pg.mkPen(None)
+
+
+class _Axis(pg.AxisItem):  # type: ignore[misc]
+    """An axis with our texts: at given places, or at those that pyqtgraph picks."""
+
+    def __init__(self, side: str) -> None:
+        super().__init__(side, maxTickLength=_TICK)
+        self.text_of: Callable[[float], str] = "{:.6g}".format
+        self.least_step, self.is_time = 0.0, False  # is_time: its values are ns, times `scale`
+        self.setZValue(-200)  # the lines of its grid are behind the items
+        self.enableAutoSIPrefix(False)
+        self.setStyle(
+            maxTickLevel=0, maxTextLevel=0, autoExpandTextSpace=False, hideOverlappingLabels=False,
+            tickTextOffset=_TEXT_GAP, tickAlpha=255,
+        )  # fmt: skip
+
+    @guard(QRectF())
+    def boundingRect(self) -> QRectF:
+        return QRectF(super().boundingRect().adjusted(-_OVER, -BESIDE, _OVER, BESIDE))
+
+    @guard([])
+    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        spacing = super().tickSpacing(low, high, size)
+        return [(max(step, self.least_step), offset) for step, offset in spacing]
+
+    @guard([])
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        if not self.is_time:
+            return [self.text_of(value) for value in values]
+        unit, factor = unit_for(max((abs(value * scale) for value in values), default=0))
+        rounded = (round(spacing * scale * 10**d / factor, 6) for d in range(9))
+        decimals = next((d for d, step in enumerate(rounded) if step == round(step)), 9)
+        texts = (format_in(value * scale, factor, decimals) for value in values)
+        return [f"{text}{NARROW_SPACE}{unit}" for text in texts]
+
+
+@has_role(QAccessible.Role.Chart)
+class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
+    """A plot with an axis on the left and one below.
+
+    `_fill()` of a subclass adds what is in view, by `add` and its like, and sets the axes.
+    """
+
+    origin = 0.0
+    has_grid = True
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        """name: the accessible name."""
+        super().__init__(useOpenGL=False, background=None)  # type: ignore[call-arg]
+        self._set_up(theme, name)
+        self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
+        self.setCacheMode(self.CacheModeFlag.CacheNone)
+        self.plot = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
+        self.left, self.bottom = _Axis("left"), _Axis("bottom")
+        for axis, *place in ((self.plot, 0, 1), (self.left, 0, 0), (self.bottom, 1, 1)):
+            self.centralLayout.addItem(axis, *place)
+            if axis is not self.plot:
+                axis.linkToView(self.plot)
+        self.centralLayout.setSpacing(0)
+        self._name = ""
+        self._items: list[pg.GraphicsObject] = []
+        self._filled: tuple[object, ...] | None = None
+        self.scene().sigPrepareForPaint.connect(self._prepare)
+        theme.changed.connect(self.retheme)
+        self.retheme()
+
+    # -- what a chart shows ----------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        """Add the items in view, and set the axes."""
+        raise NotImplementedError
+
+    def add(self, item: pg.GraphicsObject) -> None:
+        """Add an item in the coordinates of the data."""
+        self._items.append(item)
+        self.plot.addItem(item, ignoreBounds=True)
+
+    def add_bars(
+        self, x0: ArrayLike, x1: ArrayLike, y0: ArrayLike, y1: ArrayLike, color: QColor
+    ) -> None:
+        """Add bars of one color."""
+        x0, x1, y0, y1 = np.broadcast_arrays(x0, x1, y0, y1)
+        if x0.size:
+            self.add(pg.BarGraphItem(x0=x0, x1=x1, y0=y0, y1=y1, pen=_NO_PEN, brush=color))
+
+    def add_line(
+        self, x: ArrayLike, y: ArrayLike, token: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine
+    ) -> None:
+        """Add a line through points, in a color of the theme."""
+        pen = pg.mkPen(self._theme.color(token), width=1, style=style)
+        self.add(pg.PlotCurveItem(np.asarray(x, float), np.asarray(y, float), pen=pen))
+
+    def add_rule(self, x: float, token: str) -> None:
+        """Add a dashed line up through the plot."""
+        pen = pg.mkPen(self._theme.color(token), width=1, style=Qt.PenStyle.DashLine)
+        self.add(pg.InfiniteLine(x, angle=90, pen=pen))
+
+    def add_text(self, x: float, text: str, token: str) -> None:
+        """Add a text at the top of the plot, beside a place of the data, elided to its width."""
+        sides, font = self.plot_rect(), self._theme.font("caption")
+        text = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideMiddle, sides.width() - 8)
+        share = (x - self.origin - self._range[0]) / max(self._range[1] - self._range[0], 1)
+        item = pg.TextItem(
+            text, self._theme.color(token), anchor=(min(max(share, 0.0), 1.0), 0),
+            fill=self._theme.color("raised"), ensureInBounds=True,
+        )  # fmt: skip
+        item.setFont(font)
+        item.setPos(x, self.plot.viewRange()[1][1])
+        self.add(item)
+
+    def set_axes(
+        self, low: float, high: float, left: Ticks | None = None, bottom: Ticks | None = None
+    ) -> None:
+        """Set the values that the left axis ends at, and the texts of both; None: by `text_of`."""
+        self.plot.setYRange(low, high, padding=0)
+        for axis, ticks in ((self.left, left), (self.bottom, bottom)):
+            axis.setTicks(None if ticks is None else [list(ticks)])
+
+    # -- layout ----------------------------------------------------------------------------------
+
+    def retheme(self) -> None:
+        """Use the colors of the theme, which has changed."""
+        theme = self._theme
+        for axis in (self.left, self.bottom):
+            axis.setTickFont(theme.font("caption"))
+            axis.label.setFont(theme.font("caption"))
+            axis.setTextPen(theme.color("text2"))
+            axis.setPen(theme.color("line"))
+            axis.setTickPen(theme.color("hairline"))
+        if self.has_grid:
+            self.left.setGrid(255)
+        self.setBackground(theme.color("panel"))
+        self.redraw()
+
+    def _fit_axes(self) -> None:
+        theme, high = self._theme, QFontMetricsF(self._theme.font("caption")).height()
+        has_name = bool(self._name) and self.height() >= theme.px(_NAMED)
+        has_texts = self.height() >= theme.px(_NUMBERED)
+        self.bottom.setLabel(self._name if has_name else "", color=theme.tokens.text2)
+        self.bottom.setStyle(showValues=has_texts)
+        self.bottom.setHeight(_TICK + has_texts * (_TEXT_GAP + high) + has_name * high)
+        self.left.setWidth(self.left_width)
+        self.centralLayout.setContentsMargins(0, BESIDE, BESIDE, 0)
+
+    @property
+    def left_width(self) -> int:
+        """The width of the left axis in px."""
+        return self._theme.px(56)
+
+    def name_bottom(self, text: str) -> None:
+        """Name what is across, with its unit; a low chart does not show it."""
+        self._name = text
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Make the items anew, before they are painted next."""
+        self._filled = None
+        self.viewport().update()
+
+    def plot_rect(self) -> QRectF:
+        """Return where the plot is, in px."""
+        self.centralLayout.activate()
+        return QRectF(self.plot.sceneBoundingRect())
+
+    def _prepare(self) -> None:
+        if self._filled is not None and self._filled == (self.size().toTuple(), self._range):
+            return
+        self._filled = self.size().toTuple(), self._range
+        for item in self._items:
+            self.plot.removeItem(item)
+        self._items = []
+        self._fit_axes()
+        t0, t1 = self._range
+        self.plot.setXRange(self.origin + t0, self.origin + t1, padding=0)
+        if self._is_filled:
+            self._fill()
+
+    # -- places ----------------------------------------------------------------------------------
+
+    @property
+    def _sides(self) -> tuple[float, float]:
+        rect = self.plot_rect()
+        return rect.left(), max(rect.right(), rect.left() + 1)
+
+    def x_of(self, t: float) -> float:
+        """Return where a place of the range is, in px."""
+        (left, right), (t0, t1) = self._sides, self._range
+        return left + (t - t0) / max(t1 - t0, 1) * (right - left)
+
+    def t_of(self, x: float) -> float | None:
+        """Return the place of the range at an x, None beside the plot."""
+        (left, right), (t0, t1) = self._sides, self._range
+        return t0 + (x - left) / (right - left) * (t1 - t0) if left <= x < right else None
+
+    # -- painting --------------------------------------------------------------------------------
+
+    @property
+    def opacity(self) -> float:
+        """How opaque it is, 0 to 1."""
+        return float(self.centralWidget.opacity())
+
+    @opacity.setter
+    def opacity(self, value: float) -> None:
+        self.centralWidget.setOpacity(value)
+        self.viewport().update()
+
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self.viewport())
+        if self._is_filled:
+            self._paint_rings(painter)
+        painter.end()
+
+    def _paint_picture(self, painter: QPainter) -> None:
+        self.render(painter)  # type: ignore[call-overload]
+
+
+class BarChart(Chart):
+    """Bars of one width in their order, such as one for every inference.
+
+    Of bars narrower than a pixel, the one with the largest weight is drawn and chosen.
+    """
+
+    origin = 0.5  # the middle of a bar is at its number, from 1 on
+    LEAST_SPAN = 4
+    _AROUND = 8  # bars on each side of the one that is zoomed to
+    weights: Floats = np.empty(0)
+
+    def __init__(self, theme: Theme, name: str) -> None:
+        super().__init__(theme, name)
+        self.bottom.text_of = lambda number: group_digits(round(number))
+        self.bottom.least_step = 1.0
+
+    @property
+    def _length(self) -> int:
+        return max(len(self.weights), 1)
+
+    @property
+    def _is_filled(self) -> bool:
+        return len(self.weights) > 0
+
+    @property
+    def _per_bar(self) -> float:
+        """The px that a bar is wide."""
+        (left, right), (t0, t1) = self._sides, self._range
+        return (right - left) / max(t1 - t0, 1)
+
+    def in_view(self) -> tuple[Ints, Floats, Floats]:
+        """Return the bars to draw, with their left and right ends in the data."""
+        (t0, t1), wide = self._range, self._per_bar
+        number: Ints = np.arange(t0, min(t1, len(self.weights)), dtype=np.int64)
+        if wide >= 1:
+            gap = 1 / wide if wide >= _WITH_GAPS else 0.0
+            left: Floats = number + self.origin
+            return number, left, left + 1 - gap
+        column = ((number - t0) * wide).astype(np.int64)
+        order = np.lexsort((-self.weights[number], column))
+        first = np.append(True, column[order][1:] != column[order][:-1])
+        left = self.origin + t0 + column[order][first] / wide
+        return number[order][first], left, left + 1 / wide
+
+    def box_at(self, at: QPointF) -> int:
+        t = self.t_of(at.x()) if self._is_filled else None
+        if t is None:
+            return NONE
+        number, x0, _ = self.in_view()
+        place = int(np.searchsorted(x0, t + self.origin, side="right")) - 1
+        return int(number[place]) if place >= 0 else NONE
+
+    def room(self, box: int) -> QRectF | None:
+        if not self._range[0] <= box < self._range[1]:
+            return None
+        plot, left = self.plot_rect(), self.x_of(box)
+        return QRectF(left, plot.top(), max(self.x_of(box + 1) - left, 2.0), plot.height())
+
+    def zoom_to(self, box: int) -> None:
+        """Show a bar with some on both sides."""
+        self._show_from(box - self._AROUND, 2 * self._AROUND + 1)
+
+    def _next(self, key: Qt.Key) -> int:
+        if self._current < 0:
+            return self._range[0]
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key, self._length)
+        beside = self._current + step
+        return beside if 0 <= beside < self._length else NONE
+
+    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
+        return ([self._hovered], 1), ([self._current], 2)

@@ -1,0 +1,369 @@
+"""Input of pictures along an axis: hover, click, zoom, keys, menu and tips. Subclasses say of what.
+
+A click chooses a box; a double click or Enter zooms to it; Escape shows all again. Ctrl+wheel zooms
+toward the mouse, and dragging pans. A box is a node, a tensor, a bar, or a point of a chart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QHideEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QMenu
+
+from viewer.gui.panels.base.box_painting import paint_ring
+from viewer.gui.qt.accessibility import announce, claims_key
+from viewer.gui.qt.clipboard import can_save, copy_picture, save_picture
+from viewer.gui.qt.crash_report import guard
+from viewer.gui.qt.image_files import painted_image, png_bytes, svg_bytes
+from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, WheelTurn, turn_of
+from viewer.gui.qt.widgets.hover_tip import HoverTip
+
+NONE = -1
+MOST_RINGS = 400
+_KEY_STEP = 1.5
+_SHARP = 2  # pixels of an exported picture per px
+_MOVES = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_ZOOMS = {
+    Qt.Key.Key_Plus: _KEY_STEP, Qt.Key.Key_Equal: _KEY_STEP, Qt.Key.Key_Minus: 1 / _KEY_STEP,
+}  # fmt: skip
+_ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
+if TYPE_CHECKING:
+    ScrollArea = QAbstractScrollArea
+else:
+    ScrollArea = object  # charts are scroll areas of pyqtgraph
+
+
+class RangeView(ScrollArea):
+    """Boxes with numbers, -1 for none, over a range of an axis that starts at 0.
+
+    `chosen(box)`: a click or an arrow key. `range_changed()`: it was zoomed or panned.
+    `menu_offered(menu)`: its context menu is about to open.
+    """
+
+    chosen = Signal(int)
+    range_changed = Signal()
+    menu_offered = Signal(QMenu)
+    LEAST_SPAN = 1  # of the range
+    LEAST_RING = 4  # px
+
+    def _set_up(self, theme: Theme, name: str) -> None:
+        """Prepare a widget that was just made. name: the accessible name."""
+        self._theme = theme
+        self.tip = HoverTip(self, theme)
+        self._hovered = NONE
+        self._range = (0, 1)
+        self._pressed: QPointF | None = None
+        self._drags = False
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(name)
+
+    # -- what a box is ---------------------------------------------------------------------------
+
+    @property
+    def _length(self) -> int:
+        """The length of the axis, at least 1."""
+        return 1
+
+    @property
+    def _current(self) -> int:
+        """The box where arrow keys start."""
+        raise NotImplementedError
+
+    @property
+    def _is_filled(self) -> bool:
+        """Whether there is anything to show."""
+        raise NotImplementedError
+
+    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
+        """Return the boxes with rings, and how wide these are."""
+        raise NotImplementedError
+
+    def zoom_to(self, box: int) -> None:
+        """Let a box fill the width, or most of it."""
+        raise NotImplementedError
+
+    def lines(self, box: int) -> Sequence[str]:
+        """Return the lines about a box, the first one as a title."""
+        raise NotImplementedError
+
+    def _lines_beside(self, at: QPointF) -> Sequence[str]:
+        """The lines of the tip at a point without a box."""
+        return ()
+
+    def _mark_chosen(self, box: int) -> None:
+        """Highlight the box that was chosen."""
+        raise NotImplementedError
+
+    def _next(self, key: Qt.Key) -> int:
+        """Return the box next to the current one in the direction of an arrow key, -1 for none."""
+        raise NotImplementedError
+
+    def _scroll(self, turn: WheelTurn) -> bool:
+        """Scroll by a turn of the wheel; False if it has no meaning here."""
+        return False
+
+    def _range_moves(self) -> None:
+        """Follow a range that is about to change, other than by `zoom_to`."""
+
+    def _add_actions(self, menu: QMenu, box: int) -> None:
+        """Add what can be done with a box to its menu."""
+
+    @property
+    def _takes_escape(self) -> bool:
+        """Whether Escape has a meaning."""
+        return not self.shows_all
+
+    def _escape(self) -> None:
+        """Act on Escape."""
+        self.show_all()
+
+    def accessible_value(self) -> str:
+        """Return the text for screen readers: the facts of the current box."""
+        return ", ".join(self.lines(self._current)) if self._current >= 0 else ""
+
+    def redraw(self) -> None:
+        """Draw the picture anew, before it is painted next."""
+        raise NotImplementedError
+
+    # -- places ----------------------------------------------------------------------------------
+
+    def box_at(self, at: QPointF) -> int:
+        """Return the box at a point of the canvas, -1 for none."""
+        raise NotImplementedError
+
+    def room(self, box: int) -> QRectF | None:
+        """Return the visible part of a box in px, None if it is out of view."""
+        raise NotImplementedError
+
+    @property
+    def _sides(self) -> tuple[float, float]:
+        """The left and right edges of the axis in px."""
+        return 0.0, max(self.viewport().width(), 1)
+
+    def center_of(self, box: int) -> QPoint:
+        """Return the middle of the visible part of a box, in px of the canvas."""
+        room = self.room(box) if self._is_filled else None
+        return QPoint() if room is None else room.center().toPoint()
+
+    def _paint_rings(self, painter: QPainter) -> None:
+        for boxes, width in self._rings():
+            for room in map(self.room, boxes[:MOST_RINGS]):
+                if room is not None:
+                    room.setWidth(max(room.width(), self.LEAST_RING))
+                    room.setHeight(max(room.height(), self.LEAST_RING))
+                    paint_ring(painter, room, width, self._theme)
+
+    def _show_anew(self, *, stays: bool) -> None:
+        """Show other boxes. stays: whether what is in view and below the mouse does."""
+        if not stays:
+            self._hovered, self._range = NONE, (0, self._length)
+            self.tip.show_lines((), QPoint())
+        self._changed()
+
+    # -- range -----------------------------------------------------------------------------------
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether the whole axis is shown."""
+        return self._range == (0, self._length)
+
+    def show_all(self) -> None:
+        """Show the whole axis again."""
+        self._range_moves()
+        self._range = 0, self._length
+        self._changed()
+
+    def zoom(self, factor: float, x: float | None = None) -> None:
+        """Zoom and keep one x of the canvas in place, or its center."""
+        left, right = self._sides
+        part = 0.5 if x is None else min(max((x - left) / (right - left), 0.0), 1.0)
+        t0, t1 = self._range
+        span = round((t1 - t0) / factor)
+        if factor < 1:
+            span = max(span, t1 - t0 + 1)
+        span = min(max(span, self.LEAST_SPAN), self._length)
+        self._show_from(round(t0 + (t1 - t0 - span) * part), span)
+
+    def _show_from(self, t0: int, span: int) -> None:
+        span = min(max(span, self.LEAST_SPAN), self._length)
+        t0 = min(max(t0, 0), self._length - span)
+        if (t0, t0 + span) != self._range:
+            self._range_moves()
+            self._range = t0, t0 + span
+            self._changed()
+
+    def take_range(self, other: RangeView) -> None:
+        """Show the range of another view of the same axis."""
+        if self._range != other._range and self._length == other._length:
+            self._range_moves()
+            self._range = other._range
+            self._changed()
+
+    def _pan(self, pixels: float) -> None:
+        t0, t1 = self._range
+        left, right = self._sides
+        self._show_from(t0 - round(pixels * (t1 - t0) / (right - left)), t1 - t0)
+
+    def _changed(self) -> None:
+        self.redraw()
+        self.range_changed.emit()
+
+    # -- mouse -----------------------------------------------------------------------------------
+
+    def _point(self, at: QPointF | None) -> None:
+        """Show the tip and the ring of the box at a point; None: the mouse left."""
+        box = NONE if at is None else self.box_at(at)
+        if at is None or not self._is_filled:
+            lines: Sequence[str] = ()
+        else:
+            lines = self.lines(box) if box >= 0 else self._lines_beside(at)
+        self.tip.show_lines(lines, QPoint() if at is None else at.toPoint())
+        if box != self._hovered:
+            self._hovered = box
+            self.viewport().update()
+
+    @guard
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._pressed, self._drags = event.position(), False
+
+    @guard
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._pressed is None:
+            self._point(event.position())
+            return
+        moved = event.position() - self._pressed
+        if self._drags or moved.manhattanLength() >= QApplication.startDragDistance():
+            self._drags = True
+            self._point(None)
+            self._pan(moved.x())
+            self._pressed = event.position()
+
+    @guard
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        was_click = self._pressed is not None and not self._drags
+        self._pressed, self._drags = None, False
+        box = self.box_at(event.position())
+        if was_click and event.button() == Qt.MouseButton.LeftButton and box >= 0:
+            self._choose(box)
+
+    @guard
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self._pressed = None
+        box = self.box_at(event.position())
+        if box >= 0 and event.button() == Qt.MouseButton.LeftButton:
+            self.zoom_to(box)
+
+    @guard
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn = turn_of(event)
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.zoom(ZOOM_PER_NOTCH**turn.notches, event.position().x())
+        elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier or turn.is_sideways:
+            self._pan(turn.along)
+        elif not self._scroll(turn):
+            event.ignore()
+            return
+        self._point(event.position())
+        event.accept()
+
+    @guard(False)
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Leave:
+            self._point(None)
+        return bool(super().viewportEvent(event))
+
+    @guard
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._point(None)  # the tip belongs to the window
+
+    @guard
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
+        at = event.pos()
+        box = self.box_at(QPointF(at)) if by_mouse else self._current
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if box >= 0:
+            self._choose(box)
+            self._add_actions(menu, box)
+            at = at if by_mouse else self.center_of(box)
+        if not self.shows_all:
+            menu.addAction("Reset zoom", self.show_all)
+        self.menu_offered.emit(menu)
+        menu.addSeparator()
+        menu.addAction("Copy picture", self.copy_picture)
+        if can_save(self):
+            menu.addAction("Save picture…", lambda: save_picture(self, self.picture_bytes))
+        self._point(None)
+        menu.popup(self.viewport().mapToGlobal(at))
+
+    def _paint_picture(self, painter: QPainter) -> None:
+        self.viewport().render(painter, QPoint())
+
+    def copy_picture(self) -> None:
+        """Copy what is in view."""
+        image = painted_image(self.viewport().size(), _SHARP, self._paint_picture)
+        copy_picture(self, image, f"a picture: {self.accessibleName()}")
+
+    def picture_bytes(self, suffix: str) -> bytes:
+        """Return what is in view as the bytes of a file: ".png" or ".svg"."""
+        size = self.viewport().size()
+        if suffix == ".svg":
+            return svg_bytes(size, self.accessibleName(), "", self._paint_picture)
+        return png_bytes(painted_image(size, _SHARP, self._paint_picture))
+
+    def _choose(self, box: int) -> None:
+        self._mark_chosen(box)
+        announce(self, self.accessible_value)
+        self.chosen.emit(box)
+
+    # -- keys ------------------------------------------------------------------------------------
+
+    @guard(False)
+    def event(self, event: QEvent) -> bool:
+        """Handle the picture's own keys before shortcuts."""
+        return claims_key(event, self._is_own) or bool(super().event(event))
+
+    def _is_own(self, event: QKeyEvent) -> bool:
+        key = Qt.Key(event.key())
+        if event.modifiers() & _ELSEWHERE or not self._is_filled:
+            return False
+        if key == Qt.Key.Key_Escape:
+            return self._takes_escape
+        return key in _MOVES or key in _ENTER or key in _ZOOMS or key == Qt.Key.Key_0
+
+    @guard
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        if not self._is_own(event):
+            event.ignore()
+        elif key == Qt.Key.Key_Escape:
+            self._escape()
+        elif key == Qt.Key.Key_0:
+            self.show_all()
+        elif key in _ZOOMS:
+            self.zoom(_ZOOMS[key])
+        elif key in _MOVES:
+            box = self._next(key)
+            if box >= 0:
+                self._choose(box)
+        elif self._current >= 0:
+            self.zoom_to(self._current)
