@@ -52,7 +52,7 @@ def test_the_axis_below_has_values_and_the_left_one_counts(show):
     made = show([1000, 0, 5, 1])
     levels = made.bottom.tickValues(*made.plot.viewRange()[0], 200)
     assert {0.0, 2.0, 4.0} <= {value for _, values in levels for value in values}
-    assert [text for _, text in made.left._tickLevels[0]][:3] == ["0", "1", "10"]
+    assert [text for _, text in made.left._tickLevels[0]][:3] == ["0", "10", "100"]
 
 
 @pytest.mark.parametrize(

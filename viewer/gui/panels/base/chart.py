@@ -31,7 +31,7 @@ _WITH_GAPS = 4  # px: bars so wide have a gap between them
 _NO_PEN = pg.mkPen(None)
 
 
-class _Axis(pg.AxisItem):  # type: ignore[misc]
+class Axis(pg.AxisItem):  # type: ignore[misc]
     """An axis with our texts: at given places, or at those that pyqtgraph picks."""
 
     def __init__(self, side: str) -> None:
@@ -82,7 +82,8 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
         self.setViewportUpdateMode(self.ViewportUpdateMode.NoViewportUpdate)
         self.setCacheMode(self.CacheModeFlag.CacheNone)
         self.plot = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
-        self.left, self.bottom = _Axis("left"), _Axis("bottom")
+        self.plots = [self.plot]
+        self.left, self.bottom = Axis("left"), Axis("bottom")
         for axis, *place in ((self.plot, 0, 1), (self.left, 0, 0), (self.bottom, 1, 1)):
             self.centralLayout.addItem(axis, *place)
             if axis is not self.plot:
@@ -154,23 +155,30 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
         """Use the colors of the theme, which has changed."""
         theme = self._theme
         for axis in (self.left, self.bottom):
-            axis.setTickFont(theme.font("caption"))
-            axis.label.setFont(theme.font("caption"))
-            axis.setTextPen(theme.color("text2"))
-            axis.setPen(theme.color("line"))
-            axis.setTickPen(theme.color("hairline"))
+            self.style_axis(axis)
         if self.has_grid:
             self.left.setGrid(255)
         self.setBackground(theme.color("panel"))
         self.redraw()
 
+    def style_axis(self, axis: Axis) -> None:
+        """Give an axis the fonts and colors of the theme."""
+        theme = self._theme
+        axis.setTickFont(theme.font("caption"))
+        axis.label.setFont(theme.font("caption"))
+        axis.setTextPen(theme.color("text2"))
+        axis.setPen(theme.color("line"))
+        axis.setTickPen(theme.color("hairline"))
+
     def _fit_axes(self) -> None:
-        theme, high = self._theme, QFontMetricsF(self._theme.font("caption")).height()
+        theme, high = self._theme, self.text_height
         has_name = bool(self._name) and self.height() >= theme.px(_NAMED)
         has_texts = self.height() >= theme.px(_NUMBERED)
         self.bottom.setLabel(self._name if has_name else "", color=theme.tokens.text2)
         self.bottom.setStyle(showValues=has_texts)
-        self.bottom.setHeight(_TICK + has_texts * (_TEXT_GAP + high) + has_name * high)
+        self.bottom.setHeight(high if has_texts else _TICK)
+        if has_name:
+            self.bottom.setHeight(2 * high - _TICK)
         self.left.setWidth(self.left_width)
         self.centralLayout.setContentsMargins(0, BESIDE, BESIDE, 0)
 
@@ -178,6 +186,11 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
     def left_width(self) -> int:
         """The width of the left axis in px."""
         return self._theme.px(56)
+
+    @property
+    def text_height(self) -> int:
+        """The height of an axis with texts in px."""
+        return _TICK + _TEXT_GAP + round(QFontMetricsF(self._theme.font("caption")).height())
 
     def name_bottom(self, text: str) -> None:
         """Name what is across, with its unit; a low chart does not show it."""
@@ -194,18 +207,28 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
         self.centralLayout.activate()
         return QRectF(self.plot.sceneBoundingRect())
 
+    @property
+    def _state(self) -> tuple[object, ...]:
+        """What the items depend on, besides what is shown."""
+        return self.size().toTuple(), self._range
+
+    def _show_range(self) -> None:
+        t0, t1 = self._range
+        self.plot.setXRange(self.x_in_data(t0), self.x_in_data(t1), padding=0)
+
     def _prepare(self) -> None:
-        if self._filled is not None and self._filled == (self.size().toTuple(), self._range):
+        if self._filled == self._state:
             return
-        self._filled = self.size().toTuple(), self._range
+        self._filled = self._state
         for item in self._items:
             self.plot.removeItem(item)
         self._items = []
         self._fit_axes()
-        t0, t1 = self._range
-        self.plot.setXRange(self.x_in_data(t0), self.x_in_data(t1), padding=0)
+        self._show_range()
         if self._is_filled:
             self._fill()
+        for part in self.plots:
+            part.prepareForPaint()  # they may have heard the signal before
 
     # -- places ----------------------------------------------------------------------------------
 

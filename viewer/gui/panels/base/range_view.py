@@ -190,7 +190,7 @@ class RangeView(ScrollArea):
         self._range = 0, self._length
         self._changed()
 
-    def zoom(self, factor: float, x: float | None = None) -> None:
+    def zoom(self, factor: float, x: float | None = None, y: float | None = None) -> None:
         """Zoom and keep one x of the canvas in place, or its center."""
         left, right = self._sides
         part = 0.5 if x is None else min(max((x - left) / (right - left), 0.0), 1.0)
@@ -216,7 +216,7 @@ class RangeView(ScrollArea):
             self._range = other._range
             self._changed()
 
-    def _pan(self, pixels: float) -> None:
+    def _pan(self, pixels: float, down: float = 0.0) -> None:
         t0, t1 = self._range
         left, right = self._sides
         self._show_from(t0 - round(pixels * (t1 - t0) / (right - left)), t1 - t0)
@@ -253,7 +253,7 @@ class RangeView(ScrollArea):
         if self._drags or moved.manhattanLength() >= QApplication.startDragDistance():
             self._drags = True
             self._point(None)
-            self._pan(moved.x())
+            self._pan(moved.x(), moved.y())
             self._pressed = event.position()
 
     @guard
@@ -275,7 +275,7 @@ class RangeView(ScrollArea):
     def wheelEvent(self, event: QWheelEvent) -> None:
         turn = turn_of(event)
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.zoom(ZOOM_PER_NOTCH**turn.notches, event.position().x())
+            self.zoom(ZOOM_PER_NOTCH**turn.notches, *event.position().toTuple())
         elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier or turn.is_sideways:
             self._pan(turn.along)
         elif not self._scroll(turn):

@@ -5,122 +5,148 @@ Where several cells share a pixel the largest is drawn, so that single outliers 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import (
-    QAccessible,
-    QHideEvent,
-    QImage,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-)
-from PySide6.QtWidgets import QWidget
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtWidgets import QGraphicsSimpleTextItem
 
 from viewer.analysis.numeric.plane import Plane, Shown
 from viewer.arrays import Floats, Ints
+from viewer.gui.panels.base.chart import BESIDE, Axis, Chart
+from viewer.gui.panels.base.range_view import NONE
 from viewer.gui.panels.numbers.contents import figure_text, index_text
-from viewer.gui.qt.accessibility import claims_key, has_role
-from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.hover_tip import HoverTip
-from viewer.model.times import counted
+from viewer.model.times import counted, group_digits
 from viewer.render.palette import HEAT_FILLS, RAMP_FILLS, Pixels, canvas_rgb
 
 _COLORS = 256
-_LEGEND = 20  # px below the picture
-_SCALE_WIDTH, _SCALE_HEIGHT = 96, 8  # px
+_SCALE = 96, 8  # px, of the scale of colors
+_SCALE_TEXT = 30  # px, half of a text below it
+_ROOMY = 150  # px of height, from which on columns have numbers
 _MOST_SIDE = 22  # px of a value: small tensors do not fill the panel with a few squares
-_MARK = 9  # px, of the ring around the largest error
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_LEAST_SIDE = 14  # px of the picture
+_MARK = 18  # px, of the ring around the largest error
+_FEWEST = 4  # cells across that are zoomed to
+_AROUND = 8  # cells on each side of the one that is zoomed to
 _ARROWS = {
     Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0),
     Qt.Key.Key_Down: (1, 0),
 }  # fmt: skip
 
+Part = tuple[slice, slice]
 
-@has_role(QAccessible.Role.Graphic)
-class HeatMap(QWidget):
-    """Shows one plane. `pointed(text)`: what is below the mouse, "" for nothing."""
 
-    pointed = Signal(str)
+class HeatMap(Chart):
+    """Shows one plane. Its boxes are cells, numbered row by row; the middle of one is at integers.
+
+    The part in view is `_view`, in cells from the upper left corner.
+    """
+
+    has_grid = False
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
         self.plane: Plane | None = None
-        self._sizes: tuple[int, ...] = ()
-        self._mark: tuple[int, int] | None = None  # a cell
-        self._cell: tuple[int, int] | None = None  # below the mouse, or of the keys
-        self._image: tuple[object, QImage] | None = None
-        self.tip = HoverTip(self, theme)
-        self.opacity = 1.0
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Picture of the tensor")
+        self._mark = self._chosen = NONE  # cells
+        self._view = QRectF()
+        super().__init__(theme, "Picture of the tensor")
+        self.plot.invertY(True)
+        self.scale = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
+        self.legend, self.odd = Axis("bottom"), QGraphicsSimpleTextItem("■ NaN or Inf")
+        self.legend.linkToView(self.scale)
+        self.plots.append(self.scale)
+        for item in (self.scale, self.legend, self.odd):
+            self.scene().addItem(item)
+        for axis in (self.left, self.bottom):
+            axis.least_step = 1.0
+        self.left.text_of = lambda row: self._index_text(row, 0)
+        self.bottom.text_of = lambda column: self._index_text(column, 1)
         self.setMinimumSize(theme.px(120), theme.px(60))
 
     def show_plane(self, plane: Plane | None, largest: int | None) -> None:
         """Show a plane. largest: the number of the value to mark, None for none."""
-        self.plane, self._image, self._cell = plane, None, None
-        self._mark = None if plane is None or largest is None else plane.cell_of(largest)
+        before = None if self.plane is None else self.plane.size.shape
+        self.plane, self._chosen = plane, NONE
+        cell = None if plane is None or largest is None else plane.cell_of(largest)
+        self._mark = NONE if cell is None else self.box_of(*cell)
+        if plane is not None and plane.size.shape != before:
+            self._view = self._whole
         self._point(None)
-        self.update()
+        self.redraw()
 
     @property
     def mark(self) -> tuple[int, int] | None:
         """The cell with the largest error, None if it is elsewhere."""
-        return self._mark
+        return None if self._mark < 0 else self.cell_of(self._mark)
 
-    def accessible_value(self) -> str:
-        """Return the text for screen readers: the current cell."""
-        return "" if self._cell is None else ", ".join(self.lines_of(*self._cell))
+    def _index_text(self, place: float, axis: int) -> str:
+        """The index of the first value in a row or column of cells."""
+        if self.plane is None:
+            return ""
+        values = (self.plane.shape.height, self.plane.shape.width)[axis]
+        cells = self.plane.size.shape[axis]
+        return group_digits(-(-round(place) * values // cells)) if 0 <= place < cells else ""
 
-    # -- places ------------------------------------------------------------------------------------
+    # -- what a box is -----------------------------------------------------------------------------
 
     @property
-    def picture(self) -> QRect:
-        """The place of the picture in px: the shape is kept, unless a side would be too thin."""
-        if self.plane is None:
-            return QRect()
-        px = self._theme.px
-        shape = self.plane.shape
-        room_w, room_h = self.width(), max(self.height() - px(_LEGEND), 1)
-        least = px(14)
-        scale = min(room_w / shape.width, room_h / shape.height, px(_MOST_SIDE))
-        width = min(max(round(shape.width * scale), least), room_w)
-        height = min(max(round(shape.height * scale), least), room_h)
-        return QRect(0, 0, max(width, 1), max(height, 1))
+    def _current(self) -> int:
+        return self._chosen
 
-    def cell_at(self, at: QPointF) -> tuple[int, int] | None:
-        """Return the cell at a point: of several, the largest that the pixel shows."""
-        plane, room = self.plane, self.picture
-        if plane is None or not QRectF(room).contains(at):
-            return None
-        rows, columns = plane.size.shape
-        r0, r1 = _range_of(int(at.y()) - room.top(), room.height(), rows)
-        c0, c1 = _range_of(int(at.x()) - room.left(), room.width(), columns)
-        part = plane.size[r0:r1, c0:c1]
+    @property
+    def _is_filled(self) -> bool:
+        return self.plane is not None
+
+    def box_of(self, row: int, column: int) -> int:
+        """Return the box of a cell."""
+        assert self.plane is not None
+        return row * self.plane.size.shape[1] + column
+
+    def cell_of(self, box: int) -> tuple[int, int]:
+        """Return the row and column of a box."""
+        assert self.plane is not None
+        return divmod(box, self.plane.size.shape[1])
+
+    def box_at(self, at: QPointF) -> int:
+        """Return the cell at a point: of several in a pixel, the largest."""
+        room = self.plot_rect()
+        if self.plane is None or not room.contains(at):
+            return NONE
+        view, size = self._view, self.plane.size
+        wide, high = view.width() / room.width(), view.height() / room.height()
+        x, y = (
+            view.left() + (at.x() - room.left()) * wide,
+            view.top() + (at.y() - room.top()) * high,
+        )
+        rows = slice(int(y), max(int(y + high), int(y) + 1))
+        columns = slice(int(x), max(int(x + wide), int(x) + 1))
+        part = size[rows, columns]
+        if not part.size:
+            return NONE
         row, column = divmod(int(np.argmax(part)), part.shape[1])
-        return r0 + row, c0 + column
+        return self.box_of(rows.start + row, columns.start + column)
 
-    def center_of(self, cell: tuple[int, int]) -> QPointF:
-        """Return the middle of a cell in px."""
-        plane, room = self.plane, self.picture
-        assert plane is not None
-        rows, columns = plane.size.shape
-        x = room.left() + (cell[1] + 0.5) / columns * room.width()
-        return QPointF(x, room.top() + (cell[0] + 0.5) / rows * room.height())
+    def room(self, box: int) -> QRectF | None:
+        if self.plane is None or box < 0:
+            return None
+        (row, column), room, view = self.cell_of(box), self.plot_rect(), self._view
+        if not view.intersects(QRectF(column, row, 1, 1)):
+            return None
+        wide, high = room.width() / view.width(), room.height() / view.height()
+        left, top = (
+            room.left() + (column - view.left()) * wide,
+            room.top() + (row - view.top()) * high,
+        )
+        return QRectF(left, top, wide, high)
 
-    def lines_of(self, row: int, column: int) -> tuple[str, ...]:
+    def lines(self, box: int) -> Sequence[str]:
         """Return the lines about a cell: its index, the values, and how many it stands for."""
         plane = self.plane
         assert plane is not None
+        row, column = self.cell_of(box)
         number = int(plane.number[row, column])
         lines = [f"[{index_text(_index(plane.shape.sizes, number))}]"]
         a = float(plane.a[row, column])
@@ -138,142 +164,146 @@ class HeatMap(QWidget):
             lines.append(f"the largest of {counted(count, 'value')}")
         return tuple(lines)
 
-    # -- mouse and keys ----------------------------------------------------------------------------
+    def _mark_chosen(self, box: int) -> None:
+        self._chosen = box
+        if self.room(box) is None:
+            self.show_all()
+        self.tip.show_lines(self.lines(box), self.center_of(box))
+        self.viewport().update()
 
-    def _point(self, at: QPointF | None) -> None:
-        cell = None if at is None else self.cell_at(at)
-        self._go(cell, at)
-
-    def _go(self, cell: tuple[int, int] | None, at: QPointF | None) -> None:
-        lines: Sequence[str] = () if cell is None else self.lines_of(*cell)
-        place = at if at is not None else QPointF()
-        self.tip.show_lines(lines, place.toPoint())
-        self.pointed.emit(" · ".join(lines))
-        if cell != self._cell:
-            self._cell = cell
-            self.update()
-
-    @guard
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._point(event.position())
-
-    @guard
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._point(event.position())
-
-    @guard
-    def leaveEvent(self, event: QEvent) -> None:
-        self._point(None)
-
-    @guard
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._point(None)  # the tip belongs to the window
-
-    @guard(False)
-    def event(self, event: QEvent) -> bool:
-        """Handle arrows before shortcuts."""
-        return claims_key(event, self._is_own) or bool(super().event(event))
-
-    def _is_own(self, event: QKeyEvent) -> bool:
-        return event.key() in _ARROWS and not event.modifiers() and self.plane is not None
-
-    @guard
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        step = _ARROWS.get(Qt.Key(event.key()))
-        if step is None or self.plane is None:
-            event.ignore()
-            return
+    def _next(self, key: Qt.Key) -> int:
+        assert self.plane is not None
+        if self._chosen < 0:
+            return max(self._mark, 0)
+        (row, column), (down, right) = self.cell_of(self._chosen), _ARROWS[key]
         rows, columns = self.plane.size.shape
-        if self._cell is None:
-            cell = self._mark or (0, 0)
-        else:
-            cell = (
-                min(max(self._cell[0] + step[0], 0), rows - 1),
-                min(max(self._cell[1] + step[1], 0), columns - 1),
-            )
-        self._go(cell, self.center_of(cell))
+        return self.box_of(
+            min(max(row + down, 0), rows - 1), min(max(column + right, 0), columns - 1)
+        )
 
-    # -- painting ----------------------------------------------------------------------------------
+    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
+        return ([self._hovered], 1), ([self._chosen], 2)
 
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter, plane = QPainter(self), self.plane
-        painter.setOpacity(self.opacity)
-        if plane is not None:
-            room = self.picture
-            painter.drawImage(QRectF(room), self._drawn(plane, room))
-            painter.setPen(QPen(self._theme.color("hairline"), 1))
-            painter.drawRect(QRectF(room).adjusted(0.5, 0.5, -0.5, -0.5))
-            if self._mark is not None:
-                self._ring(painter, self._mark)
-            if self._cell is not None:
-                self._outline(painter, self._cell)
-            self._legend(painter, plane, room)
-        painter.end()
-
-    def _drawn(self, plane: Plane, room: QRect) -> QImage:
-        ratio = self.devicePixelRatioF()
-        lines, columns = max(round(room.height() * ratio), 1), max(round(room.width() * ratio), 1)
-        key = id(plane), lines, columns, self._theme.dark
-        if self._image is None or self._image[0] != key:
-            pixels = picture_of(plane, lines, columns, self._theme.dark, self._odd)
-            image = QImage(
-                pixels.data, columns, lines, columns * 4, QImage.Format.Format_RGB32
-            ).copy()
-            image.setDevicePixelRatio(ratio)
-            self._image = key, image
-        return self._image[1]
+    # -- what is in view ---------------------------------------------------------------------------
 
     @property
-    def _odd(self) -> int:
-        return self._theme.pixel("hit")
+    def _whole(self) -> QRectF:
+        rows, columns = (1, 1) if self.plane is None else self.plane.size.shape
+        return QRectF(0, 0, columns, rows)
 
-    def _ring(self, painter: QPainter, cell: tuple[int, int]) -> None:
-        side = self._theme.px(_MARK)
-        center = self.center_of(cell)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        for color, width in (("canvas", 4.0), ("ring", 2.0)):
-            painter.setPen(QPen(self._theme.color(color), width))
-            painter.drawEllipse(center, side, side)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    @property
+    def shows_all(self) -> bool:
+        return self._view == self._whole
 
-    def _outline(self, painter: QPainter, cell: tuple[int, int]) -> None:
-        plane, room = self.plane, self.picture
+    def show_all(self) -> None:
+        self._show(self._whole)
+
+    def zoom(self, factor: float, x: float | None = None, y: float | None = None) -> None:
+        view, room = self._view, self.plot_rect()
+        across = 0.5 if x is None else (x - room.left()) / max(room.width(), 1)
+        along = 0.5 if y is None else (y - room.top()) / max(room.height(), 1)
+        factor = min(factor, max(view.width(), view.height()) / _FEWEST)
+        wide, high = view.width() / factor, view.height() / factor
+        left, top = (view.width() - wide) * across, (view.height() - high) * along
+        self._show(QRectF(view.left() + left, view.top() + top, wide, high))
+
+    def zoom_to(self, box: int) -> None:
+        """Show a cell with some around it."""
+        (row, column), view = self.cell_of(box), self._whole
+        factor = max(max(view.width(), view.height()) / (2 * _AROUND + 1), 1.0)
+        wide, high = view.width() / factor, view.height() / factor
+        self._show(QRectF(column + 0.5 - wide / 2, row + 0.5 - high / 2, wide, high))
+
+    def _pan(self, pixels: float, down: float = 0.0) -> None:
+        view, room = self._view, self.plot_rect()
+        right = pixels * view.width() / max(room.width(), 1)
+        self._show(view.translated(-right, -down * view.height() / max(room.height(), 1)))
+
+    def _show(self, view: QRectF) -> None:
+        """Show a part, moved into the plane."""
+        whole = self._whole
+        view.setSize(view.size().boundedTo(whole.size()))
+        view.moveLeft(min(max(view.left(), 0.0), whole.right() - view.width()))
+        view.moveTop(min(max(view.top(), 0.0), whole.bottom() - view.height()))
+        if view != self._view:
+            self._view = view
+            self._changed()
+
+    # -- items -------------------------------------------------------------------------------------
+
+    @property
+    def left_width(self) -> int:
+        return self._theme.px(40)
+
+    @property
+    def _state(self) -> tuple[object, ...]:
+        return self.size().toTuple(), self._view.getRect()
+
+    def _show_range(self) -> None:
+        x, y, width, height = self._view.getRect()
+        self.plot.setRange(QRectF(x - 0.5, y - 0.5, width, height), padding=0)
+
+    def _fit_axes(self) -> None:
+        """Keep the shape of the tensor, unless a side would be too thin."""
+        super()._fit_axes()
+        px, is_roomy = self._theme.px, self.height() >= self._theme.px(_ROOMY)
+        self.bottom.setStyle(showValues=is_roomy)
+        self.bottom.setHeight(self.text_height if is_roomy else 1)
+        legend = px(_SCALE[1]) + self.text_height + BESIDE if is_roomy else 0
+        across = self.width() - self.left_width - BESIDE
+        along = self.height() - BESIDE - self.bottom.height() - legend
+        shape = (1, 1) if self.plane is None else (self.plane.shape.width, self.plane.shape.height)
+        scale = min(across / shape[0], along / shape[1], px(_MOST_SIDE))
+        width = max(min(max(shape[0] * scale, px(_LEAST_SIDE)), across), 1)
+        height = max(min(max(shape[1] * scale, px(_LEAST_SIDE)), along), 1)
+        foot = self.height() - BESIDE - height - self.bottom.height()
+        self.centralLayout.setContentsMargins(0, BESIDE, across - width + BESIDE, foot)
+        x, y = self.left_width, self.height() - foot + BESIDE
+        if not is_roomy:
+            x, y = round(x + width + 2 * BESIDE), BESIDE
+        wide = min(max(self.width() - x - px(_SCALE_TEXT), px(_LEAST_SIDE)), px(_SCALE[0]))
+        self.scale.setGeometry(QRectF(x, y, wide, px(_SCALE[1])))
+        self.legend.setGeometry(QRectF(x, y + px(_SCALE[1]), wide, self.text_height))
+        self.odd.setPos(x, y + px(_SCALE[1]) + self.text_height)
+        if is_roomy:
+            self.odd.setPos(x + px(_SCALE[0]) + 3 * BESIDE, y - px(4))
+
+    def _fill(self) -> None:
+        plane, theme = self.plane, self._theme
         assert plane is not None
-        rows, columns = plane.size.shape
-        wide, high = room.width() / columns, room.height() / rows
-        box = QRectF(room.left() + cell[1] * wide, room.top() + cell[0] * high, wide, high)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(self._theme.color("accent"), 1))
-        painter.drawRect(box.adjusted(0.5, 0.5, max(3 - wide, -0.5), max(3 - high, -0.5)))
-
-    def _legend(self, painter: QPainter, plane: Plane, room: QRect) -> None:
-        theme, px = self._theme, self._theme.px
+        self.style_axis(self.legend)
+        view, room, ratio = self._view, self.plot_rect(), self.devicePixelRatioF()
+        x0, y0 = math.floor(view.left()), math.floor(view.top())
+        x1, y1 = math.ceil(view.right()), math.ceil(view.bottom())
+        lines = max(min(int(room.height() * ratio), y1 - y0), 1)
+        columns = max(min(int(room.width() * ratio), x1 - x0), 1)
+        part = slice(y0, y1), slice(x0, x1)
+        pixels = picture_of(plane, lines, columns, theme.dark, theme.pixel("hit"), part)
+        self.add(_image(pixels, QRectF(x0 - 0.5, y0 - 0.5, x1 - x0, y1 - y0)))
+        if self._mark >= 0:
+            row, column = self.cell_of(self._mark)
+            for token, width in (("canvas", 4), ("ring", 2)):
+                pen = pg.mkPen(theme.color(token), width=width)
+                self.add(pg.ScatterPlotItem([column], [row], size=theme.px(_MARK), pen=pen,
+                                            brush=None))  # fmt: skip
         low, high, has_odd = range_of(plane)
-        painter.setFont(theme.font("caption"))
-        metrics = painter.fontMetrics()
-        y, height = room.bottom() + 1, px(_LEGEND)
-        x = 0
-        texts = [figure_text(low), figure_text(high)]
-        painter.setPen(theme.color("text2"))
-        painter.drawText(QRect(x, y, self.width(), height), _LEFT, texts[0])
-        x += metrics.horizontalAdvance(texts[0]) + px(6)
-        colors = colors_of(plane.shown, theme.dark)
-        room_left = self.width() - x - metrics.horizontalAdvance(texts[1]) - px(8)
-        wide = min(px(_SCALE_WIDTH), max(room_left, px(16)))
-        scale = QRect(x, y + (height - px(_SCALE_HEIGHT)) // 2, wide, px(_SCALE_HEIGHT))
-        bar = QImage(colors.data, _COLORS, 1, _COLORS * 4, QImage.Format.Format_RGB32)
-        painter.drawImage(QRectF(scale), bar)
-        x = scale.right() + px(6)
-        painter.drawText(QRect(x, y, self.width(), height), _LEFT, texts[1])
-        x += metrics.horizontalAdvance(texts[1]) + px(12)
-        if has_odd:
-            side = px(_SCALE_HEIGHT)
-            box = QRect(x, scale.top(), side, side)
-            painter.fillRect(box, theme.color("hit"))
-            left = box.right() + px(6)
-            painter.drawText(QRect(left, y, self.width(), height), _LEFT, "NaN or Inf")
+        self.scale.clear()
+        self.scale.addItem(_image(colors_of(plane.shown, theme.dark)[None], QRectF(0, 0, 1, 1)))
+        self.scale.setRange(QRectF(0, 0, 1, 1), padding=0)
+        ends = (0.0, figure_text(low)), (1.0, figure_text(high))
+        has_room = self.scale.width() >= 2 * theme.px(_SCALE_TEXT)
+        self.legend.setTicks([list(ends[not has_room :])])
+        self.odd.setVisible(has_odd)
+        self.odd.setFont(theme.font("caption"))
+        self.odd.setBrush(theme.color("hit"))
+
+
+def _image(pixels: Pixels, place: QRectF) -> pg.ImageItem:
+    """Return pixels 0xffRRGGBB as an item, with the first line on top."""
+    channels = pixels.astype("<u4").view(np.uint8).reshape(*pixels.shape, 4)[..., [2, 1, 0, 3]]
+    item = pg.ImageItem(np.ascontiguousarray(channels), axisOrder="row-major", levels=None)
+    item.setRect(place)
+    return item
 
 
 # -- pixels ----------------------------------------------------------------------------------------
@@ -305,13 +335,16 @@ def range_of(plane: Plane) -> tuple[float, float, bool]:
     return low, max(high, low), not bool(is_finite.all())
 
 
-def picture_of(plane: Plane, lines: int, columns: int, dark: bool, odd: int) -> Pixels:
-    """Return the pixels of a plane (lines, columns). odd: of values that are NaN or infinite.
+def picture_of(
+    plane: Plane, lines: int, columns: int, dark: bool, odd: int, part: Part = (slice(None),) * 2
+) -> Pixels:
+    """Return the pixels of a part of a plane (lines, columns). odd: of NaN and infinite values.
 
     A pixel of several cells shows the one with the largest size.
     """
     low, high, _ = range_of(plane)
-    values = np.where(np.isnan(plane.values), np.inf, plane.values)
+    values = plane.values[part]
+    values = np.where(np.isnan(values), np.inf, values)
     most, least = (
         _reduced(_reduced(values, lines, 0, by), columns, 1, by) for by in (np.maximum, np.minimum)
     )
@@ -335,12 +368,6 @@ def _reduced(values: Floats, pixels: int, axis: int, by: np.ufunc) -> Floats:
         return np.take(values, first, axis)
     found: Floats = by.reduceat(values, first, axis)
     return found
-
-
-def _range_of(pixel: int, pixels: int, cells: int) -> tuple[int, int]:
-    """The cells of a pixel along an axis."""
-    first = pixel * cells // pixels
-    return first, max((pixel + 1) * cells // pixels, first + 1) if pixels < cells else first + 1
 
 
 def _index(sizes: Sequence[int], number: int) -> tuple[int, ...]:

@@ -77,7 +77,7 @@ class Histogram(BarChart):
     def _fill(self) -> None:
         assert self.shown is not None
         most = float(self.weights.max(initial=1))
-        decades = range(int(np.log10(most)) + 1)
+        decades = range(most >= 10, int(np.log10(most)) + 1)
         every = -(-len(decades) // _MOST_DECADES)
         left = [(np.log1p(10.0**i), group_digits(10**i)) for i in decades[::every]]
         self.set_axes(0.0, float(np.log1p(most)), [(0.0, "0"), *left], self._ticks)

@@ -174,7 +174,7 @@ class TreemapView(BoxView):
         if inside:
             self.go_to(Rest(inside[0], 0))
 
-    def zoom(self, factor: float, x: float | None = None) -> None:
+    def zoom(self, factor: float, x: float | None = None, y: float | None = None) -> None:
         """Zoom by whole steps: into the group below the mouse, or back."""
         step = ZOOM_PER_NOTCH if x is not None else factor
         self._turned += math.log(factor) / abs(math.log(step)) if step != 1 else 0.0
@@ -200,7 +200,7 @@ class TreemapView(BoxView):
         elif box.skip > 0:
             self.go_to(box)
 
-    def _pan(self, pixels: float) -> None:
+    def _pan(self, pixels: float, down: float = 0.0) -> None:
         """Nothing is beside what is shown."""
 
     def _bring(self, node: int) -> None:
