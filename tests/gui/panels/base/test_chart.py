@@ -1,6 +1,7 @@
 """What all charts have: axes in the colors of the theme, tips, zoom, keys, and pictures."""
 
 import numpy as np
+import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication
@@ -8,6 +9,8 @@ from PySide6.QtWidgets import QMainWindow, QMenu
 
 from tests.gui.events import CTRL, wheel
 from viewer.gui.panels.base.chart import BarChart
+from viewer.gui.panels.base.inference_chart import InferenceChart
+from viewer.model.times import plain_spaces
 
 WIDTH, HEIGHT = 480, 140
 
@@ -194,3 +197,26 @@ def test_a_chart_without_bars_ignores_keys_and_mouse(show, qtbot):
     qtbot.mouseMove(chart.viewport(), QPoint(200, 50))
     assert chart.tip.lines == ()
     assert chart.accessible_value() == ""
+
+
+def test_inferences_that_differ_much_are_on_a_logarithmic_scale_with_their_ends(theme, qtbot):
+    chart = InferenceChart([1_000_000, 90_000_000], ("a", "b"), (0, 1), 0, theme, may_be_log=True)
+    qtbot.addWidget(chart)
+    chart.resize(300, 90)
+    chart.show()
+    chart.grab()
+    assert chart.heights().tolist() == pytest.approx([0.1, 1.0])
+    texts = [plain_spaces(text) for _, text in chart.left._tickLevels[0]]
+    assert texts == ["1.00 ms", "90.0 ms"]
+    assert [text for _, text in chart.bottom._tickLevels[0]] == ["1", "2"]
+
+
+def test_numbers_above_bars_need_room_but_for_that_of_the_current_one(theme, qtbot):
+    chart = InferenceChart([1000] * 30, ["x"] * 30, [0] * 30, 3, theme, has_numbers=True)
+    qtbot.addWidget(chart)
+    chart.show()
+    for width, count in ((1600, 30), (200, 1)):
+        chart.resize(width, 90)
+        chart.grab()
+        assert sum(isinstance(item, pg.TextItem) for item in chart._items) == count
+    assert (chart.unit, chart.numbers[0]) == ("µs", "1.0")

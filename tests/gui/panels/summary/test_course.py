@@ -1,7 +1,7 @@
 """The strip of durations in the summary: phases, levels and the wall time, each clickable."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.paths import DATA
@@ -72,8 +72,8 @@ def test_the_slowest_of_two_methods(panel):
 def test_a_click_in_the_strip_picks_the_inference(panel):
     shown = panel("sus_steps.etdp")
     one = strip(shown)
-    one.resize(400, 48)
-    QTest.mouseClick(one, Qt.MouseButton.LeftButton, pos=QPoint(399, 20))
+    one.resize(400, 84)
+    QTest.mouseClick(one.viewport(), Qt.MouseButton.LeftButton, pos=one.center_of(199))
     assert number(shown.session) == 200
 
 

@@ -24,7 +24,7 @@ from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
 
 Ticks = Sequence[tuple[float, str]]
 _TICK, _TEXT_GAP = 4, 3  # px, of an axis
-BESIDE = 8  # px, above and right of the plot: half of the last text of an axis
+BESIDE = 12  # px, above and right of the plot: half of the last text of an axis
 _OVER = 30  # px that the first and last text of the axis below are beside it
 _NAMED, _NUMBERED = 110, 60  # px of height, from which on the axis below has a name, and texts
 _WITH_GAPS = 4  # px: bars so wide have a gap between them
@@ -44,6 +44,10 @@ class Axis(pg.AxisItem):  # type: ignore[misc]
             maxTickLevel=0, maxTextLevel=0, autoExpandTextSpace=False, hideOverlappingLabels=False,
             tickTextOffset=_TEXT_GAP, tickAlpha=255,
         )  # fmt: skip
+
+    def _updateLabel(self) -> None:
+        if self.labelText or self.label.isVisible():  # else a tenth of the time of a chart
+            super()._updateLabel()
 
     @guard(QRectF())
     def boundingRect(self) -> QRectF:

@@ -24,6 +24,7 @@ from viewer.analysis.workload.operator_tensors import (
     outputs_of,
     parameters_of,
 )
+from viewer.gui.panels.base.inference_chart import InferenceChart
 from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import (
     MISSING,
@@ -43,12 +44,13 @@ from viewer.gui.panels.base.slice_facts import (
 from viewer.gui.panels.base.swatches import Swatch, slice_color
 from viewer.gui.panels.details.card_frame import CardFrame
 from viewer.gui.panels.details.flow_section import FlowSection
-from viewer.gui.panels.details.run_chart import CodeSnippet, RunChart, costs_of_runs, spread_text
+from viewer.gui.panels.details.run_chart import CodeSnippet, costs_of_runs, spread_text
 from viewer.gui.panels.details.work_section import settings_text, work_of
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import KeyValueGrid, WrappedText, anchor, label, span
 from viewer.gui.session.feeds.costs import CostFeed
 from viewer.gui.session.feeds.flows import FlowFeed
+from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.session import Session
 from viewer.model.scope import WHOLE
 from viewer.model.times import (
@@ -63,6 +65,7 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.model.timing import ROUNDING_TICKS
+from viewer.model.trace import Run
 from viewer.program.delegated_to import lowered_into
 from viewer.program.frames import Frame
 from viewer.program.mlir.locations import (
@@ -519,25 +522,35 @@ class Card(CardFrame):
         runs, costs = costs_of_runs(shown, answer.per_run, wanted)
         if not any(costs):
             return
-        current = runs.index(answer.scope.run) if answer.scope.run in runs else None
+        current = runs.index(answer.scope.run) if answer.scope.run in runs else -1
         is_single = len(wanted) == 1
         color = QColor(self._theme.tokens.text3)
         if is_single:
             color = slice_color(self._colors(shown, wanted)[0], self._theme)
         rate = shown.axis.ns_per_tick
-        chart = RunChart([tick_to_ns(c, rate) for c in costs], current, color, self._theme)
+        times = [tick_to_ns(cost, rate) for cost in costs]
+        tips = [f"Inference {i}, {format_time(ns)}" for i, ns in enumerate(times, 1)]
+        chart = InferenceChart(
+            times, tips, [1] * len(times), current, self._theme, color=color, has_numbers=True
+        )
         what = "Self time" if is_single else "Time of all shared ops"
+        chart.setAccessibleName(f"{what} per inference in {chart.unit}: {', '.join(chart.numbers)}")
+        chart.chosen.connect(lambda bar: self._pick_run(shown, runs[bar]))
         self._column.addWidget(
             label(f"{what} per inference, {chart.unit}", self._theme, "caption", "text2")
         )
         self._column.addWidget(chart)
         warm_up = self._session.state.warm_up
-        times = [tick_to_ns(c, rate) for c in costs]
         if len({(run.scope, run.part) for run in runs}) > 1:
             spread = "These inferences may be of several methods."
         else:
             spread = spread_text(runs, times, warm_up=warm_up)
         self._column.addWidget(label(spread, self._theme, "caption", "text2", wrap=True))
+
+    def _pick_run(self, shown: OpenTrace, run: Run) -> None:
+        number = self._session.number_of(shown)
+        if number is not None:
+            pick_run(self._session, (number, shown.trace.runs.index(run)))
 
     def _source(self, shown: OpenTrace, members: Sequence[Operator]) -> None:
         places: dict[tuple[str, int], tuple[Frame, str]] = {}

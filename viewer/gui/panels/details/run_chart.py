@@ -1,4 +1,4 @@
-"""A small bar chart of one cost per inference, and a source code snippet."""
+"""The costs of operators per inference, and a source code snippet."""
 
 from __future__ import annotations
 
@@ -6,25 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from viewer.analysis.cost.costs import CostTable
-from viewer.gui.panels.base.swatches import paint_bar
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.labels import explain
-from viewer.gui.session.feeds.costs import MOST_RUNS
 from viewer.model.quantiles import percentiles
-from viewer.model.times import format_in, format_time, unit_for
+from viewer.model.times import format_time
 from viewer.model.trace import Run
 from viewer.model.warm_up import included_text
 from viewer.view.open_trace import OpenTrace
-
-_BAR_SPACE = 44
-_WIDEST = 28
-_GAP = 6
 
 
 def costs_of_runs(
@@ -54,69 +48,6 @@ def spread_text(runs: Sequence[Run], costs: Sequence[int], *, warm_up: bool = Fa
     p10, p50, p90 = map(format_time, percentiles(np.array(included), (10, 50, 90)))
     of = included_text(len(included), len(runs) - len(included))
     return f"p10 {p10} · p50 {p50} · p90 {p90} of {of}"
-
-
-class RunChart(QWidget):
-    """One bar per inference; the current one is in the operator's color, the others are gray.
-
-    costs: ns per inference. current: index of the inference that the other figures are for, None
-    for all. Numbers are above the bars if there is room.
-    """
-
-    def __init__(
-        self, costs: Sequence[int], current: int | None, color: QColor, theme: Theme
-    ) -> None:
-        super().__init__()
-        self._costs = tuple(costs)
-        self._current = current
-        self._color = color
-        self._theme = theme
-        self.unit, self._factor = unit_for(max(costs, default=0))
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        # One decimal is enough above a bar, unless it would round a short time to 0.
-        self._texts = [
-            format_in(cost, self._factor, 1 if 20 * cost >= self._factor else None)
-            for cost in costs
-        ]
-        self.setAccessibleName(f"Self time per inference in {self.unit}: {', '.join(self._texts)}")
-
-    @guard(QSize())
-    def sizeHint(self) -> QSize:
-        return QSize(self._theme.px(200), self._theme.px(_BAR_SPACE) + 2 * self._line())
-
-    def _line(self) -> int:
-        return QFontMetrics(self._theme.font("ruler")).height() + 2
-
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, count = self._theme, len(self._costs)
-        painter = QPainter(self)
-        step = self.width() / max(count, 1)
-        bar = min(theme.px(_WIDEST), max(step - _GAP, 2))
-        line, space = self._line(), theme.px(_BAR_SPACE)
-        base = line + space
-        most = max(max(self._costs, default=0), 1)
-        texts = self._texts
-        metrics = QFontMetrics(theme.font("ruler"))
-        has_room = max((metrics.horizontalAdvance(t) for t in texts), default=0) + 4 <= step
-        for i, (cost, text) in enumerate(zip(self._costs, texts, strict=True)):
-            is_current = i == self._current
-            height = max(cost / most * space, 1)
-            left = i * step + (step - bar) / 2
-            color = self._color if is_current else theme.color("slab")
-            paint_bar(painter, QRectF(left, base - height, bar, height), color, theme)
-            font = theme.font("ruler")
-            font.setBold(is_current)
-            painter.setFont(font)
-            painter.setPen(theme.color("text1" if is_current else "text2"))
-            if has_room or is_current:
-                value_rect = QRectF(left + bar / 2 - 40, base - height - line, 80, line - 2)
-                painter.drawText(value_rect, int(Qt.AlignmentFlag.AlignCenter), text)
-            if has_room or is_current or count <= MOST_RUNS // 2:
-                number_rect = QRectF(i * step, base + 2, step, line)
-                painter.drawText(number_rect, int(Qt.AlignmentFlag.AlignCenter), str(i + 1))
-        painter.fillRect(QRectF(0, base, self.width(), 1), theme.color("hairline"))
-        painter.end()
 
 
 class CodeSnippet(QWidget):

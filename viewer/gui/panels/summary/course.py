@@ -6,29 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import Signal
 
 from viewer.analysis.findings.sequence import noun_of, rate_text
 from viewer.analysis.sequence.wall_time import WallPart
 from viewer.analysis.summary.medians import MedianInference
-from viewer.arrays import Floats, Ints
-from viewer.gui.qt.crash_report import guard
+from viewer.gui.panels.base.inference_chart import InferenceChart
 from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import explain
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
 from viewer.model.trace import Trace
 from viewer.view.open_trace import OpenTrace
 
-_HEIGHT = 48
-_FEWEST_PIXELS = 2  # of a bar
-# Durations that differ more are drawn on a logarithmic scale, or the short ones are flat.
-_LOGARITHMIC = 6
-# The phases take turns with these colors; their names are in the rows below.
-TOKENS = ("accent", "slab")
 _WALL_TOKENS = ("slab", "accent", "unit_compute", "unit_both", "unit_host", "unit_dma")
 HINT = "Durations of inferences in their order. Click one to show it."
 
@@ -89,8 +78,8 @@ def wall_parts(wall: Sequence[WallPart], rate: Fraction) -> list[tuple[str, str,
     return [(one.name, tokens.get(one.name, ""), tick_to_ns(one.ticks, rate)) for one in wall]
 
 
-class CourseStrip(QWidget):
-    """The strip. `picked(position in Trace.runs)`: an inference was clicked, or reached by keys.
+class CourseStrip(InferenceChart):
+    """The durations. `picked(position in Trace.runs)`: an inference was clicked or reached by keys.
 
     With more inferences than pixels, a bar is the longest one of several.
     """
@@ -99,76 +88,11 @@ class CourseStrip(QWidget):
 
     def __init__(self, bars: Sequence[CourseBar], current: int, theme: Theme) -> None:
         """current: the position of the inference that is shown, -1 for none."""
-        super().__init__()
-        self._bars, self._theme = tuple(bars), theme
-        self._ns: Ints = np.array([bar.ns for bar in bars], np.int64)
-        self._current = next((i for i, bar in enumerate(bars) if bar.run == current), -1)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        explain(self, HINT)
-        low, high = (format_time(int(ns)) for ns in (self._ns.min(), self._ns.max()))
+        place = next((i for i, bar in enumerate(bars) if bar.run == current), -1)
+        ns, phases = [bar.ns for bar in bars], [bar.phase for bar in bars]
+        texts = [bar.text for bar in bars]
+        super().__init__(ns, texts, phases, place, theme, may_be_log=True)
+        self.setAccessibleDescription(HINT)
+        low, high = format_time(min(ns)), format_time(max(ns))
         self.setAccessibleName(f"{counted(len(bars), 'inference')}, {low} to {high}")
-
-    @guard(QSize())
-    def sizeHint(self) -> QSize:
-        return QSize(self._theme.px(200), self._theme.px(_HEIGHT))
-
-    def heights(self) -> Floats:
-        """Return the height of each bar, 0 to 1; the scale starts at 0 unless it is logarithmic."""
-        most, least = int(self._ns.max()), max(int(self._ns.min()), 1)
-        if most <= _LOGARITHMIC * least:
-            return np.asarray(self._ns / most)
-        # The shortest has a tenth of the height.
-        span = np.log(most / least)
-        return np.asarray(0.1 + 0.9 * np.log(np.maximum(self._ns, 1) / least) / span)
-
-    def bar_at(self, x: float) -> int:
-        """Return the bar under a place: of several in one pixel the longest."""
-        count, width = len(self._bars), max(self.width(), 1)
-        first = min(max(int(x / width * count), 0), count - 1)
-        last = min(max(int(np.ceil((x + 1) / width * count)), first + 1), count)
-        return first + int(np.argmax(self._ns[first:last]))
-
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
-        width, height, count = self.width(), self.height() - 1, len(self._bars)
-        heights = self.heights()
-        step = width / count
-        drawn: Sequence[int] = range(count)
-        if step < _FEWEST_PIXELS:
-            drawn = list({self.bar_at(x): None for x in range(0, width, _FEWEST_PIXELS)})
-            step = _FEWEST_PIXELS
-        for i in drawn:
-            bar = self._bars[i]
-            tall = max(float(heights[i]) * height, 1)
-            left = i / count * width
-            token = TOKENS[bar.phase % len(TOKENS)]
-            color = theme.color("text1" if i == self._current else token)
-            gap = 1 if step > 2 * _FEWEST_PIXELS else 0
-            painter.fillRect(QRectF(left, height - tall, max(step - gap, 1), tall), color)
-        painter.fillRect(QRectF(0, height, width, 1), theme.color("hairline"))
-        if self.hasFocus():
-            painter.setPen(theme.color("accent"))
-            painter.drawRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
-        painter.end()
-
-    @guard
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() is Qt.MouseButton.LeftButton:
-            self._pick(self.bar_at(event.position().x()))
-
-    @guard
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        moves = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
-        move = moves.get(Qt.Key(event.key()))
-        if move is None:
-            super().keyPressEvent(event)
-            return
-        self._pick(min(max(self._current + move, 0), len(self._bars) - 1))
-
-    def _pick(self, at: int) -> None:
-        self._current = at
-        self.update()
-        self.picked.emit(self._bars[at].run)
+        self.chosen.connect(lambda bar: self.picked.emit(bars[bar].run))
