@@ -1,10 +1,12 @@
 """The charts of the Compare panel."""
 
-from PySide6.QtCore import Qt
+import pytest
+from PySide6.QtCore import QPointF, Qt
 
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.analysis.comparison.steps import Step
 from viewer.gui.panels.compare.charts import SessionDots, StepChart
+from viewer.model.times import plain_spaces
 
 STEPS = (
     Step("softmax", -76_000.0, Verdict.FASTER, 7),
@@ -16,16 +18,66 @@ def chart(theme, qtbot):
     made = StepChart(4_368_000.0, STEPS, 4_295_000.0, theme)
     qtbot.addWidget(made)
     made.resize(340, made.sizeHint().height())
+    made.show()
+    made.grab()
     return made
 
 
 def test_a_click_on_the_step_of_a_row_picks_it(theme, qtbot):
     made = chart(theme, qtbot)
-    row = made.height() / 4  # A, two steps, B
-    assert [made.row_at(row * (i + 0.5)) for i in range(4)] == [-1, 7, -1, -1]
-    with qtbot.waitSignal(made.picked) as picked:
-        qtbot.mouseClick(made, Qt.MouseButton.LeftButton, pos=made.rect().center() * 0.75)
-    assert picked.args == [7]
+    picked = []
+    made.picked.connect(picked.append)
+    for box in range(4):  # A, two steps, B
+        assert made.box_at(QPointF(made.center_of(box))) == box
+        qtbot.mouseClick(made.viewport(), Qt.MouseButton.LeftButton, pos=made.center_of(box))
+    assert picked == [7]
+
+
+def test_bars_begin_where_the_previous_one_ends(theme, qtbot):
+    made = chart(theme, qtbot)
+    a, faster, slower, b = (made.room(box) for box in range(4))
+    assert faster.right() == pytest.approx(a.right())
+    assert slower.left() == pytest.approx(faster.left())
+    assert slower.right() == pytest.approx(b.right())
+    image = made.viewport().grab().toImage()
+    at = faster.center().toPoint() * image.devicePixelRatio()
+    assert image.pixelColor(at) == theme.color("faster")
+
+
+def test_arrow_keys_read_the_steps_and_pick_their_rows(theme, qtbot):
+    made = chart(theme, qtbot)
+    picked = []
+    made.picked.connect(picked.append)
+    for _ in range(2):
+        qtbot.keyClick(made, Qt.Key.Key_Down)
+    assert plain_spaces(made.accessible_value()).startswith("softmax, −76")
+    assert picked == [7]
+
+
+def test_the_axis_below_has_times_with_units(theme, qtbot):
+    made = chart(theme, qtbot)
+    low, high = made.plot.viewRange()[0]
+    (spacing, values), *_ = made.bottom.tickValues(low, high, 300)
+    texts = [plain_spaces(text) for text in made.bottom.tickStrings(values, 1.0, spacing)]
+    assert texts
+    assert all(text.endswith(" ms") for text in texts)
+
+
+def test_a_session_below_the_mouse_has_its_time(theme, qtbot):
+    made = SessionDots((4.0e6, 5.0e6), (3.0e6,), "faster", theme)
+    qtbot.addWidget(made)
+    made.resize(300, made.sizeHint().height())
+    made.show()
+    made.grab()
+    qtbot.mouseMove(made.viewport(), made.center_of(1))
+    assert [plain_spaces(line) for line in made.tip.lines] == [
+        "A session of A", "Median inference 5.000 ms",
+    ]  # fmt: skip
+    qtbot.mouseMove(made.viewport(), (made.center_of(0) + made.center_of(1)) / 2)
+    assert made.tip.lines[0] == "Median inference of every session"
+    for _ in range(3):
+        qtbot.keyClick(made, Qt.Key.Key_Right)
+    assert "session of B" in made.accessible_value()
 
 
 def test_labels_have_their_width_if_there_is_room(theme, qtbot):

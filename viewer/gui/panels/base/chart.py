@@ -120,10 +120,16 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
             self.add(pg.BarGraphItem(x0=x0, x1=x1, y0=y0, y1=y1, pen=_NO_PEN, brush=color))
 
     def add_line(
-        self, x: ArrayLike, y: ArrayLike, token: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        token: str,
+        *,
+        style: Qt.PenStyle = Qt.PenStyle.SolidLine,
+        width: float = 1,
     ) -> None:
         """Add a line through points, in a color of the theme."""
-        pen = pg.mkPen(self._theme.color(token), width=1, style=style)
+        pen = pg.mkPen(self._theme.color(token), width=width, style=style)
         self.add(pg.PlotCurveItem(np.asarray(x, float), np.asarray(y, float), pen=pen))
 
     def add_rule(self, x: float, token: str) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
+import numpy as np
+import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QSizePolicy
 
 from viewer.analysis.comparison.steps import Step
+from viewer.gui.panels.base.chart import BESIDE, Axis, Chart
+from viewer.gui.panels.base.range_view import NONE
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
@@ -17,183 +22,239 @@ from viewer.model.quantiles import median
 from viewer.model.times import format_time
 from viewer.reports.compare_text import difference_text
 
-_LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-_RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-_CENTER = int(Qt.AlignmentFlag.AlignCenter)
-_DOT_ROW, _SCALE = 16, 16  # px
-_ROW, _LABEL, _NUMBER, _BAR = 22, 116, 84, 13  # px
+_DOT_ROW, _DOT, _NEAR = 20, 7, 6  # px
+_ROW, _LABEL, _NUMBER = 22, 116, 84  # px
+_BAR = 0.6  # of a row
 _MOST_LABEL = 0.4  # of the width, for labels
-_RADIUS = 3.0
 
 
-class SessionDots(QWidget):
-    """The sessions of both arms on one scale of time, with their medians as lines."""
+class _TimeChart(Chart):
+    """A chart with times across, in ns from a time on."""
+
+    def __init__(self, theme: Theme, name: str, low: float, high: float) -> None:
+        self._chosen = NONE
+        super().__init__(theme, name)
+        self.origin = math.floor(low)
+        self._span = max(math.ceil(high) - math.floor(low), 1)
+        self.bottom.is_time = True
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    @property
+    def _length(self) -> int:
+        return self._span
+
+    @property
+    def _is_filled(self) -> bool:
+        return True
+
+    @property
+    def _current(self) -> int:
+        return self._chosen
+
+    def _mark_chosen(self, box: int) -> None:
+        self._chosen = box
+        self.viewport().update()
+
+    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
+        return ([self._hovered], 1), ([self._chosen] if self.hasFocus() else [], 2)
+
+    def _x(self, ns: float) -> float:
+        return self.x_of(ns - self.origin)
+
+
+class SessionDots(_TimeChart):
+    """The sessions of both arms on one scale of time, with their medians as lines.
+
+    Its boxes are the sessions of A and then of B, each in order of time.
+    """
 
     def __init__(self, a: Sequence[float], b: Sequence[float], verdict: str, theme: Theme) -> None:
         """a, b: the time of an inference in every session, in ns."""
-        super().__init__()
-        self._arms, self._verdict, self._theme = (tuple(a), tuple(b)), verdict, theme
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._arms, self._verdict = (sorted(a), sorted(b)), verdict
+        self._dots = [(arm, ns) for arm, times in enumerate(self._arms) for ns in times]
+        times = [ns for _, ns in self._dots] or [0.0, 1.0]
+        low, high = min(times), max(times)
+        spread = 0.05 * ((high - low) or max(high, 1.0) * 0.1)
+        super().__init__(theme, "Inference by session", low - spread, high + spread)
         told = (
-            f"{name}: {', '.join(format_time(round(ns)) for ns in own)}"
-            for name, own in zip("AB", self._arms, strict=True)
+            f"{name}: {', '.join(format_time(round(ns)) for ns in times)}"
+            for name, times in zip("AB", (a, b), strict=True)
         )
-        self.setAccessibleName("Inference by session")
         self.setAccessibleDescription(". ".join(told))
-        self.setToolTip("\n".join(("Median inference of every session", *self._texts())))
-
-    def _texts(self) -> list[str]:
-        return [
-            f"{name}: {', '.join(format_time(round(ns)) for ns in sorted(own))}"
-            for name, own in zip("AB", self._arms, strict=True)
-        ]
+        self._show_anew(stays=False)
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
-        return QSize(self._theme.px(120), self._theme.px(2 * _DOT_ROW + _SCALE + 4))
+        return QSize(self._theme.px(120), self._theme.px(2 * _DOT_ROW) + self.text_height + BESIDE)
 
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        every = [ns for own in self._arms for ns in own]
-        low, high = min(every, default=0.0), max(every, default=1.0)
-        spread = (high - low) or max(high, 1.0) * 0.1
-        low, high = low - 0.05 * spread, low + 1.05 * spread
-        edge, row = theme.px(20), theme.px(_DOT_ROW)
-        room = self.width() - edge - theme.px(8)
+    @property
+    def left_width(self) -> int:
+        return self._theme.px(20)
 
-        def x_of(ns: float) -> float:
-            return edge + (ns - low) / (high - low) * room
+    def lines(self, box: int) -> Sequence[str]:
+        arm, ns = self._dots[box]
+        return f"A session of {'AB'[arm]}", f"Median inference {format_time(round(ns))}"
 
-        painter.setFont(theme.font("caption"))
-        for i, own in enumerate(self._arms):
-            y = row * (i + 0.5)
-            painter.setPen(theme.color("text2"))
-            painter.drawText(QRectF(0, y - row / 2, edge, row), _LEFT, "AB"[i])
-            painter.setPen(QPen(theme.color("hairline"), 1))
-            painter.drawLine(QPointF(edge, y), QPointF(edge + room, y))
-            color = theme.color("text2") if i == 0 else change_color(self._verdict, theme)
-            painter.setPen(QPen(color, 1.2))
-            painter.setBrush(color if i else Qt.BrushStyle.NoBrush)
-            for ns in own:
-                painter.drawEllipse(QPointF(x_of(ns), y), _RADIUS, _RADIUS)
-            if own:
-                middle = x_of(median(own))
-                painter.setPen(QPen(theme.color("text1"), 2))
-                painter.drawLine(QPointF(middle, y - row * 0.4), QPointF(middle, y + row * 0.4))
-        painter.setPen(theme.color("text2"))
-        under = QRectF(edge, 2 * row + 2, room, theme.px(_SCALE))
-        if every:
-            painter.drawText(under, _LEFT, format_time(round(min(every))))
-            painter.drawText(under, _RIGHT, format_time(round(max(every))))
-        painter.end()
+    def _lines_beside(self, at: QPointF) -> Sequence[str]:
+        rows = (
+            f"{name}: {', '.join(format_time(round(ns)) for ns in times)}"
+            for name, times in zip("AB", self._arms, strict=True)
+        )
+        return ("Median inference of every session", *rows)
+
+    def room(self, box: int) -> QRectF | None:
+        if box < 0:
+            return None
+        (arm, ns), plot, half = self._dots[box], self.plot_rect(), _DOT
+        x, y = self._x(ns), plot.top() + plot.height() * (0.25 + 0.5 * arm)
+        return QRectF(x - half, y - half, 2 * half, 2 * half) if plot.contains(x, y) else None
+
+    def box_at(self, at: QPointF) -> int:
+        rooms = [(box, self.room(box)) for box in range(len(self._dots))]
+        near = [
+            (abs(room.center().x() - at.x()), box)
+            for box, room in rooms
+            if room is not None and abs(room.center().y() - at.y()) <= self._theme.px(_DOT_ROW) / 2
+        ]
+        distance, box = min(near, default=(math.inf, NONE))
+        return box if distance <= _NEAR else NONE
+
+    def zoom_to(self, box: int) -> None:
+        """Show a tenth of the times, around a session."""
+        span = max(self._span // 10, 1)
+        self._show_from(round(self._dots[box][1] - self.origin) - span // 2, span)
+
+    def _next(self, key: Qt.Key) -> int:
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key, 0)
+        beside = max(self._chosen + step, 0) if step else NONE
+        return beside if beside < len(self._dots) else NONE
+
+    def _fill(self) -> None:
+        theme = self._theme
+        self.set_axes(-0.5, 1.5, ((1.0, "A"), (0.0, "B")))
+        for arm, times in enumerate(self._arms):
+            color = theme.color("text2") if arm == 0 else change_color(self._verdict, theme)
+            y = 1.0 - arm
+            self.add(
+                pg.ScatterPlotItem(
+                    times, np.full(len(times), y), size=theme.px(_DOT), pen=pg.mkPen(color),
+                    brush=pg.mkBrush(color if arm else None),
+                )
+            )  # fmt: skip
+            if times:
+                self.add_line([median(times)] * 2, [y - 0.4, y + 0.4], "text1", width=2)
 
 
-class StepChart(QWidget):
+class StepChart(_TimeChart):
     """The steps from A to B as bars that begin where the previous one ends.
 
-    The totals are cut at the left, so that small steps are visible. `picked(row)`: a click on the
-    step of a row.
+    The totals are cut at the left, so that small steps are visible. Its boxes are the rows, from
+    the total of A to that of B. `picked(row)`: a click on the step of a row, or a key.
     """
 
     picked = Signal(int)
+    has_grid = False
 
     def __init__(self, a_ns: float, steps: Sequence[Step], b_ns: float, theme: Theme) -> None:
-        super().__init__()
-        self._a, self._b, self._steps, self._theme = a_ns, b_ns, tuple(steps), theme
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("From A to B")
-        parts = [f"A {format_time(round(a_ns))}"]
-        parts += [f"{step.label} {difference_text(round(step.ns))}" for step in self._steps]
-        self.setAccessibleDescription(", ".join([*parts, f"B {format_time(round(b_ns))}"]))
+        self._steps = tuple(steps)
+        # Per row: where its bar starts and ends.
+        upto = a_ns + np.cumsum([0.0, *(step.ns for step in steps)])
+        low, high = min(*upto, b_ns), max(*upto, b_ns)
+        low = max(low - 0.35 * ((high - low) or max(high, 1.0)), 0.0)
+        low = 0.0 if low < 0.15 * high else low
+        self._bars = [(low, a_ns), *zip(upto[:-1], upto[1:], strict=True), (low, b_ns)]
+        differences = [difference_text(round(step.ns)) for step in steps]
+        self._numbers = [format_time(round(a_ns)), *differences, format_time(round(b_ns))]
+        self._labels = ["A", *(step.label for step in steps), "B"]
+        self.right = Axis("right")
+        super().__init__(theme, "From A to B", low, high)
+        self.plot.invertY(True)
+        self.centralLayout.addItem(self.right, 0, 2)
+        self.right.linkToView(self.plot)
+        told = (f"{label} {n}" for label, n in zip(self._labels, self._numbers, strict=True))
+        self.setAccessibleDescription(", ".join(told))
+        self.chosen.connect(self._pick)
+        self._show_anew(stays=False)
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
-        return QSize(self._theme.px(200), self._theme.px(_ROW) * (len(self._steps) + 2))
+        rows = self._theme.px(_ROW) * len(self._bars)
+        return QSize(self._theme.px(200), rows + self.text_height + BESIDE)
 
-    def row_at(self, y: float) -> int:
-        """Return the number of the row whose step is at a height in px, -1 for none."""
-        i = int(y // self._theme.px(_ROW)) - 1
-        return self._steps[i].row if 0 <= i < len(self._steps) else -1
-
-    @guard
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        row = self.row_at(event.position().y())
-        if row >= 0 and event.button() == Qt.MouseButton.LeftButton:
+    def _pick(self, box: int) -> None:
+        row = self._steps[box - 1].row if 0 < box <= len(self._steps) else NONE
+        if row >= 0:
             self.picked.emit(row)
-
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
-        low, high = self._range()
-        left, right = self.label_width, self.width() - theme.px(_NUMBER)
-        scale = max(right - left, 1) / ((high - low) or 1)
-        at = self._a
-        self._total(painter, 0, "A", self._a, left, left + (self._a - low) * scale)
-        for i, step in enumerate(self._steps, 1):
-            verdict = "" if step.verdict is None else step.verdict.value
-            start, end = sorted((left + (at - low) * scale, left + (at + step.ns - low) * scale))
-            color = change_color(verdict, theme)
-            is_proven = verdict in (SLOWER, FASTER)
-            tone = theme.color("text1" if is_proven else "text2")
-            self._row(painter, i, step.label, difference_text(round(step.ns)), tone)
-            bar = QRectF(start, self._top(i), max(end - start, 1.5), theme.px(_BAR))
-            if not is_proven:
-                color = theme.color("slab")
-            painter.fillRect(bar, color)
-            at += step.ns
-        last = len(self._steps) + 1
-        self._total(painter, last, "B", self._b, left, left + (self._b - low) * scale)
-        painter.end()
 
     @property
     def label_width(self) -> int:
         """The px from the left edge to the bars: all of the labels, if the chart is wide enough."""
         metrics = QFontMetricsF(self._theme.font("cell"))
-        wanted = max((metrics.horizontalAdvance(step.label) for step in self._steps), default=0.0)
+        wanted = max(metrics.horizontalAdvance(label) for label in self._labels)
         most = max(round(_MOST_LABEL * self.width()), self._theme.px(_LABEL))
         return min(max(round(wanted) + self._theme.px(12), self._theme.px(_LABEL)), most)
 
-    def _range(self) -> tuple[float, float]:
-        """The times at the left and right ends: all steps, and a part of the totals."""
-        at, seen = self._a, [self._a, self._b]
-        for step in self._steps:
-            at += step.ns
-            seen.append(at)
-        low, high = min(seen), max(seen)
-        spread = (high - low) or max(high, 1.0)
-        low = max(low - 0.35 * spread, 0.0)
-        return (0.0 if low < 0.15 * high else low), high
+    @property
+    def left_width(self) -> int:
+        return self.label_width
 
-    def _top(self, i: int) -> float:
-        row = self._theme.px(_ROW)
-        return i * row + (row - self._theme.px(_BAR)) / 2
+    def _fit_axes(self) -> None:
+        super()._fit_axes()
+        self.right.setWidth(self._theme.px(_NUMBER))
 
-    def _total(
-        self, painter: QPainter, i: int, name: str, ns: float, left: float, end: float
-    ) -> None:
-        theme = self._theme
-        self._row(painter, i, name, format_time(round(ns)), theme.color("text1"))
-        bar = QRectF(left, self._top(i), max(end - left, 1.5), theme.px(_BAR))
-        painter.fillRect(bar, theme.color("text3"))
-        if self._range()[0] <= 0:
-            return
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(theme.color("panel"), 2))
-        for x in (left + theme.px(6), left + theme.px(10)):  # the axis does not begin at 0
-            painter.drawLine(QPointF(x - 2, bar.bottom() + 1), QPointF(x + 2, bar.top() - 1))
-        painter.restore()
+    # -- what a box is ---------------------------------------------------------------------------
 
-    def _row(self, painter: QPainter, i: int, name: str, number: str, tone: object) -> None:
-        theme = self._theme
-        row = theme.px(_ROW)
-        painter.setPen(tone)
-        painter.setFont(theme.font("cell"))
-        room = QRectF(0, i * row, self.label_width - theme.px(8), row)
-        shown = elided_text(
-            painter.fontMetrics(), name, Qt.TextElideMode.ElideMiddle, int(room.width())
-        )
-        painter.drawText(room, _LEFT, shown)
-        painter.drawText(QRectF(0, i * row, self.width(), row), _RIGHT, number)
+    def lines(self, box: int) -> Sequence[str]:
+        return self._labels[box], self._numbers[box]
+
+    def box_at(self, at: QPointF) -> int:
+        plot = self.plot_rect()
+        row = math.floor((at.y() - plot.top()) / max(plot.height(), 1) * len(self._bars))
+        return row if 0 <= row < len(self._bars) else NONE
+
+    def room(self, box: int) -> QRectF | None:
+        if box < 0:
+            return None
+        plot = self.plot_rect()
+        high = plot.height() / len(self._bars)
+        x0, x1 = (min(max(self._x(ns), plot.left()), plot.right()) for ns in self._bars[box])
+        left, y = min(x0, x1), plot.top() + (box + (1 - _BAR) / 2) * high
+        return QRectF(left, y, max(abs(x1 - x0), 3.0), _BAR * high)
+
+    def zoom_to(self, box: int) -> None:
+        """Show the times around a step."""
+        low, high = sorted(round(ns - self.origin) for ns in self._bars[box])
+        self._show_from(low - (high - low), 3 * max(high - low, 1))
+
+    def _next(self, key: Qt.Key) -> int:
+        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(key, 0)
+        beside = max(self._chosen + step, 0) if step else NONE
+        return beside if beside < len(self._bars) else NONE
+
+    def _fill(self) -> None:
+        theme, count = self._theme, len(self._bars)
+        metrics = QFontMetricsF(theme.font("cell"))
+        room, middle = self.label_width - theme.px(8), Qt.TextElideMode.ElideMiddle
+        labels = (elided_text(metrics, label, middle, room) for label in self._labels)
+        self.set_axes(0.0, count, [(row + 0.5, label) for row, label in enumerate(labels)])
+        self.style_axis(self.right)
+        for axis in (self.left, self.right):
+            axis.setTickFont(theme.font("cell"))
+            axis.setTextPen(theme.color("text1"))
+            axis.setPen(None)
+            axis.setTickPen(None)
+        self.right.setTicks([[(row + 0.5, text) for row, text in enumerate(self._numbers)]])
+        least = self._span / max(self.plot_rect().width(), 1)  # a pixel
+        for row, (start, end) in enumerate(self._bars):
+            step = self._steps[row - 1] if 0 < row < count - 1 else None
+            verdict = "" if step is None or step.verdict is None else step.verdict.value
+            color = theme.color("text3" if step is None else "slab")
+            if verdict in (SLOWER, FASTER):
+                color = change_color(verdict, theme)
+            left, right = min(start, end), max(start, end)
+            top = row + (1 - _BAR) / 2
+            self.add_bars(left, max(right, left + least), top, top + _BAR, color)
+            if step is None and start > 0:  # the axis does not begin at 0
+                mark = pg.TextItem("//", theme.color("panel"), anchor=(0, 0.5))
+                mark.setPos(start, row + 0.5)
+                self.add(mark)
