@@ -159,6 +159,23 @@ def test_ctrl_and_the_wheel_zoom_toward_the_mouse_and_dragging_pans(show, qtbot)
     assert chart.marked == -1, "a drag is no click"
 
 
+def test_a_bar_that_a_key_goes_to_is_brought_into_view(show, qtbot):
+    chart = show(range(1, 101))
+    chart.zoom_to(90)
+    chart._mark_chosen(3)
+    qtbot.keyClick(chart, Qt.Key.Key_Right)
+    assert chart.marked == 4
+    assert chart.room(4) is not None
+
+
+def test_texts_of_the_left_axis_without_room_are_left_out(show):
+    chart = show([100.0])
+    chart.set_axes(0.0, 100.0, [(float(i), str(i)) for i in range(101)])
+    places = [place for place, _ in chart.left._tickLevels[0]]
+    assert 3 <= len(places) <= 8
+    assert places[0] == 0
+
+
 def test_the_tip_has_the_lines_of_the_bar_below_the_mouse(show, qtbot):
     chart = show([4, 1])
     qtbot.mouseMove(chart.viewport(), chart.center_of(1))

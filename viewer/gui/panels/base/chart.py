@@ -154,10 +154,18 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
     def set_axes(
         self, low: float, high: float, left: Ticks | None = None, bottom: Ticks | None = None
     ) -> None:
-        """Set the values that the left axis ends at, and the texts of both; None: by `text_of`."""
+        """Set the values that the left axis ends at, and the texts of both; None: by `text_of`.
+
+        Texts on the left without room are left out.
+        """
         self.plot.setYRange(low, high, padding=0)
-        for axis, ticks in ((self.left, left), (self.bottom, bottom)):
-            axis.setTicks(None if ticks is None else [list(ticks)])
+        self.bottom.setTicks(None if bottom is None else [list(bottom)])
+        near = (self.text_height - _TICK) * (high - low) / max(self.plot_rect().height(), 1)
+        roomy: list[tuple[float, str]] = []
+        for place, text in left or ():
+            if not roomy or abs(place - roomy[-1][0]) >= near:
+                roomy.append((place, text))
+        self.left.setTicks(None if left is None else [roomy])
 
     # -- layout ----------------------------------------------------------------------------------
 

@@ -365,5 +365,7 @@ class RangeView(ScrollArea):
             box = self._next(key)
             if box >= 0:
                 self._choose(box)
+                if self.room(box) is None:
+                    self.show_all()
         elif self._current >= 0:
             self.zoom_to(self._current)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyqtgraph as pg
@@ -158,11 +159,11 @@ class StepChart(_TimeChart):
     def __init__(self, a_ns: float, steps: Sequence[Step], b_ns: float, theme: Theme) -> None:
         self._steps = tuple(steps)
         # Per row: where its bar starts and ends.
-        upto = a_ns + np.cumsum([0.0, *(step.ns for step in steps)])
+        upto = (a_ns + np.cumsum([0.0, *(step.ns for step in steps)])).tolist()
         low, high = min(*upto, b_ns), max(*upto, b_ns)
         low = max(low - 0.35 * ((high - low) or max(high, 1.0)), 0.0)
         low = 0.0 if low < 0.15 * high else low
-        self._bars = [(low, a_ns), *zip(upto[:-1], upto[1:], strict=True), (low, b_ns)]
+        self._bars = [(low, a_ns), *pairwise(upto), (low, b_ns)]
         differences = [difference_text(round(step.ns)) for step in steps]
         self._numbers = [format_time(round(a_ns)), *differences, format_time(round(b_ns))]
         self._labels = ["A", *(step.label for step in steps), "B"]

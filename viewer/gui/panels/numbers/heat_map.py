@@ -38,6 +38,7 @@ _ARROWS = {
 }  # fmt: skip
 
 Part = tuple[slice, slice]
+_WHOLE: Part = (slice(None), slice(None))
 
 
 class HeatMap(Chart):
@@ -103,12 +104,12 @@ class HeatMap(Chart):
     def box_of(self, row: int, column: int) -> int:
         """Return the box of a cell."""
         assert self.plane is not None
-        return row * self.plane.size.shape[1] + column
+        return int(row * self.plane.size.shape[1] + column)
 
     def cell_of(self, box: int) -> tuple[int, int]:
         """Return the row and column of a box."""
         assert self.plane is not None
-        return divmod(box, self.plane.size.shape[1])
+        return divmod(box, int(self.plane.size.shape[1]))
 
     def box_at(self, at: QPointF) -> int:
         """Return the cell at a point: of several in a pixel, the largest."""
@@ -240,8 +241,7 @@ class HeatMap(Chart):
         return self.size().toTuple(), self._view.getRect()
 
     def _show_range(self) -> None:
-        x, y, width, height = self._view.getRect()
-        self.plot.setRange(QRectF(x - 0.5, y - 0.5, width, height), padding=0)
+        self.plot.setRange(self._view.translated(-0.5, -0.5), padding=0)
 
     def _fit_axes(self) -> None:
         """Keep the shape of the tensor, unless a side would be too thin."""
@@ -336,14 +336,14 @@ def range_of(plane: Plane) -> tuple[float, float, bool]:
 
 
 def picture_of(
-    plane: Plane, lines: int, columns: int, dark: bool, odd: int, part: Part = (slice(None),) * 2
+    plane: Plane, lines: int, columns: int, dark: bool, odd: int, cells: Part = _WHOLE
 ) -> Pixels:
     """Return the pixels of a part of a plane (lines, columns). odd: of NaN and infinite values.
 
     A pixel of several cells shows the one with the largest size.
     """
     low, high, _ = range_of(plane)
-    values = plane.values[part]
+    values = plane.values[cells]
     values = np.where(np.isnan(values), np.inf, values)
     most, least = (
         _reduced(_reduced(values, lines, 0, by), columns, 1, by) for by in (np.maximum, np.minimum)

@@ -18,7 +18,6 @@ from viewer.model.times import group_digits
 
 _HEIGHT = 116  # px
 _LEAST_SHARE = 1e-9  # of a value that a bin is wide: the axis would have equal texts
-_MOST_DECADES = 4  # with a text
 
 
 class Histogram(BarChart):
@@ -77,9 +76,8 @@ class Histogram(BarChart):
     def _fill(self) -> None:
         assert self.shown is not None
         most = float(self.weights.max(initial=1))
-        decades = range(most >= 10, int(np.log10(most)) + 1)
-        every = -(-len(decades) // _MOST_DECADES)
-        left = [(np.log1p(10.0**i), group_digits(10**i)) for i in decades[::every]]
+        decades = range(int(np.log10(most)) + 1)
+        left = [(np.log1p(10.0**i), group_digits(10**i)) for i in decades]
         self.set_axes(0.0, float(np.log1p(most)), [(0.0, "0"), *left], self._ticks)
         number, x0, x1 = self.in_view()
         color = self._theme.color("counter_line", 0.5)
