@@ -4,7 +4,7 @@ import numpy as np
 import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication
+from PySide6.QtGui import QAccessible, QColor, QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QMainWindow, QMenu
 
 from tests.gui.events import CTRL, wheel
@@ -142,6 +142,16 @@ def test_keys_step_zoom_and_show_all(show, qtbot):
     assert chart.room(90) is None
     qtbot.keyClick(chart, Qt.Key.Key_Escape)
     assert chart.shows_all
+
+
+def test_a_screen_reader_meets_a_chart_with_the_value_of_the_current_bar(show, qtbot):
+    chart = show([4, 1])
+    chart.setFocus()
+    qtbot.keyClick(chart, Qt.Key.Key_Right)
+    face = QAccessible.queryAccessibleInterface(chart)
+    assert face.role() == QAccessible.Role.Chart
+    assert face.text(QAccessible.Text.Name) == "Counts"
+    assert face.text(QAccessible.Text.Description) == "Place 1, 4"
 
 
 def test_ctrl_and_the_wheel_zoom_toward_the_mouse_and_dragging_pans(show, qtbot):

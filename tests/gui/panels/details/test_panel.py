@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLabel
 from tests.builders.etdump_writer import delegate, framework, operator
 from viewer.analysis.statistics.selection import selection_statistics
 from viewer.analysis.workload.operator_tensors import inputs_of
+from viewer.gui.panels.base.inference_chart import InferenceChart
 from viewer.gui.panels.base.slice_facts import (
     area_facts,
     slice_figures,
@@ -555,3 +556,20 @@ def test_the_spread_of_an_operators_cost_leaves_out_the_warm_up(attention, show_
     (spread,) = [text for text in said(panel) if text.startswith("p10")]
     assert f"p50 {format_time(np.median(steady))} " in spread
     assert spread.endswith("of 4 inferences, without 1 that warms up")
+
+
+def test_the_chart_of_an_operators_cost_shows_each_inference(attention, show_details, qtbot):
+    shown = attention.traces[0]
+    operators = shown.table.program.operators
+    number = next(i for i, operator in enumerate(operators) if "layer_norm" in operator.name)
+    attention.select_operators(0, (number,))
+    panel = show_details(attention)
+    qtbot.waitUntil(lambda: panel.findChild(InferenceChart) is not None)
+    chart = panel.findChild(InferenceChart)
+    chart.grab()
+    assert len(chart.numbers) == len(list(shown.trace.finished_inferences()))
+    assert chart.accessibleName().startswith("Self time per inference in µs: ")
+    assert chart.lines(3)[0].startswith("Inference 4, ")
+    qtbot.mouseClick(chart.viewport(), Qt.MouseButton.LeftButton, pos=chart.center_of(3))
+    trace, run = attention.state.run
+    assert (trace, shown.trace.runs[run].number) == (0, 4)

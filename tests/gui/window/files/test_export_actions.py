@@ -8,6 +8,7 @@ from tests.gui.events import open_files, settle
 from tests.gui.window.blocked import blocked_export
 from tests.gui.window.shown import ATTENTION_RECORD, message
 from viewer.analysis.comparison.comparison import Comparison
+from viewer.gui.qt.clipboard import can_save, save_picture
 from viewer.gui.session.comparison import compare_inferences
 from viewer.model.times import group_digits
 
@@ -135,3 +136,26 @@ def test_a_report_includes_the_comparison_of_the_window(attention, qtbot, tmp_pa
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert 'id="comparison"' in page
     assert "A was recorded first" in page
+
+
+@pytest.mark.parametrize(("filters", "suffix"), [("Image, SVG (*.svg)", ".svg"), ("", ".png")])
+def test_the_picture_of_a_part_of_the_window_is_written(
+    attention, qtbot, tmp_path, monkeypatch, filters, suffix
+):
+    answer_save_dialog(monkeypatch, tmp_path / "out", filters)
+    asked = []
+
+    def bytes_of(ending):
+        asked.append(ending)
+        return b"picture"
+
+    with qtbot.waitSignal(attention.saver.saved):
+        save_picture(attention.window.statusBar(), bytes_of)
+    assert (tmp_path / f"out{suffix}").read_bytes() == b"picture"
+    assert asked == [suffix]
+
+
+def test_a_picture_that_nobody_wants_is_not_made(attention, monkeypatch):
+    answer_save_dialog(monkeypatch, "", "")
+    save_picture(attention.window.statusBar(), lambda ending: pytest.fail(ending))
+    assert can_save(attention.window.statusBar())
