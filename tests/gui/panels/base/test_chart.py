@@ -18,19 +18,10 @@ WIDTH, HEIGHT = 480, 140
 class Counts(BarChart):
     """A bar per number."""
 
-    marked = -1
-
     def show_counts(self, counts):
         self.weights = np.array(counts, float)
         self.name_bottom("Place")
         self._show_anew(stays=False)
-
-    @property
-    def _current(self):
-        return self.marked
-
-    def _mark_chosen(self, box):
-        self.marked = box
 
     def lines(self, box):
         return (f"Place {box + 1}", f"{self.weights[box]:g}")
@@ -166,7 +157,15 @@ def test_ctrl_and_the_wheel_zoom_toward_the_mouse_and_dragging_pans(show, qtbot)
     qtbot.mouseMove(chart.viewport(), at + QPoint(60, 0))
     qtbot.mouseRelease(chart.viewport(), Qt.MouseButton.LeftButton, pos=at + QPoint(60, 0))
     assert chart.box_at((at + QPoint(60, 0)).toPointF()) == pytest.approx(first, abs=1)
-    assert chart.marked == -1, "a drag is no click"
+    assert chart._current == -1, "a drag is no click"
+
+
+def test_keys_begin_with_the_first_bar_in_view(show, qtbot):
+    chart = show(range(1, 101))
+    chart.zoom_to(50)
+    qtbot.keyClick(chart, Qt.Key.Key_Right)
+    assert chart._current == 42
+    assert not chart.shows_all
 
 
 def test_a_bar_that_a_key_goes_to_is_brought_into_view(show, qtbot):
@@ -174,7 +173,7 @@ def test_a_bar_that_a_key_goes_to_is_brought_into_view(show, qtbot):
     chart.zoom_to(90)
     chart._mark_chosen(3)
     qtbot.keyClick(chart, Qt.Key.Key_Right)
-    assert chart.marked == 4
+    assert chart._current == 4
     assert chart.room(4) is not None
 
 

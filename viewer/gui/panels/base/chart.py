@@ -7,7 +7,7 @@ Without pyqtgraph's menus a chart is made in a third of the time of a `PlotWidge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyqtgraph as pg
@@ -318,6 +318,10 @@ class BarChart(Chart):
         return len(self.weights) > 0
 
     @property
+    def _first(self) -> int:
+        return self._range[0]
+
+    @property
     def _per_bar(self) -> float:
         """The px that a bar is wide."""
         (left, right), (t0, t1) = self._sides, self._range
@@ -354,13 +358,3 @@ class BarChart(Chart):
     def zoom_to(self, box: int) -> None:
         """Show a bar with some on both sides."""
         self._show_from(box - self._AROUND, 2 * self._AROUND + 1)
-
-    def _next(self, key: Qt.Key) -> int:
-        if self._current < 0:
-            return self._range[0]
-        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key, self._length)
-        beside = self._current + step
-        return beside if 0 <= beside < self._length else NONE
-
-    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
-        return ([self._hovered], 1), ([self._current], 2)

@@ -46,7 +46,7 @@ class InferenceChart(BarChart):
     ) -> None:
         """texts: of the tips. current: -1 for none. color: of the current one."""
         self._texts, self._phases = tuple(texts), np.array(phases, np.int64) % len(TOKENS)
-        self._marked, self._color, self._has_numbers = current, color, has_numbers
+        self._color, self._has_numbers = color, has_numbers
         super().__init__(theme, "Inferences")
         self.weights = np.array(ns, np.float64)
         self.most, least = max(ns, default=0), max(min(ns, default=0), 1)
@@ -56,6 +56,7 @@ class InferenceChart(BarChart):
         self.left.is_time = True
         self.left.setScale(max(self.most, 1))
         self._show_anew(stays=False)
+        self._chosen = current
 
     @guard(QSize())
     def sizeHint(self) -> QSize:
@@ -78,20 +79,16 @@ class InferenceChart(BarChart):
         part = np.log(np.maximum(self.weights, 1) / least) / np.log(self.most / least)
         return np.asarray(_SHORTEST + (1 - _SHORTEST) * part)
 
-    @property
-    def _current(self) -> int:
-        return self._marked
-
     def lines(self, box: int) -> Sequence[str]:
         return (self._texts[box],)
 
     def _mark_chosen(self, box: int) -> None:
-        self._marked = box
+        self._chosen = box
         self.redraw()
 
     def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
         # The current one has a color of its own.
-        return ([self._hovered], 1), ([self._marked] if self.hasFocus() else [], 2)
+        return ([self._hovered], 1), ([self._chosen] if self.hasFocus() else [], 2)
 
     def _fill(self) -> None:
         theme, heights, (number, x0, x1) = self._theme, self.heights(), self.in_view()
@@ -103,7 +100,7 @@ class InferenceChart(BarChart):
         if len(number) <= _FEW:
             places = [(bar + 1.0, group_digits(bar + 1)) for bar in number.tolist()]
         self.set_axes(0.0, plot / max(plot - line, 1), ends if self._is_log else None, places)
-        is_current = number == self._marked
+        is_current = number == self._chosen
         for phase, token in enumerate(TOKENS):
             which = (self._phases[number] == phase) & ~is_current
             self.add_bars(x0[which], x1[which], 0.0, heights[number[which]], theme.color(token))
@@ -116,8 +113,8 @@ class InferenceChart(BarChart):
         theme, texts = self._theme, self.numbers
         metrics = QFontMetricsF(theme.font("ruler"))
         has_room = max(map(metrics.horizontalAdvance, texts)) + 4 <= self._per_bar
-        for bar in range(*self._range) if has_room else filter(lambda i: i >= 0, [self._marked]):
-            token = "text1" if bar == self._marked else "text2"
+        for bar in range(*self._range) if has_room else filter(lambda i: i >= 0, [self._chosen]):
+            token = "text1" if bar == self._chosen else "text2"
             item = pg.TextItem(texts[bar], theme.color(token), anchor=(0.5, 0.85))
             item.setFont(theme.font("ruler"))
             item.setPos(bar + 1, float(heights[bar]))

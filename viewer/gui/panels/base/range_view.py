@@ -7,7 +7,7 @@ toward the mouse, and dragging pans. A box is a node, a tensor, a bar, or a poin
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
@@ -58,12 +58,13 @@ class RangeView(ScrollArea):
     menu_offered = Signal(QMenu)
     LEAST_SPAN = 1  # of the range
     LEAST_RING = 4  # px
+    STEPS: ClassVar = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}  # of keys, by boxes
 
     def _set_up(self, theme: Theme, name: str) -> None:
         """Prepare a widget that was just made. name: the accessible name."""
         self._theme = theme
         self.tip = HoverTip(self, theme)
-        self._hovered = NONE
+        self._hovered = self._chosen = NONE
         self._range = (0, 1)
         self._pressed: QPointF | None = None
         self._drags = False
@@ -84,16 +85,26 @@ class RangeView(ScrollArea):
     @property
     def _current(self) -> int:
         """The box where arrow keys start."""
-        raise NotImplementedError
+        return self._chosen
+
+    @property
+    def _count(self) -> int:
+        """The number of boxes that the keys `STEPS` walk along."""
+        return self._length
 
     @property
     def _is_filled(self) -> bool:
         """Whether there is anything to show."""
         raise NotImplementedError
 
+    @property
+    def _first(self) -> int:
+        """The box that they begin with."""
+        return 0
+
     def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
         """Return the boxes with rings, and how wide these are."""
-        raise NotImplementedError
+        return ([self._hovered], 1), ([self._current], 2)
 
     def zoom_to(self, box: int) -> None:
         """Let a box fill the width, or most of it."""
@@ -109,11 +120,15 @@ class RangeView(ScrollArea):
 
     def _mark_chosen(self, box: int) -> None:
         """Highlight the box that was chosen."""
-        raise NotImplementedError
+        self._chosen = box
+        self.viewport().update()
 
     def _next(self, key: Qt.Key) -> int:
         """Return the box next to the current one in the direction of an arrow key, -1 for none."""
-        raise NotImplementedError
+        if key not in self.STEPS:
+            return NONE
+        beside = self._current + self.STEPS[key] if self._current >= 0 else self._first
+        return beside if 0 <= beside < self._count else NONE
 
     def _scroll(self, turn: WheelTurn) -> bool:
         """Scroll by a turn of the wheel; False if it has no meaning here."""
@@ -173,7 +188,8 @@ class RangeView(ScrollArea):
     def _show_anew(self, *, stays: bool) -> None:
         """Show other boxes. stays: whether what is in view and below the mouse does."""
         if not stays:
-            self._hovered, self._range = NONE, (0, self._length)
+            self._hovered = self._chosen = NONE
+            self._range = 0, self._length
             self.tip.show_lines((), QPoint())
         self._changed()
 

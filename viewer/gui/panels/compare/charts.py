@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import pyqtgraph as pg
@@ -33,7 +34,6 @@ class _TimeChart(Chart):
     """A chart with times across, in ns from a time on."""
 
     def __init__(self, theme: Theme, name: str, low: float, high: float) -> None:
-        self._chosen = NONE
         super().__init__(theme, name)
         self.origin = math.floor(low)
         self._span = max(math.ceil(high) - math.floor(low), 1)
@@ -47,17 +47,6 @@ class _TimeChart(Chart):
     @property
     def _is_filled(self) -> bool:
         return True
-
-    @property
-    def _current(self) -> int:
-        return self._chosen
-
-    def _mark_chosen(self, box: int) -> None:
-        self._chosen = box
-        self.viewport().update()
-
-    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
-        return ([self._hovered], 1), ([self._chosen] if self.hasFocus() else [], 2)
 
     def _x(self, ns: float) -> float:
         return self.x_of(ns - self.origin)
@@ -125,10 +114,9 @@ class SessionDots(_TimeChart):
         span = max(self._span // 10, 1)
         self._show_from(round(self._dots[box][1] - self.origin) - span // 2, span)
 
-    def _next(self, key: Qt.Key) -> int:
-        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key, 0)
-        beside = max(self._chosen + step, 0) if step else NONE
-        return beside if beside < len(self._dots) else NONE
+    @property
+    def _count(self) -> int:
+        return len(self._dots)
 
     def _fill(self) -> None:
         theme = self._theme
@@ -155,6 +143,7 @@ class StepChart(_TimeChart):
 
     picked = Signal(int)
     has_grid = False
+    STEPS: ClassVar = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
     def __init__(self, a_ns: float, steps: Sequence[Step], b_ns: float, theme: Theme) -> None:
         self._steps = tuple(steps)
@@ -227,10 +216,9 @@ class StepChart(_TimeChart):
         low, high = sorted(round(ns - self.origin) for ns in self._bars[box])
         self._show_from(low - (high - low), 3 * max(high - low, 1))
 
-    def _next(self, key: Qt.Key) -> int:
-        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(key, 0)
-        beside = max(self._chosen + step, 0) if step else NONE
-        return beside if beside < len(self._bars) else NONE
+    @property
+    def _count(self) -> int:
+        return len(self._bars)
 
     def _fill(self) -> None:
         theme, count = self._theme, len(self._bars)

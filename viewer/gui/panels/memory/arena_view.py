@@ -50,7 +50,6 @@ class ArenaView(BoxView):
         super().__init__(theme, "Memory plan")
         self.marked = _NONE  # the selected storages
         self.related = _NONE  # those that the selected operators read
-        self._chosen = -1  # where arrow keys start
         self._answer: MemoryAnswer | None = None
         self._axis: ArenaAxis | None = None
         self._colors: Palette = np.empty(0, np.uint8)
@@ -66,7 +65,6 @@ class ArenaView(BoxView):
         self._answer, self._axis, self._colors = answer, axis, colors
         if not stays:
             self.marked = self.related = _NONE
-            self._chosen = NONE
         bands = 1 if answer is None else max(len(answer.bands), 1)
         self.setMinimumHeight(self._least_height(min(bands, 4)))
         self._show_anew(stays=stays)
@@ -126,12 +124,12 @@ class ArenaView(BoxView):
     # -- keys ------------------------------------------------------------------------------------
 
     @property
-    def _current(self) -> int:
-        return self._chosen
-
-    @property
     def _is_filled(self) -> bool:
         return self._answer is not None
+
+    @property
+    def _count(self) -> int:
+        return 0 if self._answer is None else len(self._answer.plan.storages)
 
     def _next(self, key: Qt.Key) -> int:
         """Return the next storage in time, or the next one above or below in the same time."""
@@ -139,10 +137,8 @@ class ArenaView(BoxView):
         storages, now = self._answer.plan.storages, self._current
         if now < 0:
             return 0 if len(storages) else NONE
-        if key in (Qt.Key.Key_Left, Qt.Key.Key_Right):
-            # They are ordered by their first instruction.
-            beside = now + (1 if key == Qt.Key.Key_Right else -1)
-            return beside if beside < len(storages) else NONE
+        if key in self.STEPS:
+            return super()._next(key)  # they are ordered by their first instruction
         first, last, offset = storages.first, storages.last, storages.offset
         together = (first <= last[now]) & (last >= first[now])
         together &= storages.memory == storages.memory[now]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF
 
 from viewer.gui.panels.base.chart import Chart
 from viewer.gui.panels.base.range_view import NONE
@@ -29,7 +29,6 @@ class LiveChart(Chart):
         super().__init__(theme, "Live memory")
         self._answer: MemoryAnswer | None = None
         self._axis: ArenaAxis | None = None
-        self._chosen = NONE
         self.setMinimumHeight(theme.px(_LEAST_HEIGHT))
         self.setMaximumHeight(theme.px(_MOST_HEIGHT))
         self.left.text_of = lambda size: bytes_text(round(size))
@@ -44,8 +43,6 @@ class LiveChart(Chart):
         self.bottom.is_time, self.bottom.least_step = is_time, 1.0
         self.bottom.setScale(float(trace.axis.ns_per_tick) if trace and is_time else 1.0)
         self.name_bottom("Time" if is_time else "Instruction")
-        if not stays:
-            self._chosen = NONE
         self._show_anew(stays=stays)
 
     # -- what a box is ---------------------------------------------------------------------------
@@ -53,10 +50,6 @@ class LiveChart(Chart):
     @property
     def _length(self) -> int:
         return self._axis.length if self._axis is not None else 1
-
-    @property
-    def _current(self) -> int:
-        return self._chosen
 
     @property
     def _is_filled(self) -> bool:
@@ -87,18 +80,9 @@ class LiveChart(Chart):
         start, end = self._axis.span_of(box)
         self._show_from(2 * start - end, 3 * max(end - start, 1))
 
-    def _mark_chosen(self, box: int) -> None:
-        self._chosen = box
-        self.viewport().update()
-
-    def _next(self, key: Qt.Key) -> int:
-        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
-        if step is None or self._answer is None:
-            return NONE
-        return min(max(self._chosen + step, 0), len(self._answer.plan.live) - 1)
-
-    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
-        return ([self._hovered], 1), ([self._chosen], 2)
+    @property
+    def _count(self) -> int:
+        return 0 if self._answer is None else len(self._answer.plan.live)
 
     # -- items -----------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ Where several cells share a pixel the largest is drawn, so that single outliers 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -51,7 +51,7 @@ class HeatMap(Chart):
 
     def __init__(self, theme: Theme) -> None:
         self.plane: Plane | None = None
-        self._mark = self._chosen = NONE  # cells
+        self._mark = NONE  # a cell
         self._view = QRectF()
         super().__init__(theme, "Picture of the tensor")
         self.plot.invertY(True)
@@ -92,10 +92,6 @@ class HeatMap(Chart):
         return group_digits(-(-round(place) * values // cells)) if 0 <= place < cells else ""
 
     # -- what a box is -----------------------------------------------------------------------------
-
-    @property
-    def _current(self) -> int:
-        return self._chosen
 
     @property
     def _is_filled(self) -> bool:
@@ -166,11 +162,8 @@ class HeatMap(Chart):
         return tuple(lines)
 
     def _mark_chosen(self, box: int) -> None:
-        self._chosen = box
-        if self.room(box) is None:
-            self.show_all()
+        super()._mark_chosen(box)
         self.tip.show_lines(self.lines(box), self.center_of(box))
-        self.viewport().update()
 
     def _next(self, key: Qt.Key) -> int:
         assert self.plane is not None
@@ -181,9 +174,6 @@ class HeatMap(Chart):
         return self.box_of(
             min(max(row + down, 0), rows - 1), min(max(column + right, 0), columns - 1)
         )
-
-    def _rings(self) -> Iterable[tuple[Sequence[int], int]]:
-        return ([self._hovered], 1), ([self._chosen], 2)
 
     # -- what is in view ---------------------------------------------------------------------------
 

@@ -25,14 +25,13 @@ class Histogram(BarChart):
 
     def __init__(self, theme: Theme) -> None:
         self.shown: Histograms | None = None
-        self._chosen = -1
         super().__init__(theme, "Histogram of the values")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.bottom.least_step = 0.0
 
     def show_counts(self, shown: Histograms | None) -> None:
         """Show histograms, or nothing."""
-        self.shown, self._chosen = shown, -1
+        self.shown = shown
         self.weights = np.empty(0)
         if shown is not None:
             low, high, bins = shown.low, shown.high, len(shown.a)
@@ -49,14 +48,6 @@ class Histogram(BarChart):
     @guard(QSize())
     def sizeHint(self) -> QSize:
         return QSize(self._theme.px(120), self._theme.px(_HEIGHT))
-
-    @property
-    def _current(self) -> int:
-        return self._chosen
-
-    def _mark_chosen(self, box: int) -> None:
-        self._chosen = box
-        self.viewport().update()
 
     def accessible_value(self) -> str:
         """Return the text for screen readers: the current bin, or the range."""

@@ -391,7 +391,6 @@ class NumbersPanel(PagePanel):
 
     @Slot()
     def _retheme(self) -> None:
-        self.detail.map.update()
         self.table.viewport().update()
 
     def clear_page(self) -> None:
