@@ -95,6 +95,13 @@ def test_the_axis_below_counts_from_one_in_whole_steps(show):
     assert len(set(values)) == len(values)
 
 
+def test_texts_on_the_left_have_room_whatever_the_height(show):
+    axis = show([1]).left
+    for height in (15, 40, 300):
+        step, _ = axis.tickSpacing(0.0, 1800.0, height)[0]
+        assert step * height / 1800 >= 14
+
+
 def test_times_have_a_unit_and_no_more_digits_than_their_steps(show):
     axis = show([1]).left
     axis.is_time = True

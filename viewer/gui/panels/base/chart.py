@@ -7,6 +7,7 @@ Without pyqtgraph's menus a chart is made in a third of the time of a `PlotWidge
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -25,6 +26,7 @@ from viewer.model.times import NARROW_SPACE, format_in, group_digits, unit_for
 Ticks = Sequence[tuple[float, str]]
 _TICK, _TEXT_GAP = 4, 3  # px, of an axis
 BESIDE = 12  # px, above and right of the plot: half of the last text of an axis
+_LINE = 14  # px between the texts of the left axis
 _OVER = 30  # px that the first and last text of the axis below are beside it
 _NAMED, _NUMBERED = 110, 60  # px of height, from which on the axis below has a name, and texts
 _WITH_GAPS = 4  # px: bars so wide have a gap between them
@@ -55,8 +57,15 @@ class Axis(pg.AxisItem):  # type: ignore[misc]
 
     @guard([])
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        least = self.least_step
+        if self.orientation == "left":
+            least = max(least, _LINE * (high - low) / max(size, 1))
         spacing = super().tickSpacing(low, high, size)
-        return [(max(step, self.least_step), offset) for step, offset in spacing]
+        # Doubled until there is room: texts may not overlap.
+        doublings = (math.ceil(math.log2(max(least / step, 1.0))) for step, _ in spacing)
+        return [
+            (s * 2**twice, offset) for (s, offset), twice in zip(spacing, doublings, strict=True)
+        ]
 
     @guard([])
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
