@@ -14,7 +14,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import ArrayLike
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QBrush, QColor, QFontMetricsF, QPainter, QPaintEvent
 
 from viewer.arrays import Floats, Ints
 from viewer.gui.panels.base.range_view import NONE, RangeView
@@ -121,12 +121,18 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
         self.plot.addItem(item, ignoreBounds=True)
 
     def add_bars(
-        self, x0: ArrayLike, x1: ArrayLike, y0: ArrayLike, y1: ArrayLike, color: QColor
+        self,
+        x0: ArrayLike,
+        x1: ArrayLike,
+        y0: ArrayLike,
+        y1: ArrayLike,
+        color: QColor | Sequence[QBrush],
     ) -> None:
-        """Add bars of one color."""
+        """Add bars of one color, or of one brush each."""
         x0, x1, y0, y1 = np.broadcast_arrays(x0, x1, y0, y1)
+        fill = {"brush": color} if isinstance(color, QColor) else {"brushes": color}
         if x0.size:
-            self.add(pg.BarGraphItem(x0=x0, x1=x1, y0=y0, y1=y1, pen=_NO_PEN, brush=color))
+            self.add(pg.BarGraphItem(x0=x0, x1=x1, y0=y0, y1=y1, pen=_NO_PEN, **fill))
 
     def add_line(
         self,
@@ -236,7 +242,7 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
 
     @property
     def _state(self) -> tuple[object, ...]:
-        """What the items depend on, besides what is shown."""
+        """What the items depend on, besides what is shown; the size first."""
         return self.size().toTuple(), self._range
 
     def _show_range(self) -> None:
@@ -244,13 +250,14 @@ class Chart(RangeView, pg.GraphicsView):  # type: ignore[misc]
         self.plot.setXRange(self.x_in_data(t0), self.x_in_data(t1), padding=0)
 
     def _prepare(self) -> None:
-        if self._filled == self._state:
+        before, self._filled = self._filled, self._state
+        if before == self._filled:
             return
-        self._filled = self._state
         for item in self._items:
             self.plot.removeItem(item)
         self._items = []
-        self._fit_axes()
+        if before is None or before[0] != self._filled[0]:
+            self._fit_axes()
         self._show_range()
         if self._is_filled:
             self._fill()

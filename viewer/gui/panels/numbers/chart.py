@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QBrush, QColor
 
 from viewer.gui.panels.base.chart import BarChart
 from viewer.gui.panels.numbers.contents import jump_text, tip_lines
@@ -81,10 +81,10 @@ class ErrorChart(BarChart):
         number, x0, x1 = self.in_view()
         top, kind, colors = bars.top[number], bars.kind[number], self._colors[number]
         measured = kind == BarKind.MEASURED
-        for color in np.unique(colors[measured]).tolist():
-            which = measured & (colors == color)
-            fill = QColor.fromRgb(int(rgb_table(theme.dark)[color]))
-            self.add_bars(x0[which], x1[which], low, np.maximum(top[which], low + 2 * px), fill)
+        table = [QBrush(QColor.fromRgb(rgb)) for rgb in rgb_table(theme.dark).tolist()]
+        fill = [table[color] for color in colors[measured].tolist()]
+        least = np.maximum(top[measured], low + 2 * px)
+        self.add_bars(x0[measured], x1[measured], low, least, fill)
         odd, equal = kind == BarKind.ODD, kind == BarKind.EQUAL
         is_wide = len(number) and (x1 - x0)[0] * self._per_bar > 2
         self.add_bars(x0[odd], x1[odd], low, high, theme.color("warning", 0.35 if is_wide else 1.0))

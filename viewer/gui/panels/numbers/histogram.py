@@ -42,7 +42,9 @@ class Histogram(BarChart):
             ends = (0.0, figure_text(low)), (float(bins), figure_text(high))
             self._ticks = None if has_axis else ends
             self.bottom.text_of = figure_text
-            self.name_bottom("A filled, B as a line, log scale" if len(shown.b) else "Values, log scale")
+            self.name_bottom(
+                "A filled, B as a line, log scale" if len(shown.b) else "Values, log scale"
+            )
         self._show_anew(stays=False)
 
     @guard(QSize())
