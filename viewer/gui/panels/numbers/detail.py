@@ -13,6 +13,7 @@ from viewer.analysis.numeric.plane import PlaneShape, Shown
 from viewer.analysis.numeric.summary import Summary
 from viewer.codecs.tensor_values import BLOCK
 from viewer.gui.panels.base.page_panel import plain_column
+from viewer.gui.panels.numbers.charts import Histogram
 from viewer.gui.panels.numbers.contents import (
     brief_text,
     fault_text,
@@ -22,7 +23,6 @@ from viewer.gui.panels.numbers.contents import (
 )
 from viewer.gui.panels.numbers.detail_answer import Detail, DetailQuestion, detail_of
 from viewer.gui.panels.numbers.heat_map import HeatMap
-from viewer.gui.panels.numbers.histogram import Histogram
 from viewer.gui.qt.background import Latest
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme

@@ -23,7 +23,7 @@ from viewer.gui.panels.base.page_panel import (
     subtitle_label,
 )
 from viewer.gui.panels.base.panel_host import PanelHost, Presence
-from viewer.gui.panels.numbers.chart import ErrorChart
+from viewer.gui.panels.numbers.charts import ErrorChart
 from viewer.gui.panels.numbers.contents import (
     conclusion_text,
     contents_of,

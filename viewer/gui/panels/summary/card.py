@@ -38,9 +38,9 @@ from viewer.gui.panels.base.panel_host import PanelHost
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.base.swatches import Swatch, colors_of, paint_part, paint_parts
 from viewer.gui.panels.summary.course import (
-    CourseStrip,
-    course_bars,
+    MOST_INFERENCES,
     course_texts,
+    strip_of,
     wall_parts,
 )
 from viewer.gui.panels.summary.links import FigureLink, FindingLink
@@ -66,7 +66,6 @@ from viewer.model.times import (
 from viewer.model.trace import RunKind
 from viewer.view.open_trace import OpenTrace
 
-MOST_INFERENCES = 12  # more are not listed one by one
 SLOWEST = 5  # then these are
 MOST_FINDINGS = 3
 MOST_FILES = 6
@@ -302,13 +301,10 @@ class SummaryCard(SectionColumn):
     def _course(self) -> None:
         """How long inferences took in their order, per phase."""
         summary, shown = self._summary, self._shown
-        bars = course_bars(shown)
-        if len(bars) <= MOST_INFERENCES:
+        strip = strip_of(shown, summary.inference, self._theme)
+        if strip is None:
             return
-        self.begin("In order", counted(len(bars), "inference"))
-        runs = shown.file.runs
-        current = next((i for i, run in enumerate(runs) if run is summary.inference), -1)
-        strip = CourseStrip(bars, current, self._theme)
+        self.begin("In order", counted(len(strip.weights), "inference"))
         strip.picked.connect(lambda run: self._pick(run)())
         self.column.addWidget(strip)
         for text, run in course_texts(shown, self._phases()):

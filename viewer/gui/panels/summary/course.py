@@ -15,10 +15,11 @@ from viewer.gui.panels.base.inference_chart import InferenceChart
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.inferences.logged_methods import series_of
 from viewer.model.times import counted, format_time, group_digits, tick_to_ns
-from viewer.model.trace import Trace
+from viewer.model.trace import Run, Trace
 from viewer.view.open_trace import OpenTrace
 
 _WALL_TOKENS = ("slab", "accent", "unit_compute", "unit_both", "unit_host", "unit_dma")
+MOST_INFERENCES = 12  # more are not listed one by one
 HINT = "Durations of inferences in their order. Click one to show it."
 
 
@@ -96,3 +97,12 @@ class CourseStrip(InferenceChart):
         low, high = format_time(min(ns)), format_time(max(ns))
         self.setAccessibleName(f"{counted(len(bars), 'inference')}, {low} to {high}")
         self.chosen.connect(lambda bar: self.picked.emit(bars[bar].run))
+
+
+def strip_of(shown: OpenTrace, inference: Run | None, theme: Theme) -> CourseStrip | None:
+    """Return the strip of a trace, None if all of its inferences are listed. inference: shown."""
+    bars = course_bars(shown)
+    if len(bars) <= MOST_INFERENCES:
+        return None
+    current = next((i for i, run in enumerate(shown.file.runs) if run is inference), -1)
+    return CourseStrip(bars, current, theme)

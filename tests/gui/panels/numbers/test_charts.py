@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
+from viewer.gui.panels.numbers.charts import Histogram
 from viewer.gui.panels.numbers.detail_answer import Histograms
-from viewer.gui.panels.numbers.histogram import Histogram
 from viewer.model.times import plain_spaces
 
 NONE = np.empty(0, np.int64)
