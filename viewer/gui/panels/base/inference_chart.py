@@ -6,17 +6,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QFontMetricsF
-from PySide6.QtWidgets import QSizePolicy
 
 from viewer.arrays import Floats
 from viewer.gui.panels.base.chart import BarChart
-from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.model.times import format_briefly, format_in, group_digits, unit_for
 
-_HEIGHT = 84  # px
 # Times that differ more are drawn on a logarithmic scale, or the short ones are flat.
 _LOGARITHMIC = 6
 _FEW = 12  # bars that all have their number below them
@@ -31,6 +27,8 @@ class InferenceChart(BarChart):
     Numbers are above the bars if `has_numbers` and there is room. The scale starts at 0, or is
     logarithmic if times differ much and `may_be_log`.
     """
+
+    HEIGHT = 84  # px
 
     def __init__(
         self,
@@ -52,15 +50,10 @@ class InferenceChart(BarChart):
         self.most, least = max(ns, default=0), max(min(ns, default=0), 1)
         self.unit, self._factor = unit_for(self.most)
         self._is_log = may_be_log and self.most > _LOGARITHMIC * least
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.left.is_time = True
         self.left.setScale(max(self.most, 1))
         self._show_anew(stays=False)
         self._chosen = current
-
-    @guard(QSize())
-    def sizeHint(self) -> QSize:
-        return QSize(self._theme.px(200), self._theme.px(_HEIGHT))
 
     @property
     def numbers(self) -> list[str]:

@@ -9,14 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QSizePolicy
 
 from viewer.analysis.comparison.steps import Step
 from viewer.gui.panels.base.chart import BESIDE, Axis, Chart
 from viewer.gui.panels.base.range_view import NONE
-from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.elided_text import elided_text
 from viewer.gui.qt.widgets.verdict_marks import FASTER, SLOWER, change_color
@@ -38,7 +36,6 @@ class _TimeChart(Chart):
         self.origin = math.floor(low)
         self._span = max(math.ceil(high) - math.floor(low), 1)
         self.bottom.is_time = True
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     @property
     def _length(self) -> int:
@@ -58,6 +55,8 @@ class SessionDots(_TimeChart):
     Its boxes are the sessions of A and then of B, each in order of time.
     """
 
+    LEFT = 20  # px
+
     def __init__(self, a: Sequence[float], b: Sequence[float], verdict: str, theme: Theme) -> None:
         """a, b: the time of an inference in every session, in ns."""
         self._arms, self._verdict = (sorted(a), sorted(b)), verdict
@@ -66,20 +65,12 @@ class SessionDots(_TimeChart):
         low, high = min(times), max(times)
         spread = 0.05 * ((high - low) or max(high, 1.0) * 0.1)
         super().__init__(theme, "Inference by session", low - spread, high + spread)
-        told = (
-            f"{name}: {', '.join(format_time(round(ns)) for ns in times)}"
-            for name, times in zip("AB", (a, b), strict=True)
-        )
-        self.setAccessibleDescription(". ".join(told))
+        self.setAccessibleDescription(". ".join(self._lines_beside(QPointF())[1:]))
         self._show_anew(stays=False)
 
-    @guard(QSize())
-    def sizeHint(self) -> QSize:
-        return QSize(self._theme.px(120), self._theme.px(2 * _DOT_ROW) + self.text_height + BESIDE)
-
     @property
-    def left_width(self) -> int:
-        return self._theme.px(20)
+    def fixed_height(self) -> int:
+        return self._theme.px(2 * _DOT_ROW) + self.text_height + BESIDE
 
     def lines(self, box: int) -> Sequence[str]:
         arm, ns = self._dots[box]
@@ -166,10 +157,9 @@ class StepChart(_TimeChart):
         self.chosen.connect(self._pick)
         self._show_anew(stays=False)
 
-    @guard(QSize())
-    def sizeHint(self) -> QSize:
-        rows = self._theme.px(_ROW) * len(self._bars)
-        return QSize(self._theme.px(200), rows + self.text_height + BESIDE)
+    @property
+    def fixed_height(self) -> int:
+        return self._theme.px(_ROW) * len(self._bars) + self.text_height + BESIDE
 
     def _pick(self, box: int) -> None:
         row = self._steps[box - 1].row if 0 < box <= len(self._steps) else NONE

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor
-from PySide6.QtWidgets import QSizePolicy
 
 from viewer.gui.panels.base.chart import BarChart
 from viewer.gui.panels.numbers.contents import figure_text, jump_text, tip_lines
 from viewer.gui.panels.numbers.detail_answer import Histograms
 from viewer.gui.panels.numbers.measures import BarKind, Bars
-from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.session.numbers.logged import MeasuredNumbers
 from viewer.model.times import group_digits
@@ -22,7 +20,6 @@ from viewer.render.palette import Palette, rgb_table
 
 _CAPTION = 21  # px above the bars
 _LEAST_HEIGHT, _LEAST_WIDTH = 84, 140  # px
-_HISTOGRAM_HEIGHT = 116  # px
 _LEAST_SHARE = 1e-9  # of a value that a bin is wide: the axis would have equal texts
 _MARK = 9  # px, of a triangle
 
@@ -116,10 +113,11 @@ class ErrorChart(BarChart):
 class Histogram(BarChart):
     """A as filled bars, B as a line over them; counts are on a logarithmic scale."""
 
+    HEIGHT = 116  # px
+
     def __init__(self, theme: Theme) -> None:
         self.shown: Histograms | None = None
         super().__init__(theme, "Histogram of the values")
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.bottom.least_step = 0.0
 
     def show_counts(self, shown: Histograms | None) -> None:
@@ -139,10 +137,6 @@ class Histogram(BarChart):
                 "A filled, B as a line, log scale" if len(shown.b) else "Values, log scale"
             )
         self._show_anew(stays=False)
-
-    @guard(QSize())
-    def sizeHint(self) -> QSize:
-        return QSize(self._theme.px(120), self._theme.px(_HISTOGRAM_HEIGHT))
 
     def accessible_value(self) -> str:
         """Return the text for screen readers: the current bin, or the range."""

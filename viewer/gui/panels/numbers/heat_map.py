@@ -48,6 +48,7 @@ class HeatMap(Chart):
     """
 
     has_grid = False
+    LEFT = 40  # px
 
     def __init__(self, theme: Theme) -> None:
         self.plane: Plane | None = None
@@ -221,10 +222,6 @@ class HeatMap(Chart):
             self._changed()
 
     # -- items -------------------------------------------------------------------------------------
-
-    @property
-    def left_width(self) -> int:
-        return self._theme.px(40)
 
     @property
     def _state(self) -> tuple[object, ...]:
