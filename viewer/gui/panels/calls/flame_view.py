@@ -25,7 +25,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import WheelTurn
 from viewer.render.axis.xmap import Axis, XMap
 from viewer.render.canvas import Canvas
-from viewer.render.flame_graph.layout import flame_bands
+from viewer.render.flame_graph.boxes import flame_bands
 from viewer.render.frames.frame import Backdrop, RasterSource, draw_frame
 from viewer.render.layout import SLICE_TOP
 from viewer.render.palette import UNLINKED, Emphasis, Pixels, canvas_rgb, cell_colors, label_colors
