@@ -4,8 +4,8 @@ import pytest
 
 from tests.builders.android_traces import APP, RENDER, AndroidTrace
 from viewer.formats import open_file
+from viewer.formats.begin_end import BEGIN, END, POINT
 from viewer.formats.perfetto.atrace import mark_of
-from viewer.formats.perfetto.begin_end import BEGIN, END, POINT
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ Specified in "Trace Event Format" (catapult, Google): an object with the key `tr
 bare array of events, which need not be closed. Supported phases:
 
     X        a slice with its duration
-    B E      start and end of a slice; `viewer.formats.chrome.begin_end` pairs them
+    B E      start and end of a slice; `viewer.formats.begin_end` pairs them
     i I R    instants: slices without duration, on their thread, or on tracks of the process or
              of the whole file (column `scope`)
     b n e    asynchronous slices by (cat, scope, id): one track each; if there are more than a
@@ -52,8 +52,8 @@ from viewer.codecs.json_values import mapping, sequence
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
 from viewer.formats import format_of
+from viewer.formats.begin_end import paired_by_name
 from viewer.formats.chrome import stack_samples
-from viewer.formats.chrome.begin_end import paired
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
 from viewer.formats.chrome.inferences import EventSlices, add_inferences
 from viewer.formats.chrome.inspector_events import add_inspector_events, is_inspector
@@ -372,7 +372,7 @@ class _Reader:
         time = self._ns[rows]
         if bool((np.abs(time) < TIME_LIMIT // 1000).all()):
             time = time * 1000 + self._ps[rows]
-        found = paired(
+        found = paired_by_name(
             stack,
             time,
             self._is(ends)[rows],

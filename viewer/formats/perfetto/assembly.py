@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.formats.begin_end import Places, paired, slices_of, taken
 from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.perfetto.argument_columns import INT
-from viewer.formats.perfetto.begin_end import Places, paired, slices_of, taken
 from viewer.formats.perfetto.ftrace import SystemSlices
 from viewer.formats.perfetto.opscope_exports import (
     clipped,

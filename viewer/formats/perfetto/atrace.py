@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
-from viewer.formats.perfetto.begin_end import BEGIN, END, POINT, PairedSlices, paired
+from viewer.formats.begin_end import BEGIN, END, POINT, PairedSlices, paired
 from viewer.formats.perfetto.ftrace import FtraceEvents, SystemSlices
 from viewer.formats.perfetto.recording import Recording
 from viewer.model.counter import Counter, stated_counter

@@ -20,9 +20,9 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
+from viewer.formats.begin_end import BEGIN, COMPLETE, END, POINT
 from viewer.formats.flow_events import FlowEvents, next_slices, slices_around
 from viewer.formats.perfetto.annotations import codes_of
-from viewer.formats.perfetto.begin_end import BEGIN, COMPLETE, END, POINT
 from viewer.formats.perfetto.counters import EventPlaces
 from viewer.formats.perfetto.flows import FlowIds
 from viewer.formats.perfetto.packets import last

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from viewer.arrays import Bools, Codes, Ints
+from viewer.formats.begin_end import Places
 from viewer.formats.perfetto.argument_columns import INT, ArgumentColumns
-from viewer.formats.perfetto.begin_end import Places
 from viewer.formats.perfetto.sequences import Problem, as_text
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.provenance import Provenance, first_ns, of_source

@@ -12,9 +12,9 @@ from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
+from viewer.formats.begin_end import BEGIN, COMPLETE, END, POINT
 from viewer.formats.perfetto.annotations import EVENT, Annotations, codes_of, interned
 from viewer.formats.perfetto.argument_columns import INT, TEXT
-from viewer.formats.perfetto.begin_end import BEGIN, COMPLETE, END, POINT
 from viewer.formats.perfetto.counters import CounterEvents, EventPlaces
 from viewer.formats.perfetto.flows import FlowIds
 from viewer.formats.perfetto.legacy_events import ASYNC, FLOW, LegacyEvents, LegacyKinds, kinds_of

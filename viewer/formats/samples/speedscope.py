@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from viewer.arrays import Ints
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.json_values import mapping, sequence, text, whole_number
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.formats.begin_end import BEGIN, END, paired
 from viewer.formats.samples.stacks import Frame, SampledSlices, StackTree
 from viewer.formats.samples.whole_file import json_of, ticks_of, whole_numbers
 from viewer.model.building.builder import TraceBuilder
@@ -109,9 +109,12 @@ class _Profiles:
             return
         rows = rows[np.argsort(time[rows], kind="stable")]
         time, frame, is_end = time[rows], frame[rows], is_end[rows]
-        begin, end, lone = _paired(frame.tolist(), is_end.tolist())
+        # An event closes the innermost open slice of its frame.
+        pairs = paired(frame, time, np.where(is_end, END, BEGIN).astype(np.uint8))
+        order = np.argsort(pairs.begin)
+        begin, end = pairs.begin[order], pairs.end[order]
         self._builder.problem(_NO_END, int((end < 0).sum()))
-        self._builder.problem(_NO_BEGIN, lone)
+        self._builder.problem(_NO_BEGIN, pairs.lone_ends)
         (ends,), stated = ticks_of([profile.get("endValue")], factor)
         last = max(int(time.max()), int(ends)) if stated.all() else int(time.max())
         is_open = end < 0
@@ -171,23 +174,3 @@ class _Profiles:
                 weight=end - start if self._builder.clock.unit == "sample" else None,
                 timing=Timing.SAMPLED | (Timing.PLACED if is_counted else Timing.MEASURED),
             )  # fmt: skip
-
-
-def _paired(frames: list[int], ends: list[bool]) -> tuple[Ints, Ints, int]:
-    """Return the events that open and close each slice, -1 for none, and how many close nothing.
-
-    An event closes the innermost open slice of its frame.
-    """
-    begin, end, lone = list[int](), list[int](), 0
-    open_: dict[int, list[int]] = {}
-    for event, (frame, is_end) in enumerate(zip(frames, ends, strict=True)):
-        own = open_.setdefault(frame, [])
-        if not is_end:
-            own.append(len(begin))
-            begin.append(event)
-            end.append(-1)
-        elif own:
-            end[own.pop()] = event
-        else:
-            lone += 1
-    return np.array(begin, np.int64), np.array(end, np.int64), lone

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Ints
-from viewer.formats.chrome.begin_end import paired
+from viewer.formats.begin_end import paired_by_name
 from viewer.formats.table.column_names import BEGIN, END, PHASE_OF
 from viewer.formats.table.layout import is_no_value
 from viewer.formats.table.slice_rows import SliceRows
@@ -41,15 +41,14 @@ def joined_pairs(
     stack = combined_codes(codes)[0] if len(name) else np.empty(0, np.int64)
     events = np.flatnonzero((phase == BEGIN) | (phase == END))
     nameless = slices.code("name", "")
-    pairs = paired(stack[events], time[events], phase[events] == END, name[events], nameless)
+    is_end = phase == END
+    pairs = paired_by_name(stack[events], time[events], is_end[events], name[events], nameless)
     builder.problem(_NO_END, len(pairs.lone_begin))
     builder.problem(_NO_BEGIN, len(pairs.lone_end))
     end = time.copy()
     begin, last = events[pairs.begin], events[pairs.end]
     builder.problem(_BACKWARDS, int(np.count_nonzero(time[last] < time[begin])))
     end[begin] = np.maximum(time[last], time[begin])
-    is_end = np.zeros(len(time), np.bool_)
-    is_end[events] = phase[events] == END
     kept = np.flatnonzero(~is_end)
     return kept, time[kept], end[kept]
 

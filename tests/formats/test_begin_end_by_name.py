@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.formats.chrome.begin_end import paired
+from viewer.formats.begin_end import paired_by_name
 
 NAMELESS = 0
 EVENTS = st.lists(
@@ -34,7 +34,7 @@ def one_by_one(events):
 def vectorized(events):
     columns = zip(*events, strict=True) if events else ((), (), (), ())
     stack, time, is_end, name = (np.array(column, np.int64) for column in columns)
-    found = paired(stack, time, is_end.astype(np.bool_), name.astype(np.uint32), NAMELESS)
+    found = paired_by_name(stack, time, is_end.astype(np.bool_), name.astype(np.uint32), NAMELESS)
     pairs = zip(found.begin.tolist(), found.end.tolist(), strict=True)
     return sorted(pairs), sorted(found.lone_begin.tolist()), sorted(found.lone_end.tolist())
 

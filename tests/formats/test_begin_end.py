@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewer.formats.perfetto import begin_end as perfetto_pairs
-from viewer.formats.perfetto.begin_end import BEGIN, COMPLETE, END, POINT, paired, slices_of, taken
+from viewer.formats import begin_end as perfetto_pairs
+from viewer.formats.begin_end import BEGIN, COMPLETE, END, POINT, paired, slices_of, taken
 
 EVENTS = st.lists(
     st.tuples(
