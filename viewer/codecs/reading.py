@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 Progress = Callable[[int, int], None]  # done so far and total, in bytes or rows
@@ -84,3 +85,12 @@ class FileTooLarge(UnreadableFile):
 
 class ReadCancelled(Exception):
     """Raised by a reader when `cancelled()` returns true."""
+
+
+@contextmanager
+def faults_of(path: str) -> Iterator[None]:
+    """Raise UnreadableFile about a file for what the system answers in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise UnreadableFile(path, error.strerror or str(error)) from error

@@ -245,7 +245,7 @@ def lines_of(
     Raises as `chunks_of_lines`.
     """
     for first, raw in chunks_of_lines(path, progress, cancelled):
-        text = decoded(b"".join(raw), first, builder)
+        text = decoded(raw, first, builder)
         if "\0" in text:
             line = first + text.count("\n", 0, text.index("\0"))
             builder.problem(NUL, text.count("\0"), f"line {line}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,13 @@ from numpy.typing import NDArray
 from viewer.arrays import Codes, Ints
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import open_part
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import (
+    Cancelled,
+    Progress,
+    ReadCancelled,
+    UnreadableFile,
+    faults_of,
+)
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
 from viewer.model.trace import Column
@@ -38,6 +43,7 @@ DENSE = 1 << 16
 ROWS_AT_ONCE = 1 << 16
 # No profile has a row of 100 kB; a file of one line would be read whole to find its end.
 LONGEST_LINE = 16 << 20
+_HEAD = 4096  # bytes that tell what a file is
 # What a row of a Torq profile takes at the peak, at least. Measured in bytes a row, with RSS:
 # compile profiles 272 and 355 (600,000 rows of the benches), host profiles 210 (600,000 rows).
 ROW_MEMORY = 150
@@ -226,28 +232,63 @@ def count_rows(builder: TraceBuilder, kind: str, rows: NDArray[np.integer], each
 
 def chunks_of_lines(
     path: str, progress: Progress, cancelled: Cancelled
-) -> Iterator[tuple[int, list[bytes]]]:
+) -> Iterator[tuple[int, bytes]]:
     """Whole lines of a file in parts, each with the number of its first line (from 1).
 
     A byte order mark is removed. Raises UnreadableFile and ReadCancelled.
     """
     line, done = 1, 0
-    try:
+    with faults_of(path):
         file, size = open_part(path, lines=True)
         with file:
             while whole := whole_lines(file, CHUNK, path):
                 if cancelled():
                     raise ReadCancelled
                 done += len(whole)
-                lines = io.BytesIO(whole).readlines()
-                if line == 1:
-                    lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
-                yield line, lines
-                line += len(lines)
+                yield line, whole.removeprefix(b"\xef\xbb\xbf") if line == 1 else whole
+                line += count_lines(whole)
                 allowance().expect(line * ROW_MEMORY, done / max(size, done), done)
                 progress(done, max(size, done))
-    except OSError as error:
-        raise UnreadableFile(path, error.strerror or str(error)) from error
+
+
+class RowReading(Protocol):
+    """What reads the rows of a file part by part."""
+
+    def add(self, line: int, raw: bytes) -> None:
+        """Add some whole lines; `line` is the number of the first one."""
+
+
+Reading = TypeVar("Reading", bound=RowReading)
+
+
+def read_rows(
+    path: str,
+    begin: Callable[[bytes], tuple[Reading, bool] | None],
+    progress: Progress,
+    cancelled: Cancelled,
+) -> Reading | None:
+    """Read all rows of a file. Raises UnreadableFile and ReadCancelled.
+
+    begin: gets the start of the file, and returns what reads its rows, and whether the first line
+    is a header; None if the file is another one, as this function then does.
+    """
+    reading: Reading | None = None
+    for line, raw in chunks_of_lines(path, progress, cancelled):
+        if reading is None:
+            found = begin(raw[:_HEAD])
+            if found is None:
+                return None
+            reading, has_header = found
+            if has_header:
+                line, raw = 2, raw.partition(b"\n")[2]
+        if raw:
+            reading.add(line, raw)
+    return reading
+
+
+def count_lines(raw: bytes) -> int:
+    """How many lines a text has; the last one may have no end."""
+    return raw.count(b"\n") + (not raw.endswith(b"\n"))
 
 
 def whole_lines(file: LineFile, size: int, path: str) -> bytes:
@@ -292,42 +333,6 @@ def decoded(raw: bytes, line: int, builder: TraceBuilder) -> str:
     return text.replace("\r\n", "\n") if "\r" in text else text
 
 
-def matching_rows(
-    text: str,
-    pattern: re.Pattern[str],
-    huge: re.Pattern[str],
-    spelled: str,
-    line: int,
-    builder: TraceBuilder,
-    separator: str = "",
-) -> tuple[list[tuple[str, ...]], list[int], int]:
-    """The groups of each matching line, their row numbers, and the total number of rows.
-
-    Empty lines are not rows. A line that does not match is counted: as a number too large if `huge`
-    matches, else as not `spelled`. line: number of the first line. separator: what no cell
-    contains, so that it shows how many rows a line has; "" if there is none.
-    """
-    found: list[tuple[str, ...]] = []
-    rows: list[int] = []
-    row = 0
-    for number, content in enumerate(text.split("\n"), line):
-        if not content.strip():
-            continue
-        match = pattern.match(content)
-        if match is not None:
-            found.append(match.groups(""))
-            rows.append(row)
-        elif huge.search(content):
-            builder.problem("row with a number too large for a time", 1, f"line {number}")
-        else:
-            count = 1
-            if separator:
-                count = rows_in(content.count(separator) + 1, spelled.count(separator) + 1)
-            builder.problem(f"row that is not {spelled}", count, f"line {number}")
-        row += 1
-    return found, rows, row
-
-
 def rows_in(cells: int, width: int) -> int:
     """How many rows a line has by its cells: two, one after another, have a cell less."""
     return max((cells + 1) // width, 1)
@@ -344,21 +349,39 @@ class RowCells:
         builder: TraceBuilder,
         separator: str = "",
     ) -> None:
-        """The arguments are those of `matching_rows`."""
+        """A line that does not match is counted: a number is too large for a time, or other.
+
+        huge: matches the first kind. spelled: a row as it should be. separator: what no cell
+        contains, so that it shows how many rows a line has; "" if there is none.
+        """
         self._pattern, self._huge, self._spelled = pattern, huge, spelled
         self._builder, self._separator = builder, separator
-        self._row = 0
+        self.count = 0  # of the rows so far; empty lines are none
 
-    def take(self, line: int, raw: Sequence[bytes]) -> tuple[list[tuple[str, ...]], Codes]:
+    def take(self, line: int, raw: bytes) -> tuple[list[tuple[str, ...]], Codes]:
         """The groups of each matching row in some whole lines, and its row number in the file."""
-        text = decoded(b"".join(raw), line, self._builder)
+        text = decoded(raw, line, self._builder)
         found: list[tuple[str, ...]] = self._pattern.findall(text)
-        count, first = len(raw), self._row
+        first, count = self.count, count_lines(raw)
         if len(found) == count:
-            self._row += count
+            self.count += count
             return found, np.arange(first, first + count, dtype=np.uint32)
-        found, rows, count = matching_rows(
-            text, self._pattern, self._huge, self._spelled, line, self._builder, self._separator
-        )
-        self._row += count
-        return found, np.array(rows, np.uint32) + np.uint32(first)
+        found, rows = [], list[int]()
+        for number, content in enumerate(text.split("\n"), line):
+            if not content.strip():
+                continue
+            match = self._pattern.match(content)
+            if match is not None:
+                found.append(match.groups(""))
+                rows.append(self.count)
+            elif self._huge.search(content):
+                kind = "row with a number too large for a time"
+                self._builder.problem(kind, 1, f"line {number}")
+            else:
+                count = 1
+                if separator := self._separator:
+                    width = self._spelled.count(separator) + 1
+                    count = rows_in(content.count(separator) + 1, width)
+                self._builder.problem(f"row that is not {self._spelled}", count, f"line {number}")
+            self.count += 1
+        return found, np.array(rows, np.uint32)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
 from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.layers import json_tables
 from viewer.formats.layers.blocks import Blocks
@@ -48,11 +48,8 @@ def _start(head: bytes, *, whole: bool) -> Start | None:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """A bar per row. Raises UnreadableFile, ReadCancelled."""
-    try:
-        with open(path, "rb") as file:
-            sample = file.read(_SAMPLE)
-    except OSError as error:
-        raise UnreadableFile(path, error.strerror or str(error)) from error
+    with faults_of(path), open(path, "rb") as file:
+        sample = file.read(_SAMPLE)
     builder = TraceBuilder(path, FORMAT.name, "", Clock())
     if json_tables.is_json(sample):
         if cancelled():

@@ -25,7 +25,7 @@ from viewer.codecs.protobuf.fields import Fields
 from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
 from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, faults_of
 from viewer.formats.perfetto.annotations import EVENT
 from viewer.formats.perfetto.damage import REST_LOST, Checks, PacketFinder, Problem, Spans
 
@@ -139,33 +139,30 @@ def _packets(
     path: str, progress: Progress, cancelled: Cancelled, problem: Problem
 ) -> Iterator[Packets]:
     """As `packets_of`, on this thread."""
-    try:
-        with PackedFile(path) as source:
-            rest, place, layouts = b"", 0, MessageLayouts(_WANTED)
-            checks = Checks()
-            finder = PacketFinder(problem, checks, is_partial=is_partial())
-            while True:
-                if cancelled():
-                    raise ReadCancelled
-                more = source.read(max(BLOCK, len(rest)))
-                progress(min(source.done, source.size), source.size)
-                block = _block(rest, more)
-                is_last = not more
-                spans, stop = finder.packets(block, place, is_last=is_last)
-                unpacking = _Unpacking(finder, checks, problem, layouts)
-                for packets in unpacking.packets(block, spans, place):
-                    packets.share = source.share
-                    packets.read = place + stop
-                    packets.ratio = source.ratio
-                    yield packets
-                rest = block.data[stop : block.size].tobytes()
-                place += stop
-                if is_last:
-                    if source.fault:
-                        problem(f"{source.fault}: the content before it was read", 1, "")
-                    break
-    except OSError as error:
-        raise UnreadableFile(path, error.strerror or str(error)) from error
+    with faults_of(path), PackedFile(path) as source:
+        rest, place, layouts = b"", 0, MessageLayouts(_WANTED)
+        checks = Checks()
+        finder = PacketFinder(problem, checks, is_partial=is_partial())
+        while True:
+            if cancelled():
+                raise ReadCancelled
+            more = source.read(max(BLOCK, len(rest)))
+            progress(min(source.done, source.size), source.size)
+            block = _block(rest, more)
+            is_last = not more
+            spans, stop = finder.packets(block, place, is_last=is_last)
+            unpacking = _Unpacking(finder, checks, problem, layouts)
+            for packets in unpacking.packets(block, spans, place):
+                packets.share = source.share
+                packets.read = place + stop
+                packets.ratio = source.ratio
+                yield packets
+            rest = block.data[stop : block.size].tobytes()
+            place += stop
+            if is_last:
+                if source.fault:
+                    problem(f"{source.fault}: the content before it was read", 1, "")
+                break
 
 
 def _block(rest: bytes, more: bytes) -> PaddedBytes:

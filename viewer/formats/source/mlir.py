@@ -22,7 +22,7 @@ import re
 import shlex
 
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
 from viewer.formats import format_of
 from viewer.model.trace import Problem
 from viewer.program.frames import Frame
@@ -120,18 +120,15 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
 def _read_bytes(path: str, progress: Progress, cancelled: Cancelled) -> bytes:
     parts: list[bytes] = []
     done = 0
-    try:
-        with open(path, "rb") as file:
-            total = os.fstat(file.fileno()).st_size
-            allowance().take(total * _BYTE_MEMORY)
-            while part := file.read(_CHUNK):
-                if cancelled():
-                    raise ReadCancelled
-                parts.append(part)
-                done += len(part)
-                progress(done, max(total, done))
-    except OSError as error:
-        raise UnreadableFile(path, error.strerror or str(error)) from error
+    with faults_of(path), open(path, "rb") as file:
+        total = os.fstat(file.fileno()).st_size
+        allowance().take(total * _BYTE_MEMORY)
+        while part := file.read(_CHUNK):
+            if cancelled():
+                raise ReadCancelled
+            parts.append(part)
+            done += len(part)
+            progress(done, max(total, done))
     return b"".join(parts)
 
 

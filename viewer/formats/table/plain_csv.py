@@ -21,7 +21,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from viewer.codecs.partial_file import is_partial, open_part
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
 from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.row_reader import NUL
 from viewer.formats.table.column_names import TIMES, kind_of, recognized, recognized_names
@@ -87,7 +87,7 @@ def is_table(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice per row. Raises UnreadableFile (ColumnsNeeded), ReadCancelled."""
-    try:
+    with faults_of(path):
         layout = layout_in(path)
         columns = columns_of(layout, stated_columns(), path)
         if len(layout.names) > MAX_COLUMNS:
@@ -107,8 +107,6 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
                 rows.add(block, at, share)
                 rows.slices.reserve(share, at, ratio)
                 progress(min(int(share * rows.size), rows.size), rows.size)
-    except OSError as error:
-        raise UnreadableFile(path, error.strerror or str(error)) from error
     return rows.trace(cancelled)
 
 

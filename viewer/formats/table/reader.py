@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.partial_file import open_part
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
 from viewer.formats import format_of
 from viewer.formats.row_reader import NUL
 from viewer.formats.row_reader import UNCLOSED as UNCLOSED_ROW
@@ -69,7 +69,7 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice per row, in nanoseconds. Raises UnreadableFile, ReadCancelled."""
-    try:
+    with faults_of(path):
         file, size = open_part(path, lines=True, quotes=True)
         with file:
             first = file.readline(_HEADER_LIMIT)
@@ -99,8 +99,6 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
                     rows.add(block, at)
                     rows.reserve(at)
                     progress(min(at, size), size)
-    except OSError as error:
-        raise UnreadableFile(path, error.strerror or str(error)) from error
     return rows.trace(cancelled)
 
 

@@ -26,20 +26,16 @@ from fractions import Fraction
 import numpy as np
 
 from viewer.arrays import Codes, Ints
-from viewer.codecs.memory_budget import allowance
-from viewer.codecs.partial_file import open_part
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.text_rows import (
-    ROW_MEMORY,
     TWO_ROWS,
     DistinctTexts,
+    RowCells,
     TextColumn,
     count_rows,
-    decoded,
     distinct_texts,
-    matching_rows,
-    whole_lines,
+    read_rows,
 )
 from viewer.formats.torq.compile_blocks import CellBlock, split_block
 from viewer.model.building.builder import TraceBuilder
@@ -75,7 +71,6 @@ _SPELLED = {
     "C3": "taskId,elapsed,timestamp,event,loc(...),bytes",
 }
 
-_CHUNK = 1 << 21
 _NAMES = {
     "DMA_IN": "DMA In",
     "DMA_OUT": "DMA Out",
@@ -103,31 +98,21 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice per row, in cycles; the module docstring describes the generations."""
-    try:
-        file, size = open_part(path, lines=True)
-        with file:
-            head = file.read(4096).decode("utf-8-sig", "replace").split("\n")
-            generation = _generation(head)
-            if generation is None:
-                raise UnreadableFile(
-                    path,
-                    "its header and first rows are not those of a Torq compile profile",
-                    where="line 1",
-                    remedy="Write one with torq-compile --torq-enable-profiling "
-                    "--torq-dump-profiling=FILE",
-                )
-            file.seek(0)
-            rows = _Rows(path, generation)
-            done = 0
-            while whole := whole_lines(file, _CHUNK, path):
-                if cancelled():
-                    raise ReadCancelled
-                rows.add(whole)
-                done += len(whole)
-                allowance().expect(rows.count * ROW_MEMORY, done / max(size, done), done)
-                progress(done, max(size, done))
-    except OSError as error:
-        raise UnreadableFile(path, error.strerror or str(error)) from error
+
+    def begin(head: bytes) -> tuple[_Rows, bool] | None:
+        generation = _generation(head.decode("utf-8", "replace").split("\n"))
+        if generation is None:
+            return None
+        return _Rows(path, generation), generation != "C0"
+
+    rows = read_rows(path, begin, progress, cancelled)
+    if rows is None:
+        raise UnreadableFile(
+            path,
+            "its header and first rows are not those of a Torq compile profile",
+            where="line 1",
+            remedy="Write one with torq-compile --torq-enable-profiling --torq-dump-profiling=FILE",
+        )
     return rows.trace()
 
 
@@ -145,10 +130,9 @@ class _Rows:
 
     def __init__(self, path: str, generation: str) -> None:
         self._builder = TraceBuilder(path, FORMAT.name, generation, CLOCK)
-        self._pattern = _ROW_C0 if generation == "C0" else _ROW_C2
         self._has_header = generation != "C0"
-        self._lines = 0
-        self._row = 0
+        pattern = _ROW_C2 if self._has_header else _ROW_C0
+        self._cells = RowCells(pattern, _HUGE, _SPELLED[generation], self._builder)
         self._events: list[str] = []  # distinct only within each block
         self._types, self._locations, self._threads = (
             DistinctTexts(),
@@ -158,38 +142,17 @@ class _Rows:
         self._ints: dict[str, list[Ints]] = {}
         self._codes: dict[str, list[Codes]] = {}
 
-    @property
-    def count(self) -> int:
-        """The number of rows read so far."""
-        return self._row
-
-    def add(self, raw: bytes) -> None:
-        """Add some whole lines of the file."""
-        if self._lines == 0:
-            raw = raw.removeprefix(b"\xef\xbb\xbf")
-            if self._has_header:
-                self._lines = 1
-                raw = raw.partition(b"\n")[2]
-        block = split_block(raw, self._has_header) if raw else None
+    def add(self, line: int, raw: bytes) -> None:
+        """Add some whole lines of the file; `line` is the number of the first one."""
+        block = split_block(raw, self._has_header)
         if block is not None:
-            lines = rows = len(block)
-            row = np.arange(rows, dtype=np.uint32)
+            row = np.arange(self._cells.count, self._cells.count + len(block), dtype=np.uint32)
+            self._cells.count += len(block)
         else:
-            text = decoded(raw, self._lines + 1, self._builder)
-            found, at, rows = matching_rows(
-                text,
-                self._pattern,
-                _HUGE,
-                _SPELLED[self._builder.generation],
-                self._lines + 1,
-                self._builder,
-            )
-            lines = raw.count(b"\n")
-            block, row = self._block(found), np.array(at, np.uint32)
+            found, row = self._cells.take(line, raw)
+            block = self._block(found)
         if len(block):
-            self._add_block(block, row + np.uint32(self._row))
-        self._lines += lines
-        self._row += rows
+            self._add_block(block, row)
 
     def trace(self) -> Trace:
         """The slices of all rows added."""

@@ -43,11 +43,11 @@ from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.text_rows import (
-    chunks_of_lines,
     combined_codes,
     count_rows,
     first_line,
     numbered,
+    read_rows,
 )
 from viewer.formats.torq.host_events import (
     BEGIN,
@@ -90,17 +90,15 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice per pair of begin and end, in µs. Raises UnreadableFile, ReadCancelled."""
-    rows: EventRows | None = None
-    for line, raw in chunks_of_lines(path, progress, cancelled):
-        if rows is None:
-            header = first_line(raw[0], ",")
-            if header not in (WITH_LOCATION, WITH_DISPATCH):
-                break
-            has_dispatch = header == WITH_DISPATCH
-            builder = TraceBuilder(path, FORMAT.name, "H2" if has_dispatch else "H0", CLOCK)
-            rows = EventRows(builder, has_dispatch=has_dispatch)
-            line, raw = 2, raw[1:]
-        rows.add(line, raw)
+
+    def begin(head: bytes) -> tuple[EventRows, bool] | None:
+        if not sniff(head):
+            return None
+        has_dispatch = first_line(head, ",") == WITH_DISPATCH
+        builder = TraceBuilder(path, FORMAT.name, "H2" if has_dispatch else "H0", CLOCK)
+        return EventRows(builder, has_dispatch=has_dispatch), True
+
+    rows = read_rows(path, begin, progress, cancelled)
     if rows is None:
         raise UnreadableFile(
             path,

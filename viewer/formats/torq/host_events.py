@@ -94,7 +94,7 @@ class EventRows:
         )
         self._parts: dict[str, list[Ints]] = {}
 
-    def add(self, line: int, raw: list[bytes]) -> None:
+    def add(self, line: int, raw: bytes) -> None:
         """Add some whole lines of the file; `line` is the number of the first one."""
         found, row = self._cells.take(line, raw)
         if not found:

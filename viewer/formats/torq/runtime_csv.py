@@ -28,9 +28,9 @@ from viewer.formats.text_rows import (
     MICROSECONDS,
     TWO_ROWS,
     RowCells,
-    chunks_of_lines,
     count_rows,
     first_line,
+    read_rows,
 )
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.torq import JOB_ID, NSS_JOBS, job_name
@@ -61,15 +61,12 @@ def sniff(head: bytes) -> bool:
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """One slice per job, at [open - start, open] µs, on one track."""
-    jobs: _Jobs | None = None
-    for line, raw in chunks_of_lines(path, progress, cancelled):
-        if jobs is None:
-            generation = _GENERATIONS.get(first_line(raw[0], ";"))
-            if generation is None:
-                break
-            jobs = _Jobs(path, generation)
-            line, raw = 2, raw[1:]
-        jobs.add(line, raw)
+
+    def begin(head: bytes) -> tuple[_Jobs, bool] | None:
+        generation = _GENERATIONS.get(first_line(head, ";"))
+        return None if generation is None else (_Jobs(path, generation), True)
+
+    jobs = read_rows(path, begin, progress, cancelled)
     if jobs is None:
         raise UnreadableFile(
             path,
@@ -86,7 +83,7 @@ class _Jobs:
         separator = ";" if generation == "R1" else ""  # which a location may contain
         self._cells = RowCells(_ROW, _HUGE, _SPELLED[generation], self.builder, separator)
 
-    def add(self, line: int, raw: list[bytes]) -> None:
+    def add(self, line: int, raw: bytes) -> None:
         """Add some whole lines of the file; `line` is the number of the first one."""
         found, rows = self._cells.take(line, raw)
         of_two = {text for text in {row[3] for row in found} if self._is_two_rows(text)}
