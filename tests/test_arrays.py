@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from viewer.arrays import levels, stable_order
+from viewer.arrays import groups_of, levels, stable_order
 
 
 @pytest.mark.slow
@@ -36,3 +36,10 @@ def test_levels_are_the_positions_of_each_depth():
     found = levels(np.array([0, 1, 2, 1, 0, 1]))
     assert [level.tolist() for level in found] == [[0, 4], [1, 3, 5], [2]]
     assert levels(np.empty(0, np.int64)) == []
+
+
+def test_groups_are_the_numbers_that_occur_with_their_positions():
+    groups = groups_of(np.array([7, -1, 7, 3]))
+    positions = {number: rows.tolist() for number, rows in groups}
+    assert list(positions.items()) == [(-1, [1]), (3, [3]), (7, [0, 2])]
+    assert groups_of(np.empty(0, np.int64)) == []

@@ -40,8 +40,14 @@ def stable_order(numbers: NDArray[np.integer]) -> Ints:
     return found
 
 
+def groups_of(numbers: NDArray[np.integer]) -> list[tuple[int, Ints]]:
+    """Return each number that occurs, ascending, with its positions, ascending too."""
+    order = stable_order(numbers)
+    ordered = numbers[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    return list(zip(ordered[first].tolist(), np.split(order, first[1:]), strict=False))
+
+
 def levels(depth: Ints) -> list[Ints]:
     """Return the positions of each depth from 0 on, each level ascending; no depth is missing."""
-    order = stable_order(depth)
-    bounds = np.cumsum(np.bincount(depth)[:-1])
-    return np.split(order, bounds) if len(order) else []
+    return [positions for _, positions in groups_of(depth)]

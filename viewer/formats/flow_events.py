@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, groups_of
 from viewer.model.trace import Slices
 
 LONE_FLOWS = "flow events without a slice, or without a destination: left out"
@@ -69,9 +69,8 @@ def _by_track(
     slices: Slices, track: Codes, tick: Ints
 ) -> Iterator[tuple[Ints, Ints, list[tuple[int, int]]]]:
     """For each track: its events, their times, and the slice range of its rows, outermost first."""
-    for one in np.unique(track).tolist():
-        events = np.flatnonzero(track == one)
-        rows = np.flatnonzero(slices.row_track == one)
+    for number, events in groups_of(track):
+        rows = np.flatnonzero(slices.row_track == number)
         rows = rows[np.argsort(slices.row_depth[rows], kind="stable")]
         bounds = [(int(slices.row_ptr[r]), int(slices.row_ptr[r + 1])) for r in rows.tolist()]
         yield events, tick[events], bounds

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Codes, Ints
+from viewer.arrays import Codes, Ints, groups_of
 from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.json_values import InvalidJson, Parsed, mapping, memory_needed, sequence, text
 from viewer.codecs.memory_budget import allowance
@@ -133,16 +133,13 @@ def of_events(
     row: Codes,
 ) -> list[ThreadSamples]:
     """Return the samples of events of phase P, thread by thread; all arrays are parallel."""
-    found = []
-    for number in np.unique(thread).tolist():
-        own = np.flatnonzero(thread == number)
-        found.append(
-            ThreadSamples(
-                threads[number], "", node[own], ns[own], ps[own], row[own], frames.frames,
-                frames.parent,
-            )
-        )  # fmt: skip
-    return found
+    return [
+        ThreadSamples(
+            threads[number], "", node[rows], ns[rows], ps[rows], row[rows], frames.frames,
+            frames.parent,
+        )
+        for number, rows in groups_of(thread)
+    ]  # fmt: skip
 
 
 def of_list(

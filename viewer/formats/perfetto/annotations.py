@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, groups_of
 from viewer.codecs.protobuf.fields import Field
 from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
 from viewer.codecs.protobuf.reader import PaddedBytes
@@ -202,16 +202,11 @@ class Annotations(ArgumentColumns):
             if name >= 0:
                 self._note(rank, name, kind, some, values)
             return
-        short = name.astype(np.int16) if int(name.max()) < 1 << 15 else name
-        if (short == short[0]).all():
+        if (name == name[0]).all():
             self._note(rank, int(name[0]), kind, some, values)
             return
-        order = np.argsort(short, kind="stable")
-        short = short[order]
-        bounds = np.flatnonzero(np.append(True, short[1:] != short[:-1])).tolist()
-        for a, b in zip(bounds, [*bounds[1:], len(name)], strict=True):
-            rows = order[a:b]
-            self._note(rank, int(short[a]), kind, _taken(some, rows), values[rows])
+        for number, rows in groups_of(name):
+            self._note(rank, number, kind, _taken(some, rows), values[rows])
 
     def _note(self, rank: int, name: int, kind: int, some: _Some, values: NDArray[Any]) -> None:
         self._found += [(rank, name, kind, part) for part in _parts(some, values)]
@@ -369,12 +364,8 @@ def interned(
         return found
     if (state == state[0]).all():
         return states[int(state[0])].tables[table].lookup(iids)
-    order = np.argsort(state, kind="stable")
-    of = state[order]
-    bounds = np.flatnonzero(np.append(True, of[1:] != of[:-1])).tolist()
-    for a, b in zip(bounds, [*bounds[1:], len(of)], strict=True):
-        rows = order[a:b]
-        found[rows] = states[int(of[a])].tables[table].lookup(iids[rows])
+    for number, rows in groups_of(state):
+        found[rows] = states[number].tables[table].lookup(iids[rows])
     return found
 
 

@@ -193,7 +193,7 @@ class Assembly:
             builder.problem(kind_of, n, first)
         trace = builder.build(step)
         more, lost = events.legacy.flows(
-            trace.slices, events.uuids, lambda uuid: number_of.get(uuid, -1), self._times_of
+            trace.slices, events.uuids, lambda uuid: number_of.get(uuid, -1)
         )
         both = Flows(
             np.concatenate([trace.flows.producer, more.producer]),
@@ -288,9 +288,7 @@ class Assembly:
         self, uuids: list[int], clock: Clock | None, provenance: Provenance
     ) -> tuple[Counter, ...]:
         """The counters of the file, on the clock of its slices."""
-        by_uuid = self._events.counters.counters(
-            uuids, self._tracks, self._sequences.states, self._problem, self._times_of
-        )
+        by_uuid = self._events.counters.counters(uuids, self._recording)
         order = tracks_in_order(
             self._tracks,
             list(by_uuid),
@@ -308,9 +306,6 @@ class Assembly:
             replace(c, tick=clipped([ns_to_tick(t + first, rate) for t in c.tick.tolist()]))
             for c in found
         )
-
-    def _times_of(self, clock: int, times: Ints) -> Ints | None:
-        return self._recording.clocks.converted(list(self._recording.clock_numbers)[clock], times)
 
     def _converted(self, time: Ints) -> Any:
         """Convert all times to one clock, in place; returns which events remain, None for all."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, groups_of
 from viewer.formats.begin_end import BEGIN, END, POINT, PairedSlices, paired
 from viewer.formats.perfetto.ftrace import FtraceEvents, SystemSlices
 from viewer.formats.perfetto.recording import Recording
@@ -197,14 +197,10 @@ class Atrace:
         value, time = self._column(lambda mark: mark.value)[rows], self._time[rows]
         both = np.stack([numbers, self._processes(rows)])
         combined, which = np.unique(both, axis=1, return_inverse=True)
-        which = which.reshape(-1)
-        order = np.argsort(which, kind="stable")
-        bounds = np.searchsorted(which[order], np.arange(combined.shape[1] + 1)).tolist()
         processes, names = self._recording.tracks.processes, [name for _, name in known]
         return [
-            stated_counter(
-                processes.label(processes.all[of]), names[number], time[order[a:b]],
-                value[order[a:b]],
+            stated_counter(processes.label(processes.all[of]), names[number], time[own], value[own])
+            for (number, of), (_, own) in zip(
+                combined.T.tolist(), groups_of(which.reshape(-1)), strict=True
             )
-            for (number, of), a, b in zip(combined.T.tolist(), bounds, bounds[1:], strict=False)
-        ]  # fmt: skip
+        ]

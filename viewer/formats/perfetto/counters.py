@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Floats, Ints
+from viewer.arrays import Bools, Codes, Floats, Ints, groups_of
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
+from viewer.formats.perfetto.recording import Recording
 from viewer.formats.perfetto.sequences import Problem, SequenceState, as_text
-from viewer.formats.perfetto.tracks import Tracks
 from viewer.model.counter import Counter, stated_changes
 
 # Field numbers of TrackEvent.
@@ -107,20 +107,11 @@ class CounterEvents:
         """Add values of some tracks."""
         self._parts.append(_Values(track, at, value, np.full(len(value), not is_double)))
 
-    def counters(
-        self,
-        uuids: Sequence[int],
-        tracks: Tracks,
-        states: Sequence[SequenceState],
-        problem: Problem,
-        converted: Callable[[int, Ints], Ints | None],
-    ) -> dict[int, Counter]:
-        """One counter per track that is described as one, by its uuid; invalid values are left out.
-
-        converted(clock, times): converts times to the clock of the trace, None if not possible.
-        """
+    def counters(self, uuids: Sequence[int], recording: Recording) -> dict[int, Counter]:
+        """One counter per track described as one, by its uuid; invalid values are left out."""
         if not self._parts:
             return {}
+        problem, tracks = recording.problem, recording.tracks
 
         def joined(column: Callable[[_Values], NDArray[Any]]) -> NDArray[Any]:
             return np.concatenate([column(part) for part in self._parts])
@@ -128,33 +119,25 @@ class CounterEvents:
         track, value = joined(lambda p: p.track), joined(lambda p: p.value)
         is_whole, order = joined(lambda p: p.is_whole), joined(lambda p: p.at.order)
         time, clock = joined(lambda p: p.at.times), joined(lambda p: p.at.clock)
+        states = recording.sequences.states
         generation = np.array([s.generation for s in states])[joined(lambda p: p.at.state)]
         self._parts.clear()
         is_number = np.isfinite(value)
         is_timed = np.ones(len(time), np.bool_)
-        for number in np.unique(clock).tolist():
-            rows = np.flatnonzero(clock == number)
-            found = converted(number, time[rows])
-            if found is None:
-                is_timed[rows] = False
-            else:
-                time[rows] = found
+        is_timed[recording.to_trace_clock(time, clock)] = False
         lost = np.flatnonzero(~(is_number & is_timed))
         if len(lost):
             problem(_NO_VALUE, len(lost), f"event {int(order[lost].min())}")
-        by_track = np.lexsort((order, track))
-        by_track = by_track[is_number[by_track]]
-        own = track[by_track]
-        bounds = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist() if len(own) else []
+        in_order = np.argsort(order, kind="stable")
+        in_order = in_order[is_number[in_order]]
         counters: dict[int, Counter] = {}
-        for a, b in zip(bounds, [*bounds[1:], len(own)], strict=False):
-            rows = by_track[a:b]
-            uuid = uuids[int(own[a])]
+        for number, places in groups_of(track[in_order]):
+            rows, uuid = in_order[places], uuids[number]
             described = tracks.by_uuid.get(uuid)
             if described is None or described.counter is None:
                 problem(
                     "counter values on a track that is not a counter: left out",
-                    b - a,
+                    len(rows),
                     f"event {int(order[rows[0]])}",
                 )
                 continue
@@ -167,11 +150,11 @@ class CounterEvents:
                 values = values.astype(np.int64)
             in_range = np.isfinite(values)
             problem(_TOO_LARGE, int((~in_range).sum()), described.name)
-            shown = np.flatnonzero(is_timed[rows] & in_range)
-            shown = shown[np.argsort(time[rows[shown]], kind="stable")]
-            if not len(shown):
+            usable = np.flatnonzero(is_timed[rows] & in_range)
+            usable = usable[np.argsort(time[rows[usable]], kind="stable")]
+            if not len(usable):
                 continue
-            ticks, steps = stated_changes(time[rows[shown]], values[shown])
+            ticks, steps = stated_changes(time[rows[usable]], values[usable])
             unit = as_text(of.unit_name) or _UNITS.get(of.unit, "")
             if of.type == _THREAD_TIME:
                 unit = "ns"
@@ -206,10 +189,7 @@ def _uuids(
 
 def _sums(values: Floats, generation: Ints) -> Floats:
     """Sums of values in file order, each generation of a sequence on its own."""
-    order = np.argsort(generation, kind="stable")
-    own = generation[order]
-    starts = np.flatnonzero(np.append(True, own[1:] != own[:-1])).tolist()
     sums = np.empty(len(values))
-    for a, b in zip(starts, [*starts[1:], len(values)], strict=True):
-        sums[order[a:b]] = np.cumsum(values[order[a:b]])
+    for _, rows in groups_of(generation):
+        sums[rows] = np.cumsum(values[rows])
     return sums

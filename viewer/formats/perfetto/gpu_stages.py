@@ -30,6 +30,7 @@ _ID, _DURATION, _QUEUE_ID, _STAGE_ID, _SPECIFICATIONS = 1, 2, 3, 4, 7
 _SUBMISSION, _GPU_ID, _QUEUE_IID, _STAGE_IID, _NAME = 10, 11, 13, 14, 17
 _TAGS = range(8, 1 << 8)
 _MOST_NAMES = 10_000
+_NONE = (1 << 64) - 1
 
 
 class GpuStages:
@@ -48,8 +49,9 @@ class GpuStages:
         n = len(spans)
         self.bytes += int((spans.end - spans.at).sum())
         found = block.fields(spans.at, spans.end, _TAGS)
-        for at, end in zip(*self._spans(found.get(_SPECIFICATIONS, LENGTH_DELIMITED)), strict=True):
-            self._specify(bytes(block.data.data[at:end]))
+        specified = found.get(_SPECIFICATIONS, LENGTH_DELIMITED)
+        for begin, end in zip(specified.at.tolist(), specified.end.tolist(), strict=True):
+            self._specify(bytes(block.data.data[begin:end]))
         states = self._recording.sequences.states
         queue, stage, name = (np.full(n, -1) for _ in range(3))
         for field, into in ((_QUEUE_IID, queue), (_STAGE_IID, stage)):
@@ -59,15 +61,12 @@ class GpuStages:
         name[texts.owner] = codes_of(block, texts, self._recording.texts)
         has = np.zeros(n, np.bool_)
         has[found.get(_ID, VARINT).owner] = True
-        number = np.full(n, -1)
-        ids = found.get(_STAGE_ID, VARINT)
-        number[ids.owner] = ids.value.view(np.int64)
-        place = np.full(n, -1)
-        ids = found.get(_QUEUE_ID, VARINT)
-        place[ids.owner] = ids.value.view(np.int64)
+        number, place = (
+            last(found, field, n, default=_NONE).view(np.int64) for field in (_STAGE_ID, _QUEUE_ID)
+        )
         iid = last(found, _QUEUE_IID, n).view(np.int64)
         has_specification = np.zeros(n, np.bool_)
-        has_specification[found.get(_SPECIFICATIONS, LENGTH_DELIMITED).owner] = True
+        has_specification[specified.owner] = True
         keep = np.flatnonzero(has | ~has_specification)
         columns = (
             times, clock, last(found, _DURATION, n).view(np.int64), queue, stage, name, place,
@@ -76,10 +75,6 @@ class GpuStages:
         )  # fmt: skip
         self._parts.append(tuple(np.asarray(column)[keep] for column in columns))
         self.count += len(keep)
-
-    @staticmethod
-    def _spans(spans: Field) -> tuple[list[int], list[int]]:
-        return spans.at.tolist(), spans.end.tolist()
 
     def _specify(self, data: bytes) -> None:
         """Take the names that an older trace lists once."""
@@ -96,7 +91,10 @@ class GpuStages:
             np.concatenate(columns) for columns in zip(*self._parts, strict=True)
         )
         code = self._recording.texts.code
-        start = self._on_trace_clock(start.copy(), clock)
+        lost = self._recording.to_trace_clock(start, clock)
+        self._recording.problem(
+            "GPU stages on a clock that no snapshot relates: times are not converted", len(lost)
+        )
         is_long = (length < 0) | (length > (1 << 62) - 1)
         self._recording.problem(
             "GPU stage with an unusable duration: drawn as an instant", int(is_long.sum()), ""
@@ -128,19 +126,3 @@ class GpuStages:
     @staticmethod
     def _name(number: int, names: list[str], what: str) -> str:
         return names[number] if 0 <= number < len(names) and names[number] else f"{what} {number}"
-
-    def _on_trace_clock(self, time: Ints, clock: Ints) -> Ints:
-        recording = self._recording
-        for number in np.unique(clock).tolist():
-            rows = np.flatnonzero(clock == number)
-            name = list(recording.clock_numbers)[number]
-            found = recording.clocks.converted(name, time[rows])
-            if found is None:
-                recording.problem(
-                    "GPU stages on a clock that no snapshot relates: times are not converted",
-                    len(rows),
-                    "",
-                )
-            else:
-                time[rows] = found
-        return time

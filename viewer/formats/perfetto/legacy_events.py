@@ -279,12 +279,10 @@ class LegacyEvents:
         slices: Slices,
         uuids: dict[int, int],
         track_of: Callable[[int], int],
-        converted: Callable[[int, Ints], Ints | None],
     ) -> tuple[Flows, Ints]:
         """The flows of flow events, and the places in the file of those that lead nowhere.
 
-        track_of: the track of the trace with a uuid, -1 if it has no slices. converted(clock,
-        times): converts times to those of the slices, None if not possible.
+        track_of: the track of the trace with a uuid, -1 if it has no slices.
         """
         if not self._flows:
             return Flows.none(), np.empty(0, np.int64)
@@ -301,13 +299,7 @@ class LegacyEvents:
         known = list(uuids)
         used, which = np.unique(of.track, return_inverse=True)
         number = np.array([track_of(known[i]) for i in used.tolist()], np.int64)[which.reshape(-1)]
-        for one in np.unique(clock).tolist():
-            rows = np.flatnonzero(clock == one)
-            found = converted(one, time[rows])
-            if found is None:
-                number[rows] = -1
-            else:
-                time[rows] = found
+        number[self._recording.to_trace_clock(time, clock)] = -1
         processes = self._processes(known)
         columns = (
             of.id, np.where(of.is_local != 0, _owner(processes, of.track), -1), of.scope,

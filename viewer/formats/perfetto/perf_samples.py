@@ -13,7 +13,7 @@ import os
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, groups_of
 from viewer.codecs.protobuf.fields import Field
 from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import VARINT
@@ -93,26 +93,17 @@ class PerfSamples:
         if not self.count:
             return
         time, clock, pid, tid, node = (np.concatenate(c) for c in zip(*self._parts, strict=True))
-        recording = self._recording
-        for number in np.unique(clock).tolist():
-            rows = np.flatnonzero(clock == number)
-            name = list(recording.clock_numbers)[number]
-            converted = recording.clocks.converted(name, time[rows])
-            if converted is not None:
-                time[rows] = converted
-            else:
-                builder.problem(_OTHER_CLOCK, len(rows))
-        processes = recording.tracks.processes
+        builder.problem(_OTHER_CLOCK, len(self._recording.to_trace_clock(time, clock)))
+        processes = self._recording.tracks.processes
         which, lives = processes.lives(tid, time, pid)
         tree = self._tree
         slices = SampledSlices(builder, list(self._frames), tree.parent, tree.frame)
-        order = np.lexsort((time, which))
-        bounds = np.searchsorted(which[order], np.arange(len(lives) + 1)).tolist()
-        for life, first, end in zip(lives, bounds, bounds[1:], strict=False):
-            own = order[first:end]
-            process, thread = processes.place(life)
-            stop, is_apart = until_the_next(time[own])
+        in_order = np.argsort(time, kind="stable")
+        for number, places in groups_of(which[in_order]):
+            rows = in_order[places]
+            process, thread = processes.place(lives[number])
+            stop, is_apart = until_the_next(time[rows])
             slices.add(
-                builder.track(process, f"{thread} · samples"), node[own], time[own], stop,
-                is_apart=is_apart, source_row=(row + own).astype(np.uint32),
+                builder.track(process, f"{thread} · samples"), node[rows], time[rows], stop,
+                is_apart=is_apart, source_row=(row + rows).astype(np.uint32),
             )  # fmt: skip

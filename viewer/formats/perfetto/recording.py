@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from viewer.arrays import Ints, groups_of
 from viewer.formats.perfetto.relative_times import RelativeTimes
 from viewer.formats.perfetto.sequences import ClockSnapshots, Sequences, TextTable
 from viewer.formats.perfetto.tracks import Tracks
@@ -37,6 +40,21 @@ class Recording:
     def problem_here(self, kind: str, count: int = 1, first: str = "") -> None:
         """Count unexpected data of the packet that is read."""
         self.problem(kind, count, first or self.here)
+
+    def to_trace_clock(self, time: Ints, clock: Ints) -> Ints:
+        """Convert times to the clock of the trace, in place, and return the rows that stay.
+
+        clock: of `clock_numbers`. No snapshot relates the clocks of the rows that stay.
+        """
+        lost = [np.empty(0, np.int64)]
+        names = list(self.clock_numbers)
+        for number, rows in groups_of(clock):
+            converted = self.clocks.converted(names[number], time[rows])
+            if converted is None:
+                lost.append(rows)
+            else:
+                time[rows] = converted
+        return np.concatenate(lost)
 
     @property
     def is_own(self) -> bool:

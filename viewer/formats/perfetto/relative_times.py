@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, groups_of
 from viewer.codecs.protobuf.wire import Words
 
 TIME, THREAD_TIME, INSTRUCTIONS = range(3)
@@ -58,24 +58,24 @@ class RelativeTimes:
         which: of the three. sequence, packet, step: of events in the order of the file; the steps
         in the unit of the reference.
         """
-        found, known = np.zeros(len(step), np.int64), np.zeros(len(step), np.bool_)
-        for number in np.unique(sequence).tolist():
-            own = self._of.get(int(number))
-            if own is None:
+        reached, has_reference = np.zeros(len(step), np.int64), np.zeros(len(step), np.bool_)
+        for number, of_sequence in groups_of(sequence):
+            state = self._of.get(number)
+            if state is None:
                 continue
-            rows = np.flatnonzero(sequence == number)
-            part = np.searchsorted(own.since, packet[rows], side="right") - 1
-            for one in np.unique(part).tolist():
-                reference = own.reference[one] if one >= 0 else None
+            part = np.searchsorted(state.since, packet[of_sequence], side="right") - 1
+            for last_reference, places in groups_of(part):
+                reference = state.reference[last_reference] if last_reference >= 0 else None
                 if reference is None:
                     continue
-                at = rows[part == one]
-                last, base = own.reached.get(which, (-1, 0))
-                if last != one:
+                rows = of_sequence[places]
+                before, base = state.reached.get(which, (-1, 0))
+                if before != last_reference:
                     base = reference[which]
-                fits = np.abs(base + np.cumsum(step[at].astype(np.float64))) < _LIMIT
-                at = at[np.logical_and.accumulate(fits)]
-                found[at] = base + np.cumsum(step[at])
-                known[at] = True
-                own.reached[which] = one, int(found[at[-1]]) if len(at) else base
-        return found, known
+                fits = np.abs(base + np.cumsum(step[rows].astype(np.float64))) < _LIMIT
+                rows = rows[np.logical_and.accumulate(fits)]
+                reached[rows] = base + np.cumsum(step[rows])
+                has_reference[rows] = True
+                end = int(reached[rows[-1]]) if len(rows) else base
+                state.reached[which] = last_reference, end
+        return reached, has_reference

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, groups_of
 from viewer.codecs.protobuf.wire import Words
 from viewer.formats.perfetto.processes import Process, Processes, Thread
 from viewer.formats.perfetto.sequences import Problem, as_text, parsed
@@ -163,11 +163,9 @@ class Tracks:
     def threads_of_sequences(self, sequences: Words, packets: Ints) -> Words:
         """The track of the thread that a sequence is of at each packet, 0 if none is stated."""
         uuids = np.zeros(len(sequences), np.uint64)
-        for sequence in np.unique(sequences).tolist():
-            known = self._of_sequence.get(sequence)
-            if known:
-                rows = np.flatnonzero(sequences == sequence)
-                since, of = zip(*known, strict=True)
+        for sequence, rows in groups_of(sequences):
+            if stated := self._of_sequence.get(sequence):
+                since, of = zip(*stated, strict=True)
                 place = np.searchsorted(since, packets[rows], side="right") - 1
                 uuids[rows] = np.array(of, np.uint64)[np.maximum(place, 0)]
         return uuids

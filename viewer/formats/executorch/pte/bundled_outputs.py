@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, groups_of
 from viewer.codecs.file_bytes import FileBytes, LazyBytes
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, numbers_in
 from viewer.codecs.reading import UnreadableFile
@@ -96,8 +96,7 @@ def _cases(content: LazyBytes) -> list[BundledCase]:
     kinds = values.numbers(_TYPE, np.uint8, 0).astype(np.int64)
     at = values.targets(_VALUE)
     kinds[at == 0] = 0
-    for kind in np.unique(kinds).tolist():
-        here = np.flatnonzero(kinds == kind)
+    for kind, here in groups_of(kinds):
         for i, value in zip(here.tolist(), _values(buffer, kind, at[here]), strict=True):
             found[i] = value
     ends = np.searchsorted(of_case, np.arange(len(cases) + 1)).tolist()
