@@ -8,9 +8,9 @@ from tests.builders.csv_kinds import ROWS, tables
 from tests.paths import DATA
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
+from viewer.formats.table.column_roles import preview_of
 from viewer.formats.table.layout import layout_of
 from viewer.formats.table.plain_csv import layout_in
-from viewer.formats.table.preview import preview_of
 from viewer.formats.table.stated_columns import (
     NOTHING_STATED,
     ColumnsNeeded,

@@ -22,7 +22,6 @@ from viewer.codecs.json_columns.objects import MASKS, PADDING, Bytes, Objects, W
 
 _QUOTE, _COLON, _SPACE, _ZERO, _NINE, _POINT, _MINUS = b'": 09.-'
 _MOST_DIGITS = 18
-_MOST_PLACES = 8
 _POWERS = 10 ** np.arange(_MOST_DIGITS + 1, dtype=np.int64)
 _NUMBER = re.compile(rb"-?[0-9.eE+-]*")
 _SAMPLE = 512

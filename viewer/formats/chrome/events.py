@@ -84,12 +84,8 @@ _COLUMNS: dict[str, type] = {
     "ps": np.int16, "timed": np.bool_, "long_ns": np.int64, "long_ps": np.int16,
     "is_long": np.bool_,
 }  # fmt: skip
-# Two neighbors in damaged text, with or without a comma.
-_NEIGHBORS = re.compile(rb"\}([ \t\r\n]*,?[ \t\r\n]*)\{")
 _AT_ONCE = 1 << 16  # bytes that are read one by one, before a block is tried as a whole again
 _SEPARATOR = re.compile(rb"[ \t\r\n]*,")
-_TRIES = 4  # blocks in a row of which too few events are read as columns, before giving it up
-_SEVERAL_OBJECTS = msgspec.json.Decoder(list[list[Event]])
 _PART = 1 << 16  # codes that are renumbered at once
 _NO_TIMES = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int16)
 _KINDS = {

@@ -55,8 +55,12 @@ from viewer.formats import format_of
 from viewer.formats.begin_end import paired_by_name
 from viewer.formats.chrome import stack_samples
 from viewer.formats.chrome.events import ASYNC, FLOWS, INSTANTS, SLICES, EventColumns
-from viewer.formats.chrome.inferences import EventSlices, add_inferences
-from viewer.formats.chrome.inspector_events import add_inspector_events, is_inspector
+from viewer.formats.chrome.inferences import (
+    EventSlices,
+    add_inferences,
+    add_inspector_events,
+    is_inspector,
+)
 from viewer.formats.chrome.json_texts import MARKS, as_one_json
 from viewer.formats.chrome.memory_events import with_memory_counters
 from viewer.formats.chrome.stack_samples import (

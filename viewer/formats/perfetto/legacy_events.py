@@ -31,7 +31,7 @@ from viewer.formats.text_rows import combined_codes
 from viewer.model.trace import Flows, Slices
 
 # Field numbers of LegacyEvent.
-_NAME_IID, _PHASE, _DURATION, _ID, _SCOPE, _BIND_ID = 1, 2, 3, 6, 7, 8
+_PHASE, _ID, _SCOPE, _BIND_ID = 2, 6, 7, 8
 _LOCAL_ID, _GLOBAL_ID, _ENCLOSING, _DIRECTION, _INSTANT_SCOPE = 10, 11, 12, 13, 14
 _IN, _OUT, _INOUT = 1, 2, 3
 _GLOBAL, _PROCESS = 1, 2

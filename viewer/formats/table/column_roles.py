@@ -2,13 +2,15 @@
 
 Never guessed: which column is the start, the duration or the end, and the unit of times. If two
 columns could be it, or none, the user has to state it. Times without a unit in the header are only
-known in the output of a trace_processor query, whose `ts` and `dur` are ns.
+known in the output of a trace_processor query, whose `ts` and `dur` are ns. A preview shows what
+the first rows become with stated columns, and what is missing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats.table.column_names import TIMES, columns_found, kind_of, recognized
@@ -251,3 +253,39 @@ def _short(name: str) -> str:
 
 def _where(layout: Layout) -> str:
     return f"line {layout.lines}" if layout.header and layout.lines else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The first rows as slices.
+
+    missing: what is not known; then nothing else is, except for the decimal separator. fault: why
+    the columns cannot be used, "" if they can. times: start and duration of each row in ps, None
+    for a row without. bad: what is wrong with the first row that has no times, "" if none is.
+    columns: what each column is, None if not known.
+    """
+
+    missing: tuple[str, ...]
+    fault: str
+    times: tuple[tuple[int, int] | None, ...]
+    bad: str
+    columns: Columns | None
+
+    @property
+    def slices(self) -> list[tuple[int, int]]:
+        """Start and duration in ps of the rows that have them."""
+        return [time for time in self.times if time is not None]
+
+
+def preview_of(layout: Layout, stated: StatedColumns) -> Preview:
+    """The first rows of a table with the columns that are stated, or that their names show."""
+    try:
+        columns = columns_of(layout, stated, "")
+    except ColumnsNeeded as error:
+        return Preview(error.question.missing, "", (), "", None)
+    except UnreadableFile as error:
+        return Preview((), error.reason, (), "", None)
+    sample = sample_times(layout, columns)
+    if sample.question:
+        return Preview((DECIMAL,), sample.question, (), "", columns)
+    return Preview((), "", sample.times, sample.bad, columns)

@@ -1,7 +1,7 @@
 """Reads the rows of a CSV line by line with `row_reader`, for what pyarrow refuses.
 
 That is a block whose quotes do not fit its lines, and rows of another width. It takes several times
-as long as `arrow_rows`.
+as long as `csv_blocks`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The columns are recognized by their names (`column_roles`), or stated by the use
 any unit from s to ps and are exact down to 1 ps. The text may be packed and encoded in several ways
 (`packed_text`). Rows without usable times are left out and counted, with the line and the text of
 the first one. Rows that start with `#` and have no times are comments. Rows can also be begins and
-ends, or samples of counters (`row_kinds`). Other lines can be above the header: it is the line, of
+ends, or samples of counters (`plain_rows`). Other lines can be above the header: it is the line, of
 the first ones, that shows most of what the columns are, or that has the names that the user states.
 They are left out, and the reader says so.
 

@@ -1,12 +1,13 @@
 """The rows of a plain CSV as slices and counters, with what is wrong with others.
 
-What their columns are is known (`column_roles`). The first row of each problem is quoted.
+What their columns are is known (`column_roles`). The first row of each problem is quoted. Rows
+that are no slices by themselves are begins, ends and marks, and samples of counters.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -15,22 +16,114 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints
 from viewer.codecs.reading import Cancelled
 from viewer.formats import PLAIN_CSV
+from viewer.formats.begin_end import paired_by_name
 from viewer.formats.row_reader import NUL
 from viewer.formats.row_reader import UNCLOSED as UNCLOSED_ROW
 from viewer.formats.table import own_tables
+from viewer.formats.table.column_names import BEGIN, END, PHASE_OF
 from viewer.formats.table.column_roles import needed
 from viewer.formats.table.column_units import CYCLE
 from viewer.formats.table.csv_lines import row_at
 from viewer.formats.table.csv_rows import UNCLOSED, CsvBlock, Shape
 from viewer.formats.table.layout import Layout, is_no_row, is_no_value, is_rule
-from viewer.formats.table.row_kinds import CounterRows, joined_pairs, phases_of
 from viewer.formats.table.sample_times import Columns
 from viewer.formats.table.slice_rows import PLACE, SliceRows
 from viewer.formats.table.stated_columns import DECIMAL, stated_columns
 from viewer.formats.table.time_cells import LIMIT, Cells, Numbers, over_midnight
-from viewer.formats.text_rows import GrowingColumn, TextColumn
+from viewer.formats.text_rows import GrowingColumn, TextColumn, combined_codes
 from viewer.model.building.builder import BACKWARDS, TraceBuilder
+from viewer.model.counter import Counter, stated_counter
 from viewer.model.trace import Clock, Trace
+
+_LONE_BEGIN = "start without an end: drawn as an instant"
+_NO_BEGIN = "end without a start: left out"
+_BACKWARDS = "end before its start: drawn as an instant"
+_COUNTERS = "counters"
+_EXACT = 2**53
+_PERCENT = ("percent", "pct", "%", "%]", "%)")
+
+
+def phases_of(texts: TextColumn) -> NDArray[np.int8]:
+    """What each row is: BEGIN, END or MARK; -1 if its text says none."""
+    kinds = [PHASE_OF.get(text.strip().casefold(), -1) for text in texts.distinct]
+    found: NDArray[np.int8] = np.array(kinds, np.int8)[texts.codes]
+    return found
+
+
+def joined_pairs(
+    slices: SliceRows, builder: TraceBuilder, phase: NDArray[np.int8], time: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """The rows that begin a slice or mark an instant, with start and end; the rest is counted."""
+    codes = [slices.codes(name) for name in ("process", "thread")]
+    name = slices.codes("name")
+    stack = combined_codes(codes)[0] if len(name) else np.empty(0, np.int64)
+    events = np.flatnonzero((phase == BEGIN) | (phase == END))
+    nameless = slices.code("name", "")
+    is_end = phase == END
+    pairs = paired_by_name(stack[events], time[events], is_end[events], name[events], nameless)
+    builder.problem(_LONE_BEGIN, len(pairs.lone_begin))
+    builder.problem(_NO_BEGIN, len(pairs.lone_end))
+    end = time.copy()
+    begin, last = events[pairs.begin], events[pairs.end]
+    builder.problem(_BACKWARDS, int(np.count_nonzero(time[last] < time[begin])))
+    end[begin] = np.maximum(time[last], time[begin])
+    kept = np.flatnonzero(~is_end)
+    return kept, time[kept], end[kept]
+
+
+class CounterRows:
+    """The samples of counters: one time for each row, and a value for some of the columns."""
+
+    def __init__(self, names: Mapping[int, str], numbers: Numbers) -> None:
+        """names: of the columns."""
+        self._names, self._numbers = names, numbers
+        self._values = {column: GrowingColumn(np.float64) for column in names}
+        self._meanings = {column: GrowingColumn(np.int8) for column in names}
+        self._processes = GrowingColumn(np.uint32)
+        self._known: dict[str, int] = {}
+
+    def add(
+        self,
+        columns: Mapping[int, TextColumn],
+        process: TextColumn,
+        keep: Ints | slice,
+        expected: int,
+    ) -> int:
+        """Add the rows `keep`. Returns how many of their values are no numbers."""
+        bad = 0
+        codes = [self._known.setdefault(text, len(self._known)) for text in process.distinct]
+        self._processes.add(np.array(codes, np.uint32)[process.codes][keep], expected)
+        for column in self._names:
+            texts = columns[column]
+            value, meaning = self._numbers.amounts(texts.distinct)
+            no_value = np.array([is_no_value(text) for text in texts.distinct], np.bool_)
+            rows = texts.codes[keep]
+            self._values[column].add(value[rows], expected)
+            self._meanings[column].add(meaning[rows], expected)
+            bad += int(np.count_nonzero((np.isnan(value) & ~no_value)[rows]))
+        return bad
+
+    def finish(self, builder: TraceBuilder, tick: Ints) -> None:
+        """Add the counters of each process to the builder. tick: of the rows."""
+        of_row, known = self._processes.take(), list(self._known)
+        for column, name in self._names.items():
+            value, meaning = self._values[column].take(), self._meanings[column].take()
+            self._numbers.settle_amounts(value, meaning)
+            for code, process in enumerate(known):
+                at = np.flatnonzero((of_row == code) & np.isfinite(value))
+                if len(at):
+                    if not builder.tracks_of(process):
+                        builder.track(process, _COUNTERS)
+                    builder.counter(_counter(process, name, tick[at], value[at]))
+
+
+def _counter(process: str, name: str, tick: Ints, value: NDArray[np.float64]) -> Counter:
+    is_whole = bool((value == np.trunc(value)).all() and (np.abs(value) < _EXACT).all())
+    found = stated_counter(process, name, tick, value.astype(np.int64) if is_whole else value)
+    if name.casefold().rstrip().endswith(_PERCENT):
+        return Counter(found.process, name, "%", found.tick, found.value)
+    return found
+
 
 _UNUSABLE = "row without usable times: left out"
 _SURPLUS = "row with more cells than the header"

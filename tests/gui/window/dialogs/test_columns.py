@@ -4,9 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from viewer.formats.table.column_roles import known_columns
+from viewer.formats.table.column_roles import known_columns, preview_of
 from viewer.formats.table.layout import layout_of
-from viewer.formats.table.preview import preview_of
 from viewer.formats.table.stated_columns import NOTHING_STATED, Question
 from viewer.gui.window.dialogs.columns import ColumnsDialog
 

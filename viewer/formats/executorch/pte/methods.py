@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Ints
 from viewer.codecs.flatbuffer import Tables
-from viewer.formats.executorch.pte.delegates import Delegates
+from viewer.formats.executorch.pte.delegates import Delegates, References
 from viewer.formats.executorch.pte.program_tables import Children, ProgramTables
-from viewer.formats.executorch.pte.references import References
 from viewer.formats.executorch.pte.tensors import read_values
 from viewer.program.executable.executable import ExecutableMethod, Instruction, InstructionKind
 

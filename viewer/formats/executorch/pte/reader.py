@@ -25,13 +25,15 @@ from viewer.formats.executorch.pte.container import DAMAGED, Container, open_con
 from viewer.formats.executorch.pte.delegates import (
     Delegates,
     Extents,
+    References,
     read_delegates,
     read_inline,
+    read_references,
     read_segments,
+    stored_data,
 )
 from viewer.formats.executorch.pte.methods import read_methods
 from viewer.formats.executorch.pte.program_tables import MOST_METHODS, Problems, ProgramTables
-from viewer.formats.executorch.pte.references import References, read_references, stored_data
 from viewer.program.executable.executable import Executable, Part, PartKind
 
 _VERSION, _METHODS = 0, 1  # slots of the program

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Tables
+from viewer.formats.executorch.pte.delegates import References
 from viewer.formats.executorch.pte.program_tables import MOST_VALUES, Children, Lists, ProgramTables
-from viewer.formats.executorch.pte.references import References
 from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, SCALAR_TYPES, scalar_type
 from viewer.program.executable.executable import NONE, Dynamism, Tensors
 

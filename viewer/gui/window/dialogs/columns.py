@@ -14,8 +14,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from viewer.formats.table.column_roles import Preview, preview_of
 from viewer.formats.table.column_units import IN_CELLS, UNITS
-from viewer.formats.table.preview import Preview, preview_of
 from viewer.formats.table.stated_columns import (
     ALL_VALUES,
     DECIMAL,

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.builders.csv_variants import TRUTH, variants
+from viewer.formats.table.column_roles import preview_of
 from viewer.formats.table.layout import layout_of
 from viewer.formats.table.packed_text import head_text
-from viewer.formats.table.preview import preview_of
 from viewer.formats.table.stated_columns import NOTHING_STATED, parse_columns
 
 PLAIN = [variant for variant in variants() if not variant.suffix.endswith(".zip")]
