@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Ints
 from viewer.codecs.file_bytes import LazyBytes
+from viewer.codecs.reading import UnreadableFile
 
 Number = TypeVar(
     "Number", np.uint8, np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64
@@ -45,6 +47,16 @@ class Malformed(Exception):
         super().__init__(reason)
         self.byte = byte
         self.reason = reason
+
+
+@contextmanager
+def damage_of(path: str, remedy: str) -> Iterator[None]:
+    """Raise UnreadableFile about a file for what is malformed in the block."""
+    try:
+        yield
+    except Malformed as error:
+        place = f"byte {error.byte}"
+        raise UnreadableFile(path, error.reason, where=place, remedy=remedy) from error
 
 
 class Buffer:

@@ -15,8 +15,8 @@ import functools
 import importlib
 import os
 import stat
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
@@ -327,6 +327,16 @@ def _stated(columns: str) -> AbstractContextManager[None]:
     from viewer.formats.table.stated_columns import parse_columns, with_columns
 
     return with_columns(parse_columns(columns))
+
+
+@contextmanager
+def within_memory(path: str) -> Iterator[None]:
+    """Count the memory of the block as that of a file that is read. Raises FileTooLarge."""
+    try:
+        with BUDGET.reading(size=size_of(path)):
+            yield
+    except NotEnoughMemory as error:
+        raise too_large(path, error) from error
 
 
 def too_large(path: str, error: NotEnoughMemory, part: Fraction | None = None) -> FileTooLarge:

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.codecs.file_bytes import FileBytes
-from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, allowance, size_of
+from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import TensorLayout
-from viewer.formats import head_of, too_large
+from viewer.formats import head_of, within_memory
 
 SUFFIX = ".npz"
 _MEMBER = ".npy"
@@ -114,12 +114,10 @@ class NpzFile:
         try:
             if member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1:
                 return self._file, self._start_of(member) + start
-            with BUDGET.reading(size=size_of(self.path)):
+            with within_memory(self.path):
                 allowance().take(2 * member.file_size)
                 with self._archive.open(member) as file:
                     raw = file.read(member.file_size)
-        except NotEnoughMemory as error:
-            raise too_large(self.path, error) from error
         except _DAMAGED as error:
             raise UnreadableFile(self.path, f"it is damaged ({error})", where=key) from error
         if len(raw) != member.file_size:

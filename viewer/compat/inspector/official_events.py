@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
-from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
-from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, size_of
-from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
+from viewer.codecs.flatbuffer import Buffer, Tables, damage_of, distinct_texts, elements
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.compat.inspector.official_errors import InspectorError
-from viewer.formats import too_large
+from viewer.formats import within_memory
 from viewer.formats.executorch.etdump.events import DAMAGED, load
 
 _PREFIXED = 8  # offset of the file identifier after a size prefix
@@ -68,20 +67,13 @@ class InspectorRun:
 
 def read(path: str) -> tuple[list[InspectorRun], InspectorEvents]:
     """Return the runs and events of an ETDump. Raises UnreadableFile or InspectorError."""
-    try:
-        with BUDGET.reading(size=size_of(path)):
-            buffer = load(path, no_progress, never_cancelled)
-    except NotEnoughMemory as error:
-        raise too_large(path, error) from error
+    with within_memory(path):
+        buffer = load(path, no_progress, never_cancelled)
     if buffer.bytes[_PREFIXED : _PREFIXED + 4].tobytes() != b"ED00":
         raise InspectorError("CalledProcessError", "flatc takes dumps with a size prefix alone")
-    try:
+    with damage_of(path, DAMAGED):
         runs, first, length = _runs(buffer)
         return runs, _events(buffer, first, length)
-    except Malformed as error:
-        raise UnreadableFile(
-            path, error.reason, where=f"byte {error.byte}", remedy=DAMAGED
-        ) from error
 
 
 def _runs(buffer: Buffer) -> tuple[list[InspectorRun], Ints, Ints]:

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from viewer.codecs.json_values import memory_needed
-from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, allowance, size_of
+from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import UnreadableFile
 from viewer.compat.inspector.official_errors import InspectorError
 from viewer.compat.inspector.reference_outputs import NoReferenceOutputs, counts_of, read_member
-from viewer.formats import too_large
+from viewer.formats import within_memory
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,
     BLOBS,
@@ -142,10 +142,8 @@ class LoadedRecord:
 def read(path: str) -> LoadedRecord:
     """Load an ETRecord like the Inspector. Raises UnreadableFile or InspectorError."""
     try:
-        with zipfile.ZipFile(path) as archive, BUDGET.reading(size=size_of(path)):
+        with zipfile.ZipFile(path) as archive, within_memory(path):
             return _read(path, archive)
-    except NotEnoughMemory as error:
-        raise too_large(path, error) from error
     except zipfile.BadZipFile as error:
         raise UnreadableFile(path, "the ZIP archive of the record is damaged") from error
     except OSError as error:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -117,10 +117,8 @@ def write(
     files on which the original fails.
     """
     packets = OriginalPackets(out)
-    if form == "f63e303":
-        return _write_f63e303(compile_paths, runtime_paths, packets)
-    if form == "8e135dc":
-        return _write_8e135dc(compile_paths, runtime_paths, packets)
+    if form in ("f63e303", "8e135dc"):
+        return _write_numbered(compile_paths, runtime_paths, packets, form)
     printed = []
     threads: tuple[str, ...]
     for number, path in enumerate(compile_paths, 1):
@@ -146,44 +144,31 @@ def write(
     return "".join(printed)
 
 
-def _write_f63e303(
-    compile_paths: Sequence[str], runtime_paths: Sequence[str], packets: OriginalPackets
-) -> str:
-    compiled = {os.path.basename(path): path for path in compile_paths}
-    measured = {os.path.basename(path): path for path in runtime_paths}
-    rows = [(name, list(_c0_rows(path))) for name, path in compiled.items()]
-    overviews = {
-        name: two_units(_intervals(own), _intervals(own, "DMA"), _intervals(own, "SLICE"))
-        for name, own in rows
-    }
-    jobs = [(name, list(_r0_rows(path))) for name, path in measured.items()]
-    overviews |= {name: runtime_overview(_intervals(own)) for name, own in jobs}
-    return _write_numbered(packets, rows, jobs, overviews, ())
-
-
-def _write_8e135dc(
-    compile_paths: Sequence[str], runtime_paths: Sequence[str], packets: OriginalPackets
-) -> str:
-    compiled = {os.path.basename(path): path for path in compile_paths}
-    measured = {os.path.basename(path): path for path in runtime_paths}
-    rows = [(name, list(_c1_rows(path))) for name, path in compiled.items()]
-    overviews = {name: as_8e135dc(_overview(own)) for name, own in rows}
-    jobs = [(name, list(_r0_rows(path, at_800_mhz=True))) for name, path in measured.items()]
-    overviews |= {name: runtime_overview_8e135dc(_intervals(own)) for name, own in jobs}
-    return _write_numbered(packets, rows, jobs, overviews, C1_THREADS)
-
-
 def _write_numbered(
-    packets: OriginalPackets,
-    compiled: Sequence[tuple[str, Sequence[_Row]]],
-    measured: Sequence[tuple[str, Sequence[_Row]]],
-    overviews: Mapping[str, TorqOverview],
-    threads: Sequence[str],
+    compile_paths: Sequence[str], runtime_paths: Sequence[str], packets: OriginalPackets, form: str
 ) -> str:
-    """Write files with numbers in front; threads: of compile profiles, shown even without rows."""
-    for number, (name, own) in enumerate([*compiled, *measured], 1):
+    """Write files with numbers in front."""
+    compiled = {os.path.basename(path): path for path in compile_paths}
+    measured = {os.path.basename(path): path for path in runtime_paths}
+    threads: Sequence[str]  # of compile profiles, shown even without rows
+    if form == "f63e303":
+        threads = ()
+        rows = [(name, list(_c0_rows(path))) for name, path in compiled.items()]
+        jobs = [(name, list(_r0_rows(path))) for name, path in measured.items()]
+        overviews = {
+            name: two_units(_intervals(own), _intervals(own, "DMA"), _intervals(own, "SLICE"))
+            for name, own in rows
+        }
+        overviews |= {name: runtime_overview(_intervals(own)) for name, own in jobs}
+    else:
+        threads = C1_THREADS
+        rows = [(name, list(_c1_rows(path))) for name, path in compiled.items()]
+        jobs = [(name, list(_r0_rows(path, at_800_mhz=True))) for name, path in measured.items()]
+        overviews = {name: as_8e135dc(_overview(own)) for name, own in rows}
+        overviews |= {name: runtime_overview_8e135dc(_intervals(own)) for name, own in jobs}
+    for number, (name, own) in enumerate([*rows, *jobs], 1):
         process, overview = f"{number:02d} {name}", overviews[name]
-        if number <= len(compiled):
+        if number <= len(rows):
             for thread in threads:
                 packets.thread(process, thread)
         _write_rows(packets, process, own, _length(own), 1)

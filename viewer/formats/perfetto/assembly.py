@@ -225,7 +225,7 @@ class Assembly:
         return found
 
     def _add_system(
-        self, builder: TraceBuilder, slices: SystemSlices, known: set[tuple[str, str]], row: int
+        self, builder: TraceBuilder, slices: SystemSlices, stated: set[tuple[str, str]], row: int
     ) -> None:
         """Add slices of the system, on tracks that no track events are on; row: of the first."""
         texts = self._texts.all()
@@ -234,8 +234,12 @@ class Assembly:
         keys = np.array([builder.key(KeyKind.PLAIN, name) for name in names], np.uint32)
         number = np.array(
             [
-                builder.track(process, self._free(process, thread, known), flat=slices.flat)
-                for process, thread in slices.places
+                builder.track(
+                    place[0],
+                    f"{place[1]} · atrace" if place in stated else place[1],
+                    flat=slices.flat,
+                )
+                for place in slices.places
             ],
             np.uint32,
         )
@@ -250,10 +254,6 @@ class Assembly:
             columns=slices.columns,
             timing=slices.timing,
         )
-
-    @staticmethod
-    def _free(process: str, thread: str, known: set[tuple[str, str]]) -> str:
-        return f"{thread} · atrace" if (process, thread) in known else thread
 
     def _argument_names(self) -> list[str]:
         """The argument names in order of their ids; from one sequence, as in Opscope exports."""

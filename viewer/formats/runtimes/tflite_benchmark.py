@@ -173,7 +173,8 @@ class _Tables:
         names = [cell.strip().strip("[]") for cell in text.split(self._separator)]
         if more := _rows_in(text):  # the line end after the header is lost
             self._builder.problem(UNFIT, more, f"line {number}")
-            names = names[: next((i for i, name in enumerate(names, 1) if _is_name(name)), None)]
+            is_name = [name.startswith(("Name", "name")) for name in names]
+            names = names[: is_name.index(True) + 1] if any(is_name) else names
         self._header = [_KNOWN.get(name, name) for name in names]
         where = ", ".join(filter(None, (self._part, self._graph))) or "operators"
         self._track = self._builder.track(self._process, f"placed · {where} (means)", flat=True)
@@ -195,10 +196,6 @@ class _Tables:
         self._tracks.add(self._track)
         if self._part == INITIALIZATION:
             self.loads.add(self._track)
-
-
-def _is_name(heading: str) -> bool:
-    return heading.startswith(("Name", "name"))
 
 
 def _rows_in(text: str) -> int:

@@ -160,11 +160,11 @@ def _with(
     names, first_line, last_line = records[0]
     header = "".join(lines[first_line:last_line]).strip("\r\n")
     rows = [record for record in records[1:] if not is_no_row(separator.join(record[0]))]
-    quoted = all(cell.strip()[:1] == '"' for cell in _raw_cells(header, separator))
+    quoted = all(cell.strip()[:1] == '"' for cell in header.split(separator))
     if sum(map(is_number, names)) >= 2:
         rows, last_line, header, quoted = [records[0], *rows], first_line, "", False
         names = [f"column {i + 1}" for i in range(len(names))]
-    names = [_clean(name) for name in names]
+    names = [" ".join(name.strip("\ufeff").split()) for name in names]
     # The last line of a file may be cut.
     widths = [len(row[0]) for row in rows]
     if footers:
@@ -229,14 +229,6 @@ def _state_units(cells: Sequence[str]) -> bool:
     texts = sum(map(is_time_text, cells))
     others = sum(not is_no_value(cell) and not _NUMBER.fullmatch(cell) for cell in cells) - texts
     return texts > 0 and texts >= _FIT * (texts + others)
-
-
-def _raw_cells(header: str, separator: str) -> list[str]:
-    return header.split(separator)
-
-
-def _clean(name: str) -> str:
-    return " ".join(name.strip("\ufeff").split())
 
 
 def _distinct(names: Sequence[str]) -> Iterator[str]:

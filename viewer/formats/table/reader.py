@@ -114,17 +114,13 @@ def _cells(line: str, separator: str) -> list[str]:
         return []
 
 
-def _required_in(names: Sequence[str]) -> int:
-    return len(set(REQUIRED) & set(names))
-
-
 def _header(line: str) -> tuple[str, list[str]] | None:
     """The separator and the column names, None if this is not a profile CSV header."""
     line = line.rstrip("\r")
     for separator in _SEPARATORS:
         names = _cells(line, separator)
         named = [name for name in names if name]
-        if _required_in(named) == len(REQUIRED) and len(set(named)) == len(named):
+        if set(named) >= set(REQUIRED) and len(set(named)) == len(named):
             return separator, names
     return None
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from viewer.analysis.numeric.logged_values import LoggedTensors
 from viewer.arrays import Ints
-from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, elements
-from viewer.codecs.memory_budget import BUDGET, NotEnoughMemory, allowance, size_of
-from viewer.codecs.reading import UnreadableFile, never_cancelled, no_progress
+from viewer.codecs.flatbuffer import Buffer, Tables, damage_of, elements
+from viewer.codecs.memory_budget import allowance
+from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.codecs.tensor_values import TensorLayout
-from viewer.formats import too_large
+from viewer.formats import within_memory
 from viewer.formats.executorch.etdump.events import DAMAGED, load, read_runs
 from viewer.formats.executorch.scalar_types import MOST_DIMENSIONS, scalar_type
 from viewer.model.building.builder import TraceBuilder
@@ -33,16 +33,8 @@ _LISTS = "tensor lists overlap: their tensors are left out"
 
 def read_debug_tensors(path: str) -> LoggedTensors:
     """Read where the tensors of all debug events are. Raises UnreadableFile."""
-    try:
-        with BUDGET.reading(size=size_of(path)):
-            buffer = load(path, no_progress, never_cancelled)
-            return _tensors(buffer, path)
-    except Malformed as error:
-        raise UnreadableFile(
-            path, error.reason, where=f"byte {error.byte}", remedy=DAMAGED
-        ) from error
-    except NotEnoughMemory as error:
-        raise too_large(path, error) from error
+    with within_memory(path), damage_of(path, DAMAGED):
+        return _tensors(load(path, no_progress, never_cancelled), path)
 
 
 def _tensors(buffer: Buffer, path: str) -> LoggedTensors:

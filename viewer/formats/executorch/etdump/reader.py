@@ -42,8 +42,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
-from viewer.codecs.flatbuffer import Malformed
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.flatbuffer import damage_of
+from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
 from viewer.formats import format_of
 from viewer.formats.executorch.etdump.cumulative_passes import PROBLEM, undo_cumulative
 from viewer.formats.executorch.etdump.events import (
@@ -84,15 +84,11 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     """Read one ETDump. Raises UnreadableFile or ReadCancelled."""
     buffer = load(path, progress, cancelled)
     builder = TraceBuilder(path, FORMAT.name, "", Clock("ns", assumed=True))
-    try:
+    with damage_of(path, DAMAGED):
         runs = read_runs(buffer, builder)
         reader = UntimedReader(buffer, runs, builder)
         events = read_events(buffer, runs, builder, reader.read, progress, cancelled)
         untimed = reader.finish()
-    except Malformed as error:
-        raise UnreadableFile(
-            path, error.reason, where=f"byte {error.byte}", remedy=DAMAGED
-        ) from error
     del buffer, reader
     _compose(builder, os.path.basename(path), runs, events, untimed, cancelled)
     del events, untimed  # a fifth of the peak memory, if kept while the builder sorts

@@ -113,7 +113,7 @@ class GraphScope:
         # The name of a graph is that of a submodule.
         if len(names) == 1 and names[0] not in self._values and union(argument)[0] == "as_graph":
             return []
-        return [self._of_name(name) for name in names]
+        return [self._values.get(name, LOST) if name else NOTHING for name in names]
 
     def of_all(self, arguments: Sequence[Any]) -> list[Origins]:
         """The origins of every value in several arguments, in order."""
@@ -131,9 +131,6 @@ class GraphScope:
         for at, name in enumerate(names):
             if name:
                 self._values[name] = origins[at] if fits else LOST
-
-    def _of_name(self, name: str) -> Origins:
-        return self._values.get(name, LOST) if name else NOTHING
 
 
 class Rounds:

@@ -112,7 +112,10 @@ class _Reader:
 
     def program(self) -> Program:
         self._read_maps()
-        extra = [ExtraGraph(n, self._extra_nodes(n)) for n in self._members.graphs]
+        extra = [
+            ExtraGraph(n, tuple(self._graphs.all_nodes(self._json(n))))
+            for n in self._members.graphs
+        ]
         methods = self._methods(extra)
         return Program(
             path=self._path,
@@ -155,9 +158,6 @@ class _Reader:
             self._delegates = mapping(self._json(DELEGATES))
         if NUMBER_OF_OUTPUTS in self._members.maps:
             self._outputs = mapping(self._json(NUMBER_OF_OUTPUTS))
-
-    def _extra_nodes(self, name: str) -> tuple[GraphNode, ...]:
-        return tuple(self._graphs.all_nodes(self._json(name)))
 
     def _edge_members(self) -> dict[str, str]:
         """Method -> member with its graph, under the names that the maps use."""

@@ -12,7 +12,15 @@ import numpy as np
 
 from viewer.arrays import Ints, groups_of
 from viewer.codecs.file_bytes import FileBytes, LazyBytes
-from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements, numbers_in
+from viewer.codecs.flatbuffer import (
+    Buffer,
+    Malformed,
+    Tables,
+    damage_of,
+    distinct_texts,
+    elements,
+    numbers_in,
+)
 from viewer.codecs.reading import UnreadableFile
 from viewer.codecs.tensor_values import TensorLayout
 from viewer.formats import head_of
@@ -73,12 +81,9 @@ def read_bundled_cases(path: str) -> BundledCases:
     if not is_bundled(path):
         raise UnreadableFile(path, "this is not a bundled program (.bpte)")
     try:
-        file = FileBytes(path)
-        return BundledCases(path, file, tuple(_cases(LazyBytes(file))))
-    except Malformed as error:
-        raise UnreadableFile(
-            path, error.reason, where=f"byte {error.byte}", remedy=DAMAGED
-        ) from error
+        with damage_of(path, DAMAGED):
+            file = FileBytes(path)
+            return BundledCases(path, file, tuple(_cases(LazyBytes(file))))
     except (OSError, ValueError) as error:
         raise UnreadableFile(path, f"it cannot be read ({error})") from error
 
