@@ -11,7 +11,7 @@ flow if the slice of the end starts first. The files say otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,48 +65,46 @@ class FlowEvents:
         return order[giver[good]], order[taker[good]], np.flatnonzero(is_lone)
 
 
-def _by_track(
-    slices: Slices, track: Codes, tick: Ints
-) -> Iterator[tuple[Ints, Ints, list[tuple[int, int]]]]:
-    """For each track: its events, their times, and the slice range of its rows, outermost first."""
+def slices_at(slices: Slices, track: Codes, tick: Ints, is_next: Bools) -> Ints:
+    """The innermost slice on a track at each time, -1 if none.
+
+    is_next: where the first slice at or after the time is meant instead, outermost first.
+    """
+    found = np.full(len(tick), -1)
     for number, events in groups_of(track):
         rows = np.flatnonzero(slices.row_track == number)
         rows = rows[np.argsort(slices.row_depth[rows], kind="stable")]
         bounds = [(int(slices.row_ptr[r]), int(slices.row_ptr[r + 1])) for r in rows.tolist()]
-        yield events, tick[events], bounds
-
-
-def slices_around(slices: Slices, track: Codes, tick: Ints) -> Ints:
-    """The innermost slice on a track at each time, -1 if none."""
-    found = np.full(len(tick), -1)
-    for own, when, rows in _by_track(slices, track, tick):
-        best, best_start = np.full(len(own), -1), np.full(len(own), np.iinfo(np.int64).min)
-        ended = best.copy()
-        for first, last in rows:
-            i = first + np.searchsorted(slices.start[first:last], when, "right") - 1
-            i = np.maximum(i, first)
-            start, end = slices.start[i], slices.end[i]
-            inside = (start <= when) & ((when < end) | (start == when))
-            inside &= start >= best_start  # for equal starts, the later row is the inner one
-            best[inside], best_start[inside] = i[inside], start[inside]
-            ends = (end == when) & (start <= when)
-            ended[ends] = i[ends]
-        # A slice that ends at this time counts where nothing else is open.
-        best = np.where(best < 0, ended, best)
-        found[own] = best
+        around, after = events[~is_next[events]], events[is_next[events]]
+        found[around] = _around(slices, tick[around], bounds)
+        found[after] = _after(slices, tick[after], bounds)
     return found
 
 
-def next_slices(slices: Slices, track: Codes, tick: Ints) -> Ints:
-    """The first slice on a track at or after each time, outermost first; -1 if none."""
-    found = np.full(len(tick), -1)
-    for own, when, rows in _by_track(slices, track, tick):
-        best, best_start = np.full(len(own), -1), np.full(len(own), np.iinfo(np.int64).max)
-        for first, last in rows:
-            i = first + np.searchsorted(slices.start[first:last], when, "left")
-            is_there = i < last
-            start = np.where(is_there, slices.start[np.minimum(i, last - 1)], best_start)
-            sooner = is_there & ((start < best_start) | ((start == best_start) & (best < 0)))
-            best[sooner], best_start[sooner] = i[sooner], start[sooner]
-        found[own] = best
-    return found
+def _around(slices: Slices, when: Ints, rows: Sequence[tuple[int, int]]) -> Ints:
+    """The innermost slice at each time. rows: of a track, outermost first."""
+    best, best_start = np.full(len(when), -1), np.full(len(when), np.iinfo(np.int64).min)
+    ended = best.copy()
+    for first, last in rows:
+        i = first + np.searchsorted(slices.start[first:last], when, "right") - 1
+        i = np.maximum(i, first)
+        start, end = slices.start[i], slices.end[i]
+        inside = (start <= when) & ((when < end) | (start == when))
+        inside &= start >= best_start  # for equal starts, the later row is the inner one
+        best[inside], best_start[inside] = i[inside], start[inside]
+        ends = (end == when) & (start <= when)
+        ended[ends] = i[ends]
+    # A slice that ends at this time counts where nothing else is open.
+    return np.where(best < 0, ended, best)
+
+
+def _after(slices: Slices, when: Ints, rows: Sequence[tuple[int, int]]) -> Ints:
+    """The first slice at or after each time. rows: of a track, outermost first."""
+    best, best_start = np.full(len(when), -1), np.full(len(when), np.iinfo(np.int64).max)
+    for first, last in rows:
+        i = first + np.searchsorted(slices.start[first:last], when, "left")
+        is_there = i < last
+        start = np.where(is_there, slices.start[np.minimum(i, last - 1)], best_start)
+        sooner = is_there & ((start < best_start) | ((start == best_start) & (best < 0)))
+        best[sooner], best_start[sooner] = i[sooner], start[sooner]
+    return best

@@ -254,10 +254,11 @@ def lines_of(
         yield first, io.StringIO(text.replace("\r", " "), newline="\n").readlines()
 
 
-def header_row(line: str) -> list[str]:
+def header_row(line: str, separator: str = ",", *, skips_spaces: bool = True) -> list[str]:
     """The cells of a line that may be the header of a CSV, [] if it cannot be parsed."""
+    reader = csv.reader([line], delimiter=separator, skipinitialspace=skips_spaces)
     try:
-        return [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True), [])]
+        return [cell.strip() for cell in next(reader, [])]
     except csv.Error:
         return []
 

@@ -73,7 +73,7 @@ from viewer.formats.chrome.stack_samples import (
     ThreadSamples,
 )
 from viewer.formats.chrome.tracks import TrackNames, stated_rank, text_of_id, with_rank
-from viewer.formats.flow_events import LONE_FLOWS, FlowEvents, next_slices, slices_around
+from viewer.formats.flow_events import LONE_FLOWS, FlowEvents, slices_at
 from viewer.formats.text_rows import numbers_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.counter import stated_counter
@@ -724,8 +724,7 @@ def flows_of(slices: Slices, events: FlowPhases, track: Codes, tick: Ints) -> tu
     """
     if not len(events.rows) and not len(events.bound):
         return Flows.none(), np.empty(0, np.int64)
-    around = slices_around(slices, track, tick)
-    at = np.where(events.is_next, next_slices(slices, track, tick), around)
+    at = slices_at(slices, track, tick, events.is_next)
     own = np.empty(0, np.int64)
     if len(events.bound):
         of_row = np.full(int(max(events.bound.max(), slices.source_row.max(initial=0))) + 1, -1)

@@ -32,6 +32,7 @@ from viewer.codecs.memory_budget import allowance
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.row_reader import TableRows
+from viewer.formats.runtimes.rows import add_rows
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import EXECUTE, LOAD, SCOPES
 from viewer.model.trace import Clock, Column, KeyKind, RunKind, Trace
@@ -182,19 +183,11 @@ class _Table:
                     _OWN_CLOCK, int(foreign.sum()), f"row {rows[5][foreign].min() + 1}"
                 )
             included = np.flatnonzero(~foreign)
-            track, start, end, name, key, row, _ = rows[:, included]
-            self._builder.add(
-                track=track.astype(np.uint32),
-                start=start,
-                end=end,
-                name=name.astype(np.uint32),
-                key=key.astype(np.uint32),
-                source_row=row.astype(np.uint32),
-                columns={
-                    n: Column.of_texts([texts[i] for i in included.tolist()])
-                    for n, texts in self._columns.items()
-                },
-            )
+            columns = {
+                name: Column.of_texts([texts[i] for i in included.tolist()])
+                for name, texts in self._columns.items()
+            }
+            add_rows(self._builder, rows[:6, included].T, columns)
         return self._builder.build()
 
 

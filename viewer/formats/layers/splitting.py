@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,15 +20,6 @@ _TOKENS = re.compile(r"\S+")
 def is_rule(line: str) -> bool:
     """Whether a line only draws: `----`, `|---|:--:|`, `├──┼──┤`."""
     return _RULE.fullmatch(line) is not None and len(set(line.strip()) - set("|│┃║ ")) > 0
-
-
-def separated(line: str, separator: str) -> list[str]:
-    """The cells of a line, quoted as in a CSV; [] if it cannot be parsed."""
-    try:
-        return [cell.strip() for cell in next(csv.reader([line.strip("\r\n")], delimiter=separator,
-                                                         skipinitialspace=True), [])]  # fmt: skip
-    except csv.Error:
-        return []
 
 
 @dataclass(slots=True)

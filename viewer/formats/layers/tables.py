@@ -23,10 +23,9 @@ from viewer.formats.layers.splitting import (
     Barred,
     Spaced,
     is_rule,
-    separated,
     splitters,
 )
-from viewer.formats.row_reader import UNFIT, TableRows, lines_of
+from viewer.formats.row_reader import UNFIT, TableRows, header_row, lines_of
 from viewer.formats.table.column_names import MARK, PHASE_OF, recognized_names
 from viewer.formats.table.column_units import parse_unit, split_unit
 from viewer.formats.table.stated_columns import UNIT as STATED_UNIT
@@ -138,8 +137,8 @@ def start_of(lines: Sequence[str]) -> Start | None:
             ):
                 return Start(columns, splitter=splitter)
         for separator in SEPARATORS:
-            rows = (separated(one, separator) for one in below)
-            columns = header_of(separated(text, separator)) if separator in text else None
+            rows = (header_row(one, separator) for one in below)
+            columns = header_of(header_row(text, separator)) if separator in text else None
             if columns is not None and _fit(columns, rows):
                 return Start(columns, separator=separator)
         spaced = Spaced()
@@ -157,7 +156,7 @@ def start_of(lines: Sequence[str]) -> Start | None:
 
 def _has_starts(line: str) -> bool:
     """Whether a line is a header of slices: no row below it needs to be looked at."""
-    names = (separated(line, one) for one in SEPARATORS if one in line[:_LONGEST_HEADER])
+    names = (header_row(line, one) for one in SEPARATORS if one in line[:_LONGEST_HEADER])
     found = map(recognized_names, names)
     return any(one["start"] and (one["dur"] or one["end"]) for one in found)
 

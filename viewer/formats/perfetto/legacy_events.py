@@ -21,7 +21,7 @@ from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.formats.begin_end import BEGIN, COMPLETE, END, POINT
-from viewer.formats.flow_events import FlowEvents, next_slices, slices_around
+from viewer.formats.flow_events import FlowEvents, slices_at
 from viewer.formats.perfetto.annotations import codes_of
 from viewer.formats.perfetto.counters import EventPlaces
 from viewer.formats.perfetto.flows import FlowIds
@@ -307,11 +307,7 @@ class LegacyEvents:
         )  # fmt: skip
         flow, _ = _combinations(columns)
         row_track = np.where(number < 0, np.iinfo(np.uint32).max, number).astype(np.uint32)
-        at = np.where(
-            is_next,
-            next_slices(slices, row_track, time),
-            slices_around(slices, row_track, time),
-        )
+        at = slices_at(slices, row_track, time, is_next)
         no_end = np.zeros(len(at), np.bool_)
         giver, taker, lone = FlowEvents(
             at, time, flow, ~is_of(phase, "f"), ~is_of(phase, "s"), no_end

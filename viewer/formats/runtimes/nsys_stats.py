@@ -23,13 +23,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.row_reader import TableRows, header_row, lines_of_head
 from viewer.formats.runtimes.placed import PlacedBars
-from viewer.formats.runtimes.rows import NO_TIME, columns_of, ticks_of
+from viewer.formats.runtimes.rows import NO_TIME, add_rows, columns_of, ticks_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Clock, KeyKind, Trace
 
@@ -168,19 +166,9 @@ class _Reading:
     def finish(self) -> None:
         """Add all slices to the builder."""
         self._bars.finish()
-        if not self._slices:
-            return
-        count = len(self._slices)
-        track, start, end, name, key, row = np.array(self._slices, np.int64).T
-        self._builder.add(
-            track=track.astype(np.uint32),
-            start=start,
-            end=end,
-            name=name.astype(np.uint32),
-            key=key.astype(np.uint32),
-            source_row=row.astype(np.uint32),
-            columns=columns_of(self._arguments, count),
-        )
+        if self._slices:
+            columns = columns_of(self._arguments, len(self._slices))
+            add_rows(self._builder, self._slices, columns)
 
 
 def _others(report: _Report, row: Sequence[str], used: tuple[int, ...]) -> dict[str, str]:

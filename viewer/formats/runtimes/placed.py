@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from viewer.formats.runtimes.rows import columns_of
+from viewer.formats.runtimes.rows import add_rows, columns_of
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.layers import DESCRIBING
 from viewer.model.timing import Timing
@@ -70,15 +70,7 @@ class PlacedBars:
         """Add all bars to the builder, with their arguments and further columns."""
         if not self._bars:
             return
-        track, start, end, name, key, row = np.array(self._bars, np.int64).T
         count = len(self._bars)
-        self.builder.add(
-            track=track.astype(np.uint32),
-            start=start,
-            end=end,
-            name=name.astype(np.uint32),
-            key=key.astype(np.uint32),
-            source_row=row.astype(np.uint32),
-            columns={**columns_of(self._arguments, count), **(columns or {})},
-            timing=np.full(count, self._timing, np.uint8),
-        )
+        arguments = columns_of(self._arguments, count)
+        timing = np.full(count, self._timing, np.uint8)
+        add_rows(self.builder, self._bars, {**arguments, **(columns or {})}, timing)

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
+from viewer.arrays import Ints
 from viewer.formats.text_rows import DistinctTexts, argument_column
+from viewer.model.building.builder import TraceBuilder
 from viewer.model.trace import Column
 
 NO_TIME = "row without a usable time: left out"
@@ -34,6 +37,21 @@ def ticks_of(text: str, per_unit: int) -> int | None:
     if value is None or value * per_unit >= _MOST_NS:
         return None
     return round(value * per_unit)
+
+
+def add_rows(
+    builder: TraceBuilder,
+    rows: Sequence[Sequence[int]] | Ints,
+    columns: Mapping[str, Column],
+    timing: NDArray[np.uint8] | None = None,
+) -> None:
+    """Add slices, a row each: track, start, end, name, key, and the place in the file."""
+    _, start, end, _, _, _ = table = np.asarray(rows, np.int64).T
+    track, name, key, source_row = table[[0, 3, 4, 5]].astype(np.uint32)
+    builder.add(
+        track=track, start=start, end=end, name=name, key=key, source_row=source_row,
+        columns=columns, timing=timing,
+    )  # fmt: skip
 
 
 def has_two_rows(row: Sequence[str], width: int, time: int, unit: int) -> bool:

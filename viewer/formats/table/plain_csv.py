@@ -14,7 +14,6 @@ what they mean in a profile CSV.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Generator
 from contextlib import closing
@@ -23,7 +22,7 @@ from dataclasses import replace
 from viewer.codecs.partial_file import is_partial, open_part
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
 from viewer.formats import HEAD_SIZE, format_of
-from viewer.formats.row_reader import NUL
+from viewer.formats.row_reader import NUL, header_row
 from viewer.formats.table.column_names import TIMES, kind_of, recognized, recognized_names
 from viewer.formats.table.column_roles import columns_of
 from viewer.formats.table.csv_blocks import blocks
@@ -183,10 +182,7 @@ def _may_be_header(line: str, wanted: set[str]) -> bool:
     for separator in SEPARATORS:
         if separator not in line:
             continue
-        try:
-            names = [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
-        except csv.Error:
-            continue
+        names = header_row(line, separator, skips_spaces=False)
         if wanted and wanted <= set(names):
             return True
         found = {role for role, columns in recognized_names(names).items() if columns}

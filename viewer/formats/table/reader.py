@@ -23,7 +23,6 @@ changed back. A row with unusable times is left out and counted.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from contextlib import closing
@@ -36,7 +35,7 @@ from viewer.arrays import Bools, Ints
 from viewer.codecs.partial_file import open_part
 from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
 from viewer.formats import format_of
-from viewer.formats.row_reader import NUL
+from viewer.formats.row_reader import NUL, header_row
 from viewer.formats.row_reader import UNCLOSED as UNCLOSED_ROW
 from viewer.formats.table import own_tables
 from viewer.formats.table.csv_blocks import blocks
@@ -106,19 +105,11 @@ def _first_line(head: bytes) -> str:
     return head.decode("utf-8-sig", "replace").partition("\n")[0]
 
 
-def _cells(line: str, separator: str) -> list[str]:
-    """The cells of a header, [] if its quotes are not closed."""
-    try:
-        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
-    except csv.Error:
-        return []
-
-
 def _header(line: str) -> tuple[str, list[str]] | None:
     """The separator and the column names, None if this is not a profile CSV header."""
     line = line.rstrip("\r")
     for separator in _SEPARATORS:
-        names = _cells(line, separator)
+        names = header_row(line, separator, skips_spaces=False)
         named = [name for name in names if name]
         if set(named) >= set(REQUIRED) and len(set(named)) == len(named):
             return separator, names
