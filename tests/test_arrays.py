@@ -1,4 +1,6 @@
-"""The order of many numbers."""
+"""The order of many numbers, and their columns."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from viewer.arrays import groups_of, levels, stable_order
+from viewer.arrays import groups_of, joined, levels, rows_of, stable_order
 
 
 @pytest.mark.slow
@@ -43,3 +45,23 @@ def test_groups_are_the_numbers_that_occur_with_their_positions():
     positions = {number: rows.tolist() for number, rows in groups}
     assert list(positions.items()) == [(-1, [1]), (3, [3]), (7, [0, 2])]
     assert groups_of(np.empty(0, np.int64)) == []
+
+
+@dataclass
+class Places:
+    track: np.ndarray
+
+
+@dataclass
+class Events:
+    at: Places
+    value: np.ndarray
+    unit: str
+
+
+def test_rows_of_columns_are_those_of_columns_in_them():
+    events = Events(Places(np.array([1, 2, 3])), np.array([10, 20, 30]), "ns")
+    some = rows_of(events, np.array([2, 0]))
+    assert (some.at.track.tolist(), some.value.tolist(), some.unit) == ([3, 1], [30, 10], "ns")
+    both = joined([events, some])
+    assert (both.at.track.tolist(), both.value.tolist()) == ([1, 2, 3, 3, 1], [10, 20, 30, 30, 10])

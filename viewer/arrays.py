@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Columns = TypeVar("Columns", bound="DataclassInstance")
 
 _HALF = 1 << 16
 _PART = 1 << 16
@@ -46,6 +52,27 @@ def groups_of(numbers: NDArray[np.integer]) -> list[tuple[int, Ints]]:
     ordered = numbers[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
     return list(zip(ordered[first].tolist(), np.split(order, first[1:]), strict=False))
+
+
+def rows_of(columns: Columns, rows: Ints | Bools) -> Columns:
+    """Return some rows of a dataclass of parallel arrays, and of such ones; other fields stay."""
+    return _by_field(lambda own: own[rows], [columns])
+
+
+def joined(parts: Sequence[Columns]) -> Columns:
+    """Return the rows of dataclasses of parallel arrays, one after another."""
+    return _by_field(lambda *own: np.concatenate(own), parts)
+
+
+def _by_field(of: Callable[..., NDArray[Any]], parts: Sequence[Columns]) -> Columns:
+    values: dict[str, Any] = {}
+    for field in fields(parts[0]):
+        own = [getattr(part, field.name) for part in parts]
+        if isinstance(own[0], np.ndarray):
+            values[field.name] = of(*own)
+        elif is_dataclass(own[0]):
+            values[field.name] = _by_field(of, own)
+    return replace(parts[0], **values)
 
 
 def levels(depth: Ints) -> list[Ints]:

@@ -40,10 +40,6 @@ class PairedSlices:
     level: NDArray[np.int32]
     lone_ends: int
 
-    def chosen(self, which: Bools) -> PairedSlices:
-        """A subset of the slices."""
-        return PairedSlices(self.begin[which], self.end[which], self.level[which], self.lone_ends)
-
 
 def paired(track: Codes | Ints, time: Ints, kind: NDArray[np.uint8]) -> PairedSlices:
     """Sort events by track and time (stable) and match them like one stack per track would.

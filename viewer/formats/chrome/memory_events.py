@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints, groups_of
+from viewer.arrays import Bools, Ints
 from viewer.model.counter import Counter, stated_counter
 from viewer.model.trace import Column, Problem, Trace
 
@@ -48,12 +48,14 @@ def with_memory_counters(trace: Trace) -> Trace:
     number = np.full(len(some), -1) if device is None else device[some]
     keys = np.stack([of_track[slices.tracks_of(some)], type_[some], number])
     distinct, which = np.unique(keys, axis=1, return_inverse=True)
+    order = np.argsort(which.reshape(-1), kind="stable")
+    bounds = np.searchsorted(which.reshape(-1)[order], np.arange(distinct.shape[1] + 1)).tolist()
     found: list[Counter] = []
-    for key, (_, places) in zip(distinct.T.tolist(), groups_of(which.reshape(-1)), strict=True):
+    for key, first, last in zip(distinct.T.tolist(), bounds, bounds[1:], strict=False):
         if len(found) >= 2 * _MOST_DEVICES:
             break
-        process = trace.tracks[key[0]].process
-        found += _counters(trace, process, _name(*key[1:]), some[places], bytes_)
+        own = some[order[first:last]]
+        found += _counters(trace, trace.tracks[key[0]].process, _name(*key[1:]), own, bytes_)
     problems = trace.problems
     if distinct.shape[1] > _MOST_DEVICES:
         problems = (*problems, Problem(_TOO_MANY, distinct.shape[1] - _MOST_DEVICES, ""))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, rows_of
 from viewer.formats.begin_end import Places, paired, slices_of, taken
 from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.perfetto.argument_columns import INT
@@ -74,10 +75,10 @@ class Assembly:
         step()
         self._problem("end event without a begin event: left out", pairs.lone_ends, "")
         if keep is not None:
-            pairs = pairs.chosen(keep[pairs.begin])
+            pairs = rows_of(pairs, keep[pairs.begin])
         runs = self._stated_runs(track, pairs.begin)
         if events.run_tracks:
-            pairs = pairs.chosen(~np.isin(track[pairs.begin], list(events.run_tracks)))
+            pairs = rows_of(pairs, ~np.isin(track[pairs.begin], list(events.run_tracks)))
         begins, level = pairs.begin, pairs.level
         count = len(begins)
         is_open = pairs.end < 0
@@ -121,12 +122,7 @@ class Assembly:
         builder = TraceBuilder(
             self._recording.path, self._recording.format, "", clock, levels_are_hints=True
         )
-        texts = self._texts.all()
-        used = np.zeros(len(texts), np.bool_)
-        used[name] = True
-        codes = np.zeros(len(texts), np.uint32)
-        codes[used] = builder.intern_all([texts[i] for i in np.flatnonzero(used).tolist()])
-        names = taken(codes, name)
+        names = self._numbers(name, builder.intern)
         timing = None
         if is_own:
             timing = stated_timing(*events.arguments.mixed("timing", slice_of, count))
@@ -137,11 +133,7 @@ class Assembly:
             keys = keys_of(builder, names, columns, identifiers, instructions)
         else:
             columns = events.arguments.columns(slice_of, count)
-            numbers = np.zeros(len(texts), np.uint32)
-            numbers[used] = [
-                builder.key(KeyKind.PLAIN, texts[i]) for i in np.flatnonzero(used).tolist()
-            ]
-            keys = taken(numbers, name)
+            keys = self._numbers(name, partial(builder.key, KeyKind.PLAIN))
         columns = with_real_durations(columns, self._problem)
         if is_open.any():
             timing = np.zeros(count, np.uint8) if timing is None else timing
@@ -208,6 +200,15 @@ class Assembly:
             problems=tuple(problems),
         )  # fmt: skip
 
+    def _numbers(self, code: Ints, number_of: Callable[[str], int]) -> Codes:
+        """The builder's number of each text, given its code."""
+        texts = self._texts.all()
+        used = np.zeros(len(texts), np.bool_)
+        used[code] = True
+        numbers = np.zeros(len(texts), np.uint32)
+        numbers[used] = [number_of(texts[i]) for i in np.flatnonzero(used).tolist()]
+        return taken(numbers, code)
+
     def _last_times(
         self, time: Ints, track: Codes, kind: NDArray[np.uint8], uuids: list[int]
     ) -> Ints:
@@ -228,10 +229,6 @@ class Assembly:
         self, builder: TraceBuilder, slices: SystemSlices, stated: set[tuple[str, str]], row: int
     ) -> None:
         """Add slices of the system, on tracks that no track events are on; row: of the first."""
-        texts = self._texts.all()
-        distinct, which = np.unique(slices.name, return_inverse=True)
-        names = [texts[code] for code in distinct.tolist()]
-        keys = np.array([builder.key(KeyKind.PLAIN, name) for name in names], np.uint32)
         number = np.array(
             [
                 builder.track(
@@ -247,8 +244,8 @@ class Assembly:
             track=number[slices.track],
             start=slices.start,
             end=slices.end,
-            name=builder.intern_all(names)[which],
-            key=keys[which],
+            name=self._numbers(slices.name, builder.intern),
+            key=self._numbers(slices.name, partial(builder.key, KeyKind.PLAIN)),
             source_row=np.arange(row, row + len(slices), dtype=np.uint32),
             levels=slices.levels,
             columns=slices.columns,

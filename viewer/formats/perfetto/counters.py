@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Floats, Ints, groups_of
+from viewer.arrays import Bools, Codes, Floats, Ints, groups_of, joined, rows_of
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
 from viewer.formats.perfetto.recording import Recording
@@ -42,10 +40,6 @@ class EventPlaces:
     times: Ints
     clock: Ints
     state: Ints
-
-    def taken(self, rows: Ints) -> EventPlaces:
-        """Some of the events."""
-        return EventPlaces(self.order[rows], self.times[rows], self.clock[rows], self.state[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +70,7 @@ class CounterEvents:
         found = fields.get(_INT, VARINT)
         value[found.owner] = found.value.view(np.int64)
         is_whole[found.owner] = True
-        self._parts.append(_Values(track[rows], at.taken(rows), value[rows], is_whole[rows]))
+        self._parts.append(_Values(track[rows], rows_of(at, rows), value[rows], is_whole[rows]))
 
     def add_further(
         self,
@@ -101,7 +95,9 @@ class CounterEvents:
             if not known.any():
                 continue
             value = found.value.view(np.float64 if is_double else np.int64).astype(np.float64)
-            self.put(numbered(uuid[known]), at.taken(found.owner[known]), value[known], is_double)
+            self.put(
+                numbered(uuid[known]), rows_of(at, found.owner[known]), value[known], is_double
+            )
 
     def put(self, track: Codes, at: EventPlaces, value: Floats, is_double: bool = False) -> None:
         """Add values of some tracks."""
@@ -112,26 +108,21 @@ class CounterEvents:
         if not self._parts:
             return {}
         problem, tracks = recording.problem, recording.tracks
-
-        def joined(column: Callable[[_Values], NDArray[Any]]) -> NDArray[Any]:
-            return np.concatenate([column(part) for part in self._parts])
-
-        track, value = joined(lambda p: p.track), joined(lambda p: p.value)
-        is_whole, order = joined(lambda p: p.is_whole), joined(lambda p: p.at.order)
-        time, clock = joined(lambda p: p.at.times), joined(lambda p: p.at.clock)
+        every = joined(self._parts)
+        value, order, time = every.value, every.at.order, every.at.times
         states = recording.sequences.states
-        generation = np.array([s.generation for s in states])[joined(lambda p: p.at.state)]
+        generation = np.array([s.generation for s in states])[every.at.state]
         self._parts.clear()
         is_number = np.isfinite(value)
         is_timed = np.ones(len(time), np.bool_)
-        is_timed[recording.to_trace_clock(time, clock)] = False
+        is_timed[recording.to_trace_clock(time, every.at.clock)] = False
         lost = np.flatnonzero(~(is_number & is_timed))
         if len(lost):
             problem(_NO_VALUE, len(lost), f"event {int(order[lost].min())}")
         in_order = np.argsort(order, kind="stable")
         in_order = in_order[is_number[in_order]]
         counters: dict[int, Counter] = {}
-        for number, places in groups_of(track[in_order]):
+        for number, places in groups_of(every.track[in_order]):
             rows, uuid = in_order[places], uuids[number]
             described = tracks.by_uuid.get(uuid)
             if described is None or described.counter is None:
@@ -146,7 +137,7 @@ class CounterEvents:
                 values = value[rows] * max(of.unit_multiplier, 1)
                 if of.is_incremental:
                     values = _sums(values, generation[rows])
-            if is_whole[rows].all() and np.abs(values).max() < 2.0**53:
+            if every.is_whole[rows].all() and np.abs(values).max() < 2.0**53:
                 values = values.astype(np.int64)
             in_range = np.isfinite(values)
             problem(_TOO_LARGE, int((~in_range).sum()), described.name)

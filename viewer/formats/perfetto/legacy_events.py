@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, joined, rows_of
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
@@ -97,18 +96,6 @@ class _Identities:
     name: Ints
     track: Ints
 
-    def taken(self, rows: Ints | Bools) -> _Identities:
-        return _Identities(*(column[rows] for column in self.columns()))
-
-    def columns(self) -> tuple[Ints, ...]:
-        """All columns in order."""
-        return self.id, self.is_local, self.scope, self.category, self.name, self.track
-
-    @staticmethod
-    def joined(parts: list[_Identities]) -> _Identities:
-        columns = zip(*(part.columns() for part in parts), strict=True)
-        return _Identities(*(np.concatenate(column) for column in columns))
-
 
 @dataclass(frozen=True, slots=True)
 class _Phased:
@@ -188,11 +175,11 @@ class LegacyEvents:
             if phases == ASYNC:
                 rows = rows[event[owner[rows]] >= 0]
             if len(rows):
-                places = at.taken(owner[rows])
+                places = rows_of(at, owner[rows])
                 numbers = event[owner[rows]] if phases == ASYNC else places.order
                 into.append(
                     _Phased(
-                        numbers, phase[rows], of.taken(rows), places.times, places.clock,
+                        numbers, phase[rows], rows_of(of, rows), places.times, places.clock,
                         is_enclosing[rows],
                     )
                 )  # fmt: skip
@@ -241,9 +228,8 @@ class LegacyEvents:
         self._scoped.clear()
         if not self._async:
             return track
-        event = np.concatenate([part.event for part in self._async])
-        phase = np.concatenate([part.phase for part in self._async])
-        of = _Identities.joined([part.identity for part in self._async])
+        events = joined(self._async)
+        event, phase, of = events.event, events.phase, events.identity
         self._async.clear()
         is_old = is_of(phase, _OLD_ASYNC)
         columns = (
@@ -286,20 +272,14 @@ class LegacyEvents:
         """
         if not self._flows:
             return Flows.none(), np.empty(0, np.int64)
-        parts = self._flows
-        of = _Identities.joined([part.identity for part in parts])
-
-        def joined(column: Callable[[_Phased], NDArray[Any]]) -> NDArray[Any]:
-            return np.concatenate([column(part) for part in parts])
-
-        phase, order = joined(lambda p: p.phase), joined(lambda p: p.event)
-        time, clock = joined(lambda p: p.time), joined(lambda p: p.clock)
-        is_next = is_of(phase, "f") & ~joined(lambda p: p.is_enclosing)
-        parts.clear()
+        events = joined(self._flows)
+        phase, time, of = events.phase, events.time, events.identity
+        is_next = is_of(phase, "f") & ~events.is_enclosing
+        self._flows.clear()
         known = list(uuids)
         used, which = np.unique(of.track, return_inverse=True)
         number = np.array([track_of(known[i]) for i in used.tolist()], np.int64)[which.reshape(-1)]
-        number[self._recording.to_trace_clock(time, clock)] = -1
+        number[self._recording.to_trace_clock(time, events.clock)] = -1
         processes = self._processes(known)
         columns = (
             of.id, np.where(of.is_local != 0, _owner(processes, of.track), -1), of.scope,
@@ -312,7 +292,7 @@ class LegacyEvents:
         giver, taker, lone = FlowEvents(
             at, time, flow, ~is_of(phase, "f"), ~is_of(phase, "s"), no_end
         ).edges()
-        return Flows(at[giver], at[taker]), order[lone]
+        return Flows(at[giver], at[taker]), events.event[lone]
 
 
 def _combinations(columns: Sequence[Ints]) -> tuple[Ints, Ints]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, rows_of
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.reader import PaddedBytes
@@ -252,7 +252,7 @@ class TrackEvents:
             uuids = list(self.uuids)
             numbers = [self._thread_counter(one, type, uuids[one]) for one in own.tolist()]
             counter = np.array(numbers, np.uint32)[of.reshape(-1)]
-            self.counters.put(counter, at.taken(owner), value)
+            self.counters.put(counter, rows_of(at, owner), value)
 
     def _thread_counter(self, track: int, type: int, parent: int) -> int:
         """The number of the counter with a track's times or instructions; parent: its uuid."""

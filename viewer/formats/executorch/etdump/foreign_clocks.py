@@ -19,12 +19,12 @@ values, and only these are used in figures. For drawing:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, rows_of
 from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.formats.executorch.etdump.nesting import CallTree
 from viewer.model.native_units import (
@@ -94,17 +94,6 @@ class Foreign:
             NATIVE_UNIT: Column.of_codes(units, self.units, is_foreign),
         }
 
-    def taken(self, which: Bools) -> Foreign:
-        """Return some of them."""
-        return replace(
-            self,
-            at=self.at[which],
-            box=self.box[which],
-            start=self.start[which],
-            length=self.length[which],
-            unit=self.unit[which],
-        )
-
 
 def find_foreign(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -> Foreign:
     """Find the events on foreign clocks; parent: index of each event's parent, -1 if none."""
@@ -132,7 +121,7 @@ def place_foreign(events: ProfileEvents, found: Foreign, tree: CallTree) -> None
     within = np.zeros(len(order), np.int64)
     # Moved events come directly after the event that contains them: values, then times by rank.
     is_value = found.is_value
-    values, times = found.taken(is_value), found.taken(~is_value)
+    values, times = rows_of(found, is_value), rows_of(found, ~is_value)
     if len(values.at):
         events.start[values.at] = events.end[values.at] = events.start[values.box]
         tree.depth[values.at] = tree.depth[values.box] + 1
