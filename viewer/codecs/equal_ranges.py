@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from viewer.codecs.reading import Cancelled, ReadCancelled, never_cancelled
+from viewer.codecs.reading import Cancelled, never_cancelled, stop_if
 
 _SAMPLE = 512  # bytes at the start, in the middle and at the end
 _AT_ONCE = 1 << 20
@@ -80,8 +80,7 @@ class _Reader:
         if self.is_short(start, size):
             self.unread += 1
             return None
-        if self._cancelled():
-            raise ReadCancelled
+        stop_if(self._cancelled)
         if size <= 3 * _SAMPLE:
             return self._bytes(start, size)
         places = (start, start + (size - _SAMPLE) // 2, start + size - _SAMPLE)
@@ -95,8 +94,7 @@ class _Reader:
             return None
         digest = hashlib.sha256()
         for at in range(start, start + size, _AT_ONCE):
-            if self._cancelled():
-                raise ReadCancelled
+            stop_if(self._cancelled)
             digest.update(self._bytes(at, min(_AT_ONCE, start + size - at)))
         return digest.digest()
 

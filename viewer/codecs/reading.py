@@ -87,6 +87,12 @@ class ReadCancelled(Exception):
     """Raised by a reader when `cancelled()` returns true."""
 
 
+def stop_if(cancelled: Cancelled) -> None:
+    """Raise ReadCancelled if the reader is cancelled."""
+    if cancelled():
+        raise ReadCancelled
+
+
 @contextmanager
 def faults_of(path: str) -> Iterator[None]:
     """Raise UnreadableFile about a file for what the system answers in the block."""

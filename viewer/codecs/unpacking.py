@@ -13,12 +13,7 @@ import zipfile
 from typing import Protocol
 
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import (
-    Cancelled,
-    ReadCancelled,
-    UnreadableFile,
-    never_cancelled,
-)
+from viewer.codecs.reading import Cancelled, UnreadableFile, never_cancelled, stop_if
 from viewer.codecs.system_memory import is_in_memory
 
 # A real PyTorch trace is packed 13:1, the sheet of a workbook with equal rows 60:1; a list of one
@@ -115,8 +110,7 @@ def write_temporary(
     count = 0
     with open(to, "wb") as target:
         while chunk := source.read(_CHUNK):
-            if cancelled():
-                raise ReadCancelled
+            stop_if(cancelled)
             count += len(chunk)
             if shutil.disk_usage(folder).free < _ROOM + _CHUNK:
                 raise UnreadableFile(

@@ -17,7 +17,7 @@ from typing import cast
 
 from viewer.codecs.gzip_file import MAGIC
 from viewer.codecs.memory_budget import BUDGET, allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import write_temporary
 from viewer.formats import HEAD_SIZE, PACKED, PLAIN_CSV, WITH_COLUMNS, Format, format_of, formats
@@ -134,8 +134,7 @@ def _found(
     texts: dict[str, list[str]], prefix: Prefix | None, cancelled: Cancelled
 ) -> _Inside | None:
     for tag, lines in texts.items():
-        if cancelled():
-            raise ReadCancelled
+        stop_if(cancelled)
         source = " ".join(filter(None, (prefix.name if prefix else "a log", tag and f'("{tag}")')))
         if inside := _bytes_in(lines, source) or _text_in(lines, source):
             return inside

@@ -30,7 +30,7 @@ from viewer.codecs.json_values import (
     whole_number,
 )
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.text import capped
 from viewer.model.times import ticks_to_ns
@@ -71,8 +71,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         raise UnreadableFile(
             path, "another version of Opscope wrote this report", remedy="Open it with that version"
         )
-    if cancelled():
-        raise ReadCancelled
+    stop_if(cancelled)
     profiles = [
         profile
         for axis in sequence(data.get("axes"))
@@ -85,8 +84,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
     builder = TraceBuilder(path, _NAME, "", clocks[0] if len(clocks) == 1 else Clock())
     places = _Places(data)
     for number, profile in enumerate(profiles):
-        if cancelled():
-            raise ReadCancelled
+        stop_if(cancelled)
         profile.add_to(builder, places, in_ns=len(clocks) > 1, is_one=len(profiles) == 1)
         progress(number + 1, len(profiles))
     missing = sum(profile.slices - profile.exact for profile in profiles)

@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Codes, Ints
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import open_part
-from viewer.codecs.reading import (
-    Cancelled,
-    Progress,
-    ReadCancelled,
-    UnreadableFile,
-    faults_of,
-)
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.building.chunks import distinct_codes
 from viewer.model.trace import Column
@@ -242,8 +236,7 @@ def chunks_of_lines(
         file, size = open_part(path, lines=True)
         with file:
             while whole := whole_lines(file, CHUNK, path):
-                if cancelled():
-                    raise ReadCancelled
+                stop_if(cancelled)
                 done += len(whole)
                 yield line, whole.removeprefix(b"\xef\xbb\xbf") if line == 1 else whole
                 line += count_lines(whole)

@@ -17,13 +17,7 @@ from typing import cast
 
 from viewer.codecs.memory_budget import BUDGET
 from viewer.codecs.packed_stream import packing_of
-from viewer.codecs.reading import (
-    Cancelled,
-    Progress,
-    ReadCancelled,
-    UnreadableFile,
-    never_cancelled,
-)
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, never_cancelled, stop_if
 from viewer.codecs.temporary_folder import TemporaryFolder
 from viewer.codecs.unpacking import UnpackedMember, write_temporary
 from viewer.formats import (
@@ -150,8 +144,7 @@ def _profiles(
     """The members that a reader of profiles accepts by their first bytes."""
     found = []
     for info in members[:_MOST_LOOKED_AT]:
-        if cancelled():
-            raise ReadCancelled
+        stop_if(cancelled)
         with archive.open(info) as file:
             head = file.read(HEAD_SIZE)
         if not head or head.startswith((_MAGIC, _EMPTY)):

@@ -27,7 +27,7 @@ from viewer.codecs.json_blocks import DAMAGED_START, Blocks, cut
 from viewer.codecs.json_columns.objects import PADDING
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.partial_file import is_partial
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
+from viewer.codecs.reading import Cancelled, Progress, stop_if
 from viewer.formats.chrome.arguments import ArgumentColumns, text_of
 from viewer.formats.chrome.event_blocks import BlockReader, ObjectsApart
 from viewer.formats.chrome.event_scanner import BEHIND, COMMAS, EventScanner, KnownEnd, State
@@ -164,8 +164,7 @@ class EventColumns:
         """Read a whole file. Returns False if it has no array of events. Raises ReadCancelled."""
         parts = Blocks(source)
         for data in parts.blocks():
-            if cancelled():
-                raise ReadCancelled
+            stop_if(cancelled)
             self._block(parts, data, source)
             self._reserve(source)
             progress(min(source.done, source.size), source.size)

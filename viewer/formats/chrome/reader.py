@@ -50,7 +50,7 @@ from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.gzip_file import PackedFile, inflated_head
 from viewer.codecs.json_values import mapping, sequence
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats import format_of
 from viewer.formats.begin_end import paired_by_name
 from viewer.formats.chrome import stack_samples
@@ -200,8 +200,7 @@ class _Reader:
         self._budget = max(64 << 20, source.unpacked)
 
     def _step(self) -> None:
-        if self._cancelled():
-            raise ReadCancelled
+        stop_if(self._cancelled)
 
     def trace(self) -> Trace:
         """Build the trace of all events. Raises ReadCancelled."""

@@ -27,7 +27,7 @@ from viewer.codecs.json_values import (
     whole_number,
 )
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats import format_of
 from viewer.model.trace import Problem
 from viewer.program.debug_handles import (
@@ -104,7 +104,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
         )
     allowance().take(len(raw) + memory_needed(raw))
     progress(len(raw), len(raw))
-    _go_on(cancelled)
+    stop_if(cancelled)
     try:
         parsed = Parsed(raw.removeprefix(b"\xef\xbb\xbf"), find_duplicates=True)
     except InvalidJson as error:
@@ -112,11 +112,6 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
             path, "it is not valid JSON", where=str(error), remedy="Export it again"
         ) from error
     return _Reader(path, parsed, cancelled).program()
-
-
-def _go_on(cancelled: Cancelled) -> None:
-    if cancelled():
-        raise ReadCancelled
 
 
 FORMAT = format_of("executorch.debug_handle_map")
@@ -194,7 +189,7 @@ class _Reader:
         found: dict[Identifier, tuple[int, ...]] = {}
         for number, entry in enumerate(sequence(told.get("entries"))):
             if number % _PER_CHECK == 0:
-                _go_on(self._cancelled)
+                stop_if(self._cancelled)
             pair = sequence(entry)
             identifier = _identifier(pair[0]) if len(pair) == 2 else None
             if identifier is None:
@@ -242,7 +237,7 @@ class _Reader:
     def _nodes(self, number: int, handle: int) -> tuple[GraphNode, ...]:
         """The description of a debug handle as graph nodes."""
         if number % _PER_CHECK == 0:
-            _go_on(self._cancelled)
+            stop_if(self._cancelled)
         description = self._told.get(handle)
         if description is None:
             return (GraphNode("", "", handle, source_op=_called(handle)),)

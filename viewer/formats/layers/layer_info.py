@@ -17,7 +17,7 @@ from typing import Any
 
 from viewer.codecs.json_values import InvalidJson, Parsed, mapping, memory_needed, sequence, text
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats import format_of
 from viewer.model.trace import Problem
 from viewer.program.node_paths import nodes_of_layer
@@ -48,8 +48,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     with open(path, "rb") as file:
         raw = file.read()
     allowance().take(len(raw) + memory_needed(raw))
-    if cancelled():
-        raise ReadCancelled
+    stop_if(cancelled)
     try:
         layers = sequence(mapping(Parsed(raw.removeprefix(b"\xef\xbb\xbf")).value).get("Layers"))
     except InvalidJson as error:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.layers import json_tables
 from viewer.formats.layers.blocks import Blocks
@@ -52,8 +52,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         sample = file.read(_SAMPLE)
     builder = TraceBuilder(path, FORMAT.name, "", Clock())
     if json_tables.is_json(sample):
-        if cancelled():
-            raise ReadCancelled
+        stop_if(cancelled)
         found = JsonTables(path, builder)
         found.read()
         progress(1, 1)

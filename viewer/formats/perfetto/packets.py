@@ -25,7 +25,7 @@ from viewer.codecs.protobuf.fields import Fields
 from viewer.codecs.protobuf.layouts import MessageLayouts, Wanted
 from viewer.codecs.protobuf.reader import PaddedBytes, padded
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, faults_of
+from viewer.codecs.reading import Cancelled, Progress, faults_of, stop_if
 from viewer.formats.perfetto.annotations import EVENT
 from viewer.formats.perfetto.damage import REST_LOST, Checks, PacketFinder, Problem, Spans
 
@@ -101,8 +101,7 @@ class _Ahead:
         finder.start()
         try:
             while (item := self._found.get()) is not None:
-                if self._cancelled():
-                    raise ReadCancelled
+                stop_if(self._cancelled)
                 if isinstance(item, BaseException):
                     raise item
                 if isinstance(item, Packets):
@@ -144,8 +143,7 @@ def _packets(
         checks = Checks()
         finder = PacketFinder(problem, checks, is_partial=is_partial())
         while True:
-            if cancelled():
-                raise ReadCancelled
+            stop_if(cancelled)
             more = source.read(max(BLOCK, len(rest)))
             progress(min(source.done, source.size), source.size)
             block = _block(rest, more)

@@ -10,7 +10,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from viewer.arrays import Bools, Ints
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats.perfetto.assembly import Assembly
 from viewer.formats.perfetto.atrace import Atrace
 from viewer.formats.perfetto.damage import DAMAGED, may_be
@@ -324,8 +324,7 @@ class _Reading:
         """Build the trace. Raises ReadCancelled."""
 
         def step() -> None:
-            if cancelled():
-                raise ReadCancelled
+            stop_if(cancelled)
 
         step()
         names = {n: _packet_name(n) for n in sorted(self._skipped)}

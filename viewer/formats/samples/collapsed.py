@@ -16,7 +16,7 @@ import numpy as np
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
+from viewer.codecs.reading import Cancelled, Progress, stop_if
 from viewer.formats.samples.speedscope import counted_clock
 from viewer.formats.samples.stacks import Frame, SampledSlices, StackTree
 from viewer.model.building.builder import TraceBuilder
@@ -72,8 +72,7 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
         builder.state("Counts", "those of the second of two profiles")
     with PackedFile(builder.path) as source:
         while block := source.read(_BLOCK):
-            if cancelled():
-                raise ReadCancelled
+            stop_if(cancelled)
             *lines, left = (left + block).split(b"\n")
             if len(left) > _MOST_IN_A_LINE:
                 lines, left = [*lines, left], b""

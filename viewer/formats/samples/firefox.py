@@ -17,7 +17,7 @@ import numpy as np
 
 from viewer.arrays import Ints
 from viewer.codecs.json_values import mapping, sequence, text
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats.samples.stacks import Frame, SampledSlices
 from viewer.formats.samples.whole_file import json_of, ticks_of, until_the_next, whole_numbers
 from viewer.model.building.builder import TraceBuilder
@@ -47,8 +47,7 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
         )  # fmt: skip
     known: set[tuple[str, str]] = set()
     for number, thread in enumerate(threads):
-        if cancelled():
-            raise ReadCancelled
+        stop_if(cancelled)
         process = text(thread.get("processName")) or f"process {thread.get('pid', 0)}"
         name = text(thread.get("name")) or "thread"
         if (process, name) in known:

@@ -22,7 +22,7 @@ import numpy as np
 
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.json_values import mapping, sequence, text, whole_number
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats.begin_end import BEGIN, END, paired
 from viewer.formats.samples.stacks import Frame, SampledSlices, StackTree
 from viewer.formats.samples.whole_file import json_of, ticks_of, whole_numbers
@@ -66,8 +66,7 @@ def read(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> Non
     ]
     reader = _Profiles(builder, frames)
     for number, profile in enumerate(profiles):
-        if cancelled():
-            raise ReadCancelled
+        stop_if(cancelled)
         own = text(profile.get("unit"))
         factor = _NS.get(own, 1)
         if (own in _NS) != (unit in _NS) or (own not in _NS and own != unit):

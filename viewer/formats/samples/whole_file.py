@@ -11,7 +11,7 @@ from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.json_values import InvalidJson, Parsed, mapping, memory_needed
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.model.building.builder import TraceBuilder
 
 _BLOCK = 1 << 22
@@ -25,8 +25,7 @@ def json_of(builder: TraceBuilder, progress: Progress, cancelled: Cancelled) -> 
     raw = bytearray()
     with PackedFile(builder.path) as source:
         while block := source.read(_BLOCK):
-            if cancelled():
-                raise ReadCancelled
+            stop_if(cancelled)
             raw += block
             allowance().take(len(raw) + memory_needed(raw) if source.share >= 1 else 2 * len(raw))
             progress(min(source.done, source.size), source.size)

@@ -22,7 +22,7 @@ import re
 import shlex
 
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.formats import format_of
 from viewer.model.trace import Problem
 from viewer.program.frames import Frame
@@ -90,8 +90,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Program:
     found_all: list[OperationText] = []
     for operation in reader:
         if len(found_all) % _OPERATIONS_PER_CHECK == 0:
-            if cancelled():
-                raise ReadCancelled
+            stop_if(cancelled)
             taken = len(text) * _BYTE_MEMORY + len(found_all) * _OPERATION_MEMORY
             allowance().take(taken)
         found_all.append(operation)
@@ -124,8 +123,7 @@ def _read_bytes(path: str, progress: Progress, cancelled: Cancelled) -> bytes:
         total = os.fstat(file.fileno()).st_size
         allowance().take(total * _BYTE_MEMORY)
         while part := file.read(_CHUNK):
-            if cancelled():
-                raise ReadCancelled
+            stop_if(cancelled)
             parts.append(part)
             done += len(part)
             progress(done, max(total, done))

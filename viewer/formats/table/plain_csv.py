@@ -20,7 +20,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from viewer.codecs.partial_file import is_partial, open_part
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.formats import HEAD_SIZE, format_of
 from viewer.formats.row_reader import NUL, header_row
 from viewer.formats.table.column_names import TIMES, kind_of, recognized, recognized_names
@@ -101,8 +101,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
         rows = PlainRows(path, layout, columns)
         with closing(_direct(path, rows) if direct else _packed(path, rows)) as parts:
             for block, at, share, ratio in parts:
-                if cancelled():
-                    raise ReadCancelled
+                stop_if(cancelled)
                 rows.add(block, at, share)
                 rows.slices.reserve(share, at, ratio)
                 progress(min(int(share * rows.size), rows.size), rows.size)

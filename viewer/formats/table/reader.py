@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Ints
 from viewer.codecs.partial_file import open_part
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile, faults_of
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, faults_of, stop_if
 from viewer.formats import format_of
 from viewer.formats.row_reader import NUL, header_row
 from viewer.formats.row_reader import UNCLOSED as UNCLOSED_ROW
@@ -93,8 +93,7 @@ def read(path: str, progress: Progress, cancelled: Cancelled) -> Trace:
                 rows.builder.problem(ROW_IN_HEADER, 1, "line 1")
             with closing(blocks(file, path, rows.shape)) as parts:
                 for block, at in parts:
-                    if cancelled():
-                        raise ReadCancelled
+                    stop_if(cancelled)
                     rows.add(block, at)
                     rows.reserve(at)
                     progress(min(at, size), size)

@@ -21,7 +21,7 @@ import numpy as np
 
 from viewer.arrays import Codes, Ints, parts_of
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, ReadCancelled
+from viewer.codecs.reading import Cancelled, stop_if
 from viewer.formats.table import own_tables
 from viewer.formats.text_rows import (
     WHOLE,
@@ -133,8 +133,7 @@ class SliceRows:
         """
 
         def step() -> None:
-            if cancelled():
-                raise ReadCancelled
+            stop_if(cancelled)
 
         builder = self.builder
         start, end = times()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from viewer.arrays import Bools, Ints
 from viewer.codecs.flatbuffer import Buffer, Malformed, Tables, distinct_texts, elements
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats.executorch.texts import decoded
 from viewer.model.building.builder import BACKWARDS, TraceBuilder
 from viewer.model.times import LAP
@@ -116,8 +116,7 @@ def load(path: str, progress: Progress, cancelled: Cancelled) -> Buffer:
             while done < size and (got := file.readinto(room[done : done + _READ])):
                 done += got
                 progress(done // 2, size)
-                if cancelled():
-                    raise ReadCancelled
+                stop_if(cancelled)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableFile(path, reason) from error
@@ -192,8 +191,7 @@ def read_events(
     start, end = np.empty(total, np.int64), np.empty(total, np.int64)
     n = 0
     for low in range(0, total, _CHUNK):
-        if cancelled():
-            raise ReadCancelled
+        stop_if(cancelled)
         place = at[low : low + _CHUNK]
         tables = Tables(buffer, place, "event")
         profile = tables.targets(0)

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from viewer.arrays import Bools, Codes, Ints
 from viewer.codecs.flatbuffer import damage_of
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled
+from viewer.codecs.reading import Cancelled, Progress, stop_if
 from viewer.formats import format_of
 from viewer.formats.executorch.etdump.cumulative_passes import PROBLEM, undo_cumulative
 from viewer.formats.executorch.etdump.events import (
@@ -175,8 +175,7 @@ def _compose(
     columns = _columns(events) | metadata_column(events)
     columns |= foreign.columns(len(events)) | passes.columns(len(events))
     columns |= value_columns(events, columns, builder, cancelled)
-    if cancelled():
-        raise ReadCancelled
+    stop_if(cancelled)
     builder.untimed(without_time)
     scope_of_event = scope.repeat(count)
     name, key = identities(events, kind, scope_of_event, builder)

@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Iterator
 
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 
 MAGIC = "ETRECORD_V0"
 EDGE = "edge_dialect_exported_program"
@@ -96,8 +96,7 @@ class Members:
         try:
             with self._archive.open(self._all[name]) as member:
                 while chunk := member.read(_CHUNK):
-                    if self._cancelled():
-                        raise ReadCancelled
+                    stop_if(self._cancelled)
                     for at in range(0, len(chunk), _PIECE):
                         piece = chunk[at : at + _PIECE]
                         is_weights = not piece.translate(None, _BASE64)

@@ -33,7 +33,7 @@ from viewer.codecs.json_values import (
     whole_number,
 )
 from viewer.codecs.memory_budget import allowance
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats import format_of
 from viewer.formats.executorch.etrecord.archive import (
     ATEN,
@@ -133,8 +133,7 @@ class _Reader:
     # -- members -----------------------------------------------------------------------------
 
     def _json(self, name: str) -> Any:
-        if self._cancelled():
-            raise ReadCancelled
+        stop_if(self._cancelled)
         # Check only the maps for duplicates: programs are large, and logged values do not look up
         # their keys.
         is_map = name in self._members.maps

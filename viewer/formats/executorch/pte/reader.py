@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from viewer.codecs.flatbuffer import Malformed
-from viewer.codecs.reading import Cancelled, Progress, ReadCancelled, UnreadableFile
+from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
 from viewer.formats import format_of
 from viewer.formats.executorch.pte.container import DAMAGED, Container, open_container, sniff
 from viewer.formats.executorch.pte.delegates import (
@@ -44,8 +44,7 @@ _Claims = dict[int, tuple[PartKind, list[str]]]
 
 def read(path: str, progress: Progress, cancelled: Cancelled) -> Executable:
     """Read one program file. Raises UnreadableFile or ReadCancelled."""
-    if cancelled():
-        raise ReadCancelled
+    stop_if(cancelled)
     container: Container | None = None
     try:
         container = open_container(path)
@@ -74,14 +73,12 @@ def _executable(path: str, container: Container, cancelled: Cancelled) -> Execut
         raise UnreadableFile(path, "the program has no method", remedy="Export the model again")
     segments = read_segments(tables, root, container)
     inline = read_inline(tables, root)
-    if cancelled():
-        raise ReadCancelled
+    stop_if(cancelled)
     delegates = read_delegates(tables, methods, container, segments, inline)
     references = read_references(tables, root)
     parts = parts_of(problems, container, segments, inline, delegates, references)
     stored = stored_data(tables, container, segments, delegates, references)
-    if cancelled():
-        raise ReadCancelled
+    stop_if(cancelled)
     return Executable(
         path=path,
         format=FORMAT.name,
