@@ -101,23 +101,16 @@ def lenient_event(value: dict[str, Any]) -> Event:
     if given is not None and not isinstance(given, dict):
         given = {"args": given}
     local = value.get("id2")
-    return Event(
-        ph=_shown(value.get("ph")),
-        name=_shown(value.get("name")),
-        cat=_shown(value.get("cat")),
-        ts=_raw(value.get("ts")),
-        dur=_raw(value.get("dur")),
-        pid=_identity(value.get("pid")),
-        tid=_identity(value.get("tid")),
-        id=_identity(value.get("id")),
-        id2={k: _identity(v) for k, v in local.items()} if isinstance(local, dict) else None,
-        scope=_shown(value.get("scope")),
-        s=_shown(value.get("s")),
-        bp=_shown(value.get("bp")),
-        bind_id=_identity(value.get("bind_id")),
-        flow_in=value.get("flow_in"),
-        flow_out=value.get("flow_out"),
+    stated: dict[str, Any] = {
+        **{name: _shown(value.get(name)) for name in ("ph", "name", "cat", "scope", "s", "bp")},
+        **{name: _raw(value.get(name)) for name in ("ts", "dur")},
+        **{name: _identity(value.get(name)) for name in ("pid", "tid", "id", "bind_id")},
+        **{name: value.get(name) for name in ("flow_in", "flow_out")},
         **{name: _raw(value[name]) for name in (*THREAD_TIMES, *STACKS) if name in value},
+    }
+    return Event(
+        **stated,
+        id2={k: _identity(v) for k, v in local.items()} if isinstance(local, dict) else None,
         args=None if given is None else {_shown(k): _raw(v) for k, v in given.items()},
     )
 

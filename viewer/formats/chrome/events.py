@@ -84,6 +84,11 @@ _COLUMNS: dict[str, type] = {
     "ps": np.int16, "timed": np.bool_, "long_ns": np.int64, "long_ps": np.int16,
     "is_long": np.bool_,
 }  # fmt: skip
+# The columns of the events that have them, with their rows.
+_OF_SOME = {
+    "identified": np.uint32, "identity": np.uint32, "stacked": np.uint32, "stack": np.uint32,
+    "bound": np.uint32, "bound_flow": np.uint32, "bound_gives": np.bool_, "bound_takes": np.bool_,
+}  # fmt: skip
 _AT_ONCE = 1 << 16  # bytes that are read one by one, before a block is tried as a whole again
 _SEPARATOR = re.compile(rb"[ \t\r\n]*,")
 _PART = 1 << 16  # codes that are renumbered at once
@@ -138,17 +143,8 @@ class EventColumns:
         self.integers: Mapping[tuple[str, ...], int] = {}  # those next to the events, by key
         texts = {"ph": self.phases, "name": self.names, "cat": self.cats}
         self._block_reader = BlockReader(PieceReader(texts, self.threads, self.arguments, _KINDS))
-        self._grown = {
-            **{name: GrowingColumn(dtype) for name, dtype in _COLUMNS.items()},
-            "identified": GrowingColumn(np.uint32),
-            "identity": GrowingColumn(np.uint32),
-            "stacked": GrowingColumn(np.uint32),
-            "stack": GrowingColumn(np.uint32),
-            "bound": GrowingColumn(np.uint32),
-            "bound_flow": GrowingColumn(np.uint32),
-            "bound_gives": GrowingColumn(np.bool_),
-            "bound_takes": GrowingColumn(np.bool_),
-        }
+        columns = {**_COLUMNS, **_OF_SOME}
+        self._grown = {name: GrowingColumn(dtype) for name, dtype in columns.items()}
 
     def take(self, name: str) -> NDArray[Any]:
         """One column; it is released here."""
