@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from viewer.arrays import groups_of, joined, levels, rows_of, stable_order
+from viewer.arrays import flags_at, groups_of, joined, levels, numbers_at, rows_of, stable_order
 
 
 @pytest.mark.slow
@@ -65,3 +65,9 @@ def test_rows_of_columns_are_those_of_columns_in_them():
     assert (some.at.track.tolist(), some.value.tolist(), some.unit) == ([3, 1], [30, 10], "ns")
     both = joined([events, some])
     assert (both.at.track.tolist(), both.value.tolist()) == ([1, 2, 3, 3, 1], [10, 20, 30, 30, 10])
+
+
+def test_some_places_of_many_have_flags_and_numbers():
+    assert flags_at(4, [2, 0]).tolist() == [True, False, True, False]
+    assert numbers_at(4, np.array([2, 0]), [7, 8], -1).tolist() == [8, -1, 7, -1]
+    assert numbers_at(2, np.array([False, True]), [5]).tolist() == [0, 5]

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -16,6 +16,7 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.uint32]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Places = NDArray[np.integer[Any]] | Bools | Sequence[int]
 Columns = TypeVar("Columns", bound="DataclassInstance")
 
 _HALF = 1 << 16
@@ -44,6 +45,20 @@ def stable_order(numbers: NDArray[np.integer]) -> Ints:
     high = (numbers >> 16).astype(np.uint16)
     found: Ints = order[np.argsort(high[order], kind="stable")]
     return found
+
+
+def flags_at(count: int, places: Places) -> Bools:
+    """Return which of so many are at some places."""
+    flags = np.zeros(count, np.bool_)
+    flags[places] = True
+    return flags
+
+
+def numbers_at(count: int, places: Places, numbers: ArrayLike, others: int = 0) -> Ints:
+    """Return so many numbers, of which some are given by their places."""
+    values = np.full(count, others)
+    values[places] = numbers
+    return values
 
 
 def groups_of(numbers: NDArray[np.integer]) -> list[tuple[int, Ints]]:

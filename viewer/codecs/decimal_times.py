@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at, numbers_at
 
 # Beyond this limit, the sum of two times could overflow int64 ns.
 TIME_LIMIT = (1 << 62) - 1
@@ -51,15 +51,13 @@ def times_of(texts: Sequence[bytes | memoryview], exponent: int = MICROSECONDS) 
     starts = np.append(0, ends[:-1] + 1)
     points = np.flatnonzero(letters == _POINT)
     of_point = np.searchsorted(ends, points)
-    decimals = np.zeros(count, np.int64)
-    decimals[of_point] = ends[of_point] - points - 1
+    decimals = numbers_at(count, of_point, ends[of_point] - points - 1)
     minus = letters[starts] == _MINUS
     digits = ends - starts - minus
     digits[of_point] -= 1
     # A plain number has only digits, except for a leading minus sign and one decimal point.
     non_digits = np.add.reduceat((letters < _ZERO) | (letters > _NINE), starts)
-    has_point = np.zeros(count, np.bool_)
-    has_point[of_point] = True
+    has_point = flags_at(count, of_point)
     most = np.where(decimals <= exponent, _DIGITS_OF_NS, _DIGITS)
     plain = (non_digits == 1 + minus + has_point) & (digits > 0) & (digits <= most)
     plain &= digits - decimals <= _DIGITS_OF_NS - max(exponent, 0)

@@ -15,7 +15,7 @@ import re
 
 import numpy as np
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at
 from viewer.codecs.json_columns.objects import Bytes, Objects
 from viewer.codecs.json_damage import INFINITE, NAN, NUMBER
 
@@ -267,8 +267,7 @@ class _Strings:
         last: the backslashes before quotes. is_escaped: which quotes are, if backslashes escape.
         wrong: backslashes that begin no escape.
         """
-        is_asked = np.zeros(len(self._begin), np.bool_)
-        is_asked[self._object_of(last)] = True
+        is_asked = flags_at(len(self._begin), self._object_of(last))
         is_bad = is_asked & ~self._are_valid(quotes[~is_escaped], is_asked, wrong)
         if is_bad.any():
             self.are_plain = is_bad & self._are_valid(quotes, is_bad, wrong[:0])
@@ -284,8 +283,7 @@ class _Strings:
         is_bad |= ~_BEHIND_STRING[data[self._filled(end + 1, 1)]]
         # There, the last backslash would not be doubled, but others.
         at = np.searchsorted(quotes, wrong)
-        has_wrong = np.zeros(len(begin) + 1, np.bool_)
-        has_wrong[at[at & 1 == 1] >> 1] = True
+        has_wrong = flags_at(len(begin) + 1, at[at & 1 == 1] >> 1)
         is_bad |= has_wrong[:-1] & (data[end - 1] == _BACKSLASH)
         are_valid[self._object_of(begin[is_bad])] = False
         return are_valid
@@ -308,8 +306,7 @@ class _Strings:
             return np.empty(0, np.int64)
         quotes = self._quotes
         at = np.searchsorted(quotes, wrong)
-        has_wrong = np.zeros(len(quotes) // 2 + 1, np.bool_)
-        has_wrong[at[at & 1 == 1] >> 1] = True
+        has_wrong = flags_at(len(quotes) // 2 + 1, at[at & 1 == 1] >> 1)
         at = np.searchsorted(quotes, backslashes)
         is_doubled = has_wrong[at >> 1] & (self._data[backslashes + 1] != _QUOTE)
         if self.are_plain.any():

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.arrays import Bools, Codes, Ints, groups_of
+from viewer.arrays import Bools, Codes, Ints, flags_at, groups_of
 from viewer.model.trace import Slices
 
 LONE_FLOWS = "flow events without a slice, or without a destination: left out"
@@ -60,8 +60,7 @@ class FlowEvents:
         used = leads.copy()
         used[giver] = True
         good = at[giver] != at[taker]
-        is_lone = np.ones(len(self.slice), np.bool_)
-        is_lone[order[used]] = False
+        is_lone = ~flags_at(len(self.slice), order[used])
         return order[giver[good]], order[taker[good]], np.flatnonzero(is_lone)
 
 

@@ -12,7 +12,7 @@ from tests.builders.chrome_kinds import EVENTS, named
 from viewer.codecs import json_blocks
 from viewer.codecs.reading import UnreadableFile
 from viewer.formats import open_file
-from viewer.formats.chrome import events
+from viewer.formats.chrome import event_blocks
 
 
 def facts(path, tries: int):
@@ -21,7 +21,7 @@ def facts(path, tries: int):
     tries: of reading a block as columns; 0 reads all events one by one.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events, "_TRIES", tries)
+        patch.setattr(event_blocks, "_TRIES", tries)
         patch.setattr(json_blocks, "BLOCK", 1 << 11)
         try:
             trace = open_file(str(path))

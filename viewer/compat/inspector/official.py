@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.statistics.events import first_of, merge_runs
-from viewer.arrays import Floats, Ints
+from viewer.arrays import Floats, Ints, flags_at
 from viewer.compat.inspector.official_errors import InspectorError
 from viewer.compat.inspector.official_events import InspectorEvents, InspectorRun
 from viewer.compat.inspector.official_record import Handles, InspectorRecord, LoadedRecord
@@ -185,8 +185,7 @@ class _Told:
         self._debug[lead[inner[::-1]]] = name[inner[::-1]]  # the first one of each instruction
         self._debug = self._debug[lead]
         # An instruction with only debug events is one row, at its first event.
-        has_profile = np.zeros(len(events), np.bool_)
-        has_profile[lead[events.is_profile]] = True
+        has_profile = flags_at(len(events), lead[events.is_profile])
         lone = inner[~has_profile[lead[inner]]]
         lone = lone[np.unique(lead[lone], return_index=True)[1]]
         at = np.sort(np.concatenate([np.flatnonzero(events.is_profile), lone]))

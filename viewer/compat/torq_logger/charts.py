@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, numbers_at
 from viewer.codecs.protobuf.writer import Blobs, Decimals, Joined, Literal, Picked, Piece, Where
 from viewer.compat.torq_logger.names import (
     C1_THREADS,
@@ -212,8 +212,9 @@ class _CompileRows:
             events = trace.slices.columns["event"]
             texts, codes = events.strings or (), events.values[own]
             used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
-            index = np.zeros(len(texts), np.int64)
-            index[used] = _numbered([texts[i] for i in used.tolist()]) % self._num_slices
+            index = numbers_at(
+                len(texts), used, _numbered([texts[i] for i in used.tolist()]) % self._num_slices
+            )
             number[own] = index[codes]
         return number
 

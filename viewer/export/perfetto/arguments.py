@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
 from viewer.codecs.protobuf.writer import (
     FIXED64,
     LENGTH_DELIMITED,
@@ -223,8 +223,7 @@ class SliceArguments:
         if not len(placed):
             self._arguments.append(lambda own: Varints(ticks(own), head))
             return
-        has_ticks = np.ones(len(self._slices), np.bool_)
-        has_ticks[placed] = False
+        has_ticks = ~flags_at(len(self._slices), placed)
 
         def piece(own: Codes) -> Piece:
             mask = has_ticks[own]
@@ -266,8 +265,7 @@ class SliceArguments:
         if column.strings is not None:
             head, table = self._text_arg(name), column.strings
             used = in_order_of_use(present, len(table), lambda part: values[part])
-            iid = np.zeros(len(table), np.int64)
-            iid[used] = self._strings.values([table[i] for i in used])
+            iid = numbers_at(len(table), used, self._strings.values([table[i] for i in used]))
             encode = lambda codes: Varints(iid[codes], head)  # noqa: E731
         elif values.dtype.kind == "f":
             inner = tag(_ARG_NAME_IID, VARINT) + varint(self._strings.argument(name))
@@ -290,8 +288,7 @@ class SliceArguments:
 
 def _table(used: Sequence[int], size: int, number: Callable[[int], int]) -> Ints:
     """Return a table with number(code) for every used code, -1 elsewhere."""
-    table = np.full(size, -1)
-    table[used] = [number(code) for code in used]
+    table = numbers_at(size, used, [number(code) for code in used], -1)
     return table
 
 

@@ -22,6 +22,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from viewer.arrays import numbers_at
 from viewer.export.perfetto.source import KeyFacts
 from viewer.model.trace import Column, Trace
 
@@ -81,8 +82,7 @@ def stated(trace: Trace, linked: KeyFacts | None) -> Stated:
 
 def _slice_of_keys(trace: Trace) -> list[int]:
     """Return a slice of every key, -1 if there is none."""
-    found = np.full(len(trace.keys), -1)
-    found[trace.slices.key] = np.arange(len(trace.slices))
+    found = numbers_at(len(trace.keys), trace.slices.key, np.arange(len(trace.slices)), -1)
     numbers: list[int] = found.tolist()
     return numbers
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.codecs.protobuf.writer import (
     FIXED64,
     VARINT,
@@ -89,8 +89,7 @@ class SlicePackets:
         self._brackets = BracketOrder(slices.row_depth[self._row[self._preorder]])
         self.over_edge = 0
         if source.only is not None:
-            chosen = np.zeros(len(slices), np.bool_)
-            chosen[source.only] = True
+            chosen = flags_at(len(slices), source.only)
             self._keep(chosen[self._preorder])
         elif window is not None:
             self._keep(self._inside(*window))

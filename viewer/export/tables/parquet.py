@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viewer import SCHEMA, __version__
+from viewer.arrays import flags_at
 from viewer.codecs.atomic_file import WriteCancelled, replacing
 from viewer.codecs.reading import Cancelled, Progress, never_cancelled, no_progress
 from viewer.model.trace import Column
@@ -122,8 +123,7 @@ def _of_column(pa: Any, column: Column, rows: slice) -> pa.Array:
     null = None if column.valid is None else ~column.valid[rows]
     if column.strings is None:
         return pa.array(values, mask=null)
-    used = np.zeros(len(column.strings) + 1, np.bool_)
-    used[values if null is None else values[~null]] = True
+    used = flags_at(len(column.strings) + 1, values if null is None else values[~null])
     chosen = np.flatnonzero(used).tolist()
     texts: dict[str, int] = {}
     number = np.zeros(len(used), np.int32)

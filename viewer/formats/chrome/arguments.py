@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes
+from viewer.arrays import Bools, Codes, flags_at
 from viewer.codecs.json_damage import INFINITE, NAN, NOT_FINITE
 from viewer.formats.text_rows import DistinctTexts
 from viewer.model.trace import Column
@@ -75,8 +75,7 @@ class _Kind:
     def parts(self, name: str, rows: Codes, index: Codes, texts: DistinctTexts) -> list[_Part]:
         """The values of one argument for event rows, given their rows here."""
         values = self._values[name]
-        used = np.zeros(self.count, np.bool_)
-        used[index] = True
+        used = flags_at(self.count, index)
         if name not in self._types:
             self._types[name] = np.fromiter(map(_type_of, values), np.uint8, self.count)
         types = self._types[name]

@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.codecs.decimal_times import times_of
 from viewer.codecs.gzip_file import PackedFile
 from viewer.codecs.json_blocks import DAMAGED_START, Blocks, cut
@@ -152,8 +152,7 @@ class EventColumns:
 
     def have_any(self, phases: Container[str]) -> bool:
         """Whether an event has one of some phases; `phases` may have others that none has."""
-        has = np.zeros(len(self.phases), np.bool_)
-        has[self._grown["phase"].values] = True
+        has = flags_at(len(self.phases), self._grown["phase"].values)
         return any(has[code] and text in phases for text, code in self.phases.items())
 
     def read(self, source: PackedFile, progress: Progress, cancelled: Cancelled) -> bool:

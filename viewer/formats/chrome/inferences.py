@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, numbers_at
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.names.executorch import (
     CONTROL,
@@ -223,8 +223,7 @@ def _add_runs(builder: TraceBuilder, slices: EventSlices, scope: Ints, number: I
     start, end = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(start, which, slices.start)
     np.maximum.at(end, which, np.maximum(slices.start, slices.end))
-    track = np.zeros(count, np.int64)
-    track[which] = slices.track
+    track = numbers_at(count, which, slices.track)
     names = np.array(
         [2 if name == EXECUTE else name not in SCOPES for name in slices.names], np.int64
     )

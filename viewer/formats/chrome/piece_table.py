@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, numbers_at
 from viewer.codecs.json_columns.objects import Objects
 from viewer.codecs.json_columns.pieces import Pieces, ShortTexts
 from viewer.formats.chrome.arguments import ArgumentColumns
@@ -134,8 +134,7 @@ class PieceTable(dict[bytes, int]):
             return
         known = self._parsed
         fresh = np.flatnonzero(codes >= known)
-        at = np.zeros(self.fresh, np.int64)
-        at[codes[fresh[::-1]] - known] = fresh[::-1]
+        at = numbers_at(self.fresh, codes[fresh[::-1]] - known, fresh[::-1])
         if len(self) > len(self._columns["begins"]):
             for name, value in _DEFAULTS.items():
                 more = np.full(2 * len(self), value)

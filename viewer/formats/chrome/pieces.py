@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.json_columns.objects import Objects
 from viewer.codecs.json_columns.pieces import NumberMembers, Numbers, Pieces, key_end
@@ -192,8 +192,7 @@ class PieceReader:
         if too_many or table.size > _MOST_BYTES:
             table.forget()
             return None
-        is_first = np.zeros(len(codes), np.bool_)
-        is_first[pieces.first] = True
+        is_first = flags_at(len(codes), pieces.first)
         table.parse(objects, pieces, codes, is_first)
         of_piece = np.cumsum(is_first) - 1
         key = table.column("number")[codes[pieces.number]].astype(np.uint8)
@@ -237,8 +236,7 @@ class PieceReader:
         fits[first] = begins[first] == START
         last = np.append(first[1:], len(codes)) - 1
         fits[last] &= ends[last] == END
-        good = np.ones(len(first), np.bool_)
-        good[cut.of_piece[~fits]] = False
+        good = ~flags_at(len(first), cut.of_piece[~fits])
         good[cut.of_number[~numbers.good]] = False
         keys = table.column("keys")[codes]
         every = np.bitwise_or.reduceat(keys, first)
@@ -403,8 +401,7 @@ class PieceReader:
             return
         flags = []
         for name in (FLOW_OUT, FLOW_IN):
-            flag = np.zeros(len(bound), np.bool_)
-            flag[cut.of_piece[self.table.column(name)[cut.codes]]] = True
+            flag = flags_at(len(bound), cut.of_piece[self.table.column(name)[cut.codes]])
             flags.append(flag[at])
         codes, which = np.unique(bound[at], return_inverse=True)
         ids = [name for _, name in self.table.ids]

@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewer.analysis.recorded.call_sites import with_call_sites
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
 from viewer.codecs.decimal_times import TIME_LIMIT
 from viewer.codecs.gzip_file import PackedFile, inflated_head
 from viewer.codecs.json_values import mapping, sequence
@@ -312,8 +312,7 @@ class _Reader:
             rows = np.flatnonzero(self._of("P") & ~np.isin(self._name, v8))
         at = np.minimum(np.searchsorted(stacked, rows), max(len(stacked) - 1, 0))
         has_stack = stacked[at] == rows if len(stacked) else np.zeros(len(rows), np.bool_)
-        node = np.full(len(rows), -1)
-        node[has_stack] = node_of[at[has_stack]]
+        node = numbers_at(len(rows), has_stack, node_of[at[has_stack]], -1)
         names, alone = list(events.names), rows[~has_stack]
         node[~has_stack] = [frames.alone(names[i]) for i in self._name[alone].tolist()]
         found = stack_samples.of_events(
@@ -554,8 +553,7 @@ class _Reader:
             builder.problem(kind_of_problem, 1, place)
         of_process: dict[str, list[tuple[int, str, str]]] = {}
         number = np.zeros(len(self._places), np.uint32)
-        is_used = np.zeros(len(self._places), np.bool_)
-        is_used[used] = True
+        is_used = flags_at(len(self._places), used)
         for (pid, kind, name, own), i in self._places.items():
             if kind == _GLOBAL and is_used[i]:
                 number[i] = builder.track(with_rank(GLOBAL, self._rank), "instants")
@@ -726,8 +724,8 @@ def flows_of(slices: Slices, events: FlowPhases, track: Codes, tick: Ints) -> tu
     at = slices_at(slices, track, tick, events.is_next)
     own = np.empty(0, np.int64)
     if len(events.bound):
-        of_row = np.full(int(max(events.bound.max(), slices.source_row.max(initial=0))) + 1, -1)
-        of_row[slices.source_row] = np.arange(len(slices))
+        most = int(max(events.bound.max(), slices.source_row.max(initial=0)))
+        of_row = numbers_at(most + 1, slices.source_row, np.arange(len(slices)), -1)
         own = of_row[events.bound]
     start = slices.start[own] if len(slices) else own
     slice_of = np.concatenate([at, own])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints, rows_of
+from viewer.arrays import Bools, Codes, Ints, flags_at, rows_of
 from viewer.formats.begin_end import Places, paired, slices_of, taken
 from viewer.formats.flow_events import LONE_FLOWS
 from viewer.formats.perfetto.argument_columns import INT
@@ -203,8 +203,7 @@ class Assembly:
     def _numbers(self, code: Ints, number_of: Callable[[str], int]) -> Codes:
         """The builder's number of each text, given its code."""
         texts = self._texts.all()
-        used = np.zeros(len(texts), np.bool_)
-        used[code] = True
+        used = flags_at(len(texts), code)
         numbers = np.zeros(len(texts), np.uint32)
         numbers[used] = [number_of(texts[i]) for i in np.flatnonzero(used).tolist()]
         return taken(numbers, code)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.arrays import Bools, Codes, Floats, Ints, groups_of, joined, rows_of
+from viewer.arrays import Bools, Codes, Floats, Ints, flags_at, groups_of, joined, rows_of
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.wire import FIXED64, VARINT, Words
 from viewer.formats.perfetto.recording import Recording
@@ -114,8 +114,7 @@ class CounterEvents:
         generation = np.array([s.generation for s in states])[every.at.state]
         self._parts.clear()
         is_number = np.isfinite(value)
-        is_timed = np.ones(len(time), np.bool_)
-        is_timed[recording.to_trace_clock(time, every.at.clock)] = False
+        is_timed = ~flags_at(len(time), recording.to_trace_clock(time, every.at.clock))
         lost = np.flatnonzero(~(is_number & is_timed))
         if len(lost):
             problem(_NO_VALUE, len(lost), f"event {int(order[lost].min())}")

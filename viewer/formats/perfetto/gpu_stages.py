@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, flags_at
 from viewer.codecs.protobuf.fields import Field
 from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
@@ -59,14 +59,12 @@ class GpuStages:
             into[iids.owner] = interned(GPU_NAMES, iids.value, state[iids.owner], states)
         texts = found.get(_NAME, LENGTH_DELIMITED)
         name[texts.owner] = codes_of(block, texts, self._recording.texts)
-        has = np.zeros(n, np.bool_)
-        has[found.get(_ID, VARINT).owner] = True
+        has = flags_at(n, found.get(_ID, VARINT).owner)
         number, place = (
             last(found, field, n, default=_NONE).view(np.int64) for field in (_STAGE_ID, _QUEUE_ID)
         )
         iid = last(found, _QUEUE_IID, n).view(np.int64)
-        has_specification = np.zeros(n, np.bool_)
-        has_specification[specified.owner] = True
+        has_specification = flags_at(n, specified.owner)
         keep = np.flatnonzero(has | ~has_specification)
         columns = (
             times, clock, last(found, _DURATION, n).view(np.int64), queue, stage, name, place,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints, joined, rows_of
+from viewer.arrays import Bools, Codes, Ints, flags_at, joined, rows_of
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
@@ -243,8 +243,7 @@ class LegacyEvents:
             ids = of.id[first].view(np.uint64).tolist()
             labels = [f"{label} · {id:#x}" for label, id in zip(labels, ids, strict=True)]
         # A nameless end may end any begin of its id. All others are matched with their name, too.
-        nameless = np.zeros(len(first), np.bool_)
-        nameless[which[(kind[event] == END) & (name[event] < 0)]] = True
+        nameless = flags_at(len(first), which[(kind[event] == END) & (name[event] < 0)])
         apart = np.where(nameless[which], -1, name[event])
         group, pair = _combinations([which, apart])
         process_of = processes[of.track[first]].tolist()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.formats.begin_end import Places
 from viewer.formats.perfetto.argument_columns import INT, ArgumentColumns
 from viewer.formats.perfetto.sequences import Problem, as_text
@@ -101,8 +101,7 @@ def _dense(values: Ints) -> Ints:
     if high - low > 4 * len(values) + 1000:
         found: Ints = np.unique(values, return_inverse=True)[1].reshape(-1)
         return found
-    known = np.zeros(high - low + 1, np.bool_)
-    known[values - low] = True
+    known = flags_at(high - low + 1, values - low)
     return (np.cumsum(known) - 1)[values - low]
 
 

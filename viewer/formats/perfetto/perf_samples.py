@@ -13,7 +13,7 @@ import os
 
 import numpy as np
 
-from viewer.arrays import Ints, groups_of
+from viewer.arrays import Ints, flags_at, groups_of
 from viewer.codecs.protobuf.fields import Field
 from viewer.codecs.protobuf.reader import PaddedBytes
 from viewer.codecs.protobuf.wire import VARINT
@@ -49,8 +49,7 @@ class PerfSamples:
         self.bytes += int((spans.end - spans.at).sum())
         found = block.fields(spans.at, spans.end, _TAGS)
         stack = last(found, _CALLSTACK, n).view(np.int64)
-        is_skipped = np.zeros(n, np.bool_)
-        is_skipped[found.get(_SKIPPED, VARINT).owner] = True
+        is_skipped = flags_at(n, found.get(_SKIPPED, VARINT).owner)
         self._recording.problem(_SKIPPED_KIND, int((is_skipped & (stack == 0)).sum()))
         keep = np.flatnonzero(~is_skipped | (stack != 0))
         node = np.array(

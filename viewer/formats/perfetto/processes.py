@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, flags_at
 
 _EARLIEST = -(2**63)
 # What processes of Android are called before they become an app.
@@ -207,8 +207,7 @@ class Processes:
                     for number in numbers.tolist()
                 ]
         which = first[of] + step
-        is_used = np.zeros(len(lives), np.bool_)
-        is_used[which] = True
+        is_used = flags_at(len(lives), which)
         if not is_used.all():
             which = (np.cumsum(is_used) - 1)[which]
         return which, [life for life, used in zip(lives, is_used.tolist(), strict=True) if used]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at
 from viewer.codecs.memory_budget import allowance
 from viewer.codecs.protobuf.wire import LENGTH_DELIMITED, VARINT
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile, stop_if
@@ -117,8 +117,7 @@ class _Reading:
         spans = fields.get(_EVENT, LENGTH_DELIMITED).sorted()
         if not len(spans):
             return
-        bad = np.zeros(n, np.bool_)
-        bad[fields.damaged] = True
+        bad = flags_at(n, fields.damaged)
         no_sequence = sequence == 0
         if no_sequence.any():
             self._count(
@@ -292,8 +291,7 @@ class _Reading:
         own = np.where((clock >= 64) & (clock < 128), sequence, np.uint64(0))
         pairs, which = np.unique(np.stack([own, clock]), axis=1, return_inverse=True)
         which = which.reshape(-1)
-        stated = np.zeros(n, np.bool_)
-        stated[fields.get(_TIME, VARINT).owner] = True
+        stated = flags_at(n, fields.get(_TIME, VARINT).owner)
         for k, (s, c) in enumerate(pairs.T.tolist()):
             name = clock_name(int(s), int(c)) if c else (0, 0)
             if (

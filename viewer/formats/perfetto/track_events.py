@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from viewer.arrays import Bools, Codes, Ints, rows_of
+from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at, rows_of
 from viewer.codecs.protobuf.fields import Field, Fields
 from viewer.codecs.protobuf.layouts import MessageLayouts
 from viewer.codecs.protobuf.reader import PaddedBytes
@@ -144,8 +144,7 @@ class TrackEvents:
         is_told = kind > 0
         is_told[lost] = is_told[about] = True
         self._left_out(fields, phase, order, np.flatnonzero(~is_told))
-        event = np.full(n, -1)
-        event[keep] = self.count + np.arange(len(keep))
+        event = numbers_at(n, keep, self.count + np.arange(len(keep)), -1)
         more = self.count + len(keep)
         for column, values in (
             (self.time, times),
@@ -164,8 +163,7 @@ class TrackEvents:
             own = event[legacy.owner]
             used = (own >= 0) & (kind[legacy.owner] == COMPLETE)
             self.complete.append((own[used], lengths[used]))
-            category = np.full(n, -1)
-            category[owner] = codes
+            category = numbers_at(n, owner, codes, -1)
             self.legacy.add(
                 block, legacy, inner, kinds, event, at, track, name, category, self.flows
             )
@@ -327,8 +325,7 @@ class TrackEvents:
     def _uuids_of(self, fields: Fields, n: int, state: Ints, packet: Ints) -> Any:
         """The track of every event: its own, its sequence's default, or its thread's."""
         uuid = last(fields, _UUID, n)
-        has = np.zeros(n, np.bool_)
-        has[fields.get(_UUID, VARINT).owner] = True
+        has = flags_at(n, fields.get(_UUID, VARINT).owner)
         if not has.all():
             for number in np.unique(state[~has]).tolist():
                 rows = np.flatnonzero(~has & (state == number))
@@ -424,8 +421,7 @@ class TrackEvents:
             texts = self._texts.all()
             special = np.zeros(len(owner), np.bool_)
             # The last entry is for those without a text. Sorting takes ten times as long.
-            used = np.zeros(len(texts) + 1, np.bool_)
-            used[codes] = True
+            used = flags_at(len(texts) + 1, codes)
             for code in np.flatnonzero(used[:-1]).tolist():
                 if texts[code] not in UNITS and texts[code] != RUN_CATEGORY:
                     continue

@@ -21,6 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from viewer.arrays import flags_at, numbers_at
 from viewer.formats.runtimes.placed import PlacedBars
 from viewer.model.building.builder import TraceBuilder
 from viewer.model.queries import NATIVE_DURATION, NATIVE_UNIT
@@ -122,10 +123,8 @@ def _native_columns(native: Mapping[int, tuple[int, str]], count: int) -> dict[s
     if not native:
         return {}
     at = np.fromiter(native, np.int64, len(native))
-    valid = np.zeros(count, np.bool_)
-    valid[at] = True
-    values = np.zeros(count, np.int64)
-    values[at] = [amount for amount, _ in native.values()]
+    valid = flags_at(count, at)
+    values = numbers_at(count, at, [amount for amount, _ in native.values()])
     units = np.zeros(count, np.uint32)
     return {
         NATIVE_DURATION: Column(values, valid),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at
 from viewer.formats.text_rows import DistinctTexts, TextColumn
 
 # A slice from -2**62 to 2**62 lasts longer than a time may be.
@@ -87,8 +87,7 @@ def usable_numbers(values: Ints) -> tuple[Numbers, int]:
 def with_rows(block: CsvBlock, more: CsvBlock, at: Ints) -> CsvBlock:
     """A block with the rows of another one, in the places `at` of the result (ascending)."""
     rows = block.rows + more.rows
-    is_more = np.zeros(rows, np.bool_)
-    is_more[at] = True
+    is_more = flags_at(rows, at)
     own_at = np.flatnonzero(~is_more)
 
     def joined(own: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Codes, Ints
+from viewer.arrays import Codes, Ints, flags_at, numbers_at
 from viewer.codecs.json_values import whole_number
 from viewer.codecs.spreadsheet_cells import original
 from viewer.model.building.builder import TraceBuilder
@@ -99,10 +99,8 @@ def add_inferences(
     is_whole = np.array([_spans(text) for text in strings["name"]])[name]
     if GPU_COPY in strings.get("category", ()):
         is_whole &= codes["category"][at] != strings["category"].index(GPU_COPY)
-    has_whole = np.zeros(group.shape[1], np.bool_)
-    has_whole[which[is_whole]] = True
-    name_of = np.zeros(group.shape[1], np.int64)
-    name_of[which[is_whole]] = name[is_whole]
+    has_whole = flags_at(group.shape[1], which[is_whole])
+    name_of = numbers_at(group.shape[1], which[is_whole], name[is_whole])
     is_timed = any(strings["name"][i] == EXECUTE for i in name_of[has_whole].tolist())
     everything = not is_timed and len(np.unique(group[0, has_whole])) == 1
     covered = set(map(tuple, group[1:, has_whole].T.tolist())) if everything else set()

@@ -39,7 +39,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at, numbers_at
 from viewer.codecs.reading import Cancelled, Progress, UnreadableFile
 from viewer.formats import format_of
 from viewer.formats.text_rows import (
@@ -136,8 +136,7 @@ class _Slices:
         """Add everything to the builder."""
         events, begin, end = self._events, self._begin, self._end
         is_hal_row = np.array([is_hal(d) for d in events.dispatches], np.bool_)[events.dispatch]
-        alone = np.ones(len(events.row), np.bool_)
-        alone[begin] = alone[end] = False
+        alone = ~flags_at(len(events.row), np.append(begin, end))
         lone = np.flatnonzero(alone)
         no_end, no_begin = (lone[events.phase[lone] == phase] for phase in (BEGIN, END))
         count_rows(self._builder, f"{_NO_END}: drawn as an instant", events.row[no_end])
@@ -329,8 +328,7 @@ class _Slices:
         at = np.flatnonzero(is_counted & events.is_named(NSS_START))
         at = at[np.argsort(events.scope[at], kind="stable")]
         scope = events.scope[at]
-        number = np.zeros(len(is_counted), np.int64)
-        number[at] = np.arange(len(at)) - np.searchsorted(scope, scope)
+        number = numbers_at(len(is_counted), at, np.arange(len(at)) - np.searchsorted(scope, scope))
         return number[start]
 
     # -- runs --------------------------------------------------------------------------------

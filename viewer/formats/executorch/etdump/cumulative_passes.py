@@ -23,7 +23,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, flags_at, numbers_at
 from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.formats.executorch.etdump.foreign_clocks import Foreign
 from viewer.model.timing import Timing
@@ -82,8 +82,7 @@ def undo_cumulative(
     passes.at = places
     timing[places] |= np.uint8(Timing.DERIVED)
     events.start[places[is_next]] = events.end[places[:-1][is_next[1:]]]
-    unit = np.zeros(len(events), np.int64)
-    unit[foreign.at] = foreign.unit
+    unit = numbers_at(len(events), foreign.at, foreign.unit)
     unit[places] = unit[at]
     foreign.unit = unit[foreign.at]
     own = np.flatnonzero(np.isin(foreign.at, places))
@@ -97,8 +96,7 @@ def _passes(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints, foreig
     """The events with cumulative lengths, by call, start and end."""
     mine = (kind == KeyKind.DELEGATE_EVENT) & (parent >= 0)
     mine &= ~np.array([*map(is_of_whole_call, events.texts), False])[events.text]
-    is_foreign = np.zeros(len(events), np.bool_)
-    is_foreign[foreign.at] = True
+    is_foreign = flags_at(len(events), foreign.at)
     mine[foreign.at[foreign.is_value]] = False
     mine &= ~(is_foreign & (events.start == 0))
     at = np.flatnonzero(mine)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints, rows_of
+from viewer.arrays import Bools, Ints, flags_at, numbers_at, rows_of
 from viewer.formats.executorch.etdump.events import ProfileEvents
 from viewer.formats.executorch.etdump.nesting import CallTree
 from viewer.model.native_units import (
@@ -79,12 +79,10 @@ class Foreign:
         """Columns for `count` events with the logged values; none if no event is foreign."""
         if not len(self.at):
             return {}
-        is_foreign = np.zeros(count, np.bool_)
-        is_foreign[self.at] = True
+        is_foreign = flags_at(count, self.at)
 
         def spread(values: Ints) -> Ints:
-            column = np.zeros(count, np.int64)
-            column[self.at] = values
+            column = numbers_at(count, self.at, values)
             return column
 
         units = spread(self.unit).astype(np.uint32)
@@ -144,8 +142,7 @@ def _find(
     value = mine & np.array([is_value(one) for one in units])[unit]
     # A stated unit with the start 0 is no time of the ETDump, even in a call that starts at 0.
     counted = (unit == _CYCLES) | ((unit != _TICKS) & (events.start == 0))
-    stray = np.zeros(len(events), np.bool_)
-    stray[parent[mine & ~value & (outside | counted)]] = True
+    stray = flags_at(len(events), parent[mine & ~value & (outside | counted)])
     at = np.flatnonzero(value)
     if not stray.any():
         return at, parent[at]

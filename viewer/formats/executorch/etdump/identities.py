@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, count_rows, filled
 from viewer.formats.executorch.etdump.nesting import next_in_run
 from viewer.model.building.builder import TraceBuilder
@@ -52,8 +52,7 @@ def _library_kernels(events: ProfileEvents, kind: NDArray[np.uint8]) -> Bools:
     if not named.any():
         return np.zeros(len(kind), np.bool_)
     call = next_in_run(kind == KeyKind.OPERATOR_CALL, events.run)
-    has_kernel = np.zeros(len(kind), np.bool_)
-    has_kernel[call[(kind == KeyKind.KERNEL) & (call >= 0)]] = True
+    has_kernel = flags_at(len(kind), call[(kind == KeyKind.KERNEL) & (call >= 0)])
     found: Bools = (
         (kind == KeyKind.PLAIN)
         & named[events.name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, Runs
 from viewer.model.names.executorch import EXECUTE, INIT, LOAD, STEP
 from viewer.model.trace import KeyKind
@@ -31,8 +31,7 @@ def part_runs(events: ProfileEvents, loading: Bools) -> tuple[Codes32, Ints]:
     run = events.run * np.int32(2)
     if len(at):
         after = np.arange(len(events)) > last[events.run]
-        stepped = np.zeros(len(last), np.bool_)
-        stepped[events.run[after & (events.chain >= 0)]] = True
+        stepped = flags_at(len(last), events.run[after & (events.chain >= 0)])
         run += after & stepped[events.run]
     events.run = run
     first = np.flatnonzero(np.concatenate(([True], run[1:] != run[:-1])))

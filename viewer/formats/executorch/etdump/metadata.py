@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, flags_at
 from viewer.codecs.json_values import InvalidJson, Parsed
 from viewer.codecs.reading import Cancelled, ReadCancelled
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents, filled
@@ -223,8 +223,7 @@ def _column(codes: Codes32, at: Ints, values: list[MetadataValue]) -> Column:
     most = int(max(codes.max(initial=0), at.max())) + 1
     number = np.zeros(most + 1, np.int64)  # the last entry is for events with the code -1
     number[at] = np.arange(len(at))
-    has = np.zeros(most + 1, np.bool_)
-    has[at] = True
+    has = flags_at(most + 1, at)
     of_event, valid = number[codes], has[codes]
     types = {type(value) for value in values}
     whole = [v for v in values if isinstance(v, int)]

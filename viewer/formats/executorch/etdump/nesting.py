@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at
 from viewer.formats.executorch.etdump.events import Codes32, ProfileEvents
 from viewer.model.trace import KeyKind
 
@@ -107,8 +107,7 @@ def nest_inside(events: ProfileEvents, tree: CallTree, apart: Ints) -> None:
     overlaps = same & (start[1:] < end[:-1])
     if not overlaps.any():  # most files: nothing more to compute
         return
-    is_nested = np.zeros(len(events), np.bool_)
-    is_nested[of[1:][overlaps]] = True
+    is_nested = flags_at(len(events), of[1:][overlaps])
     is_nested[of[1:][same & (end[1:] < end[:-1])]] = False
     here = np.flatnonzero(is_nested[of])
     at, of, start, end = at[here], of[here], start[here], end[here]

@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Codes, Ints
+from viewer.arrays import Bools, Codes, Ints, flags_at
 from viewer.codecs.flatbuffer import damage_of
 from viewer.codecs.reading import Cancelled, Progress, stop_if
 from viewer.formats import format_of
@@ -160,8 +160,7 @@ def _compose(
         "inference without Method::execute: it failed or was interrupted",
         events.row[first[failed]],
     )
-    finished = np.ones(len(first), np.bool_)
-    finished[failed] = False
+    finished = ~flags_at(len(first), failed)
     run_start, finish = spans(events, first, count, executes)
     clock = clocks(run_start, finish)
     if clock[-1]:
@@ -289,8 +288,7 @@ def event_timing(events: ProfileEvents, kind: NDArray[np.uint8], parent: Ints) -
     if any(named):
         is_named = np.array([*named, False])[events.text] & (events.number == -1)
         own = is_delegate & (parent >= 0) & (kind[parent] == KeyKind.DELEGATE_CALL)
-        of_others = np.zeros(len(events), np.bool_)
-        of_others[parent[own & ~is_named]] = True
+        of_others = flags_at(len(events), parent[own & ~is_named])
         own[own] = ~of_others[parent[own]]
         found[own] = Timing.PLACED
         found[own & _in_whole_us(events, own, parent)] |= np.uint8(Timing.ROUNDED)
@@ -314,8 +312,7 @@ def _in_whole_us(events: ProfileEvents, own: Bools, parent: Ints) -> Bools:
     np.minimum.at(first, call, events.start[at])
     length, since = events.end[at] - events.start[at], events.start[at] - first[call]
     is_odd = (length % ROUNDING_TICKS != 0) | (since % ROUNDING_TICKS != 0)
-    has_odd = np.zeros(len(events), np.bool_)
-    has_odd[call[is_odd]] = True
+    has_odd = flags_at(len(events), call[is_odd])
     found: Bools = own & (parent >= 0) & ~has_odd[parent]
     return found
 
@@ -358,8 +355,7 @@ def uncovered(
     parent, order = tree.parent, tree.order
     is_own = (parent >= 0) & (kind[parent] == KeyKind.DELEGATE_CALL)
     is_own[foreign] = False
-    has_own = np.zeros(len(events), np.bool_)
-    has_own[parent[is_own & (kind == KeyKind.DELEGATE_EVENT)]] = True
+    has_own = flags_at(len(events), parent[is_own & (kind == KeyKind.DELEGATE_EVENT)])
     own = np.flatnonzero(is_own & has_own[parent] & ~tree.within)
     if not len(own):
         return UnattributedParts(own, own, own, own)

@@ -31,7 +31,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at
 from viewer.formats.executorch.etdump.events import ProfileEvents, correct_ends
 from viewer.formats.executorch.etdump.nesting import next_in_run
 from viewer.model.building.builder import TraceBuilder
@@ -255,8 +255,7 @@ class _Axis:
         """The offsets of children that follow each other, and the lengths of their parents."""
         at, head = group.at, group.head
         length = self._length[at]
-        is_first = np.zeros(len(at), np.bool_)
-        is_first[head] = True
+        is_first = flags_at(len(at), head)
         before = np.append(0, at[:-1])
         until = np.where(is_first, self._start[group.of], self._end[before])
         last = np.where(is_first, 0, self._length[before])
@@ -309,8 +308,7 @@ class _Axis:
 
     def _have_strangers(self, parents: Ints) -> Bools:
         """Which parents have children that are known to be on another clock, or next to such."""
-        found = np.zeros(len(self._events), np.bool_)
-        found[self._parent[self._is_stranger & (self._parent >= 0)]] = True
+        found = flags_at(len(self._events), self._parent[self._is_stranger & (self._parent >= 0)])
         has: Bools = found[parents]
         return has
 
@@ -334,8 +332,7 @@ class _Axis:
         of = self._parent[at]
         offset = (self._start[at] - self._start[of]) % LAP
         fits = offset + self._length[at] <= self._length[of]
-        holds = np.zeros(len(self._events), np.bool_)
-        holds[of] = True
+        holds = flags_at(len(self._events), of)
         holds[of[~fits]] = False
         return bool((holds & (self._length < _NEAR)).any())
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, numbers_at
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.container import Container
 from viewer.formats.executorch.pte.program_tables import (
@@ -124,8 +124,7 @@ def read_delegates(
         np.flatnonzero(~is_there),
         found.place("delegate"),
     )
-    segment = np.full(count, -1)
-    segment[has_data] = np.where(in_segment & is_there[has_data], index, -1)
+    segment = numbers_at(count, has_data, np.where(in_segment & is_there[has_data], index, -1), -1)
     names, place = [*backends, ""], found.place("delegate")
     graphs = _Graphs(container)
     read = []

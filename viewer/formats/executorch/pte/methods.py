@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, numbers_at
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.delegates import Delegates, References
 from viewer.formats.executorch.pte.program_tables import Children, ProgramTables
@@ -150,8 +150,11 @@ class _Instructions:
         for each, rows in others.items():
             length[rows] = 2 if each is _MOVE else 1
         bounds = np.append(0, np.cumsum(length))
-        values = np.zeros(int(bounds[-1]), np.int64)
-        values[np.repeat(np.isin(kind, (_KERNEL, _DELEGATE)), length)] = arguments.values
+        values = numbers_at(
+            int(bounds[-1]),
+            np.repeat(np.isin(kind, (_KERNEL, _DELEGATE)), length),
+            arguments.values,
+        )
         for each, rows in others.items():
             own = tables.of(contents[rows], each.name.lower().replace("_", " "))
             values[bounds[rows]] = own.numbers(0, np.int32, 0)

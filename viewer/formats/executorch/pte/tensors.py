@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, flags_at, numbers_at
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.delegates import References
 from viewer.formats.executorch.pte.program_tables import MOST_VALUES, Children, Lists, ProgramTables
@@ -171,8 +171,7 @@ def _extra(tables: ProgramTables, at: Ints) -> tuple[Bools, Ints, list[str], Int
     extra = tables.of(at[has], "extra tensor information")
     name[has], names = tables.texts(extra.targets(1), "names of tensors")
     is_external[has] = extra.numbers(2, np.uint8, 0) == _EXTERNAL
-    of_list = np.zeros(len(at), np.int64)
-    of_list[has] = extra.numbers(0, np.uint64, 0).view(np.int64)
+    of_list = numbers_at(len(at), has, extra.numbers(0, np.uint64, 0).view(np.int64))
     return is_external, name, names, of_list
 
 
@@ -180,8 +179,7 @@ def _mentioned(lists: Lists, values: Children) -> Bools:
     """Which values of all methods are in the lists of their methods."""
     method = lists.parent
     exists = (lists.values >= 0) & (lists.values < values.count[method])
-    found = np.zeros(len(values), np.bool_)
-    found[values.bounds[method[exists]] + lists.values[exists]] = True
+    found = flags_at(len(values), values.bounds[method[exists]] + lists.values[exists])
     return found
 
 

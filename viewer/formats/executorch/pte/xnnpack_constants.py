@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viewer.arrays import Ints
+from viewer.arrays import Ints, numbers_at
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.program_tables import MOST_CONSTANTS, Lists, ProgramTables
 from viewer.formats.executorch.pte.xnnpack_values import Uses, Values
@@ -181,7 +181,6 @@ def _users(data: Ints, row: Ints, node: Ints, count: int) -> dict[int, tuple[int
 
 def _first(data: Ints, count: int) -> list[int]:
     """Per constant, the first row of values that has it; -1 for none."""
-    found = np.full(count, -1)
-    found[data[::-1]] = np.arange(len(data))[::-1]
+    found = numbers_at(count, data[::-1], np.arange(len(data))[::-1], -1)
     found[0] = -1
     return list(found.tolist())

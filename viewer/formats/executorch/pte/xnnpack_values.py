@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from viewer.arrays import Bools, Ints
+from viewer.arrays import Bools, Ints, numbers_at
 from viewer.codecs.flatbuffer import Tables
 from viewer.formats.executorch.pte.program_tables import ProgramTables
 from viewer.program.executable.xnnpack_dataflow import OUTPUT, XnnpackDataflow
@@ -209,8 +209,7 @@ def _rows(ids: Ints, wanted: Ints) -> tuple[Ints, Bools]:
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
     most = int(ids.max())
     if most < _DENSE * (len(ids) + 1):  # as export numbers them: faster than sorting
-        row_of = np.full(most + 1, -1)
-        row_of[ids[::-1]] = np.arange(len(ids))[::-1]
+        row_of = numbers_at(most + 1, ids[::-1], np.arange(len(ids))[::-1], -1)
         found = row_of[np.minimum(wanted, most)]
         return found, (wanted <= most) & (found >= 0)
     known, first = np.unique(ids, return_index=True)
