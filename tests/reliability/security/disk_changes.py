@@ -35,6 +35,7 @@ ALLOWED = {
     "viewer/api/arrow.py": _PROGRAM,
     "viewer/api/outputs.py": _PROGRAM,
     "viewer/api/profile.py": _PROGRAM,
+    "viewer/cli/arguments.py": f"{_TEMPORARY}: a copy of the standard input",
     "viewer/cli/batch_export.py": f"{_USER}; below it, the names of the profiles' folders",
     "viewer/cli/commands/calls.py": _USER,
     "viewer/cli/commands/compare.py": _USER,
