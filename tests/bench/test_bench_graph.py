@@ -22,17 +22,18 @@ from viewer.analysis.cost.operators import operator_costs
 from viewer.analysis.delegates.delegation import instances_of
 from viewer.analysis.flows.neighborhood import neighborhood
 from viewer.analysis.links.linker import link
+from viewer.gui.panels.graph.controls import GraphMode
+from viewer.gui.panels.graph.painting import picture_svg
 from viewer.gui.panels.graph.panel import GraphPanel
-from viewer.gui.panels.graph.whole.painting import picture_svg
-from viewer.gui.panels.graph.whole.picture import WholePicture
-from viewer.gui.panels.graph.whole.question import (
-    WholeAnswer,
-    WholeModel,
-    WholeQuestion,
-    whole_model,
-    work_out_whole,
+from viewer.gui.panels.graph.picture import GraphPicture
+from viewer.gui.panels.graph.question import (
+    GraphAnswer,
+    GraphModel,
+    GraphQuestion,
+    graph_model,
+    work_out,
 )
-from viewer.gui.panels.graph.whole.view import WholeView
+from viewer.gui.panels.graph.view import GraphView
 from viewer.gui.qt.background import Latest
 from viewer.gui.session.session import Session
 from viewer.program.dataflow import Dataflow, MethodFlow, joined
@@ -108,6 +109,7 @@ def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
     qtbot.addWidget(panel)
     panel.resize(800, 600)
     panel.show()
+    panel.controls.modes.buttons[GraphMode.NEIGHBORHOOD].click()
     session.add([trace, whole])
 
     def is_done() -> bool:
@@ -127,14 +129,19 @@ def test_answers_on_the_gui_thread(trace, program, flow, qapp, qtbot):
             QCoreApplication.processEvents()
         panel.view.repaint()
 
+    def repaint() -> None:
+        """Paint all of it again, not the pixels of the frame before."""
+        panel.view.marked = panel.view.marked ^ {0}
+        panel.view.repaint()
+
     took = {}
     for hops in (1, 2, 6):
         panel.controls.hops.setValue(hops)
         qtbot.waitUntil(is_done, timeout=10_000)
         asked = iter(range(100, OPERATORS, 379))
         took[hops] = told(f"{hops} hops, asked, laid out and painted", lambda a=asked: ask(next(a)))
-        nodes, lines = len(panel.view.picture.nodes), len(panel.view.picture.paths)
-        told(f"  a repaint of {nodes} operators and {lines} edges", panel.view.repaint)
+        nodes, lines = len(panel.view.picture.boxes), len(panel.answer.layout.edges)
+        told(f"  a repaint of {nodes} operators and {lines} edges", repaint)
         told("  floor: as many boxes and lines", lambda n=nodes, m=lines: boxes(n, m))
     print()
     # The cost follows what is shown: 4 and 14 operators next to 200.
@@ -153,9 +160,9 @@ def test_a_whole_model(program, flow, qapp, qtbot):
     calls = tuple(call for call in instances_of(whole) if call.operators)
     space, sizes = Workspace(), GroupSizes()
 
-    def ask(known: WholeModel | None, opened: frozenset[int] | None) -> WholeAnswer:
-        return work_out_whole(
-            WholeQuestion(whole, None, calls, None, opened, sizes, space, None, known)
+    def ask(known: GraphModel | None, opened: frozenset[int] | None) -> GraphAnswer:
+        return work_out(
+            GraphQuestion(whole, None, calls, None, None, opened, sizes, space, None, known)
         )
 
     told("off the GUI thread: the first view", lambda: ask(None, None), 3)
@@ -165,7 +172,7 @@ def test_a_whole_model(program, flow, qapp, qtbot):
     made = []
 
     def open_all() -> None:
-        made[:] = [ask(whole_model(whole, calls), everything)]
+        made[:] = [ask(graph_model(whole, calls), everything)]
 
     told("all groups opened", open_all, 2)
     answer = made[0]
@@ -173,10 +180,10 @@ def test_a_whole_model(program, flow, qapp, qtbot):
     told("one group closed again", lambda: ask(answer.model, everything - {2}))
     edges = len(answer.layout.edges)
     print(f"\n{len(answer.layout.shown.boxes)} boxes, {edges} lines", end="")
-    view = WholeView(dark_theme())
+    view = GraphView(dark_theme())
     qtbot.addWidget(view)
     view.resize(1600, 900)
-    told("on the GUI thread: the answer taken", lambda: view.show_picture(WholePicture(answer)))
+    told("on the GUI thread: the answer taken", lambda: view.show_picture(GraphPicture(answer)))
     canvas = QPixmap(view.size())
     scale = view.scale
     for factor in (1, 3, 10, 30):
@@ -197,7 +204,7 @@ def test_a_whole_model(program, flow, qapp, qtbot):
     told("floor: as many boxes", lambda: boxes(len(answer.layout.shown.boxes), 0))
     told("floor: a plain fill", lambda: canvas.fill(0))
     told("SVG of everything, off the GUI thread", lambda: picture_svg(
-        WholePicture(answer), frozenset(), dark_theme(), "", ""), 1)  # fmt: skip
+        GraphPicture(answer), frozenset(), dark_theme(), "", ""), 1)  # fmt: skip
     print()
 
 

@@ -81,7 +81,7 @@ def by_graph(controller, qtbot):
     controller.docks.show_panel("graph")
     controller.panels["graph"].show_whole()
     settle(qtbot, controller)
-    view = controller.panels["graph"].whole.view
+    view = controller.panels["graph"].view
     at = view.place_of(int(view.picture.tree.leaf[ATTENTION_0])).center().toPoint()
     qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=at)
 

@@ -16,7 +16,7 @@ import numpy as np
 from viewer.arrays import Floats, Ints
 from viewer.render.graph.layout import layered
 from viewer.render.graph.open_groups import GroupEdges, ShownGroups
-from viewer.render.graph.wrapping import Wrapped, wrapped
+from viewer.render.graph.wrapping import Wrapped, unwrapped, wrapped
 
 _KEPT = 4096  # drawings of groups
 _HIGHEST = (4.0, 2.2, 1.2)  # height to width of groups that are not wrapped
@@ -32,6 +32,8 @@ class GroupSizes:
     box_width, box_height: of an operator or a closed group. head: the line at the top of an open
     group, with its name. inset: between its border and its members. layer_gap, node_gap: between
     members, downward and sideways. aspect: width to height that the whole drawing should have.
+    is_bare: the model has no head, and nothing is wrapped. across: producers are left of consumers,
+    not above them.
     """
 
     box_width: float = 150.0
@@ -41,6 +43,12 @@ class GroupSizes:
     layer_gap: float = 20.0
     node_gap: float = 22.0
     aspect: float = 1.6
+    is_bare: bool = False
+    across: bool = False
+
+    def head_of(self, frame: int) -> float:
+        """Return the height of the head of a frame."""
+        return 0.0 if self.is_bare and not frame else self.head
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +88,7 @@ class NestedLayouter:
         is as large as possible when it fits the window.
         """
         known = self._highest.get(sizes.aspect)
-        if known is not None or len(shown.boxes) > _MOST_TRIED:
+        if known is not None or len(shown.boxes) > _MOST_TRIED or sizes.is_bare:
             return self._layout(shown, edges, sizes, known or _HIGHEST[0])
         best, most = None, 0.0
         for highest in _HIGHEST:
@@ -94,7 +102,7 @@ class NestedLayouter:
     def _layout(
         self, shown: ShownGroups, edges: GroupEdges, sizes: GroupSizes, highest: float
     ) -> NestedLayout:
-        tree, count = shown.tree, len(shown.tree)
+        count = len(shown.tree)
         size = np.zeros((count, 2))
         size[shown.boxes] = sizes.box_width, sizes.box_height
         corner = np.zeros((count, 2))  # of each member, in the drawing of its group
@@ -112,16 +120,18 @@ class NestedLayouter:
             limits = (sizes.aspect, 0.0) if frame in main else (0.0, highest)
             made = self._drawing(frame, own, size[own], edges, some, sizes, limits)
             drawings[frame] = made
-            corner[own] = made.corners + np.array([sizes.inset, sizes.head + sizes.inset])
+            head = sizes.head_of(frame)
+            corner[own] = made.corners + np.array([sizes.inset, head + sizes.inset])
             size[frame] = (
                 max(made.width, sizes.box_width) + 2 * sizes.inset,
-                made.height + sizes.head + 2 * sizes.inset,
+                made.height + head + 2 * sizes.inset,
             )
             corner[own, 0] += (size[frame, 0] - 2 * sizes.inset - made.width) / 2
         place = np.zeros((count, 2))
-        for level in tree.levels[1:]:
-            visible = level[shown.is_frame[level] | shown.is_box[level]]
-            place[visible] = place[tree.parent[visible]] + corner[visible]
+        depth = shown.depth[shown.visible]
+        for level in range(1, int(depth.max(initial=0)) + 1):
+            inside = shown.visible[depth == level]
+            place[inside] = place[shown.parent[inside]] + corner[inside]
         rects = np.hstack([place, place + size])
         points, ptr = _all_lines(shown, edges, drawings, place, size, sizes)
         return NestedLayout(shown, edges, rects, points, ptr)
@@ -153,11 +163,14 @@ class NestedLayouter:
                 source[inside],
                 target[inside],
                 np.arange(len(own)),
-                across=False,
+                across=sizes.across,
                 layer_gap=sizes.layer_gap,
                 node_gap=sizes.node_gap,
             )
-            made = wrapped(drawn, size, source, target, limits, sizes.layer_gap, sizes.node_gap)
+            if sizes.is_bare:
+                made = unwrapped(drawn, size)
+            else:
+                made = wrapped(drawn, size, source, target, limits, sizes.layer_gap, sizes.node_gap)
             if len(self._kept) >= _KEPT:
                 self._kept.clear()
             self._kept[key] = made
@@ -166,8 +179,8 @@ class NestedLayouter:
 
 def _members(shown: ShownGroups) -> dict[int, Ints]:
     """Return the visible members of every frame, in order."""
-    visible = np.flatnonzero(shown.is_frame | shown.is_box)[1:]
-    parent = shown.tree.parent[visible]
+    visible = shown.visible[1:]
+    parent = shown.parent[visible]
     order = np.argsort(parent, kind="stable")
     visible, parent = visible[order], parent[order]
     start = np.flatnonzero(np.diff(parent, prepend=-1))
@@ -189,7 +202,7 @@ def _all_lines(
     points, lengths = [np.zeros((0, 2))], [np.zeros(0, np.int64)]
     for frame in np.unique(edges.group).tolist():
         made = drawings[frame]
-        shift = place[frame] + [sizes.inset, sizes.head + sizes.inset]
+        shift = place[frame] + [sizes.inset, sizes.head_of(frame) + sizes.inset]
         shift[0] += (size[frame, 0] - 2 * sizes.inset - made.width) / 2
         points.append(made.points + shift)
         lengths.append(np.diff(made.ptr))

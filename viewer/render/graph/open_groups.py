@@ -1,4 +1,4 @@
-"""Which groups of a whole model are open, what is then visible, and the edges between that."""
+"""What of a model is visible: open and closed groups, or some operators; and the edges between."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ class ShownGroups:
     """What is visible of a tree.
 
     is_frame, is_box (per node): an open group, or a closed one or an operator; all else is hidden.
-    box: per node the box that it is or that hides it, -1 for a frame.
+    box: per node the box that it is or that hides it, -1 for a frame, and for what is left out.
+    parent, depth: of every visible node, the frame around it, and how many frames are.
     """
 
     tree: GroupTree
     is_frame: Bools
     is_box: Bools
     box: Ints
+    parent: Ints
+    depth: Ints
 
     @cached_property
     def boxes(self) -> Ints:
@@ -36,6 +39,16 @@ class ShownGroups:
     def frames(self) -> Ints:
         """The frames, ascending, so outer ones first."""
         return np.flatnonzero(self.is_frame)
+
+    @cached_property
+    def box_of(self) -> Ints:
+        """The box of every operator, -1 for none."""
+        return np.append(self.box, -1)[self.tree.leaf]
+
+    @cached_property
+    def visible(self) -> Ints:
+        """Frames and boxes, ascending."""
+        return np.flatnonzero(self.is_frame | self.is_box)
 
 
 def shown_groups(tree: GroupTree, opened: frozenset[int]) -> ShownGroups:
@@ -52,7 +65,19 @@ def shown_groups(tree: GroupTree, opened: frozenset[int]) -> ShownGroups:
         box[level] = np.where(above >= 0, above, own)
     is_frame: Bools = is_open & (box < 0)
     is_box: Bools = box == np.arange(count)
-    return ShownGroups(tree, is_frame, is_box, box)
+    return ShownGroups(tree, is_frame, is_box, box, tree.parent, tree.depth)
+
+
+def shown_operators(tree: GroupTree, operators: Ints) -> ShownGroups:
+    """Return some operators without the modules and calls around them: a neighborhood."""
+    count = len(tree)
+    leaves = tree.leaf[operators]
+    leaves = leaves[leaves >= 0]
+    is_frame, is_box = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    is_frame[0], is_box[leaves] = True, True
+    box, parent = np.full(count, -1, np.int64), np.zeros(count, np.int64)
+    box[leaves], parent[0] = leaves, -1
+    return ShownGroups(tree, is_frame, is_box, box, parent, (parent >= 0).astype(np.int64))
 
 
 def first_opened(tree: GroupTree, most: int = MOST_BOXES) -> frozenset[int]:
@@ -118,24 +143,21 @@ def operator_edges(flow: Dataflow) -> tuple[Ints, Ints]:
 
 def group_edges(shown: ShownGroups, producer: Ints, consumer: Ints) -> GroupEdges:
     """Return the edges between what is visible. Takes time in proportion to edges and depth."""
-    tree = shown.tree
-    leaf = tree.leaf
-    known = (leaf[producer] >= 0) & (leaf[consumer] >= 0)
-    number = np.flatnonzero(known)
-    a, b = shown.box[leaf[producer[number]]], shown.box[leaf[consumer[number]]]
-    apart = a != b
-    number, a, b = number[apart], a[apart], b[apart]
+    box, parent, depth = shown.box_of, shown.parent, shown.depth
+    a, b = box[producer], box[consumer]
+    number = np.flatnonzero((a >= 0) & (b >= 0) & (a != b))
+    a, b = a[number], b[number]
     parts: list[tuple[Ints, Ints, Ints, Ints]] = []
     rest = np.arange(len(number))
     while len(rest):
-        inner, outer = tree.parent[a[rest]], tree.parent[b[rest]]
+        inner, outer = parent[a[rest]], parent[b[rest]]
         met = inner == outer
         done = rest[met]
         parts.append((inner[met], a[done], b[done], number[done]))
         rest, inner, outer = rest[~met], inner[~met], outer[~met]
         # The deeper end leaves its group; of two that are equally deep, both do.
-        up_a = tree.depth[a[rest]] >= tree.depth[b[rest]]
-        up_b = tree.depth[b[rest]] >= tree.depth[a[rest]]
+        up_a = depth[a[rest]] >= depth[b[rest]]
+        up_b = depth[b[rest]] >= depth[a[rest]]
         leaving, coming = rest[up_a], rest[up_b]
         parts.append((inner[up_a], a[leaving], inner[up_a], number[leaving]))
         parts.append((outer[up_b], outer[up_b], b[coming], number[coming]))

@@ -38,6 +38,12 @@ class Wrapped:
     height: float
 
 
+def unwrapped(drawn: GraphLayout, size: Floats) -> Wrapped:
+    """Return a drawing as it is, without edges from or to the outside."""
+    corners = np.column_stack([drawn.x, drawn.y]) - size / 2
+    return Wrapped(corners, drawn.points, drawn.ptr, drawn.width, drawn.height)
+
+
 def wrapped(
     drawn: GraphLayout,
     size: Floats,

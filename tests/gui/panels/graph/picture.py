@@ -16,17 +16,31 @@ def settle(qtbot, panel):
 
 
 def operators(panel):
-    return set(panel.view.picture.around.operators.tolist())
+    picture = panel.view.picture
+    return set(picture.tree.operator[picture.boxes].tolist())
+
+
+def leaf(panel, operator):
+    return int(panel.view.picture.tree.leaf[operator])
 
 
 def node(panel, operator):
+    """What an operator looks like."""
+    return panel.view.picture.looks[leaf(panel, operator)]
+
+
+def seeds(panel):
     picture = panel.view.picture
-    return picture.nodes[picture.around.position[operator]]
+    return {int(picture.tree.operator[node]) for node in picture.seeds}
+
+
+def marked(panel):
+    """The operators that are marked."""
+    return {int(panel.view.picture.tree.operator[node]) for node in panel.view.marked}
 
 
 def middle(panel, operator):
-    place = panel.view.place_of(panel.view.picture.around.position[operator])
-    return place.center().toPoint()
+    return panel.view.place_of(leaf(panel, operator)).center().toPoint()
 
 
 def click(panel, operator):

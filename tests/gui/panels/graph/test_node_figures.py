@@ -34,7 +34,7 @@ def files(opened, data):
 
 
 def cell(figures, label):
-    operators = figures.found.program(0).operators
+    operators = figures.comparison.program(0).operators
     number = next(one.index for one in operators if one.label == label)
     (found,) = figures.cells(np.array([number]))
     return number, found
@@ -75,12 +75,12 @@ def test_operators_of_a_group_show_its_change_and_that_it_is_shared(files):
     assert len({one.text for one in cells}) == 1
     assert cells[0].text.endswith(f" shared by {len(members)}")
     assert "not divided: " in figures.lines(members[0])[0]
-    assert figures.found.rows[row][0].label in figures.lines(members[0])[0]
+    assert figures.comparison.rows[row][0].label in figures.lines(members[0])[0]
 
 
 def test_a_node_names_the_delegate_call_that_b_runs_it_in(files):
     figures = files("06_portable_vs_xnnpack")
-    tags = {figures.tag(one.index) for one in figures.found.program(0).operators}
+    tags = {figures.tag(one.index) for one in figures.comparison.program(0).operators}
     assert any(tag.startswith("Xnnpack ") and tag.endswith(" in B") for tag in tags)
 
 

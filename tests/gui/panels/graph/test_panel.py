@@ -1,6 +1,5 @@
 """The graph panel: it follows what is selected, walks without moving under the mouse, says why."""
 
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -10,10 +9,13 @@ from tests.gui.panels.graph.picture import (
     QKV,
     THIN,
     click,
+    leaf,
+    marked,
     middle,
     neighbors,
     node,
     operators,
+    seeds,
     selected,
     settle,
     walk,
@@ -23,7 +25,7 @@ from viewer.analysis.flows.neighborhood import Direction
 from viewer.gui.panels.graph import panel as graph_panel
 from viewer.gui.panels.graph import question as graph_question
 from viewer.gui.panels.graph.controls import GraphMode
-from viewer.gui.panels.graph.facts import NoCostFill
+from viewer.gui.panels.graph.fills import NoCostFill
 from viewer.gui.panels.graph.panel import NOTHING, UNLINKED, UNSELECTED, GraphPanel
 from viewer.gui.session.inferences import pick_run
 from viewer.gui.session.selection import slices_of
@@ -34,9 +36,22 @@ from viewer.view.state import SliceRef
 # -- following ----------------------------------------------------------------------------------
 
 
-def test_without_a_selection_a_sentence_says_what_to_do(panel):
+def test_a_small_model_is_shown_whole_on_open(panel):
+    assert not panel.is_empty
+    assert panel.controls.is_whole
+    assert operators(panel) == set(range(38))
+
+
+def test_a_large_model_waits_for_a_selection(sample, show_graph, monkeypatch):
+    monkeypatch.setattr(graph_panel, "WHOLE_BELOW", 38)
+    panel = show_graph(sample("attention_xnnpack"))
     assert panel.is_empty
     assert panel.sentence == UNSELECTED
+
+
+def test_without_a_selection_a_sentence_says_what_to_do(around):
+    assert around.is_empty
+    assert around.sentence == UNSELECTED
 
 
 def test_it_is_about_the_selected_operator(about_qkv):
@@ -47,11 +62,11 @@ def test_it_is_about_the_selected_operator(about_qkv):
         "operators shown"
     )
     assert about_qkv.view.accessibleDescription() == about_qkv.foot.summary.text()
-    assert about_qkv.view.marked == {QKV}
+    assert marked(about_qkv) == {QKV}
 
 
-def test_it_follows_a_slice_to_its_operators(panel, qtbot):
-    session = panel.session
+def test_it_follows_a_slice_to_its_operators(around, qtbot):
+    panel, session = around, around.session
     calls = slices_of(session, 0, (ATTENTION,))
     alone = [i for i in calls.tolist() if session.traces[0].link(i).operators == (ATTENTION,)]
     session.select_slice(SliceRef(0, alone[0]))
@@ -59,20 +74,19 @@ def test_it_follows_a_slice_to_its_operators(panel, qtbot):
     assert operators(panel) == neighbors(panel, ATTENTION, 2)
 
 
-def test_it_follows_the_call_of_a_delegate_to_all_its_operators(panel, qtbot):
-    session = panel.session
+def test_it_follows_the_call_of_a_delegate_to_all_its_operators(around, qtbot):
+    panel, session = around, around.session
     shared = next(i for i in range(len(session.traces[0].trace.slices))
                   if len(session.traces[0].link(i).operators) == 5)  # fmt: skip
     session.select_slice(SliceRef(0, shared))
     settle(qtbot, panel)
     members = set(session.traces[0].link(shared).operators)
-    picture = panel.view.picture
-    assert {picture.nodes[at].operator for at in picture.seeds} == members
-    assert panel.foot.summary.text().startswith("XnnpackBackend ")
+    assert seeds(panel) == members
+    assert panel.foot.summary.text().startswith("Xnnpack · call 2 of 10: ")
 
 
-def test_what_is_linked_to_nothing_is_said_to_be(panel):
-    session = panel.session
+def test_what_is_linked_to_nothing_is_said_to_be(around):
+    panel, session = around, around.session
     bare = next(i for i in range(len(session.traces[0].trace.slices))
                 if not session.traces[0].link(i).operators)  # fmt: skip
     session.select_slice(SliceRef(0, bare))
@@ -94,7 +108,8 @@ def test_a_profile_without_a_record_says_what_is_missing(show_graph, opened, dat
     assert "Open the ETRecord that matches attn_portable_x5.etdp" in panel.sentence
 
 
-def test_nothing_is_worked_out_while_it_is_hidden(panel, qtbot, monkeypatch):
+def test_nothing_is_worked_out_while_it_is_hidden(around, qtbot, monkeypatch):
+    panel = around
     asked, work = [], graph_panel.work_out
     monkeypatch.setattr(graph_panel, "work_out", lambda *of: (asked.append(of), work(*of))[1])
     panel.hide()
@@ -147,7 +162,7 @@ def test_a_click_selects_and_the_graph_stays(about_qkv):
     assert selected(about_qkv) == (CHUNK,)
     assert about_qkv.view.picture is before
     assert middle(about_qkv, CHUNK) == place
-    assert about_qkv.view.marked == {CHUNK}
+    assert marked(about_qkv) == {CHUNK}
 
 
 def test_the_same_operator_selected_elsewhere_is_what_the_graph_is_about(about_qkv, qtbot):
@@ -182,12 +197,11 @@ def test_arrow_keys_go_along_the_lines_and_enter_walks(about_qkv, qtbot):
     one = selected(about_qkv)[0]
     QTest.keyClick(view, Qt.Key.Key_Right)
     beside = selected(about_qkv)[0]
-    layout, at = view.picture.layout, view.picture.around.position
     if beside == one:  # the middle one has neighbors on both sides
         QTest.keyClick(view, Qt.Key.Key_Left)
         beside = selected(about_qkv)[0]
     assert beside != one
-    assert layout.y[at[beside]] == pytest.approx(layout.y[at[one]])
+    assert middle(about_qkv, beside).y() == middle(about_qkv, one).y()
     QTest.keyClick(view, Qt.Key.Key_Return)
     settle(qtbot, about_qkv)
     assert operators(about_qkv) == neighbors(about_qkv, beside, 2)
@@ -217,27 +231,28 @@ def test_the_delegate_of_an_operator_is_shown_as_a_whole(about_qkv, qtbot):
         if handle in method.handles[instruction]
         for h in method.handles[instruction]
     }
-    picture = about_qkv.view.picture
-    assert {picture.nodes[at].operator for at in picture.seeds} == together
-    assert all(picture.nodes[at].tag.startswith("Xnnpack ") for at in picture.seeds)
+    assert seeds(about_qkv) == together
+    tags = {node(about_qkv, operator).tag for operator in together}
+    assert tags == {"Xnnpack 2 of 10"}
 
 
 def test_an_operator_in_no_delegate_says_so(about_qkv):
-    outside = next(o for o in range(38) if not any(o in i.operators for i in about_qkv.instances))
+    outside = next(o for o in range(38) if not any(o in call.operators for call in about_qkv.calls))
     about_qkv.session.select_operators(0, (outside,))
     assert not about_qkv.controls.delegate.isEnabled()
     assert about_qkv.controls.delegate.toolTip() == "This operator is not delegated"
 
 
-def test_the_whole_model_needs_no_selection(panel, qtbot):
+def test_the_whole_model_needs_no_selection(around, qtbot):
+    panel = around
     panel.empty.pressed.emit()
     settle(qtbot, panel)
     assert panel.controls.is_whole
-    assert set(panel.whole.answer.model.tree.inside(0).tolist()) == set(range(38))
+    assert set(panel.answer.model.tree.inside(0).tolist()) == set(range(38))
     panel.session.select_operators(0, (QKV,))
     settle(qtbot, panel)
     assert panel.controls.is_whole  # it stays, and the operator is marked
-    assert [panel.whole.view.picture.tree.operator[n] for n in panel.whole.view.marked] == [QKV]
+    assert marked(panel) == {QKV}
     panel.controls.modes.buttons[GraphMode.NEIGHBORHOOD].click()
     settle(qtbot, panel)
     assert operators(panel) == neighbors(panel, QKV, 2)
@@ -249,9 +264,9 @@ def test_of_a_record_alone_the_model_is_shown_and_walked(
     panel = show_graph(opened(attention_record))
     settle(qtbot, panel)
     assert panel.controls.is_whole
-    looks = panel.whole.view.picture.looks
+    looks = panel.view.picture.looks
     assert {look.fill for look in looks.values()} == {NoCostFill.PLAIN}
-    panel.whole.view.walked.emit(CHUNK)
+    panel.view.walked.emit(CHUNK)
     settle(qtbot, panel)
     assert not panel.controls.is_whole
     program = panel.session.workspace.programs[0]
@@ -262,7 +277,8 @@ def test_of_a_record_alone_the_model_is_shown_and_walked(
     assert operators(panel) == found
 
 
-def test_what_does_not_fit_is_said(panel, qtbot, monkeypatch):
+def test_what_does_not_fit_is_said(around, qtbot, monkeypatch):
+    panel = around
     few = graph_question.neighborhood
     monkeypatch.setattr(
         graph_question, "neighborhood", lambda *of, best: few(*of, most=5, best=best)
@@ -285,24 +301,24 @@ def test_costs_are_those_of_the_operators_panel(about_qkv, qtbot):
     about_qkv.session.select_operators(0, (ATTENTION,))
     settle(qtbot, about_qkv)
     dear = node(about_qkv, ATTENTION)
-    assert dear.cost.replace(THIN, " ") == "8.544 µs · 15.5 % + shared"
+    assert dear.figure.replace(THIN, " ") == "8.544 µs · 15.5 % + shared"
     assert dear.fill == HEAT + HEAT_STEPS - 1  # the dearest of the run
     program = about_qkv.session.traces[0].table.program
-    transposes = [n for n in about_qkv.view.picture.nodes
-                  if program.operators[n.operator].op == "transpose"]  # fmt: skip
-    assert {n.fill for n in transposes} == {SLAB}
-    assert {n.cost.replace(THIN, " ") for n in transposes} >= {"2.774 µs shared by 5"}
+    transposes = [node(about_qkv, o) for o in operators(about_qkv)
+                  if program.operators[o].op == "transpose"]  # fmt: skip
+    assert {look.fill for look in transposes} == {SLAB}
+    assert {look.figure.replace(THIN, " ") for look in transposes} >= {"2.774 µs shared by 5"}
     assert about_qkv.foot.costs.accessibleName().replace(THIN, " ") == (
-        "Color by self time, 0 to 8.544 µs, shared"
+        "Color by Time, 0 to 8.544 µs, shared"
     )
 
 
 def test_another_run_has_other_costs_and_the_picture_stays(about_qkv, qtbot):
     view = about_qkv.view
     view.zoom(1.3)
-    before, scale, place = node(about_qkv, QKV).cost, view.scale, middle(about_qkv, QKV)
+    before, scale, place = node(about_qkv, QKV).figure, view.scale, middle(about_qkv, QKV)
     pick_run(about_qkv.session, (0, 1))  # the first inference, the cold one
-    qtbot.waitUntil(lambda: node(about_qkv, QKV).cost != before)
+    qtbot.waitUntil(lambda: node(about_qkv, QKV).figure != before)
     assert (view.scale, middle(about_qkv, QKV)) == (scale, place)
 
 
@@ -313,25 +329,21 @@ def test_no_time_there_and_never_linked_are_told_apart(show_graph, qtbot, opened
     panel.session.select_operators(0, tuple(range(count)))
     settle(qtbot, panel)
     costs = panel.answer.question.figures.costs
-    for each in panel.view.picture.nodes:
-        own, shared = costs.self_ticks[each.operator], costs.shared[each.operator]
-        if own < 0 and shared < 0:
-            is_linked = bool(costs.linked[each.operator])
-            assert each.fill is (NoCostFill.IDLE if is_linked else NoCostFill.UNLINKED)
-            assert each.cost == ("no time in this range" if is_linked else "not linked")
+    for operator in operators(panel):
+        look = node(panel, operator)
+        if costs.self_ticks[operator] < 0 and costs.shared[operator] < 0:
+            is_linked = bool(costs.linked[operator])
+            assert look.fill is (NoCostFill.IDLE if is_linked else NoCostFill.UNLINKED)
+            assert look.figure == ("no time in this range" if is_linked else "not linked")
 
 
 def test_tooltips_tell_tensors_and_cost(about_qkv):
-    position = about_qkv.view.picture.around.position[QKV]
-    said = about_qkv.node_tip(position).replace(THIN, " ")
+    said = about_qkv.node_tip(leaf(about_qkv, QKV)).replace(THIN, " ")
     assert said.splitlines()[0] == "blocks.0.qkv · linear"
     assert "2.083 µs self, 3.8 % in run 2 of 5" in said
     assert "input: 2 parameters or constants of the model" in said
-    around = about_qkv.view.picture.around
-    edge = next(
-        i for i, (a, b) in enumerate(zip(around.producer, around.consumer, strict=True))
-        if (around.operators[a], around.operators[b]) == (QKV, CHUNK)
-    )  # fmt: skip
+    edges, ends = about_qkv.answer.layout.edges, (leaf(about_qkv, QKV), leaf(about_qkv, CHUNK))
+    edge = list(zip(edges.source.tolist(), edges.target.tolist(), strict=True)).index(ends)
     said = about_qkv.edge_tip(edge)
     assert said.splitlines()[0] == "blocks.0.qkv · linear → blocks.0 · chunk"
     assert "f32  1 × 8 × 96" in said

@@ -6,9 +6,19 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from tests.gui.panels.graph.picture import click, node, operators, settle, walk
+from tests.gui.panels.graph.picture import (
+    click,
+    leaf,
+    marked,
+    node,
+    operators,
+    seeds,
+    settle,
+    walk,
+)
 from viewer.analysis.comparison.comparison import Verdict
 from viewer.codecs.reading import never_cancelled, no_progress
+from viewer.gui.panels.graph.controls import GraphMode
 from viewer.gui.panels.graph.fill_colors import colors_of
 from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill
 from viewer.gui.panels.graph.panel import NOT_IN_A, UNSELECTED, GraphPanel
@@ -26,6 +36,7 @@ def session(compared):
 def graph(session, show_graph, qtbot):
     """The neighborhood of the operator that is slower in B."""
     panel = show_graph(session)
+    panel.controls.modes.buttons[GraphMode.NEIGHBORHOOD].click()
     found = ComparisonFeed.of(session).answer
     panel.controls.hops.setValue(6)
     select_row(session, found, found.operators.row_of(slow(panel)))
@@ -41,7 +52,7 @@ def slow(panel):
 
 def test_nodes_have_the_colors_of_changes(graph):
     assert node(graph, slow(graph)).fill == ChangeFill(Verdict.SLOWER, CHANGE_STEPS)
-    assert graph.view.picture.nodes[graph.view.picture.focus].operator == slow(graph)
+    assert graph.view.picture.focus == leaf(graph, slow(graph))
     assert graph.controls.subtitle.text() == "medians of 3 + 3 sessions"
     assert "faster" in graph.foot.changes.accessibleName()
     assert graph.foot.changes.isVisible()
@@ -54,7 +65,7 @@ def test_a_click_selects_the_slices_in_both_arms_and_marks_the_node(graph):
     session, found = graph.session, ComparisonFeed.of(graph.session).answer
     paths = {session.traces[trace].file.path for trace in session.state.slices.of}
     assert paths == {found.typical(side)[0] for side in (0, 1)}
-    assert graph.view.marked == {slow(graph)}
+    assert marked(graph) == {slow(graph)}
     assert operators(graph) == before
     assert graph.foot.summary.text().startswith("blocks.1.dw · convolution: A ")
     assert "slower" in graph.view.accessible_value()
@@ -67,7 +78,7 @@ def test_it_follows_a_selected_slice_of_b_to_its_operator(graph, qtbot):
     number = next(i for i, shown in enumerate(session.traces) if shown.file.path == path)
     session.select_slice(SliceRef(number, int(own[0])))
     settle(qtbot, graph)
-    assert graph.view.marked == {slow(graph)}
+    assert marked(graph) == {slow(graph)}
     assert slow(graph) in operators(graph)
     assert not graph.controls.is_whole
 
@@ -75,22 +86,20 @@ def test_it_follows_a_selected_slice_of_b_to_its_operator(graph, qtbot):
 def test_a_double_click_centers_the_graph(graph, qtbot):
     walk(graph, slow(graph))
     settle(qtbot, graph)
-    seeds = {graph.view.picture.nodes[at].operator for at in graph.view.picture.seeds}
-    assert seeds == {slow(graph)}
+    assert seeds(graph) == {slow(graph)}
 
 
 def test_the_keys_walk_along_the_changes(graph):
     click(graph, slow(graph))
     QTest.keyClick(graph.view, Qt.Key.Key_Down)
-    (marked,) = graph.view.marked
-    assert marked != slow(graph)
-    row = ComparisonFeed.of(graph.session).answer.operators.row_of(marked)
+    (after,) = marked(graph)
+    assert after != slow(graph)
+    row = ComparisonFeed.of(graph.session).answer.operators.row_of(after)
     assert row >= 0
 
 
 def test_hover_shows_both_times_and_the_verdict(graph):
-    position = graph.view.picture.around.position[slow(graph)]
-    shown = graph.node_tip(position)
+    shown = graph.node_tip(leaf(graph, slow(graph)))
     assert "\nA " in shown
     assert "Slower. 95 % interval of the change" in shown
 
@@ -130,7 +139,7 @@ def test_a_delegate_call_is_marked_as_a_whole(opened, data, show_graph, qtbot):
     row = next(n for n, own in enumerate(found.operators.operators) if len(own) > 2)
     select_row(session, found, row)
     settle(qtbot, panel)
-    assert panel.view.marked == set(found.operators.operators[row])
+    assert marked(panel) == set(found.operators.operators[row])
 
 
 def test_what_only_b_has_is_not_in_the_graph_of_a(opened, data, show_graph, qtbot):
@@ -138,6 +147,7 @@ def test_what_only_b_has_is_not_in_the_graph_of_a(opened, data, show_graph, qtbo
     session = opened(*(source / f"{side}.{end}" for side in "ab" for end in ("etrecord", "etdp")))
     compare_files(session, [str(source / "b.etdp")])
     panel = show_graph(session)
+    panel.controls.modes.buttons[GraphMode.NEIGHBORHOOD].click()
     assert panel.sentence == UNSELECTED
     found = ComparisonFeed.of(session).answer
     row = next(n for n, (row, _) in enumerate(found.rows) if not row.a)

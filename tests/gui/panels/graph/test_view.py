@@ -6,7 +6,16 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 
-from tests.gui.panels.graph.picture import CHUNK, QKV, middle, node, operators, selected, settle
+from tests.gui.panels.graph.picture import (
+    CHUNK,
+    QKV,
+    leaf,
+    middle,
+    node,
+    operators,
+    selected,
+    settle,
+)
 from viewer.codecs.reading import never_cancelled, no_progress
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, contrast, fills, label_colors
 from viewer.workspace.exports import NothingToExport
@@ -23,7 +32,7 @@ def test_both_themes_paint_the_nodes_in_their_fills(about_qkv, theme, choice):
     theme.set_choice(choice)
     view = about_qkv.view
     picture = view.grab().toImage()
-    place = view.place_of(view.picture.around.position[QKV])
+    place = view.place_of(leaf(about_qkv, QKV))
     # Right of the text, inside of the outline.
     spot = QPointF(place.right() - 6, place.bottom() - 6).toPoint()
     ratio = picture.devicePixelRatio()
@@ -32,12 +41,13 @@ def test_both_themes_paint_the_nodes_in_their_fills(about_qkv, theme, choice):
 
 
 def test_what_fits_is_shown_whole_when_it_comes(about_qkv):
-    for position in range(len(about_qkv.view.picture.nodes)):
-        place = about_qkv.view.place_of(position).toRect()
+    for box in about_qkv.view.picture.boxes.tolist():
+        place = about_qkv.view.place_of(box).toRect()
         assert about_qkv.view.rect().contains(place)
 
 
-def test_what_would_be_too_small_to_read_is_shown_in_part_and_f_shows_all(panel, qtbot):
+def test_what_would_be_too_small_to_read_is_shown_in_part_and_f_shows_all(around, qtbot):
+    panel = around
     panel.session.select_operators(0, tuple(range(38)))
     settle(qtbot, panel)
     view = panel.view
@@ -45,7 +55,7 @@ def test_what_would_be_too_small_to_read_is_shown_in_part_and_f_shows_all(panel,
     QTest.keyClick(view, Qt.Key.Key_F)
     assert view.scale < 0.8
     assert all(
-        view.rect().contains(view.place_of(at).toRect()) for at in range(len(view.picture.nodes))
+        view.rect().contains(view.place_of(node).toRect()) for node in view.picture.boxes.tolist()
     )
     QTest.keyClick(view, Qt.Key.Key_0)
     assert view.scale == pytest.approx(1.0)
@@ -58,7 +68,7 @@ def test_zoom_keeps_what_is_under_the_mouse(about_qkv):
     view = about_qkv.view
     at = QPointF(middle(about_qkv, CHUNK))
     view.zoom(1.5, at)
-    assert view.node_at(at) == view.picture.around.position[CHUNK]
+    assert view.node_at(at) == leaf(about_qkv, CHUNK)
     moved = QPointF(middle(about_qkv, CHUNK)) - at
     assert max(abs(moved.x()), abs(moved.y())) <= 1
 
@@ -80,29 +90,28 @@ def test_a_wide_and_low_room_has_producers_on_the_left(about_qkv, qtbot):
     about_qkv.resize(1200, 330)
     settle(qtbot, about_qkv)
     qtbot.waitUntil(lambda: about_qkv.view.picture.across)
-    layout, at = about_qkv.view.picture.layout, about_qkv.view.picture.around.position
-    assert layout.x[at[QKV]] < layout.x[at[CHUNK]]
+    assert middle(about_qkv, QKV).x() < middle(about_qkv, CHUNK).x()
+    assert middle(about_qkv, QKV).y() == middle(about_qkv, CHUNK).y()
     about_qkv.resize(420, 900)
     qtbot.waitUntil(lambda: not about_qkv.view.picture.across)
-    layout = about_qkv.view.picture.layout
-    assert layout.y[at[QKV]] < layout.y[at[CHUNK]]
+    assert middle(about_qkv, QKV).y() < middle(about_qkv, CHUNK).y()
 
 
 def test_the_mouse_finds_nodes_and_lines(about_qkv):
     view = about_qkv.view
-    around, layout = view.picture.around, view.picture.layout
-    for edge in range(len(around.producer)):
+    layout = about_qkv.answer.layout
+    for edge in range(len(layout.edges)):
         line = layout.points[layout.ptr[edge] : layout.ptr[edge + 1]]
         middle_of_line = view.to_widget(*np.mean(line[:2], axis=0))
-        assert view.edge_at(middle_of_line) >= 0
-    assert view.edge_at(QPointF(3, 3)) == -1
+        assert " → " in view.tip_at(middle_of_line)
+    assert view.tip_at(QPointF(3, 3)) == ""
     assert view.node_at(QPointF(3, 3)) == -1
 
 
 def test_a_copy_is_all_of_the_picture(about_qkv):
     about_qkv.copy()
     image = QGuiApplication.clipboard().image()
-    layout = about_qkv.view.picture.layout
+    layout = about_qkv.answer.layout
     assert image.width() >= 2 * layout.width
     assert image.height() >= 2 * layout.height
 
@@ -115,16 +124,15 @@ def test_the_picture_is_written_whole(about_qkv, tmp_path, name, begins):
     assert path.read_bytes().startswith(begins)
 
 
-def test_without_a_graph_there_is_nothing_to_save(panel):
+def test_without_a_graph_there_is_nothing_to_save(around):
     with pytest.raises(NothingToExport, match="No graph"):
-        panel.job_of("a.png")
+        around.job_of("a.png")
 
 
 def test_every_control_has_a_name(panel):
     of = panel.controls
     controls = [of.modes, of.hops, of.direction, of.delegate, of.copy, of.save, of.fit, panel.view]
-    whole = panel.whole
-    controls += [whole.kinds, whole.field, whole.open_all, whole.open_first, whole.view]
+    controls += [of.kinds, of.search.field, of.open_all, of.open_first, panel.view.minimap]
     assert all(control.accessibleName() for control in controls)
 
 
@@ -143,16 +151,17 @@ def test_names_from_files_are_drawn_as_one_line_of_bounded_length(show_graph, qt
     session.add([Program("/m/hostile.etrecord", "ETRecord", "1", (method,))])
     panel = show_graph(session)
     settle(qtbot, panel)
-    for look in panel.whole.view.picture.looks.values():
+    for look in panel.view.picture.looks.values():
         assert len(look.name) <= 130
         assert "\n" not in look.name + look.detail
-    assert all(len(panel.whole.node_tip(node)) < 1000 for node in panel.whole.view.picture.looks)
-    panel.whole.view.grab()
-    panel.whole.walked.emit(0)
+    assert all(len(panel.node_tip(node)) < 1000 for node in panel.view.picture.looks)
+    panel.view.grab()
+    panel.view.walked.emit(0)
     settle(qtbot, panel)
-    assert len(panel.view.picture.nodes) == 2
-    for position, drawn in enumerate(panel.view.picture.nodes):
-        assert len(drawn.name) <= 130
-        assert "\n" not in drawn.name + drawn.place
-        assert len(panel.node_tip(position)) < 1000
+    assert not panel.controls.is_whole
+    assert len(panel.view.picture.looks) == 2
+    for number, look in panel.view.picture.looks.items():
+        assert len(look.name) <= 130
+        assert "\n" not in look.name + look.detail
+        assert len(panel.node_tip(number)) < 1000
     panel.view.grab()

@@ -1,14 +1,18 @@
-"""The line above the graph: how far and in which direction it goes, and what to do with it."""
+"""The lines above the graph: how much of the model it shows, what to color by, and the search."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QSpinBox, QToolButton, QWidget
 
 from viewer.analysis.flows.neighborhood import MOST_HOPS, Direction
-from viewer.gui.panels.base.page_panel import head_row, subtitle_label
+from viewer.gui.panels.base.page_panel import head_row, plain_column, subtitle_label
+from viewer.gui.panels.graph.measures import MeasureKind
+from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures, NodeFigures
+from viewer.gui.panels.graph.search import NodeSearch
 from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.combo_box import ComboBox
 from viewer.gui.qt.widgets.labels import label
@@ -28,6 +32,17 @@ _MODES = {
     GraphMode.NEIGHBORHOOD: "Show the inputs and outputs of the selected operator",
     GraphMode.WHOLE: "Show all operators of the model, by modules",
 }
+_KINDS: Mapping[MeasureKind, str] = {
+    MeasureKind.TIME: "Self time of the operators",
+    MeasureKind.CHANGE: "Change between A and B",
+    MeasureKind.MEMORY: "Planned bytes of what operators write",
+    MeasureKind.SIZE: "Bytes of weights and delegates in the program file",
+    MeasureKind.ERROR: "Error of the logged values against a reference, relative to the signal",
+}
+NO_PROFILE = "Open a profile to color by time"
+NO_COMPARISON = "Compare two profiles to color by change"
+NO_PROGRAM_FILE = "Open the program file (.pte) to color by memory and size"
+NO_ERRORS = "Choose a reference in Numbers to color by error"
 _WAYS = (
     ("Both ways", Direction.BOTH), ("Producers", Direction.PRODUCERS),
     ("Consumers", Direction.CONSUMERS),
@@ -35,9 +50,14 @@ _WAYS = (
 
 
 class GraphControls(QWidget):
-    """The controls. `changed()`: the graph has another mode, other hops, or another direction."""
+    """The controls. `changed()`: another part of the model is wanted. `recolored()`: other colors.
+
+    `opened(everything)`: open all groups, or those of the first view.
+    """
 
     changed = Signal()
+    recolored = Signal()
+    opened = Signal(bool)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -65,6 +85,14 @@ class GraphControls(QWidget):
         self.subtitle = subtitle_label(theme)
         self.hops.valueChanged.connect(self.changed)
         self.direction.currentIndexChanged.connect(self.changed)
+        self._kind: MeasureKind | None = None  # chosen by the user
+        self.kinds = SegmentBar("Color by", _KINDS)
+        self.kinds.picked.connect(self._pick_kind)
+        self.open_all = tool_button("Expand all", "Open all groups")
+        self.open_first = tool_button("Collapse", "Return to the first view")
+        self.open_all.clicked.connect(lambda: self.opened.emit(True))
+        self.open_first.clicked.connect(lambda: self.opened.emit(False))
+        self.search = NodeSearch(theme)
         head = head_row(theme, 8)
         head.addWidget(self.modes)
         self._hops_label = label("Hops", theme, tone="text2")
@@ -74,7 +102,15 @@ class GraphControls(QWidget):
         ):  # fmt: skip
             head.addWidget(widget)
         head.addWidget(self.subtitle, 1)
-        self.setLayout(head)
+        bar = head_row(theme, 8)
+        bar.setContentsMargins(theme.px(12), 0, theme.px(12), theme.px(6))
+        bar.addWidget(label("Color by", theme, tone="text2"))
+        for widget in (self.kinds, self.open_first, self.open_all):
+            bar.addWidget(widget)
+        bar.addWidget(self.search, 1)
+        column = plain_column(self)
+        column.addLayout(head)
+        column.addLayout(bar)
 
     @property
     def way(self) -> Direction:
@@ -92,15 +128,45 @@ class GraphControls(QWidget):
         self.modes.press(mode)
         for widget in (self._hops_label, self.hops, self.direction, self.delegate):
             widget.setVisible(mode is GraphMode.NEIGHBORHOOD)
+        for widget in (self.open_first, self.open_all):
+            widget.setVisible(mode is GraphMode.WHOLE)
+
+    def offer_kinds(
+        self, figures: NodeFigures | None, *, has_files: bool, has_errors: bool
+    ) -> MeasureKind | None:
+        """Enable the colors that there are, and return the kind to color by."""
+        is_compared = isinstance(figures, ChangeFigures)
+        why = {
+            MeasureKind.TIME: "" if isinstance(figures, CostFigures) else NO_PROFILE,
+            MeasureKind.CHANGE: "" if is_compared else NO_COMPARISON,
+            MeasureKind.MEMORY: "" if has_files else NO_PROGRAM_FILE,
+            MeasureKind.SIZE: "" if has_files else NO_PROGRAM_FILE,
+            MeasureKind.ERROR: "" if has_errors else NO_ERRORS,
+        }
+        self.kinds.buttons[MeasureKind.TIME].setVisible(not is_compared)
+        self.kinds.buttons[MeasureKind.CHANGE].setVisible(is_compared)
+        for kind, button in self.kinds.buttons.items():
+            button.setEnabled(not why[kind])
+            button.setToolTip(why[kind] or _KINDS[kind])
+        offered = [kind for kind, missing in why.items() if not missing]
+        kind = self._kind if self._kind in offered else next(iter(offered), None)
+        if kind is not None:
+            self.kinds.press(kind)
+        return kind
+
+    @Slot(object)
+    def _pick_kind(self, kind: MeasureKind) -> None:
+        self._kind = kind
+        self.recolored.emit()
 
     @Slot(object)
     def _follow_mode(self, mode: GraphMode) -> None:
         self.set_mode(mode)
         self.changed.emit()
 
-    def offer_delegate(self, *, known: bool, why: str) -> None:
+    def offer_delegate(self, *, is_delegated: bool, why: str) -> None:
         """Enable "Delegate" if there is one to show; why: what it does, or why it does nothing."""
-        self.delegate.setEnabled(known or self.delegate.isChecked())
+        self.delegate.setEnabled(is_delegated or self.delegate.isChecked())
         self.delegate.setToolTip(why)
         self.delegate.setAccessibleDescription(why)
 

@@ -1,18 +1,23 @@
-"""The legends of the Graph panel: a scale of costs or of changes, and the other fills."""
+"""The lines below the graph: a summary, a scale of values or changes, and the other fills."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from viewer.analysis.comparison.comparison import Verdict
+from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.gui.panels.graph.fill_colors import colors_of, paint_hatch
 from viewer.gui.panels.graph.fills import CHANGE_STEPS, CallFill, ChangeFill, Fill, NoCostFill
+from viewer.gui.panels.graph.looks import backends_of
+from viewer.gui.panels.graph.node_figures import ChangeFigures
+from viewer.gui.panels.graph.question import GraphAnswer
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
+from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.verdict_marks import SIDE, paint_mark
 from viewer.model.times import MINUS
 from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, fills
@@ -107,21 +112,11 @@ class FillScale(QWidget):
 
 
 class CostScale(FillScale):
-    """The heat from 0 to the most expensive operator, and the other fills in the graph."""
+    """The heat from the least to the largest value, and the other fills in the graph."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
         self._title, self._least = "", "0"
-
-    def show_scale(self, most: str, fills_used: set[Fill]) -> None:
-        """Show the legend for these nodes; hide it if there is nothing to explain.
-
-        most: the self time of the program's most expensive operator, "" if none has any.
-        fills_used: the fills of the nodes; the others are not listed.
-        """
-        others = [(fill, name) for fill, name in _OTHERS if fill in fills_used]
-        self._title, self._least = "", "0"
-        self._show(most, f"Color by self time, 0 to {most}", others)
 
     def show_values(
         self,
@@ -225,3 +220,51 @@ class ChangeScale(FillScale):
             paint_hatch(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), self._theme)
         else:
             paint_mark(painter, box.center(), fill.verdict.value, self._theme)
+
+
+class GraphFoot(QWidget):
+    """A summary, the legend of costs or of changes, and a note about what is not shown."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.summary = ElidedLabel("", theme, "caption", "text1")
+        self.note = ElidedLabel("", theme, "caption", "text2")
+        self.costs = CostScale(theme)
+        self.changes = ChangeScale(theme)
+        self.changes.hide()
+        legend = QHBoxLayout()
+        legend.setSpacing(theme.px(12))
+        legend.addWidget(self.costs)
+        legend.addWidget(self.changes)
+        legend.addWidget(self.note, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(6))
+        column.setSpacing(theme.px(2))
+        column.addWidget(self.summary)
+        column.addLayout(legend)
+        theme.changed.connect(self._repaint)
+
+    def show_answer(self, answer: GraphAnswer) -> None:
+        """Show the legend of a graph, and what is not shown."""
+        looks, measure, around = answer.looks, answer.measure, answer.around
+        if isinstance(answer.values, ChangeFigures):
+            self.costs.hide()
+            self.changes.show_scale(looks.most, looks.fills)
+        else:
+            self.changes.hide()
+            calls = [f"{name} call" for name in backends_of(answer.question.calls)]
+            title, least, none = "", "", ""
+            if measure is not None:
+                title, least, none = measure.title, measure.least, measure.none
+            calls = calls if around is None else []
+            self.costs.show_values(title, (least, looks.most), none, looks.fills, calls)
+        unknown = dataflow_of(answer.question.program).unknown.values()
+        reason = next(iter(unknown), "") if around is None else around.reason
+        texts = ["" if around is None else around.limit_text]
+        texts += [f"{text}." for text in ("" if measure is None else measure.note, reason) if text]
+        self.note.setText(" ".join(filter(None, texts)))
+
+    @Slot()
+    def _repaint(self) -> None:
+        self.costs.update()
+        self.changes.update()

@@ -5,24 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewer.analysis.delegates.delegation import Instance
+from viewer.model.times import group_digits
 
 # Names come from files: longer ones are cut in the drawing and in tooltips.
 _LONGEST = 120
 
 
-def tags_of(instances: Sequence[Instance]) -> dict[int, str]:
-    """Map each operator to its first delegate call, such as "Xnnpack 2"."""
+def tags_of(calls: Sequence[Instance]) -> dict[int, str]:
+    """Map each operator to its first delegate call, such as "Xnnpack 2 of 10"."""
     tags: dict[int, str] = {}
-    for instance in instances:
-        tag = tag_of(instance)
-        for operator in instance.operators:
+    for number, call in enumerate(calls):
+        tag = f"{backend_name(call)} {call_place(calls, number).removeprefix('call ')}".strip()
+        for operator in call.operators:
             tags.setdefault(operator, tag)
     return tags
 
 
-def tag_of(instance: Instance) -> str:
-    """Return the short name of a delegate call, "Xnnpack 2"."""
-    return cut_line(f"{instance.backend.removesuffix('Backend')} {instance.instruction}")
+def call_name(calls: Sequence[Instance], number: int) -> str:
+    """Return "Xnnpack · call 2 of 10"."""
+    return " · ".join(filter(None, (backend_name(calls[number]), call_place(calls, number))))
+
+
+def call_place(calls: Sequence[Instance], number: int) -> str:
+    """Return "call 2 of 10": which one of the delegate calls it is; "" for the only one."""
+    count = len(calls)
+    return f"call {group_digits(number + 1)} of {group_digits(count)}" if count > 1 else ""
+
+
+def backend_name(call: Instance) -> str:
+    """Return the name of a delegate, "Xnnpack"."""
+    return cut_line(call.backend.removesuffix("Backend"))
 
 
 def cut_line(text: str, *, from_end: bool = False) -> str:

@@ -1,7 +1,4 @@
-"""The figures of operators in the graph as texts and fills of nodes: costs or changes. No Qt.
-
-Of costs, the self time determines the fill: a step of the heat, from 0 to the program's most
-expensive operator in the current scope, or a fill for operators without such a cost.
+"""The figures of operators in the graph as texts and fills: costs or changes. No Qt.
 
 Of changes, what is proven to be slower or faster has a step of its color, by the size of the change
 from 0 to the largest proven one. Everything else is gray: what did not change, and what is
@@ -17,8 +14,6 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from typing import Protocol
-
-import numpy as np
 
 from viewer.analysis.comparison.changes.operators import OperatorChanges
 from viewer.analysis.comparison.comparison import Compared, Verdict
@@ -41,7 +36,6 @@ from viewer.model.times import (
     tick_to_ns,
 )
 from viewer.model.timing import ROUNDING_TICKS
-from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
 from viewer.reports.compare_text import change_text, difference_text, row_sentence, verdict_text
 from viewer.view.compared.open_comparison import OpenComparison
 
@@ -76,9 +70,6 @@ class NodeFigures(Protocol):
     def best(self) -> str:
         """What a high rank means, such as "most expensive"."""
 
-    def cells(self, operators: Ints) -> list[NodeCell]:
-        """Return the figures of some operators."""
-
     def tag(self, operator: int) -> str:
         """Return the delegate call of an operator outside the program, "" for none."""
 
@@ -93,12 +84,12 @@ class NodeFigures(Protocol):
 class CostFigures:
     """The costs of one profile in a scope."""
 
-    given: CostAnswer
+    answer: CostAnswer
     costs: OperatorCosts
 
     @property
     def title(self) -> str:
-        return scope_text(self.given.open_trace, self.given.scope)
+        return scope_text(self.answer.open_trace, self.answer.scope)
 
     @property
     def left_out(self) -> str:
@@ -113,69 +104,31 @@ class CostFigures:
         return MOST_EXPENSIVE
 
     @property
-    def most(self) -> str:
-        """The self time of the program's most expensive operator, "" if none has any."""
-        ticks = self.costs.most_expensive
-        return format_time(tick_to_ns(ticks, self._ns_per_tick)) if ticks else ""
+    def ns_per_tick(self) -> Fraction:
+        """The unit of the times."""
+        return self.answer.open_trace.axis.ns_per_tick
 
-    @property
-    def _ns_per_tick(self) -> Fraction:
-        return self.given.open_trace.axis.ns_per_tick
-
-    def cells(self, operators: Ints) -> list[NodeCell]:
-        fills = fills_of(self.costs, operators)
-        return [
-            NodeCell(cost_text(self.costs, operator, self._ns_per_tick), fill)
-            for operator, fill in zip(operators.tolist(), fills, strict=True)
-        ]
+    def text(self, operator: int) -> str:
+        """Return "12.210 µs · 22.1 % + shared": the self time of an operator that has one."""
+        time, part = _self_texts(self.costs, operator, self.ns_per_tick)
+        more = " + shared" if self.costs.shared[operator] >= 0 else ""
+        return f"{time}{f' · {part}' if part else ''}{more}"
 
     def tag(self, operator: int) -> str:
         return ""
 
     def lines(self, operator: int) -> list[str]:
-        return [cost_sentence(self.costs, operator, self._ns_per_tick, self.title)]
+        return [cost_sentence(self.costs, operator, self.ns_per_tick, self.title)]
 
     def summary(self, operators: Sequence[int]) -> str:
         return ""
 
 
-def cost_figures(given: CostAnswer, operators: int) -> CostFigures:
+def cost_figures(answer: CostAnswer, operators: int) -> CostFigures:
     """Return the costs of a program's operators. operators: how many it has."""
-    return CostFigures(given, operator_costs(operators, given.table, given.open_trace.table.sets))
-
-
-def fills_of(costs: OperatorCosts, operators: Ints) -> list[Fill]:
-    """Return the fill of each of these operators."""
-    self_time, shared = costs.self_ticks[operators], costs.shared[operators]
-    step = np.minimum(self_time * HEAT_STEPS // max(costs.most_expensive, 1), HEAT_STEPS - 1)
-    return [
-        HEAT + at
-        if self_ticks >= 0
-        else SLAB
-        if shared_ticks >= 0
-        else NoCostFill.IDLE
-        if seen
-        else NoCostFill.UNLINKED
-        for at, self_ticks, shared_ticks, seen in zip(
-            step.tolist(),
-            self_time.tolist(),
-            shared.tolist(),
-            costs.linked[operators].tolist(),
-            strict=True,
-        )
-    ]
-
-
-def cost_text(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> str:
-    """Return "12.210 µs · 22.1 %", "12.210 µs shared by 6", or why there is no time."""
-    self_ticks, shared = int(costs.self_ticks[operator]), int(costs.shared[operator])
-    if self_ticks >= 0:
-        time, part = _self_texts(costs, operator, ns_per_tick)
-        more = " + shared" if shared >= 0 else ""
-        return f"{time}{f' · {part}' if part else ''}{more}"
-    if shared >= 0:
-        return f"{format_time(tick_to_ns(shared, ns_per_tick))} {_sharing(costs, operator)}"
-    return "no time in this range" if costs.linked[operator] else "not linked"
+    return CostFigures(
+        answer, operator_costs(operators, answer.table, answer.open_trace.table.sets)
+    )
 
 
 def _self_texts(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> tuple[str, str]:
@@ -214,16 +167,16 @@ def cost_sentence(costs: OperatorCosts, operator: int, ns_per_tick: Fraction, sc
 class ChangeFigures:
     """The changes of a comparison; the graph is that of the program of A."""
 
-    found: OpenComparison
+    comparison: OpenComparison
 
     @property
     def changes(self) -> OperatorChanges:
         """The rows of each operator."""
-        return self.found.operators
+        return self.comparison.operators
 
     @property
     def title(self) -> str:
-        return " · ".join(filter(None, (self.left_out, self.found.subtitle)))
+        return " · ".join(filter(None, (self.left_out, self.comparison.subtitle)))
 
     @property
     def left_out(self) -> str:
@@ -255,12 +208,12 @@ class ChangeFigures:
         row, changes = self.changes.row_of(operator), self.changes
         if row < 0:
             return [NO_SLICE]
-        (compared, one), lines = self._row(row), []
+        (compared, change), lines = self._row(row), []
         if len(changes.operators[row]) > 1:
             label = cut_line(compared.label)
             lines.append(f"{self._sharing(operator)}, not divided: {label}")
         why = cut_line(compared.why.capitalize())
-        lines += [times_text(one), f"{verdict_text(one)}.", f"{why}."]
+        lines += [times_text(change), f"{verdict_text(change)}.", f"{why}."]
         if changes.own[operator] >= 0 and changes.sets[operator]:
             shared = int(changes.shared[operator])
             other, its = self._row(shared)
@@ -274,32 +227,32 @@ class ChangeFigures:
         rows = {self.changes.row_of(operator) for operator in operators}
         if len(rows) != 1 or rows == {-1}:
             return ""
-        row, one = self._row(rows.pop())
-        return f"{row.label}: {times_text(one)}. {row_sentence(row, one)}"
+        row, change = self._row(rows.pop())
+        return f"{row.label}: {times_text(change)}. {row_sentence(row, change)}"
 
     def _cell(self, operator: int) -> NodeCell:
-        row, one = self.changes.row_of(operator), self.changes.change_of(operator)
-        if one is None:
+        row, change = self.changes.row_of(operator), self.changes.change_of(operator)
+        if change is None:
             return NodeCell(NO_SLICE, NoCostFill.UNLINKED)
-        only_in = "A" if one.b_ns is None else "B" if one.a_ns is None else ""
-        ns = one.a_ns if only_in == "A" else one.b_ns
-        text = difference_text(round(one.change_ns))
+        only_in = "A" if change.b_ns is None else "B" if change.a_ns is None else ""
+        ns = change.a_ns if only_in == "A" else change.b_ns
+        text = difference_text(round(change.change_ns))
         if only_in:
             text = f"{format_time(round(ns or 0))} only in {only_in}"
         if len(self.changes.operators[row]) > 1:
             text += f" {self._sharing(operator)}"
         else:
-            ratio = change_text(one)
+            ratio = change_text(change)
             text += f" · {ratio}" if ratio else ""
             text += " + shared" if self.changes.sets[operator] else ""
-        return NodeCell(text, self._fill(one, only_in), one.verdict)
+        return NodeCell(text, self._fill(change, only_in), change.verdict)
 
-    def _fill(self, one: Compared, only_in: str) -> Fill:
+    def _fill(self, change: Compared, only_in: str) -> Fill:
         step = 0
-        if one.verdict in CHANGED:
-            share = abs(one.change_ns) / (self.changes.largest or 1.0)
+        if change.verdict in CHANGED:
+            share = abs(change.change_ns) / (self.changes.largest or 1.0)
             step = min(max(ceil(share * CHANGE_STEPS), 1), CHANGE_STEPS)
-        return ChangeFill(one.verdict, step, only_in)
+        return ChangeFill(change.verdict, step, only_in)
 
     def _sharing(self, operator: int) -> str:
         changes = self.changes
@@ -308,25 +261,25 @@ class ChangeFigures:
         return f"shared by {count}" + (f", largest of {sets} groups" if sets > 1 else "")
 
     def _row(self, number: int) -> tuple[Row, Compared]:
-        return self.found.rows[number]
+        return self.comparison.rows[number]
 
     @cached_property
     def _tags_of_b(self) -> dict[int, str]:
-        program = self.found.program(1)
+        program = self.comparison.program(1)
         if program is None:
             return {}
         tags = tags_of(instances_of(program))
-        pairs = self.found.calls.pairs.pairs
+        pairs = self.comparison.calls.pairs.pairs
         return {pair.a: tags[pair.b] for pair in pairs if pair.b in tags}
 
 
-def times_text(one: Compared) -> str:
+def times_text(change: Compared) -> str:
     """Return "A 100 µs, B 130 µs, +30 µs per inference, +30.0 %"; what is not known is left out."""
     times = [
         f"{arm} {format_time(round(ns))}"
-        for arm, ns in (("A", one.a_ns), ("B", one.b_ns))
+        for arm, ns in (("A", change.a_ns), ("B", change.b_ns))
         if ns is not None
     ]
     if len(times) == 2:
-        times.append(f"{difference_text(round(one.change_ns))} per inference")
-    return ", ".join(filter(None, (*times, change_text(one))))
+        times.append(f"{difference_text(round(change.change_ns))} per inference")
+    return ", ".join(filter(None, (*times, change_text(change))))

@@ -1,9 +1,20 @@
-"""A drawing that is dragged, zoomed and fitted: the base of the two graph widgets."""
+"""A drawing that is dragged, zoomed and fitted, and the pixels of its latest frame."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, QSizeF, Qt
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QWheelEvent
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, QSizeF, Qt
+from PySide6.QtGui import (
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QPixmap,
+    QRegion,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
 from viewer.gui.qt.accessibility import claims_key
@@ -12,7 +23,7 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.wheel import ZOOM_PER_NOTCH, turn_of
 from viewer.gui.qt.widgets.labels import tip
 
-_MOST_SCALE = 3.0
+_LEAST_SCALE, _MOST_SCALE = 0.004, 3.0
 _KEY_STEP = 1.25
 _REACH = 60  # px of the drawing that stay in view
 ZOOMS = {
@@ -23,14 +34,69 @@ SIDES = {
     Qt.Key.Key_Up: (0, -1), Qt.Key.Key_Down: (0, 1),
 }  # fmt: skip
 ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_AROUND = 24  # px repainted around what comes into view: rings and texts reach over edges
+_SAME_PLACE = 0.01  # px
 _ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
+
+PaintPart = Callable[[QPainter, QRectF], None]
+
+
+class PannedFrame:
+    """Keeps the pixels of one frame."""
+
+    def __init__(self) -> None:
+        self._pixmap: QPixmap | None = None
+        self._look: tuple[object, ...] = ()
+        self._scale = 0.0
+        self._origin = QPointF()
+
+    def frame(
+        self,
+        widget: QWidget,
+        look: tuple[object, ...],
+        origin: QPointF,
+        scale: float,
+        paint: PaintPart,
+    ) -> QPixmap:
+        """Return the pixels of a widget.
+
+        look: what determines them besides origin and scale. paint: paints a part of the widget.
+        """
+        ratio, before = widget.devicePixelRatioF(), self._pixmap
+        size = widget.size() * ratio
+        shift = (origin - self._origin) * ratio
+        x, y = round(shift.x()), round(shift.y())
+        is_whole = abs(shift.x() - x) < _SAME_PLACE and abs(shift.y() - y) < _SAME_PLACE
+        same = len(look) == len(self._look) and all(
+            new is old or new == old for new, old in zip(look, self._look, strict=True)
+        )
+        exposed = QRegion(QRect(QPoint(0, 0), size))
+        is_same = before is not None and before.size() == size and same and scale == self._scale
+        if is_same and is_whole and abs(x) < size.width() and abs(y) < size.height():
+            exposed = QRegion()
+            if before is not None and (x or y):
+                before.scroll(x, y, before.rect(), exposed)
+        pixmap = before if before is not None and before.size() == size else QPixmap(size)
+        pixmap.setDevicePixelRatio(ratio)
+        self._pixmap, self._look, self._scale, self._origin = pixmap, look, scale, QPointF(origin)
+        if not exposed.isEmpty():
+            painter = QPainter(pixmap)
+            for part in exposed:  # type: ignore[attr-defined]  # PySide6's stub lacks it
+                room = QRectF(
+                    part.x() / ratio, part.y() / ratio, part.width() / ratio, part.height() / ratio
+                )
+                room.adjust(-_AROUND, -_AROUND, _AROUND, _AROUND)
+                room = room.intersected(QRectF(widget.rect()))
+                painter.setClipRect(room)
+                paint(painter, room)
+            painter.end()
+        return pixmap
 
 
 class PanZoomView(QWidget):
     """Drag pans, the wheel zooms toward the mouse. A subclass draws, and says what is where."""
 
-    # The smallest scale, and the largest one of a drawing that is fitted.
-    LEAST_SCALE, FITTED_SCALE = 0.02, 1.0
     # Keys besides those of the base that are not shortcuts of the window while this has the focus.
     KEYS: frozenset[Qt.Key] = frozenset()
 
@@ -53,15 +119,15 @@ class PanZoomView(QWidget):
         """Return the size of the drawing at a scale of 1, None without one."""
         raise NotImplementedError
 
-    def is_button(self, at: QPointF) -> bool:
+    def is_button(self, point: QPointF) -> bool:
         """Whether a click at a point of the widget does something."""
         raise NotImplementedError
 
-    def click(self, at: QPointF) -> None:
+    def click(self, point: QPointF) -> None:
         """Handle a click of the left button."""
         raise NotImplementedError
 
-    def tip_at(self, at: QPointF) -> str:
+    def tip_at(self, point: QPointF) -> str:
         """Return the tooltip at a point, as plain text."""
         raise NotImplementedError
 
@@ -79,9 +145,9 @@ class PanZoomView(QWidget):
         """Convert a point of the drawing to px of the widget."""
         return self._origin + QPointF(x, y) * self.scale
 
-    def to_drawing(self, at: QPointF) -> QPointF:
-        """Convert a point of the widget to one of the drawing."""
-        return (at - self._origin) / self.scale
+    def to_drawing(self, point: QPointF) -> QPointF:
+        """Convert a point of the widget to the point of the drawing below it."""
+        return (point - self._origin) / self.scale
 
     def scale_to_fit(self, margin: int) -> float:
         """Return the scale at which the drawing fits, with a margin in px around it."""
@@ -90,7 +156,7 @@ class PanZoomView(QWidget):
             return 1.0
         wide = max(self.width() - 2 * margin, 1) / max(size.width(), 1.0)
         high = max(self.height() - 2 * margin, 1) / max(size.height(), 1.0)
-        return max(min(wide, high, self.FITTED_SCALE), self.LEAST_SCALE)
+        return max(min(wide, high, 1.0), _LEAST_SCALE)
 
     def center_on(self, middle: QPointF, scale: float) -> None:
         """Show a point of the drawing in the middle."""
@@ -98,10 +164,10 @@ class PanZoomView(QWidget):
         self._origin = QPointF(self.width() / 2, self.height() / 2) - middle * scale
         self.update()
 
-    def zoom(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom and keep one point of the widget in place: `at`, or the center."""
-        fixed = QPointF(self.width() / 2, self.height() / 2) if at is None else at
-        scale = min(max(self.scale * factor, self.LEAST_SCALE), _MOST_SCALE)
+    def zoom(self, factor: float, fixed: QPointF | None = None) -> None:
+        """Zoom and keep a point of the widget in place: `fixed`, or the center."""
+        fixed = QPointF(self.width() / 2, self.height() / 2) if fixed is None else fixed
+        scale = min(max(self.scale * factor, _LEAST_SCALE), _MOST_SCALE)
         self._origin = fixed - (fixed - self._origin) * (scale / self.scale)
         self.scale = scale
         self.move_drawing(QPointF(0, 0))
@@ -139,17 +205,17 @@ class PanZoomView(QWidget):
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = event.position().toPoint()
+        mouse = event.position().toPoint()
         if self._pressed is None:
             on = self.is_button(event.position())
             self.setCursor(Qt.CursorShape.PointingHandCursor if on else Qt.CursorShape.ArrowCursor)
             return
-        far = (at - self._pressed).manhattanLength() >= QApplication.startDragDistance()
+        far = (mouse - self._pressed).manhattanLength() >= QApplication.startDragDistance()
         if self._drags or far:
             self._drags = True
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
-            self.move_drawing(QPointF(at - self._pressed))
-            self._pressed = at
+            self.move_drawing(QPointF(mouse - self._pressed))
+            self._pressed = mouse
 
     @guard
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -171,22 +237,22 @@ class PanZoomView(QWidget):
     @guard(False)
     def event(self, event: QEvent) -> bool:
         """Handle the graph's own keys before shortcuts, and show tooltips."""
-        if claims_key(event, self._is_own):
+        if claims_key(event, self._handles):
             return True
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             QToolTip.showText(event.globalPos(), tip(self.tip_at(QPointF(event.pos()))), self)
             return True
         return bool(super().event(event))
 
-    def _is_own(self, event: QKeyEvent) -> bool:
+    def _handles(self, event: QKeyEvent) -> bool:
         key = Qt.Key(event.key())
-        own = key in ZOOMS or key in (Qt.Key.Key_0, Qt.Key.Key_F) or key in self.KEYS
-        return own and not event.modifiers() & _ELSEWHERE
+        is_key = key in ZOOMS or key in (Qt.Key.Key_0, Qt.Key.Key_F) or key in self.KEYS
+        return is_key and not event.modifiers() & _ELSEWHERE
 
     @guard
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
-        if not self._is_own(event):
+        if not self._handles(event):
             super().keyPressEvent(event)
         elif key in self.KEYS:
             self.press_key(key, event.modifiers())

@@ -1,26 +1,25 @@
-"""The Graph panel: the neighborhood of the selected operator, or the whole model.
+"""The Graph panel: the whole model, or the neighborhood of the selected operator.
 
-Both are colored by cost, or by the change while two arms are compared; the whole model also by
-memory and size.
+The whole model is shown first, unless it is large. Both are colored by cost, memory, size or error,
+or by the change while two arms are compared.
 
 The panel follows the selection: a slice with its operators, operators, or a delegate call. A click
 in the graph only highlights the operator, so that nothing moves under the mouse. A double click or
-Enter centers the graph on an operator, and Back (Alt+Left) returns. Neighborhood and layout are
-computed when the panel is visible, in a worker thread if they are large; the old picture stays
-until then.
+Enter centers the graph on an operator, and Back (Alt+Left) returns. The graph is computed when the
+panel is visible, in a worker thread if it is large; the old picture stays until then.
 """
 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from viewer.analysis.delegates.delegation import Instance, instances_of
-from viewer.analysis.flows.dataflow import dataflow_of
 from viewer.codecs.atomic_file import write_whole
 from viewer.codecs.reading import Cancelled, Progress
 from viewer.gui.panels.base.answer_panel import AnswerPanel, Question
@@ -28,18 +27,13 @@ from viewer.gui.panels.base.cost_panel import no_costs
 from viewer.gui.panels.base.page_panel import Sentence, plain_column
 from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence, has_operators
 from viewer.gui.panels.graph.controls import GraphControls, GraphMode, set_checked
-from viewer.gui.panels.graph.facts import edge_tip, node_tip, summary
-from viewer.gui.panels.graph.fills import Fill
-from viewer.gui.panels.graph.legends import ChangeScale, CostScale
-from viewer.gui.panels.graph.node_figures import (
-    ChangeFigures,
-    CostFigures,
-    NodeFigures,
-    cost_figures,
-)
-from viewer.gui.panels.graph.painting import node_size
+from viewer.gui.panels.graph.legends import GraphFoot
+from viewer.gui.panels.graph.names import call_name
+from viewer.gui.panels.graph.node_figures import ChangeFigures, cost_figures
+from viewer.gui.panels.graph.painting import picture_image, picture_svg
 from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.panels.graph.question import (
+    Center,
     ComparedSubject,
     CostSubject,
     GraphAnswer,
@@ -47,21 +41,17 @@ from viewer.gui.panels.graph.question import (
     GraphSubject,
     around_of,
     has_edges_at_once,
-    have_same_layout,
-    highest_seed,
     work_out,
 )
-from viewer.gui.panels.graph.view import LAYER_GAP, NODE_GAP, GraphView
-from viewer.gui.panels.graph.whole.looks import backends_of
-from viewer.gui.panels.graph.whole.page import WholePage
-from viewer.gui.panels.graph.whole.question import WholeAnswer, WholeQuestion, work_out_whole
+from viewer.gui.panels.graph.tips import edge_tip, node_tip, summary
+from viewer.gui.panels.graph.view import ACROSS_FROM, GraphView
 from viewer.gui.qt.clipboard import copy_picture
-from viewer.gui.qt.theme.theme import Theme
-from viewer.gui.qt.widgets.labels import ElidedLabel
+from viewer.gui.qt.image_files import png_bytes
 from viewer.gui.session.feeds.comparison import ComparisonFeed
 from viewer.gui.session.feeds.costs import CostAnswer, CostFeed
 from viewer.gui.session.session import Session
 from viewer.program.program import Program
+from viewer.render.graph.nested_layout import GroupSizes
 from viewer.view.compared.open_comparison import OpenComparison
 from viewer.workspace.exports import ExportJob, NothingToExport
 
@@ -76,60 +66,13 @@ UNSELECTED = "Select a slice or an operator to see its inputs and outputs."
 UNLINKED = "The selection is not linked to an operator."
 NOT_IN_A = "The selection is not linked to an operator of A."
 
-
-class GraphFoot(QWidget):
-    """A summary, the legend of costs or of changes, and a note about what is not shown."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self.summary = ElidedLabel("", theme, "caption", "text1")
-        self.note = ElidedLabel("", theme, "caption", "text2")
-        self.costs = CostScale(theme)
-        self.changes = ChangeScale(theme)
-        self.changes.hide()
-        legend = QHBoxLayout()
-        legend.setSpacing(theme.px(12))
-        legend.addWidget(self.costs)
-        legend.addWidget(self.changes)
-        legend.addWidget(self.note, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(6))
-        column.setSpacing(theme.px(2))
-        column.addWidget(self.summary)
-        column.addLayout(legend)
-        theme.changed.connect(self._repaint)
-
-    def show_legend(self, figures: NodeFigures | None, fills_used: set[Fill]) -> None:
-        """Show the legend of the figures of some nodes. fills_used: the fills of the nodes."""
-        if isinstance(figures, ChangeFigures):
-            self.costs.hide()
-            self.changes.show_scale(figures.most, fills_used)
-        else:
-            self.changes.hide()
-            most = figures.most if isinstance(figures, CostFigures) else ""
-            self.costs.show_scale(most, fills_used)
-
-    def show_values(self, answer: WholeAnswer) -> None:
-        """Show the legend of a whole model."""
-        calls = [f"{name} call" for name in backends_of(answer.question.calls)]
-        looks, measure = answer.looks, answer.measure
-        if isinstance(answer.values, ChangeFigures):
-            self.costs.hide()
-            self.changes.show_scale(looks.most, looks.fills)
-            return
-        self.changes.hide()
-        title, least, none = "", "", ""
-        if measure is not None:
-            title, least, none = measure.title, measure.least, measure.none
-        self.costs.show_values(title, (least, looks.most), none, looks.fills, calls)
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.costs.update()
-        self.changes.update()
+# A model with fewer operators is shown whole at first.
+WHOLE_BELOW = 300
+# Nodes of a neighborhood are larger, for a third line.
+_BOX, _GAPS = (196, 52), (40, 24)  # px
 
 
-class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
+class GraphPanel(AnswerPanel[GraphAnswer]):
     """The graph, with its controls and legend."""
 
     # Operators, not slices: the layout of this many takes less than 5 ms.
@@ -143,35 +86,34 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         self._why_nothing = Sentence("")
         self._seeds: tuple[int, ...] = ()  # operators that the graph is centered on
         self._picked: tuple[int, ...] = ()  # chosen operators without slices
+        self._marked: tuple[int, ...] = ()
+        self._opened: frozenset[int] | None = None  # groups, None for those of the first view
+        self._wanted = -1  # a node to show as soon as its groups are open
         self._is_mode_chosen = False
         self._files = object()  # another one after the open files changed
         self._program: Program | None = None
-        self._instances: tuple[Instance, ...] = ()
+        self._calls: tuple[Instance, ...] = ()
         self._subject: GraphSubject | None = None
         self._subject_of: object = None  # the answer of a feed that it shows
         self._latest.failed.connect(self.show_sentence)
         self.view = GraphView(theme)
         self.view.chosen.connect(self._choose)
         self.view.walked.connect(self._walk)
-        self.view.turned.connect(self.refresh)
+        self.view.toggled.connect(self.toggle)
+        self.view.reshaped.connect(self.refresh)
         self.view.node_tip = self.node_tip
         self.view.edge_tip = self.edge_tip
-        self.whole = WholePage(theme)
-        self.whole.chosen.connect(self._choose_all)
-        self.whole.walked.connect(self._walk)
-        self.whole.changed.connect(self.refresh)
         self.controls, self.foot = GraphControls(theme), GraphFoot(theme)
-        self.set_page(self._page(), fading=(self.view, self.whole.view))
-        for view in (self.view, self.whole.view):
-            shortcut = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), view)
-            shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
-            shortcut.activated.connect(self.copy)
+        self.set_page(self._page(), fading=(self.view,))
+        shortcut = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.view)
+        shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
+        shortcut.activated.connect(self.copy)
         session.workspace_changed.connect(self._reopen)
         session.selection_changed.connect(self._follow)
         self.refresh_on(self._comparison.changed, self._costs.changed)
         self.refresh_on(session.coloring_changed)
         self._comparison.late.connect(self.show_stale)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.view.retheme)
         self._reopen()
 
     @staticmethod
@@ -181,23 +123,24 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
     def _page(self) -> QWidget:
         controls, page = self.controls, QWidget()
         controls.changed.connect(self._follow_controls)
+        controls.recolored.connect(self.refresh)
+        controls.opened.connect(self._open_all)
         controls.delegate.toggled.connect(self._toggle_delegate)
-        controls.fit.clicked.connect(self._fit)
+        controls.fit.clicked.connect(self.view.fit_all)
         controls.copy.clicked.connect(self.copy)
         controls.save.clicked.connect(self._ask_to_save)
+        controls.search.stepped.connect(self.show_node)
+        controls.search.field.left.connect(self.view.setFocus)
         column = plain_column(page)
         column.addWidget(controls)
-        self._views = QStackedWidget()
-        self._views.addWidget(self.view)
-        self._views.addWidget(self.whole)
-        column.addWidget(self._views, 1)
+        column.addWidget(self.view, 1)
         column.addWidget(self.foot)
         return page
 
     @property
-    def instances(self) -> tuple[Instance, ...]:
+    def calls(self) -> tuple[Instance, ...]:
         """The delegate calls of the program that contain operators."""
-        return self._instances
+        return self._calls
 
     # -- question --------------------------------------------------------------------------------
 
@@ -209,10 +152,10 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         programs = (trace.table.program for trace in self._session.traces)
         if not any(self._program is p for p in (*self._session.workspace.programs, *programs)):
             # The panel may stay hidden for long with the last reference to a replaced ETRecord.
-            self._program, self._instances = None, ()
-            self._drawn = self._subject = self._subject_of = None
+            self._program, self._calls = None, ()
+            self._drawn = self._subject = self._subject_of = self._opened = None
             self.view.show_picture(None)
-            self.whole.forget()
+            self.controls.search.search_in(None)
         self.refresh()
 
     def _selected(self) -> tuple[int, ...]:
@@ -228,8 +171,8 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
             return
         self._seeds, self._picked = self._selected(), ()
         self.refresh()
-        if self.controls.is_whole:
-            self.whole.mark(self._seeds, reveal=True)
+        if self.controls.is_whole and self.view.marked:
+            self.view.reveal(min(self.view.marked))
 
     @Slot()
     def refresh(self) -> None:
@@ -238,43 +181,67 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
             super().refresh()
 
     def question(self) -> Question | None:
-        """Return the question for the graph around the selection, or of the whole model."""
+        """Return the question for the whole model, or the graph around the selection."""
         subject = self._current_subject()
         if isinstance(subject, Sentence):
             self._why_nothing = subject
             return None
-        self._set_program(subject.program)
-        if subject.figures is None and not self._is_mode_chosen:
-            self.controls.set_mode(GraphMode.WHOLE)  # nothing can be selected yet
-        if self.controls.is_whole:
-            return self._question_of_all(subject)
-        present = self._present_question(subject)
-        if isinstance(present, Sentence):
-            self._why_nothing = present
+        program = subject.program
+        self._set_program(program)
+        if not self._is_mode_chosen:
+            # Without figures, nothing can be selected yet.
+            is_small = subject.figures is None or len(program.operators) < WHOLE_BELOW
+            self.controls.set_mode(GraphMode.WHOLE if is_small else GraphMode.NEIGHBORHOOD)
+        center = None if self.controls.is_whole else self._center(subject)
+        if isinstance(center, Sentence):
+            self._why_nothing = center
             return None
+        present = self._present_question(subject, center)
         asked = self._current_identity
         if isinstance(asked, GraphQuestion) and asked.is_as(present):
             return Question(work_out, about=asked)
-        around = around_of(present) if has_edges_at_once(present.program) else None
-        size = self.SYNC_LIMIT + 1 if around is None else len(around)
+        around, size = None, len(program.operators)
+        if not has_edges_at_once(program):
+            size = self.SYNC_LIMIT + 1
+        elif center is not None:
+            around = around_of(present)
+            if around is not None and present.model and present.model.has_values(present):
+                size = len(around)
         return Question(work_out, (present, around), size, about=present, stays=True)
 
-    def _question_of_all(self, subject: GraphSubject) -> Question:
-        """Return the question about the whole model."""
-        program = subject.program
-        present = self.whole.question(
+    def _present_question(self, subject: GraphSubject, center: Center | None) -> GraphQuestion:
+        """Return what to show. center: None for the whole model."""
+        session, program, px = self._session, subject.program, self._theme.px
+        model = None if self._drawn is None else self._drawn.model
+        errors = next((t.errors for t in session.traces if t.table.program is program), None)
+        plain, shape = GroupSizes(), self.view.shape
+        sizes = GroupSizes(
+            px(plain.box_width), px(plain.box_height), px(plain.head), px(plain.inset),
+            px(plain.layer_gap), px(plain.node_gap), shape,
+        )  # fmt: skip
+        if center is not None:
+            sizes = replace(
+                sizes, box_width=px(_BOX[0]), box_height=px(_BOX[1]), layer_gap=px(_GAPS[0]),
+                node_gap=px(_GAPS[1]), aspect=0.0, is_bare=True, across=shape >= ACROSS_FROM,
+            )  # fmt: skip
+        kind = self.controls.offer_kinds(
+            subject.figures,
+            has_files=bool(session.workspace.executables),
+            has_errors=errors is not None,
+        )
+        return GraphQuestion(
             program,
             subject.figures,
-            self._instances,
-            copy(self._session.workspace),
+            self._calls,
+            kind,
+            center,
+            self._opened if center is None else None,
+            sizes,
+            copy(session.workspace),
             self._files,
-            next((t.errors for t in self._session.traces if t.table.program is program), None),
+            model if model is not None and model.program is program else None,
+            errors,
         )
-        asked = self._current_identity
-        if isinstance(asked, WholeQuestion) and asked.is_as(present):
-            return Question(work_out_whole, about=asked)
-        size = len(program.operators) if has_edges_at_once(program) else self.SYNC_LIMIT + 1
-        return Question(work_out_whole, (present,), size, about=present, stays=True)
 
     def empty_state(self) -> Sentence:
         """Explain why there is no graph, with a button that helps."""
@@ -284,38 +251,26 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         """Highlight the current selection in the unchanged graph."""
         self._mark()
 
-    def _present_question(self, subject: GraphSubject) -> GraphQuestion | Sentence:
-        """Return what to show around the selection, or the sentence to show instead."""
-        program, controls = subject.program, self.controls
+    def _center(self, subject: GraphSubject) -> Center | Sentence:
+        """Return what to show the neighborhood of, or the sentence to show instead."""
+        controls = self.controls
         if self._selected() and not self._seeds:
             self._seeds = self._selected()  # the costs of its trace arrived after the selection
         centers = self._seeds or self._picked
         seeds, what = centers, ""
         if controls.delegate.isChecked() and centers:
-            members = [i for i in self._instances if centers[0] in i.operators]
+            members = [n for n, call in enumerate(self._calls) if centers[0] in call.operators]
             if members:
-                seeds = tuple(sorted({o for i in members for o in i.operators}))
-                what = " and ".join(f"{i.backend} {i.instruction}" for i in members)
+                seeds = tuple(sorted({o for n in members for o in self._calls[n].operators}))
+                what = " and ".join(call_name(self._calls, number) for number in members)
         elif len(centers) > 1:
             what = self._name_of_several(centers)
         self._offer_delegate(centers)
-        if not seeds:
-            unlinked = NOT_IN_A if isinstance(subject, ComparedSubject) else UNLINKED
-            why = UNSELECTED if self._session.state.slice is None else unlinked
-            return Sentence(why, "Show the whole model", self.show_whole)
-        px = self._theme.px
-        return GraphQuestion(
-            program,
-            subject.figures,
-            seeds,
-            what,
-            controls.hops.value(),
-            controls.way,
-            self.view.is_wide,
-            node_size(self._theme),
-            (px(LAYER_GAP), px(NODE_GAP)),
-            self._instances,
-        )
+        if seeds:
+            return Center(seeds, what, controls.hops.value(), controls.way)
+        unlinked = NOT_IN_A if isinstance(subject, ComparedSubject) else UNLINKED
+        why = UNSELECTED if self._session.state.slice is None else unlinked
+        return Sentence(why, "Show the whole model", self.show_whole)
 
     def stop(self) -> str:
         """Cancel the pending question, if there is one. The drawing stays."""
@@ -327,147 +282,159 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
 
     def _current_subject(self) -> GraphSubject | Sentence:
         """Return what the graph is about now, or the sentence to show instead."""
-        found, given = self._comparison.in_tables, self._costs.answer
-        if found is not None and found.program(0) is None:
-            found = None  # the graph is that of A: without it, it shows the costs of a profile
-        of = found or given
-        if self._subject is None or self._subject_of is not of:
-            made = self._make_subject(found, given)
-            if isinstance(made, Sentence):
-                return made
-            self._subject, self._subject_of = made, of
+        comparison, costs = self._comparison.in_tables, self._costs.answer
+        if comparison is not None and comparison.program(0) is None:
+            comparison = None  # the graph is that of A: without it, it shows the costs of a profile
+        feed = comparison or costs
+        if self._subject is None or self._subject_of is not feed:
+            subject = self._make_subject(comparison, costs)
+            if isinstance(subject, Sentence):
+                return subject
+            self._subject, self._subject_of = subject, feed
         return self._subject
 
     def _make_subject(
-        self, found: OpenComparison | None, given: CostAnswer | None
+        self, comparison: OpenComparison | None, costs: CostAnswer | None
     ) -> GraphSubject | Sentence:
-        program = None if found is None else found.program(0)
-        if found is not None and program is not None:
-            return ComparedSubject(program, ChangeFigures(found))
-        if given is None:
+        program = None if comparison is None else comparison.program(0)
+        if comparison is not None and program is not None:
+            return ComparedSubject(program, ChangeFigures(comparison))
+        if costs is None:
             programs = [p for p in self._session.workspace.programs if p.methods]
             if self._session.traces or not programs:
                 return Sentence(NOTHING, "Open files…", self.host.open_files)
             return GraphSubject(programs[0])
-        program = given.open_trace.table.program
+        program = costs.open_trace.table.program
         if program is None or not program.operators:
-            return no_costs(self.host, given)
-        return CostSubject(program, cost_figures(given, len(program.operators)))
+            return no_costs(self.host, costs)
+        return CostSubject(program, cost_figures(costs, len(program.operators)))
 
     def _set_program(self, program: Program) -> None:
         if program is not self._program:
             # The selection may belong to the previous program: costs are updated first.
             self._program, self._seeds, self._picked = program, self._selected(), ()
-            self._instances = tuple(i for i in instances_of(program) if i.operators)
+            self._calls = tuple(call for call in instances_of(program) if call.operators)
+            self._opened, self._wanted = None, -1
 
     def _name_of_several(self, operators: tuple[int, ...]) -> str:
-        instance = next((i for i in self._instances if set(i.operators) == set(operators)), None)
-        if instance is not None:
-            return f"{instance.backend} {instance.instruction}"
+        for number, call in enumerate(self._calls):
+            if set(call.operators) == set(operators):
+                return call_name(self._calls, number)
         return f"{len(operators)} selected operators"
 
     def _offer_delegate(self, around: tuple[int, ...]) -> None:
         """Enable "Delegate" if the operator is in a delegate call; otherwise explain why not."""
-        known = bool(around) and any(around[0] in i.operators for i in self._instances)
-        if known:
+        is_delegated = bool(around) and any(around[0] in call.operators for call in self._calls)
+        if is_delegated:
             why = "Show all operators in the delegate call of this operator"
-        elif not self._instances:
+        elif not self._calls:
             why = "The ETRecord has no delegates"
         elif around:
             why = "This operator is not delegated"
         else:
             why = "No operator is selected"
-        self.controls.offer_delegate(known=known, why=why)
+        self.controls.offer_delegate(is_delegated=is_delegated, why=why)
 
     # -- contents --------------------------------------------------------------------------------
 
-    def show_answer(self, answer: GraphAnswer | WholeAnswer) -> None:
-        """Draw the graph; keep its position if only the costs changed."""
-        subject = self._current_subject()
+    def show_answer(self, answer: GraphAnswer) -> None:
+        """Draw the graph; it stays in place if only its figures or its open groups changed."""
+        subject, before = self._current_subject(), self._drawn
         self.controls.subtitle.setText("" if isinstance(subject, Sentence) else subject.title)
-        if isinstance(answer, WholeAnswer):
-            self._show_all(answer)
-            return
-        before, self._drawn = self._drawn, answer
-        question, around = answer.question, answer.around
-        seeds = frozenset(np.flatnonzero(around.hop == 0).tolist())
-        focus = highest_seed(around, question.figures)
-        picture = GraphPicture(around, answer.layout, answer.nodes, question.across, seeds, focus)
-        stays = before is not None and not self.is_empty and have_same_layout(before, answer)
-        self.view.show_picture(picture, stays=stays)
-        self._views.setCurrentWidget(self.view)
-        limits = [around.limit_text, f"{around.reason}." if around.reason else ""]
-        self.foot.note.setText(" ".join(text for text in limits if text))
-        self.foot.show_legend(question.figures, {node.fill for node in answer.nodes})
+        stays = before is not None and not self.is_empty and answer.is_placed_as(before)
+        self._drawn = answer
+        if answer.around is None:
+            self._opened = answer.opened
+        self.view.show_picture(GraphPicture(answer), fits=not stays)
+        self.controls.search.search_in(answer)
+        self.foot.show_answer(answer)
         self._mark()
-        self.show_page()
-
-    def _show_all(self, answer: WholeAnswer) -> None:
-        self._views.setCurrentWidget(self.whole)
-        self.whole.show_answer(answer)
-        flow = dataflow_of(answer.question.program)
-        reason = next(iter(flow.unknown.values()), "")
-        note = "" if answer.measure is None else answer.measure.note
-        self.foot.note.setText(" ".join(f"{text}." for text in (note, reason) if text))
-        self.foot.show_values(answer)
-        self._mark()
+        if self._wanted >= 0:
+            wanted, self._wanted = self._wanted, -1
+            self.view.reveal(wanted, readable=True)
         self.show_page()
 
     def _mark(self) -> None:
-        marked = self._selected() or self._picked
-        if isinstance(self.answer, WholeAnswer):
-            figures = self.answer.question.figures
-            self.whole.mark(marked)
-            text = self.whole.summary()
-            if figures is not None:
-                text = figures.summary(marked) or " · ".join(filter(None, (text, figures.left_out)))
-            self.whole.view.setAccessibleDescription(text)
-            self.foot.summary.setText(text)
+        """Highlight what shows selected operators."""
+        operators = self._selected() or self._picked
+        picture, answer = self.view.picture, self.answer
+        if picture is None or answer is None:
             return
-        self.view.mark(frozenset(marked))
-        if self.answer is None:
-            return
-        question, around = self.answer.question, self.answer.around
-        text = summary(question.program, around, question.seeds, question.what)
-        if question.figures is not None:
-            whole = " · ".join(filter(None, (text, question.figures.left_out)))
-            text = question.figures.summary(marked) or whole
+        leaf = answer.model.tree.leaf
+        leaves = [int(leaf[operator]) for operator in operators if 0 <= operator < len(leaf)]
+        nodes = frozenset(picture.visible_of(node) for node in leaves if node >= 0) - {-1}
+        self.view.mark(nodes, moves=operators != self._marked)
+        self._marked = operators
+        text = summary(answer, operators)
         self.view.setAccessibleDescription(text)
         self.foot.summary.setText(text)
 
-    @Slot()
-    def _repaint(self) -> None:
-        self.view.update()
-
-    def node_tip(self, position: int) -> str:
-        """Return the tooltip of a node."""
-        answer = self.answer
-        if not isinstance(answer, GraphAnswer):
-            return ""
-        question = answer.question
-        return node_tip(question.program, answer.nodes[position], question.figures)
+    def node_tip(self, node: int) -> str:
+        """Return the tooltip of a visible node."""
+        return "" if self.answer is None else node_tip(self.answer, node)
 
     def edge_tip(self, edge: int) -> str:
         """Return the tooltip of an edge."""
+        return "" if self.answer is None else edge_tip(self.answer, edge)
+
+    # -- opening and closing ---------------------------------------------------------------------
+
+    @Slot(int)
+    def toggle(self, node: int) -> None:
+        """Open or close a group."""
         answer = self.answer
-        if not isinstance(answer, GraphAnswer):
-            return ""
-        around = answer.around
-        producer, consumer = (
-            int(around.operators[ends[edge]]) for ends in (around.producer, around.consumer)
-        )
-        return edge_tip(answer.question.program, producer, consumer)
+        if answer is None:
+            return
+        opened = answer.opened
+        if answer.layout.shown.is_frame[node]:
+            self._opened = opened.difference(range(node, int(answer.model.tree.end[node])))
+        else:
+            self._opened = opened | {node}
+        self.refresh()
+
+    @Slot(bool)
+    def _open_all(self, everything: bool) -> None:
+        """Open all groups, or only those of the first view, and fit them."""
+        if self.answer is None:
+            return
+        model = self.answer.model
+        if everything:
+            self._opened = frozenset(np.flatnonzero(model.tree.is_group).tolist())
+        else:
+            self._opened = model.opened
+            self.view.fit_all()
+        self.refresh()
+
+    @Slot(int)
+    def show_node(self, node: int) -> None:
+        """Select a node, open what hides it, and center it or the neighborhood on it."""
+        self._choose(node)
+        answer = self.answer
+        if answer is None:
+            return
+        if answer.around is not None:
+            if answer.layout.shown.box[node] < 0:
+                self._seeds = tuple(answer.model.tree.inside(node).tolist())
+                self.refresh()
+            else:
+                self.view.reveal(node, readable=True)
+            return
+        around = frozenset(answer.model.tree.around(node))
+        if around <= answer.opened:
+            self.view.reveal(node, readable=True)
+        else:
+            self._wanted, self._opened = node, answer.opened | around
+            self.refresh()
 
     # -- actions ---------------------------------------------------------------------------------
 
     @Slot(int)
-    def _choose(self, operator: int) -> None:
-        """Select an operator of the graph without redrawing it."""
-        self._choose_all((operator,))
+    def _choose(self, node: int) -> None:
+        """Select the operators of a node without redrawing the graph."""
+        if self.answer is not None:
+            self._choose_operators(tuple(self.answer.model.tree.inside(node).tolist()))
 
-    @Slot(object)
-    def _choose_all(self, operators: tuple[int, ...]) -> None:
-        """Select operators of the graph without redrawing it."""
+    def _choose_operators(self, operators: tuple[int, ...]) -> None:
         subject = self._current_subject()
         if isinstance(subject, Sentence):
             return
@@ -480,7 +447,7 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         """Center the graph on one of its operators."""
         set_checked(self.controls.delegate, on=False)
         self._set_mode(GraphMode.NEIGHBORHOOD)
-        self._choose(operator)
+        self._choose_operators((operator,))
         if self._session.traces:
             self._seeds = (operator,)
         self.refresh()
@@ -502,10 +469,6 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
         self.refresh()
 
     @Slot()
-    def _fit(self) -> None:
-        (self.whole.view if self.controls.is_whole else self.view).fit_all()
-
-    @Slot()
     def _toggle_delegate(self) -> None:
         self._seeds = self._selected()
         self.refresh()
@@ -513,9 +476,10 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
     @Slot()
     def copy(self) -> None:
         """Copy a picture of the whole graph."""
-        shown = self.whole if isinstance(self.answer, WholeAnswer) else self.view
-        if self.answer is not None and not self.is_empty:
-            copy_picture(self, shown.image(), "a picture of the graph")
+        picture = self.view.picture
+        if picture is not None and not self.is_empty:
+            image = picture_image(picture, self.view.marked, self._theme)
+            copy_picture(self, image, "a picture of the graph")
 
     @Slot()
     def _ask_to_save(self) -> None:
@@ -526,19 +490,18 @@ class GraphPanel(AnswerPanel[GraphAnswer | WholeAnswer]):
 
         Raises NothingToExport if no graph is shown.
         """
-        answer, is_svg = self.answer, path.lower().endswith(".svg")
-        if answer is None or self.is_empty:
+        picture, marked, theme = self.view.picture, self.view.marked, self._theme
+        if picture is None or self.answer is None or self.is_empty:
             raise NothingToExport("No graph to save")
-        if isinstance(answer, WholeAnswer):
-            count, data = len(answer.layout.shown.boxes), self.whole.bytes_of(svg=is_svg)
-        else:
-            count, made = len(answer.nodes), self.view.picture_bytes(svg=is_svg)
-
-            def data() -> bytes:
-                return made
+        is_svg, count = path.lower().endswith(".svg"), len(picture.boxes)
+        title, description = self.view.accessibleName(), self.view.accessibleDescription()
 
         def write(progress: Progress, cancelled: Cancelled) -> int:
-            write_whole(path, data())
+            # Not on the GUI thread: it takes a second for 5,000 operators.
+            if is_svg:
+                write_whole(path, picture_svg(picture, marked, theme, title, description))
+            else:
+                write_whole(path, png_bytes(picture_image(picture, marked, theme)))
             return count
 
         return write

@@ -1,12 +1,14 @@
-"""What the graph is about, and the panel's question and answer: neighborhood, layout, node facts.
+"""What the graph is about, and the panel's question and answer: what is visible, and where.
 
 A subject is a program alone, the costs of a profile, or the changes of two arms. It connects the
-operators of its program with the selection of the session.
+operators of its program with the selection of the session. The graph is that of the whole model, or
+of it what is at most some steps away from some operators.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -14,14 +16,35 @@ from viewer.analysis.comparison.arms import CALLS
 from viewer.analysis.delegates.delegation import Instance
 from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.neighborhood import Direction, Neighborhood, neighborhood
-from viewer.gui.panels.graph.facts import NodeFacts, nodes_of
+from viewer.analysis.numeric.compared import OperatorErrors
+from viewer.arrays import Ints
+from viewer.gui.panels.graph.looks import Looks, Values, group_looks, operator_looks
+from viewer.gui.panels.graph.measures import (
+    Amounts,
+    Measure,
+    MeasureKind,
+    amounts,
+    error_measure,
+    memory_measure,
+    size_measure,
+    time_measure,
+)
 from viewer.gui.panels.graph.names import tags_of
 from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures, NodeFigures
 from viewer.gui.session.comparison import row_of_selection, select_rows
 from viewer.gui.session.session import Session
 from viewer.model.text import display_name
 from viewer.program.program import Program
-from viewer.render.graph.layout import GraphLayout, layered
+from viewer.render.graph.model_tree import GroupTree, group_tree
+from viewer.render.graph.nested_layout import GroupSizes, NestedLayout, NestedLayouter
+from viewer.render.graph.open_groups import (
+    first_opened,
+    group_edges,
+    operator_edges,
+    shown_groups,
+    shown_operators,
+)
+from viewer.workspace.workspace import Workspace
 
 # The edges of this many operators, or lines of a text, are found in less than 5 ms.
 OPERATORS_AT_ONCE, LINES_AT_ONCE = 2000, 300
@@ -71,11 +94,11 @@ class CostSubject(GraphSubject):
         if state.operators is None or len(state.others):
             return ()
         trace, operators = state.operators
-        is_own = session.traces[trace].table is self.costs.given.open_trace.table
-        return operators if is_own else ()
+        is_same = session.traces[trace].table is self.costs.answer.open_trace.table
+        return operators if is_same else ()
 
     def select(self, session: Session, operators: tuple[int, ...]) -> bool:
-        table = self.costs.given.open_trace.table
+        table = self.costs.answer.open_trace.table
         number = next((i for i, t in enumerate(session.traces) if t.table is table), None)
         if number is not None:
             session.select_operators(number, operators)
@@ -97,56 +120,189 @@ class ComparedSubject(GraphSubject):
         return self.changes.title
 
     def selected(self, session: Session) -> tuple[int, ...]:
-        found = self.changes.found
-        row = row_of_selection(session, found)
-        return found.operators.operators[row] if row >= 0 else ()
+        row = row_of_selection(session, self.changes.comparison)
+        return self.changes.changes.operators[row] if row >= 0 else ()
 
     def select(self, session: Session, operators: tuple[int, ...]) -> bool:
-        found = self.changes.found
-        rows = {row for operator in operators for row in found.operators.rows_of(operator)}
+        rows = {row for operator in operators for row in self.changes.changes.rows_of(operator)}
         if not rows:
             session.clear_selection()
             return False
-        select_rows(session, found, rows, CALLS)
+        select_rows(session, self.changes.comparison, rows, CALLS)
         return True
 
 
-@dataclass(frozen=True, eq=False)
-class GraphQuestion:
-    """The inputs of a graph: program and figures, seeds and hops, and settings of the layout."""
+@dataclass(frozen=True, slots=True)
+class Center:
+    """What a neighborhood is around.
 
-    program: Program
-    figures: NodeFigures | None
+    seeds: operators. what: the name of several ones, such as "Xnnpack · call 2 of 10".
+    """
+
     seeds: tuple[int, ...]
     what: str
     hops: int
     direction: Direction
-    across: bool
-    size: tuple[float, float]
-    gaps: tuple[float, float]
-    instances: tuple[Instance, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphModel:
+    """What stays the same while groups open and close, and what was computed for it.
+
+    producer, consumer: of every edge between operators. opened: the groups that are open first.
+    tags: the delegate call of operators.
+    """
+
+    program: Program
+    tree: GroupTree
+    producer: Ints
+    consumer: Ints
+    opened: frozenset[int]
+    layouter: NestedLayouter
+    tags: dict[int, str]
+    _values: dict[MeasureKind, tuple[object, Values]] = field(default_factory=dict)
+
+    def has_values(self, question: GraphQuestion) -> bool:
+        """Whether nothing has to be computed to color as a question wants it."""
+        kind = question.kind
+        if kind is None:
+            return True
+        return kind in self._values and self._values[kind][0] is question.needs
+
+    def values(self, question: GraphQuestion) -> Values:
+        """Return what to color by; computed again if what it depends on has changed."""
+        kind = question.kind
+        if kind is None:
+            return None
+        if not self.has_values(question):
+            values: Values = None
+            if kind is not MeasureKind.CHANGE:
+                measure = measure_of(kind, question)
+                values = None if measure is None else amounts(self.tree, measure)
+            elif isinstance(question.figures, ChangeFigures):
+                values = question.figures
+            self._values[kind] = question.needs, values
+        return self._values[kind][1]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphQuestion:
+    """What to show.
+
+    figures: of the profile or the comparison. calls: the delegate calls. kind: what to color by,
+    None for nothing. center: of a neighborhood, None for the whole model. opened: the open groups
+    of the whole model, None for those of the first view. space: the open files; files: an object
+    that is another one after they changed. model: the same as before, if it is of this program.
+    errors: of the logged values of operators, None if they are not compared.
+    """
+
+    program: Program
+    figures: NodeFigures | None
+    calls: tuple[Instance, ...]
+    kind: MeasureKind | None
+    center: Center | None
+    opened: frozenset[int] | None
+    sizes: GroupSizes
+    space: Workspace
+    files: object
+    model: GraphModel | None
+    errors: OperatorErrors | None = None
+
+    @property
+    def needs(self) -> object:
+        """What the values to color by depend on."""
+        if self.kind in (MeasureKind.TIME, MeasureKind.CHANGE):
+            return self.figures
+        return self.errors if self.kind is MeasureKind.ERROR else self.files
 
     def is_as(self, other: GraphQuestion) -> bool:
         """Whether another question has the same answer."""
         return (
             self.program is other.program
             and self.figures is other.figures
-            and self.seeds == other.seeds
-            and self.hops == other.hops
-            and self.direction is other.direction
-            and self.across == other.across
-            and self.size == other.size
+            and self.kind is other.kind
+            and self.center == other.center
+            and self.opened == other.opened
+            and self.sizes == other.sizes
+            and self.files is other.files
+            and self.errors is other.errors
         )
 
 
 @dataclass(frozen=True, eq=False)
 class GraphAnswer:
-    """A graph to draw: the neighborhood, its layout, and the texts and fills of its nodes."""
+    """A graph to draw.
+
+    around: the operators to show, None for the whole model. values: what it is colored by, None for
+    nothing. opened: the open groups.
+    """
 
     question: GraphQuestion
-    around: Neighborhood
-    layout: GraphLayout
-    nodes: tuple[NodeFacts, ...]
+    model: GraphModel
+    around: Neighborhood | None
+    layout: NestedLayout
+    values: Values
+    looks: Looks
+    opened: frozenset[int]
+
+    @property
+    def measure(self) -> Measure | None:
+        """What the values are, None for changes and without values."""
+        return self.values.measure if isinstance(self.values, Amounts) else None
+
+    @cached_property
+    def hidden(self) -> dict[int, tuple[int, int]]:
+        """How many producers and consumers of a node of a neighborhood are not shown."""
+        around = self.around
+        if around is None:
+            return {}
+        counts = zip(around.hidden_inputs.tolist(), around.hidden_outputs.tolist(), strict=True)
+        return dict(zip(self.model.tree.leaf[around.operators].tolist(), counts, strict=True))
+
+    @property
+    def seeds(self) -> Ints:
+        """The nodes that a neighborhood is around."""
+        around = self.around
+        if around is None:
+            return np.zeros(0, np.int64)
+        return self.model.tree.leaf[around.operators[around.hop == 0]]
+
+    @property
+    def focus(self) -> int:
+        """The node that a neighborhood is most about, -1 for none.
+
+        That is the seed of the highest rank; without figures, the first one.
+        """
+        seeds, figures = self.seeds, self.question.figures
+        operators = self.model.tree.operator[seeds]
+        if not len(seeds):
+            return -1
+        rank = -operators if figures is None else figures.order[operators]
+        return int(seeds[np.argmax(rank)])
+
+    def is_placed_as(self, other: GraphAnswer) -> bool:
+        """Whether it differs from another answer in figures alone, or in what is open."""
+        return (
+            self.model is other.model
+            and self.question.center == other.question.center
+            and self.question.sizes.across == other.question.sizes.across
+            and (
+                self.around is other.around is None
+                or self.layout.shown.boxes.tolist() == other.layout.shown.boxes.tolist()
+            )
+        )
+
+
+def measure_of(kind: MeasureKind, question: GraphQuestion) -> Measure | None:
+    """Return the values of operators, None if there are none of this kind."""
+    if kind is MeasureKind.MEMORY:
+        return memory_measure(question.space, question.program)
+    if kind is MeasureKind.SIZE:
+        return size_measure(question.space, question.program)
+    if kind is MeasureKind.ERROR:
+        return None if question.errors is None else error_measure(question.errors)
+    figures = question.figures
+    return time_measure(figures) if isinstance(figures, CostFigures) else None
 
 
 def has_edges_at_once(program: Program) -> bool:
@@ -156,50 +312,40 @@ def has_edges_at_once(program: Program) -> bool:
     return len(program.operators) <= OPERATORS_AT_ONCE and len(program.text_lines) <= LINES_AT_ONCE
 
 
-def highest_seed(around: Neighborhood, figures: NodeFigures | None) -> int:
-    """Return the position of the seed of the highest rank; without figures, of the first one."""
-    seeds = np.flatnonzero(around.hop == 0)
-    if not len(seeds) or figures is None:
-        return int(seeds[0]) if len(seeds) else 0
-    return int(seeds[np.argmax(figures.order[around.operators[seeds]])])
+def graph_model(program: Program, calls: tuple[Instance, ...]) -> GraphModel:
+    """Return the model of a program, with nothing laid out yet."""
+    tree = group_tree(program, calls)
+    edges = operator_edges(dataflow_of(program))
+    return GraphModel(program, tree, *edges, first_opened(tree), NestedLayouter(), tags_of(calls))
 
 
-def around_of(question: GraphQuestion) -> Neighborhood:
-    """Return the operators and edges to show. Pure."""
-    figures = question.figures
+def around_of(question: GraphQuestion) -> Neighborhood | None:
+    """Return the operators to show, None for all. Pure."""
+    center, figures = question.center, question.figures
+    if center is None:
+        return None
     return neighborhood(
         dataflow_of(question.program),
-        question.seeds,
-        question.hops,
-        question.direction,
+        center.seeds,
+        center.hops,
+        center.direction,
         None if figures is None else figures.order,
         best="" if figures is None else figures.best,
     )
 
 
-def work_out(question: GraphQuestion, around: Neighborhood | None) -> GraphAnswer:
-    """Answer a question. Pure. around: the neighborhood, if it is already known."""
-    around = around_of(question) if around is None else around
-    count, (width, height), (layers, nodes) = len(around), question.size, question.gaps
-    layout = layered(
-        np.full(count, width),
-        np.full(count, height),
-        around.producer,
-        around.consumer,
-        around.operators,
-        across=question.across,
-        layer_gap=layers,
-        node_gap=nodes,
-    )
-    drawn = nodes_of(question.program, around, question.figures, tags_of(question.instances))
-    return GraphAnswer(question, around, layout, drawn)
-
-
-def have_same_layout(one: GraphAnswer, other: GraphAnswer) -> bool:
-    """Whether two pictures differ in figures alone."""
-    return (
-        one.question.program is other.question.program
-        and one.question.across == other.question.across
-        and one.question.seeds == other.question.seeds
-        and np.array_equal(one.around.operators, other.around.operators)
-    )
+def work_out(question: GraphQuestion, around: Neighborhood | None = None) -> GraphAnswer:
+    """Answer a question. Pure, but for what the model keeps. around: if it is already known."""
+    model = question.model or graph_model(question.program, question.calls)
+    opened = model.opened if question.opened is None else question.opened
+    around = around or around_of(question)
+    values = model.values(question)
+    if around is None:
+        shown = shown_groups(model.tree, opened)
+        looks = group_looks(shown, question.calls, values)
+    else:
+        shown = shown_operators(model.tree, around.operators)
+        looks = operator_looks(shown, question.program, model.tags, question.figures, values)
+    edges = group_edges(shown, model.producer, model.consumer)
+    layout = model.layouter.layout(shown, edges, question.sizes)
+    return GraphAnswer(question, model, around, layout, values, looks, opened)

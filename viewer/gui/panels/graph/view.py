@@ -1,8 +1,9 @@
-"""The graph widget: operators as boxes in layers, with a line for each data flow.
+"""The graph widget: operators and groups as boxes in layers, with a line for each data flow.
 
-It is painted by hand, since there are at most a few hundred boxes, and text is drawn only if it is
-readable. Drag pans, the wheel zooms toward the mouse. A click chooses an operator; a double click
-or Enter centers the graph on it; the arrow keys move along the edges.
+A click selects a box. A double click, Enter or the sign at its left opens a group; the sign of an
+open group, a double click on its head or Backspace closes it. A double click on an operator, or
+Enter, centers a neighborhood on it; one on the ground fits the picture. The arrow keys move along
+the edges. The map in the corner pans by dragging.
 """
 
 from __future__ import annotations
@@ -10,267 +11,359 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
-    QImage,
     QMouseEvent,
     QPainter,
-    QPainterPath,
     QPaintEvent,
     QResizeEvent,
 )
 
-from viewer.gui.panels.graph.facts import NodeFacts
-from viewer.gui.panels.graph.painting import (
-    GraphPainter,
-    node_size,
-    whole_image,
-    whole_svg,
-)
-from viewer.gui.panels.graph.pan_zoom import ENTER, SIDES, PanZoomView
-from viewer.gui.panels.graph.picture import MARGIN, GraphPicture, curve
+from viewer.arrays import Floats, Ints
+from viewer.gui.panels.graph.minimap import Minimap
+from viewer.gui.panels.graph.painting import BADGE, GraphPainter
+from viewer.gui.panels.graph.pan_zoom import ENTER, SIDES, PannedFrame, PanZoomView
+from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.qt.accessibility import announce, has_role
 from viewer.gui.qt.crash_report import guard
-from viewer.gui.qt.image_files import png_bytes
 from viewer.gui.qt.theme.theme import Theme
 from viewer.reports.compare_text import WORDS
 
-LAYER_GAP, NODE_GAP = 40, 24
-_FITS_FROM, _SHOWN_AT = 0.7, 0.85  # graphs that need a smaller scale are shown in part, at 0.85
-# Nodes are wide and low, so stacked layers need less space than layers side by side. At this ratio
-# of width to height, five layers of three nodes fit equally well either way.
-_WIDE = 2.2
-_NEAR = 6.0  # px; the distance within which the mouse hits a line
+_MARGIN = 16  # px around a fitted picture
+_READABLE = 0.85  # the scale at which a node that was searched is shown, if it was smaller
+_FITS_FROM = 0.7  # neighborhoods that need a smaller scale are shown in part, at `_READABLE`
+_NEAR = 5.0  # px; the distance within which the mouse hits an edge
+# The shapes, width to height, of which the nearest to that of the widget is laid out.
+_SHAPES = (0.5, 0.8, 1.25, 2.0, 3.2)
+_HYSTERESIS = 1.12
+ACROSS_FROM = 3.2  # the shape from which producers are left of consumers
 
 
 @has_role(QAccessible.Role.Graphic)
 class GraphView(PanZoomView):
-    """Draws a graph and handles mouse and keys.
+    """Draws a graph, and handles mouse and keys.
 
-    `chosen(operator)`: a click or an arrow key. `walked(operator)`: a double click or Enter.
-    `turned()`: the widget became tall or wide, see `is_wide`. `node_tip` and `edge_tip` are
-    functions that return the tooltip of a node or an edge, given by its position.
+    `chosen(node)`: a click or an arrow key. `toggled(node)`: open or close a group.
+    `walked(operator)`: center a neighborhood on it. `reshaped()`: `shape` has changed. `node_tip`,
+    `edge_tip`: return the tooltip of a node or an edge.
     """
 
-    KEYS = frozenset((*SIDES, *ENTER))
+    KEYS = frozenset((*SIDES, *ENTER, Qt.Key.Key_Backspace, Qt.Key.Key_Space))
     chosen = Signal(int)
+    toggled = Signal(int)
     walked = Signal(int)
-    turned = Signal()
+    reshaped = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme)
         self.picture: GraphPicture | None = None
-        self.marked: frozenset[int] = frozenset()  # the selected operators
-        self._current = -1  # position of the node that has the keyboard focus
-        self._wide = False
-        self.node_tip: Callable[[int], str] = lambda position: ""
+        self.marked: frozenset[int] = frozenset()  # visible nodes with selected operators
+        self._current = -1
+        self._anchor: tuple[int, QPointF] | None = None
+        self._shape = _SHAPES[2]
+        self.painter = GraphPainter(theme)
+        self._panned = PannedFrame()
+        self.node_tip: Callable[[int], str] = lambda node: ""
         self.edge_tip: Callable[[int], str] = lambda edge: ""
+        self.minimap = Minimap(theme, self)
+        self.minimap.dragged.connect(self._show_middle)
         self.setAccessibleName("Graph of operators")
 
     @property
-    def is_wide(self) -> bool:
-        """Whether the layout should place producers left of consumers, not above them."""
-        return self._wide
+    def shape(self) -> float:
+        """The width to height that the picture should have."""
+        return self._shape
 
     @property
-    def current(self) -> NodeFacts | None:
-        """The node that has the keyboard focus."""
-        picture = self.picture
-        return picture.nodes[self._current] if picture and self._current >= 0 else None
+    def current(self) -> int:
+        """The node that the keyboard acts on, -1 for none."""
+        return self._current
+
+    def drawn_size(self) -> QSizeF | None:
+        return None if self.picture is None else self.picture.size
 
     # -- contents --------------------------------------------------------------------------------
 
-    def show_picture(self, picture: GraphPicture | None, *, stays: bool = False) -> None:
-        """Show another picture and fit it. stays: keep scale and position (same layout)."""
-        self.picture = picture
+    def show_picture(self, picture: GraphPicture | None, *, fits: bool = False) -> None:
+        """Show another picture. fits: fit it; else what was toggled stays where it is."""
+        before, self.picture = self.picture, picture
         self.opacity = 1.0
-        self._current = -1
-        if picture is not None:
-            picture.paths[:] = [curve(picture, edge) for edge in range(len(picture.layout.ptr) - 1)]
-            self._current = picture.focus if picture.nodes else -1
-        if not stays:
+        if picture is None:
+            self._current, self.marked = -1, frozenset()
+        elif before is None or fits or (self._fits and before.size != picture.size):
+            if before is None or before.tree is not picture.tree:
+                self._current = -1
             self.fit()
+        elif self._anchor is not None:
+            node, corner = self._anchor
+            place = picture.rect(picture.visible_of(node)).topLeft()
+            self._origin = corner - place * self.scale
+        self._anchor = None
+        if picture is not None:
+            if fits and picture.focus >= 0:
+                self._current = picture.focus
+            elif self._current >= 0:
+                self._current = picture.visible_of(self._current)
+        self.minimap.show_picture(picture, self.painter)
         self.update()
 
-    def mark(self, operators: frozenset[int]) -> None:
-        """Highlight the selected operators."""
-        if operators != self.marked:
-            self.marked = operators
-            picture = self.picture
-            if picture is not None and len(operators) == 1:
-                self._current = picture.around.position.get(next(iter(operators)), self._current)
+    def mark(self, nodes: frozenset[int], *, moves: bool) -> None:
+        """Highlight visible nodes with selected operators. moves: the keys act on a single one."""
+        if nodes != self.marked:
+            self.marked = nodes
+            self.update()
+        if moves and len(nodes) == 1 and self._current not in nodes:
+            self._current = next(iter(nodes))
             self.update()
 
+    def hold(self, node: int) -> None:
+        """Keep a node where it is when the next picture comes."""
+        if self.picture is not None:
+            self._fits = False
+            self._anchor = node, self.place_of(self.picture.visible_of(node)).topLeft()
+
+    def reveal(self, node: int, *, readable: bool = False) -> None:
+        """Bring a node into view. readable: in the middle, and large enough to read."""
+        picture = self.picture
+        node = -1 if picture is None else picture.visible_of(node)
+        if picture is None or node < 0:
+            return
+        if readable:
+            self._current = node
+            rect = picture.rect(node)
+            fitting = min(self.width() / (rect.width() + 40), self.height() / (rect.height() + 40))
+            scale = max(self.scale, min(_READABLE, fitting))
+            middle = rect.center()
+            if rect.width() * scale > self.width() or rect.height() * scale > self.height():
+                middle = QPointF(middle.x(), rect.top() + self.height() / 2 / scale - 20)
+            self.center_on(middle, scale)
+            self._fits = False
+        elif not QRectF(self.rect()).intersects(self.place_of(node)):
+            self.bring(self.place_of(node))
+
     def accessible_value(self) -> str:
-        """Return the text for screen readers: the focused operator and its cost."""
-        node = self.current
-        if node is None:
+        """Return the text for screen readers: the current node and its figure."""
+        picture, node = self.picture, self._current
+        if picture is None or node not in picture.looks:
             return ""
-        verdict = "" if node.verdict is None else WORDS[node.verdict]
-        return ", ".join(filter(None, (node.name, node.place, node.cost, verdict)))
+        look = picture.looks[node]
+        state = ""
+        if picture.tree.is_group[node]:
+            state = "closed" if picture.answer.layout.shown.is_box[node] else "open"
+        verdict = "" if look.verdict is None else WORDS[look.verdict]
+        return ", ".join(filter(None, (look.name, look.detail, look.figure, verdict, state)))
 
     def fit(self) -> None:
-        """Show the whole picture, or if its text would be too small, the part around its focus."""
-        self._fit(readable=True)
+        """Show the whole picture, or of a neighborhood that is too small to read a part of it."""
+        self.fit_all()
+        picture, margin = self.picture, self._theme.px(_MARGIN)
+        if picture is None or picture.focus < 0 or self.scale >= _FITS_FROM:
+            return
+        # Show as much around the focus as fits, without empty space next to the picture.
+        middle, place = picture.rect(picture.focus).center(), []
+        for room, extent, wanted in (
+            (self.width(), picture.size.width(), middle.x()),
+            (self.height(), picture.size.height(), middle.y()),
+        ):
+            half = max(room - 2 * margin, 1) / 2 / _READABLE
+            is_small = extent <= 2 * half
+            place.append(extent / 2 if is_small else min(max(wanted, half), extent - half))
+        self.center_on(QPointF(*place), _READABLE)
 
     def fit_all(self) -> None:
-        """Show the whole picture, however small."""
-        self._fit(readable=False)
+        size = self.drawn_size()
+        if size is not None:
+            scale = self.scale_to_fit(self._theme.px(_MARGIN))
+            self.center_on(QPointF(size.width() / 2, size.height() / 2), scale)
+            self._fits = True
 
-    def drawn_size(self) -> QSizeF | None:
-        picture = self.picture
-        return None if picture is None else QSizeF(picture.layout.width, picture.layout.height)
+    @Slot(QPointF)
+    def _show_middle(self, middle: QPointF) -> None:
+        self.center_on(middle, self.scale)
+        self.move_drawing(QPointF(0, 0))
 
-    def _fit(self, *, readable: bool) -> None:
-        picture, margin = self.picture, self._theme.px(MARGIN)
-        if picture is None or not picture.nodes:
-            return
-        width, height = max(picture.layout.width, 1.0), max(picture.layout.height, 1.0)
-        scale = self.scale_to_fit(margin)
-        middle = QPointF(width / 2, height / 2)
-        if readable and scale < _FITS_FROM:
-            scale = _SHOWN_AT
-            room = max(self.width() - 2 * margin, 1), max(self.height() - 2 * margin, 1)
-            at = picture.focus
-            middle = QPointF(float(picture.layout.x[at]), float(picture.layout.y[at]))
-            # Show as much as fits, without empty space next to the picture.
-            for size, extent, get, put in (
-                (room[0], width, middle.x, middle.setX),
-                (room[1], height, middle.y, middle.setY),
-            ):
-                half = size / 2 / scale
-                put(extent / 2 if extent <= 2 * half else min(max(get(), half), extent - half))
-        self.center_on(middle, scale)
-        self._fits = True
+    # -- what is where ---------------------------------------------------------------------------
 
-    def place_of(self, position: int) -> QRectF:
-        """Return the rectangle of a node, in px of the widget."""
+    def place_of(self, node: int) -> QRectF:
+        """Return the rectangle of a visible node, in px of the widget."""
         assert self.picture is not None
-        width, height = node_size(self._theme)
-        layout = self.picture.layout
-        middle = self.to_widget(float(layout.x[position]), float(layout.y[position]))
-        size = QPointF(width, height) * self.scale
-        return QRectF(middle - size / 2, middle + size / 2)
+        rect = self.picture.rect(node)
+        return QRectF(self.to_widget(rect.left(), rect.top()), rect.size() * self.scale)
 
-    def node_at(self, at: QPointF) -> int:
-        """Return the position of the node at a point of the widget, -1 for none."""
+    def badge_of(self, node: int) -> QRectF:
+        """Return the sign that opens or closes a group, in px of the widget."""
+        assert self.picture is not None
+        place, scale = self.place_of(node), self.scale
+        is_box = bool(self.picture.answer.layout.shown.is_box[node])
+        head = place.height() if is_box else self.picture.head * scale
+        left = place.left() + (8 if is_box else 7) * scale
+        side = BADGE * scale
+        return QRectF(left, place.top() + (head - side) / 2, side, side)
+
+    def node_at(self, point: QPointF) -> int:
+        """Return the box below a point of the widget, or the frame with its head there; else -1."""
         picture = self.picture
-        if picture is None or not picture.nodes:
+        if picture is None:
             return -1
-        width, height = node_size(self._theme)
-        where = self.to_drawing(at)
-        hit = (np.abs(picture.layout.x - where.x()) <= width / 2) & (
-            np.abs(picture.layout.y - where.y()) <= height / 2
-        )
-        found = np.flatnonzero(hit)
-        return int(found[0]) if len(found) else -1
+        where = self.to_drawing(point)
+        node = picture.box_at(where.x(), where.y())
+        if node < 0:
+            node = picture.frame_at(where.x(), where.y())
+            if node >= 0 and where.y() > picture.rect(node).top() + picture.head:
+                node = -1
+        return node
 
-    def edge_at(self, at: QPointF) -> int:
-        """Return the edge that passes a point of the widget, -1 for none."""
-        if self.picture is None:
-            return -1
-        where, near = self.to_drawing(at), _NEAR / self.scale
-        box = QRectF(where.x() - near, where.y() - near, 2 * near, 2 * near)
-        for number, path in enumerate(self.picture.paths):
-            if path.controlPointRect().adjusted(-near, -near, near, near).contains(where):
-                # An open curve has no interior: close it by its own reverse.
-                outline = QPainterPath(path)
-                outline.connectPath(path.toReversed())
-                if outline.intersects(box):
-                    return number
-        return -1
+    def is_button(self, point: QPointF) -> bool:
+        return self.node_at(point) >= 0
+
+    def tip_at(self, point: QPointF) -> str:
+        picture, node = self.picture, self.node_at(point)
+        if node >= 0 or picture is None:
+            return self.node_tip(node) if node >= 0 else ""
+        where = self.to_drawing(point)
+        edge = picture.edge_at(where.x(), where.y(), _NEAR / self.scale)
+        return self.edge_tip(edge) if edge >= 0 else ""
 
     # -- mouse and keys --------------------------------------------------------------------------
 
-    def is_button(self, at: QPointF) -> bool:
-        return self.node_at(at) >= 0
+    def click(self, point: QPointF) -> None:
+        picture, node = self.picture, self.node_at(point)
+        if picture is None or node < 0:
+            return
+        if self._is_on_badge(node, point):
+            self._toggle(node)
+        else:
+            self._choose(node)
 
-    def click(self, at: QPointF) -> None:
-        position = self.node_at(at)
-        if position >= 0:
-            self._choose(position)
+    def _is_on_badge(self, node: int, point: QPointF) -> bool:
+        assert self.picture is not None
+        has_badge = node > 0 and bool(self.picture.tree.is_group[node])
+        return has_badge and self.badge_of(node).adjusted(-3, -3, 3, 3).contains(point)
 
     @guard
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        position = self.node_at(event.position())
         self._pressed = None
-        if position >= 0 and self.picture is not None:
-            self.walked.emit(self.picture.nodes[position].operator)
-
-    def tip_at(self, at: QPointF) -> str:
-        position = self.node_at(at)
-        if position >= 0:
-            return self.node_tip(position)
-        edge = self.edge_at(at)
-        return self.edge_tip(edge) if edge >= 0 else ""
+        point = event.position()
+        node = self.node_at(point)
+        if self.picture is None:
+            return
+        if node < 0:
+            self.fit_all()
+        elif self._is_on_badge(node, point):
+            self._toggle(node)  # the second of two fast clicks on the sign
+        else:
+            self._open(node)
 
     def press_key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+        picture, node = self.picture, self._current
+        if picture is None:
+            return
         if key in SIDES:
             self._step(*SIDES[key])
-        elif self.current is not None:
-            self.walked.emit(self.current.operator)
-
-    def _step(self, right: int, down: int) -> None:
-        """Move to a producer or consumer of the current node, or to a neighbor in its layer."""
-        picture, at = self.picture, self._current
-        if picture is None or at < 0:
+        elif node < 0:
             return
-        along, across = (right, down) if picture.across else (down, right)
-        u, v = (
-            (picture.layout.x, picture.layout.y)
-            if picture.across
-            else (picture.layout.y, picture.layout.x)
-        )
-        if along:
-            found = picture.around.gives(at) if along > 0 else picture.around.takes(at)
+        elif key == Qt.Key.Key_Backspace:
+            is_open = bool(picture.answer.layout.shown.is_frame[node])
+            around = node if is_open else int(picture.tree.parent[node])
+            if around > 0:
+                self._current = around
+                self._toggle(around)
         else:
-            found = np.flatnonzero((np.abs(u - u[at]) < 1) & ((v - v[at]) * across > 0))
-        if len(found):
-            nearest = found[np.argmin(np.abs(v[found] - v[at]) + np.abs(u[found] - u[at]))]
-            self._choose(int(nearest))
-            self.bring(self.place_of(int(nearest)))
+            self._open(node)
 
-    def _choose(self, position: int) -> None:
+    def _open(self, node: int) -> None:
+        """Open or close a group, or show the neighborhood of an operator."""
         assert self.picture is not None
-        self._current = position
+        if self.picture.tree.is_group[node]:
+            if node:
+                self._toggle(node)
+        else:
+            self.walked.emit(int(self.picture.tree.operator[node]))
+
+    def _toggle(self, node: int) -> None:
+        self.hold(node)
+        self.toggled.emit(node)
+
+    def _choose(self, node: int) -> None:
+        self._current = node
         self.update()
         announce(self, self.accessible_value)
-        self.chosen.emit(self.picture.nodes[position].operator)
+        self.chosen.emit(node)
+
+    def _step(self, right: int, down: int) -> None:
+        """Move along an edge, or to the nearest box at a side."""
+        picture, node = self.picture, self._current
+        if picture is None:
+            return
+        boxes, forward = picture.boxes, right if picture.across else down
+        if node < 0:
+            boxes = boxes[:1]
+        elif forward and not picture.answer.layout.shown.is_frame[node]:
+            boxes = picture.next_to(node, forward=forward > 0)
+        else:
+            middles = _middles(picture, boxes)
+            x, y = _middles(picture, np.array([node]))[0].tolist()
+            aside, below = middles[:, 0] - x, middles[:, 1] - y
+            along = aside * right + below * down
+            boxes = boxes[(along > 1) & (np.abs(aside * down + below * right) <= along)]
+        if len(boxes):
+            x, y = _middles(picture, np.array([max(node, 0)]))[0].tolist()
+            distance = np.abs(_middles(picture, boxes) - [x, y]).sum(axis=1)
+            nearest = int(boxes[np.argmin(distance)])
+            self._choose(nearest)
+            self.bring(self.place_of(nearest))
 
     @guard
     def resizeEvent(self, event: QResizeEvent) -> None:
-        was = self._wide
-        # Hysteresis: the layout must not flip back and forth while an edge is dragged.
-        self._wide = self.width() > self.height() * _WIDE * (0.9 if was else 1.1)
+        self.minimap.place()
         if self._fits:
             self.fit()
-        if was != self._wide:
-            self.turned.emit()
-
-    # -- image export ----------------------------------------------------------------------------
-
-    def image(self) -> QImage:
-        """Return the whole picture at a scale of 1, usually with 2 pixels per point."""
-        assert self.picture is not None
-        return whole_image(self.picture, self.marked, self._theme)
-
-    def picture_bytes(self, *, svg: bool) -> bytes:
-        """Return the whole picture as the bytes of an SVG or PNG file."""
-        assert self.picture is not None
-        if not svg:
-            return png_bytes(self.image())
-        title, description = self.accessibleName(), self.accessibleDescription()
-        return whole_svg(self.picture, self.marked, self._theme, title, description)
+        wanted = self.width() / max(self.height(), 1)
+        nearest = min(_SHAPES, key=lambda shape: abs(np.log(wanted / shape)))
+        before, after = (abs(np.log(wanted / shape)) for shape in (self._shape, nearest))
+        if nearest != self._shape and before > after * _HYSTERESIS:
+            self._shape = nearest
+            self.reshaped.emit()
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.color("canvas"))
-        painter.setOpacity(self.opacity)
+        if self.picture is None or self.opacity < 1:
+            painter.fillRect(self.rect(), self._theme.color("canvas"))
         if self.picture is not None:
-            graph = GraphPainter(self._theme, self._origin, self.scale)
-            graph.paint(painter, self.picture, QRectF(self.rect()), self.marked)
-        painter.setOpacity(1.0)
+            painter.setOpacity(self.opacity)
+            look = self.picture, self.marked, self._current if self.hasFocus() else -1, self.painter
+            pixmap = self._panned.frame(self, look, self._origin, self.scale, self._paint)
+            painter.drawPixmap(0, 0, pixmap)
+            painter.setOpacity(1.0)
         self.paint_focus(painter)
         painter.end()
+        top_left = self.to_drawing(QPointF(0, 0))
+        seen = QRectF(top_left, QSizeF(self.width(), self.height()) / self.scale)
+        self.minimap.show_range(seen)
+
+    def _paint(self, painter: QPainter, room: QRectF) -> None:
+        """Paint a part of the widget."""
+        assert self.picture is not None
+        painter.fillRect(room, self._theme.color("canvas"))
+        self.painter.paint(
+            painter,
+            self.picture,
+            self._origin,
+            self.scale,
+            room,
+            self.marked,
+            current=self._current if self.hasFocus() else -1,
+        )
+
+    def retheme(self) -> None:
+        """Paint again after the theme changed."""
+        self.painter = GraphPainter(self._theme)
+        self.minimap.show_picture(self.picture, self.painter)
+        self.update()
+
+
+def _middles(picture: GraphPicture, nodes: Ints) -> Floats:
+    rects = picture.rects[nodes]
+    return np.asarray((rects[:, :2] + rects[:, 2:]) / 2)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
-from viewer.gui.panels.graph.whole.painting import WholePainter
-from viewer.gui.panels.graph.whole.picture import WholePicture
+from viewer.gui.panels.graph.painting import GraphPainter
+from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 
@@ -28,8 +28,8 @@ class Minimap(QWidget):
     def __init__(self, theme: Theme, view: QWidget) -> None:
         super().__init__(view)
         self._theme = theme
-        self._picture: WholePicture | None = None
-        self._painter: WholePainter | None = None
+        self._picture: GraphPicture | None = None
+        self._painter: GraphPainter | None = None
         self._pixmap: QPixmap | None = None
         self._scale = 1.0
         self._seen = QRectF()
@@ -41,9 +41,10 @@ class Minimap(QWidget):
     @property
     def seen(self) -> QRectF:
         """The frame around the visible part, in px of the map."""
-        return QRectF(self._to_map(self._seen.topLeft()), self._seen.size() * self._scale)
+        corner = self._corner() + self._seen.topLeft() * self._scale
+        return QRectF(corner, self._seen.size() * self._scale)
 
-    def show_picture(self, picture: WholePicture | None, painter: WholePainter) -> None:
+    def show_picture(self, picture: GraphPicture | None, painter: GraphPainter) -> None:
         """Show another picture."""
         self._picture, self._painter, self._pixmap = picture, painter, None
         self.place()
@@ -54,16 +55,16 @@ class Minimap(QWidget):
         if picture is None or view is None:
             self.hide()
             return
-        px, layout = self._theme.px, picture.answer.layout
+        px, whole = self._theme.px, picture.size
         room = [min(px(most), size * _SHARE) for most, size in
                 zip(_MOST, (view.width(), view.height()), strict=True)]  # fmt: skip
         inset = 2 * px(_INSET)
-        scale = min((room[0] - inset) / max(layout.width, 1.0),
-                    (room[1] - inset) / max(layout.height, 1.0))  # fmt: skip
+        scale = min((room[0] - inset) / max(whole.width(), 1.0),
+                    (room[1] - inset) / max(whole.height(), 1.0))  # fmt: skip
         if scale <= 0:
             return
-        width = max(round(layout.width * scale) + inset, px(_LEAST))
-        height = max(round(layout.height * scale) + inset, px(_LEAST))
+        width = max(round(whole.width() * scale) + inset, px(_LEAST))
+        height = max(round(whole.height() * scale) + inset, px(_LEAST))
         if scale != self._scale or (width, height) != (self.width(), self.height()):
             self._pixmap = None
         self._scale = scale
@@ -78,9 +79,7 @@ class Minimap(QWidget):
         picture = self._picture
         if picture is None or seen.isEmpty():
             return
-        layout = picture.answer.layout
-        whole = QRectF(0, 0, layout.width, layout.height)
-        self.setVisible(not seen.contains(whole))
+        self.setVisible(not seen.contains(QRectF(QPointF(0, 0), picture.size)))
         if seen != self._seen:
             self._seen = QRectF(seen)
             self.update()
@@ -88,12 +87,8 @@ class Minimap(QWidget):
     def _corner(self) -> QPointF:
         """Return where the picture begins, so that it is in the middle of the map."""
         assert self._picture is not None
-        layout = self._picture.answer.layout
-        size = QSizeF(layout.width, layout.height) * self._scale
+        size = self._picture.size * self._scale
         return QPointF((self.width() - size.width()) / 2, (self.height() - size.height()) / 2)
-
-    def _to_map(self, at: QPointF) -> QPointF:
-        return self._corner() + at * self._scale
 
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -123,10 +118,10 @@ class Minimap(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton or self._picture is None:
             return
-        at, seen = event.position(), self.seen
-        self._grip = seen.center() - at if seen.contains(at) else QPointF(0, 0)
+        mouse, seen = event.position(), self.seen
+        self._grip = seen.center() - mouse if seen.contains(mouse) else QPointF(0, 0)
         self.setCursor(Qt.CursorShape.ClosedHandCursor)
-        self._drag(at)
+        self._drag(mouse)
 
     @guard
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -145,5 +140,5 @@ class Minimap(QWidget):
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()  # the view would zoom toward a point that is not below the mouse
 
-    def _drag(self, at: QPointF) -> None:
-        self.dragged.emit((at + self._grip - self._corner()) / self._scale)
+    def _drag(self, mouse: QPointF) -> None:
+        self.dragged.emit((mouse + self._grip - self._corner()) / self._scale)

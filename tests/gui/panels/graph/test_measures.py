@@ -1,4 +1,4 @@
-"""What the whole model is colored by: time, memory and size of a real program file."""
+"""What the graph is colored by: time, memory and size of a real program file."""
 
 from itertools import pairwise
 
@@ -8,7 +8,7 @@ import pytest
 from tests.builders.nested_program import nested_program
 from viewer.analysis.memory.plan import instruction_operators, known_plan
 from viewer.analysis.numeric.compared import EDGES, OperatorErrors
-from viewer.gui.panels.graph.whole.measures import (
+from viewer.gui.panels.graph.measures import (
     NO_FILE,
     Measure,
     MeasureKind,

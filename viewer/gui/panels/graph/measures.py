@@ -1,7 +1,7 @@
-"""What the whole model can be colored by: a value for sets of operators, as columns. No Qt.
+"""What the graph can be colored by: a value for sets of operators, as columns. No Qt.
 
 A new measure needs a member of `MeasureKind`, a function here that returns its `Measure`, a line in
-`question.measure_of`, and one in `page` that says when there are values. A value of several
+`question.measure_of`, and one in `controls` that says when there are values. A value of several
 operators is never divided: it counts for the innermost group that has all of them, and for all
 groups around it. Every group with some of them, but not all, shares it, and so do the operators.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -54,7 +55,8 @@ class Measure:
     value shows. whole: what shares are relative to, 0 to show none; part: per set what its share is
     of, None for its value. shared: what several operators share, "calls". linked: per operator,
     whether it may have values; None for all. title: what the values are, for the legend. decades:
-    of a scale up to 1 that is logarithmic; 0 for one from 0 to the largest value.
+    of a scale up to 1 that is logarithmic; 0 for one from 0 to the largest value. operator_text: of
+    the value of an operator, if it says more than `text`.
     """
 
     kind: MeasureKind
@@ -71,15 +73,14 @@ class Measure:
     linked: Bools | None = None
     note: str = ""
     decades: int = 0
+    operator_text: Callable[[int], str] | None = None
 
     def parts(self, values: Ints | Floats, most: float) -> Floats:
         """Return where on the scale some values are, 0 to 1. most: the largest value shown."""
         if not self.decades:
-            found: Floats = values / most if most > 0 else np.zeros(len(values))
-            return found
+            return np.asarray(values / most if most > 0 else np.zeros(len(values)))
         with np.errstate(divide="ignore"):
-            found = np.log10(values) / self.decades + 1
-        return np.clip(found, 0, 1)
+            return np.clip(np.log10(values) / self.decades + 1, 0, 1)
 
     @property
     def least(self) -> str:
@@ -96,17 +97,16 @@ def time_measure(figures: CostFigures) -> Measure:
 
     Shares are of wall time.
     """
-    given = figures.given
-    ns_per_tick = given.open_trace.axis.ns_per_tick
-    rows = [(row.operators, row.ticks) for row in given.table.rows]
+    table, ns_per_tick = figures.answer.table, figures.ns_per_tick
+    rows = [(row.operators, row.ticks) for row in table.rows]
 
     def text(ticks: int | float) -> str:
         return format_time(tick_to_ns(int(ticks), ns_per_tick))
 
     return Measure(
         MeasureKind.TIME, "Time", *_columns(rows), text, "no time in this range", "calls",
-        whole=given.table.whole, part=np.array([row.wall for row in given.table.rows], np.int64),
-        linked=figures.costs.linked,
+        whole=table.whole, part=np.array([row.wall for row in table.rows], np.int64),
+        linked=figures.costs.linked, operator_text=figures.text,
     )  # fmt: skip
 
 
@@ -118,8 +118,8 @@ def memory_measure(workspace: Workspace, program: Program) -> Measure:
         written = instruction_operators(program, method)
         storages = known_plan(method).storages
         size = np.zeros(len(method.instructions), np.int64)
-        own = (storages.writer >= 0) & (storages.writer < len(size))
-        np.add.at(size, storages.writer[own], storages.size[own])
+        is_written = (storages.writer >= 0) & (storages.writer < len(size))
+        np.add.at(size, storages.writer[is_written], storages.size[is_written])
         rows += [
             (operators, int(size[number]))
             for number, operators in written.items()
@@ -135,7 +135,7 @@ def size_measure(workspace: Workspace, program: Program) -> Measure:
     """Return the bytes of weights and other data in the program file, by what uses them."""
     file = _file_of(workspace, program)
     parts = () if file is None else file_parts(file, program).parts
-    rows = [(one.operators, one.size) for one in parts if one.kind in _WEIGHTS]
+    rows = [(part.operators, part.size) for part in parts if part.kind in _WEIGHTS]
     whole = sum(size for _, size in rows)
     rows = [row for row in rows if row[0]]
     return Measure(
@@ -163,9 +163,9 @@ def _error(value: int | float) -> str:
 
 def _file_of(workspace: Workspace, program: Program) -> Executable | None:
     """Return the program file of a model: of several, the one that ran, or the first."""
-    files = [one for one in workspace.executables if recorded_program(workspace, one) is program]
+    files = [file for file in workspace.executables if recorded_program(workspace, file) is program]
     ran = {id(workspace.what_ran(trace)) for trace in workspace.traces} if len(files) > 1 else ()
-    return next((one for one in files if id(one) in ran), next(iter(files), None))
+    return next((file for file in files if id(file) in ran), next(iter(files), None))
 
 
 def _bytes(value: int | float) -> str:
@@ -191,6 +191,7 @@ class Amounts:
     operators of the largest one.
     """
 
+    tree: GroupTree
     measure: Measure
     own: Ints | Floats
     part: Ints | Floats
@@ -198,6 +199,22 @@ class Amounts:
     shared: Ints | Floats
     sets: Ints
     members: Ints
+
+    @cached_property
+    def most(self) -> Ints | Floats:
+        """The largest value of an operator."""
+        return np.asarray(self.own[self.tree.operator >= 0].max(initial=0))
+
+    @cached_property
+    def linked_inside(self) -> Bools:
+        """Per node, whether an operator in it may have values."""
+        tree, linked = self.tree, self.measure.linked
+        if linked is None:
+            return np.ones(len(tree), np.bool_)
+        has_slices = np.zeros(len(tree), np.bool_)
+        leaves = np.flatnonzero(tree.operator >= 0)
+        has_slices[leaves] = linked[tree.operator[leaves]]
+        return np.asarray(tree.count_inside(has_slices) > 0)
 
     def is_shared(self, node: int) -> bool:
         """Whether all of the value of a node is shared with others."""
@@ -259,7 +276,7 @@ def amounts(tree: GroupTree, measure: Measure) -> Amounts:
         np.add.at(number, node, 1)
         np.maximum.at(members, node, length[of])
         pairs = np.concatenate([pairs[~here], np.column_stack([tree.parent[node], of])])
-    return Amounts(measure, own, part, has, shared, number, members)
+    return Amounts(tree, measure, own, part, has, shared, number, members)
 
 
 def _nothing(measure: Measure, count: int) -> Ints | Floats:

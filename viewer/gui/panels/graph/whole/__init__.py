@@ -1,1 +1,0 @@
-"""The whole model: nested groups that open and close."""
