@@ -308,7 +308,7 @@ def test_costs_are_those_of_the_operators_panel(about_qkv, qtbot):
                   if program.operators[o].op == "transpose"]  # fmt: skip
     assert {look.fill for look in transposes} == {SLAB}
     assert {look.figure.replace(THIN, " ") for look in transposes} >= {"2.774 µs shared by 5"}
-    assert about_qkv.foot.costs.accessibleName().replace(THIN, " ") == (
+    assert about_qkv.foot.legend.accessibleName().replace(THIN, " ") == (
         "Color by Time, 0 to 8.544 µs, shared"
     )
 

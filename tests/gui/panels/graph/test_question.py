@@ -54,9 +54,8 @@ def test_nodes_have_the_colors_of_changes(graph):
     assert node(graph, slow(graph)).fill == ChangeFill(Verdict.SLOWER, CHANGE_STEPS)
     assert graph.view.picture.focus == leaf(graph, slow(graph))
     assert graph.controls.subtitle.text() == "medians of 3 + 3 sessions"
-    assert "faster" in graph.foot.changes.accessibleName()
-    assert graph.foot.changes.isVisible()
-    assert not graph.foot.costs.isVisible()
+    assert graph.foot.legend.isVisible()
+    assert graph.foot.legend.accessibleName().startswith("Color by change per inference: faster")
 
 
 def test_a_click_selects_the_slices_in_both_arms_and_marks_the_node(graph):
@@ -109,7 +108,8 @@ def test_without_changes_in_tables_costs_come_back(graph, qtbot):
     compare(graph.session, replace(graph.session.state.compared, in_tables=False))
     settle(qtbot, graph)
     assert not isinstance(node(graph, operator).fill, ChangeFill)
-    assert graph.foot.costs.isVisible()
+    assert graph.foot.legend.isVisible()
+    assert graph.foot.legend.accessibleName().startswith("Color by Time, 0 to ")
     assert graph.view.to_widget(0, 0) == place
     compare(graph.session, None)
     settle(qtbot, graph)

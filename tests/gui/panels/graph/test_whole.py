@@ -46,7 +46,7 @@ def test_times_are_those_of_the_neighborhood(whole, qtbot):
     assert found.fill == HEAT + HEAT_STEPS - 1
     assert looks(whole)["blocks.0.proj · linear"].fill == SLAB
     assert (
-        whole.foot.costs.accessibleName()
+        whole.foot.legend.accessibleName()
         .replace(THIN, " ")
         .startswith("Color by Time, 0 to 8.544 µs")
     )
@@ -94,7 +94,7 @@ def test_errors_come_from_the_reference_that_numbers_has(whole, qtbot):
     assert found["blocks.0.proj · linear"].figure == "not compared"
     groups = {look.name: look.figure for look in whole.view.picture.looks.values()}
     assert groups["blocks.1"] == "5.0e\N{MINUS SIGN}01"  # the largest of its operators
-    name = whole.foot.costs.accessibleName()
+    name = whole.foot.legend.accessibleName()
     assert name.startswith("Color by Error relative to the signal, 10⁻⁷ to 1")
 
 
@@ -103,7 +103,7 @@ def test_memory_is_shown_in_bytes(partly, qtbot):
     figures = {label: look.figure.replace(THIN, " ") for label, look in looks(partly).items()}
     assert figures["cumsum"] == "576 B"
     assert figures["c1 · convolution"] == "576 B shared by 2"
-    assert "Planned bytes of outputs, 0 to" in partly.foot.costs.accessibleName()
+    assert "Planned bytes of outputs, 0 to" in partly.foot.legend.accessibleName()
 
 
 def test_size_is_that_of_the_weights(partly, qtbot):
@@ -111,7 +111,7 @@ def test_size_is_that_of_the_weights(partly, qtbot):
     shown = looks(partly)
     assert shown["fc · linear"].figure.partition(" ")[0].endswith("B")
     assert shown["cumsum"].figure == "no weights"
-    assert "Bytes of weights and delegates, 0 to" in partly.foot.costs.accessibleName()
+    assert "Bytes of weights and delegates, 0 to" in partly.foot.legend.accessibleName()
 
 
 def test_a_comparison_colors_operators_and_counts_in_groups(compared, show_graph, qtbot):
@@ -126,7 +126,8 @@ def test_a_comparison_colors_operators_and_counts_in_groups(compared, show_graph
               if picture.tree.is_group[node]}  # fmt: skip
     assert groups["forward"].figure == "1 slower"
     assert groups["forward"].verdict is Verdict.SLOWER
-    assert panel.foot.changes.isVisible()
+    assert panel.foot.legend.isVisible()
+    assert panel.foot.legend.accessibleName().startswith("Color by change per inference")
     assert not panel.controls.kinds.buttons[MeasureKind.TIME].isVisible()
 
 

@@ -201,7 +201,7 @@ def test_delegate_calls_are_groups_with_the_name_of_the_call(partly):
              if picture.tree.kind[node] == GroupKind.CALL}  # fmt: skip
     assert calls
     assert calls == {"Xnnpack"}
-    assert "Xnnpack call" in partly.foot.costs.accessibleName()
+    assert "Xnnpack call" in partly.foot.legend.accessibleName()
 
 
 @pytest.mark.parametrize("size", [(420, 900), (1400, 360)])

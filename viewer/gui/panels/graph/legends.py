@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from viewer.analysis.comparison.comparison import Verdict
@@ -20,103 +20,31 @@ from viewer.gui.qt.theme.theme import Theme
 from viewer.gui.qt.widgets.labels import ElidedLabel
 from viewer.gui.qt.widgets.verdict_marks import SIDE, paint_mark
 from viewer.model.times import MINUS
-from viewer.render.palette import HEAT, HEAT_STEPS, SLAB, fills
+from viewer.render.palette import HEAT, HEAT_STEPS, SLAB
 from viewer.reports.compare_text import WORDS
 
-_CHANGE_STEPS = tuple(range(CHANGE_STEPS, 0, -1))
 _CHANGE_SCALE: tuple[Fill, ...] = (
-    *(ChangeFill(Verdict.FASTER, step) for step in _CHANGE_STEPS),
+    *(ChangeFill(Verdict.FASTER, step) for step in range(CHANGE_STEPS, 0, -1)),
     ChangeFill(Verdict.NO_CHANGE),
-    *(ChangeFill(Verdict.SLOWER, step) for step in reversed(_CHANGE_STEPS)),
+    *(ChangeFill(Verdict.SLOWER, step) for step in range(1, CHANGE_STEPS + 1)),
 )
+_HEAT_SCALE: tuple[Fill, ...] = tuple(range(HEAT, HEAT + HEAT_STEPS))
 
-STEP, _BOX, GAP = 14, 12, 12  # px
+_STEP, _BOX, _SPACE, _GAP = 14, 12, 6, 12  # px
 
-_OTHERS: tuple[tuple[Fill, str], ...] = (
-    (SLAB, "shared"), (NoCostFill.IDLE, "no time in this range"),
-    (NoCostFill.UNLINKED, "not linked"),
-)  # fmt: skip
+# What an entry consists of: a text, the mark of a verdict, or boxes of fills.
+Part = str | Verdict | tuple[Fill, ...]
 
 
-class FillScale(QWidget):
+class Legend(QWidget):
     """A scale up to the largest value, then the fills that are used, each with its name."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._most = ""
-        self._others: Sequence[tuple[Fill, str]] = ()
+        self._entries: Sequence[tuple[Part, ...]] = ()
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-
-    def _show(self, most: str, scale: str, others: Sequence[tuple[Fill, str]]) -> None:
-        """Show the legend, or hide it if there is nothing to explain.
-
-        most: the largest value, "" for no scale. scale: what the scale means. others: the fills
-        that are listed with their names.
-        """
-        self._most, self._others = most, others
-        names = [name for _, name in others]
-        self.setAccessibleName(", ".join([*([scale] if most else []), *names]))
-        self.setVisible(bool(most or others))
-        self.updateGeometry()
-        self.update()
-
-    @property
-    def _scale_width(self) -> int:
-        """The width of the scale with its texts and the gap after it, in px."""
-        raise NotImplementedError
-
-    def _paint_scale(self, painter: QPainter, top: float, side: float) -> float:
-        """Paint the scale as boxes at `top` that are `side` high; returns where it ends."""
-        raise NotImplementedError
-
-    def _paint_fill(self, painter: QPainter, box: QRectF, fill: Fill) -> None:
-        """Paint the box of a fill: outlined if it has no color of its own."""
-        colors = colors_of(fill, self._theme)
-        pen = QPen(colors.outline, 1)
-        if colors.is_dashed:
-            pen.setStyle(Qt.PenStyle.DashLine)
-        painter.setPen(pen)
-        painter.setBrush(colors.fill)
-        painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
-
-    def _wide(self, text: str) -> int:
-        return QFontMetrics(self._theme.font("caption")).horizontalAdvance(text)
-
-    @guard(QSize())
-    def sizeHint(self) -> QSize:
-        px = self._theme.px
-        width = sum(px(_BOX + 6) + self._wide(name) + px(GAP) for _, name in self._others)
-        return QSize(width + (self._scale_width if self._most else 0), px(18))
-
-    @guard
-    def paintEvent(self, event: QPaintEvent) -> None:
-        px = self._theme.px
-        painter = QPainter(self)
-        painter.setFont(self._theme.font("caption"))
-        side = float(px(_BOX))
-        top = (self.height() - side) / 2
-        x = self._paint_scale(painter, top, side) if self._most else 0.0
-        for fill, name in self._others:
-            self._paint_fill(painter, QRectF(x, top, side, side), fill)
-            x = self._text(painter, x + side + px(6), name) + px(GAP)
-        painter.end()
-
-    def _text(self, painter: QPainter, x: float, text: str) -> float:
-        """Draw a text at x and return its right end."""
-        painter.setPen(self._theme.color("text2"))
-        width = self._wide(text)
-        at = QRectF(x, 0, width + 1, self.height())
-        painter.drawText(at, int(Qt.AlignmentFlag.AlignVCenter), text)
-        return x + width
-
-
-class CostScale(FillScale):
-    """The heat from the least to the largest value, and the other fills in the graph."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__(theme)
-        self._title, self._least = "", "0"
+        theme.changed.connect(self.update)
 
     def show_values(
         self,
@@ -132,139 +60,136 @@ class CostScale(FillScale):
         name of the fill of nodes without a value. calls: the delegates, whose calls have grounds of
         their own.
         """
-        names = {NoCostFill.IDLE: none}
-        others: list[tuple[Fill, str]] = [
-            (fill, names.get(fill, name) if isinstance(fill, NoCostFill) else name)
-            for fill, name in _OTHERS
-            if fill in fills_used
+        least, most = ends
+        names: dict[Fill, str] = {
+            SLAB: "shared", NoCostFill.IDLE: none, NoCostFill.UNLINKED: "not linked"
+        }  # fmt: skip
+        others: list[tuple[Part, str]] = [
+            ((fill,), name) for fill, name in names.items() if fill in fills_used
         ]
-        others += [(CallFill(number), name) for number, name in enumerate(calls)]
-        self._title, (self._least, most) = title, ends
-        self._show(most, f"Color by {title}, {self._least} to {most}", others)
+        others += [((CallFill(number),), name) for number, name in enumerate(calls)]
+        start = f"{title}  {least}" if title else least
+        scale = (start, _HEAT_SCALE, most) if most else ()
+        self._show(f"Color by {title}, {least} to {most}", scale, others)
 
-    @property
-    def _start(self) -> str:
-        return f"{self._title}  {self._least}" if self._title else self._least
-
-    @property
-    def _scale_width(self) -> int:
-        px = self._theme.px
-        texts = self._wide(self._start) + self._wide(self._most)
-        return texts + HEAT_STEPS * px(STEP) + px(2 * GAP)
-
-    def _paint_scale(self, painter: QPainter, top: float, side: float) -> float:
-        theme = self._theme
-        x = self._text(painter, 0.0, self._start) + theme.px(6)
-        for step in range(HEAT_STEPS):
-            box = QRectF(x, top, theme.px(STEP), side)
-            painter.fillRect(box, QColor.fromRgb(fills(theme.dark)[HEAT + step]))
-            x = box.right()
-        return self._text(painter, x + theme.px(6), self._most) + theme.px(GAP)
-
-    def _paint_fill(self, painter: QPainter, box: QRectF, fill: Fill) -> None:
-        if isinstance(fill, NoCostFill | CallFill):
-            super()._paint_fill(painter, box, fill)
-        else:
-            inside = box.adjusted(0.5, 0.5, -0.5, -0.5)
-            painter.fillRect(inside, colors_of(fill, self._theme).fill)
-
-
-class ChangeScale(FillScale):
-    """The scale from faster through gray to slower, and the other fills in the graph."""
-
-    def show_scale(self, most: str, fills_used: set[Fill]) -> None:
-        """Show the legend for these nodes.
+    def show_changes(self, most: str, fills_used: set[Fill]) -> None:
+        """Show the legend of changes.
 
         most: the largest proven change without its sign, "" if none is proven. fills_used: the
         fills of the nodes; the others are not listed.
         """
         changes = {fill for fill in fills_used if isinstance(fill, ChangeFill)}
-        others: list[tuple[Fill, str]] = [
-            (ChangeFill(verdict), WORDS[verdict])
+        others: list[tuple[Part, str]] = [
+            (verdict, WORDS[verdict])
             for verdict in (Verdict.NO_CHANGE, Verdict.CANNOT_TELL)
             if any(fill.verdict is verdict and not fill.only_in for fill in changes)
         ]
         others += [
-            (ChangeFill(Verdict.CANNOT_TELL, only_in=arm), f"only in {arm}")
+            ((ChangeFill(Verdict.CANNOT_TELL, only_in=arm),), f"only in {arm}")
             for arm in "AB"
             if any(fill.only_in == arm for fill in changes)
         ]
         if NoCostFill.UNLINKED in fills_used:
-            others.append((NoCostFill.UNLINKED, "no slice"))
-        scale = f"Color by change per inference: faster, {MINUS}{most}, to slower, +{most}"
-        self._show(most, scale, others)
+            others.append(((NoCostFill.UNLINKED,), "no slice"))
+        least, largest = f"{MINUS}{most}", f"+{most}"
+        name = f"Color by change per inference: faster, {least}, to slower, {largest}"
+        scale = (Verdict.FASTER, least, _CHANGE_SCALE, largest, Verdict.SLOWER) if most else ()
+        self._show(name, scale, others)
 
-    @property
-    def _scale_width(self) -> int:
+    def _show(self, name: str, scale: tuple[Part, ...], others: Sequence[tuple[Part, str]]) -> None:
+        """Show the legend, or hide it if there is nothing to explain. name: what a scale means."""
+        self._entries = [scale, *others] if scale else others
+        self.setAccessibleName(", ".join(([name] if scale else []) + [text for _, text in others]))
+        self.setVisible(bool(self._entries))
+        self.updateGeometry()
+        self.update()
+
+    def _width(self, part: Part) -> int:
         px = self._theme.px
-        texts = self._wide(f"{MINUS}{self._most}+{self._most}")
-        return texts + len(_CHANGE_SCALE) * px(STEP) + 2 * px(SIDE + 6) + px(6 + 6 + GAP)
+        if isinstance(part, str):
+            return QFontMetrics(self._theme.font("caption")).horizontalAdvance(part)
+        if isinstance(part, Verdict):
+            return px(SIDE)
+        return len(part) * px(_STEP) if len(part) > 1 else px(_BOX)
 
-    def _paint_scale(self, painter: QPainter, top: float, side: float) -> float:
-        theme, px, middle = self._theme, self._theme.px, top + side / 2
-        paint_mark(painter, QPointF(px(SIDE) / 2, middle), Verdict.FASTER.value, theme)
-        x = self._text(painter, px(SIDE + 6), f"{MINUS}{self._most}") + px(6)
-        for fill in _CHANGE_SCALE:
-            box = QRectF(x, top, px(STEP), side)
-            painter.fillRect(box, colors_of(fill, theme).fill)
-            x = box.right()
-        x = self._text(painter, x + px(6), f"+{self._most}") + px(6)
-        paint_mark(painter, QPointF(x + px(SIDE) / 2, middle), Verdict.SLOWER.value, theme)
-        return x + px(SIDE + GAP)
+    @guard(QSize())
+    def sizeHint(self) -> QSize:
+        px = self._theme.px
+        widths = [self._width(part) + px(_SPACE) for entry in self._entries for part in entry]
+        return QSize(sum(widths) + len(self._entries) * px(_GAP - _SPACE), px(18))
 
-    def _paint_fill(self, painter: QPainter, box: QRectF, fill: Fill) -> None:
-        if not isinstance(fill, ChangeFill):
-            super()._paint_fill(painter, box, fill)
-        elif fill.only_in:
-            super()._paint_fill(painter, box, fill)
-            paint_hatch(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), self._theme)
-        else:
-            paint_mark(painter, box.center(), fill.verdict.value, self._theme)
+    @guard
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme, px, x = self._theme, self._theme.px, 0
+        painter = QPainter(self)
+        painter.setFont(theme.font("caption"))
+        for entry in self._entries:
+            for part in entry:
+                room = QRectF(x, 0, self._width(part), self.height())
+                if isinstance(part, str):
+                    painter.setPen(theme.color("text2"))
+                    painter.drawText(room.adjusted(0, 0, 1, 0), Qt.AlignmentFlag.AlignVCenter, part)
+                elif isinstance(part, Verdict):
+                    paint_mark(painter, room.center(), part.value, theme)
+                else:
+                    self._paint_boxes(painter, room, part)
+                x += self._width(part) + px(_SPACE)
+            x += px(_GAP - _SPACE)
+        painter.end()
+
+    def _paint_boxes(self, painter: QPainter, room: QRectF, fills: tuple[Fill, ...]) -> None:
+        """Paint boxes side by side; one without a color of its own is outlined."""
+        side, width = float(self._theme.px(_BOX)), room.width() / len(fills)
+        for number, fill in enumerate(fills):
+            box = QRectF(room.left() + number * width, room.center().y() - side / 2, width, side)
+            colors = colors_of(fill, self._theme)
+            is_hatched = isinstance(fill, ChangeFill) and bool(fill.only_in)
+            if not is_hatched and not isinstance(fill, NoCostFill | CallFill):
+                painter.fillRect(box, colors.fill)
+                continue
+            pen = QPen(colors.outline, 1)
+            if colors.is_dashed:
+                pen.setStyle(Qt.PenStyle.DashLine)
+            painter.setPen(pen)
+            painter.setBrush(colors.fill)
+            box.adjust(0.5, 0.5, -0.5, -0.5)
+            painter.drawRect(box)
+            if is_hatched:
+                paint_hatch(painter, box, self._theme)
 
 
 class GraphFoot(QWidget):
-    """A summary, the legend of costs or of changes, and a note about what is not shown."""
+    """A summary, the legend, and a note about what is not shown."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.summary = ElidedLabel("", theme, "caption", "text1")
         self.note = ElidedLabel("", theme, "caption", "text2")
-        self.costs = CostScale(theme)
-        self.changes = ChangeScale(theme)
-        self.changes.hide()
-        legend = QHBoxLayout()
-        legend.setSpacing(theme.px(12))
-        legend.addWidget(self.costs)
-        legend.addWidget(self.changes)
-        legend.addWidget(self.note, 1)
+        self.legend = Legend(theme)
+        line = QHBoxLayout()
+        line.setSpacing(theme.px(12))
+        line.addWidget(self.legend)
+        line.addWidget(self.note, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.px(12), theme.px(4), theme.px(12), theme.px(6))
         column.setSpacing(theme.px(2))
         column.addWidget(self.summary)
-        column.addLayout(legend)
-        theme.changed.connect(self._repaint)
+        column.addLayout(line)
 
     def show_answer(self, answer: GraphAnswer) -> None:
         """Show the legend of a graph, and what is not shown."""
         looks, measure, around = answer.looks, answer.measure, answer.around
         if isinstance(answer.values, ChangeFigures):
-            self.costs.hide()
-            self.changes.show_scale(looks.most, looks.fills)
+            self.legend.show_changes(looks.most, looks.fills)
         else:
-            self.changes.hide()
-            calls = [f"{name} call" for name in backends_of(answer.question.calls)]
             title, least, none = "", "", ""
             if measure is not None:
                 title, least, none = measure.title, measure.least, measure.none
-            calls = calls if around is None else []
-            self.costs.show_values(title, (least, looks.most), none, looks.fills, calls)
+            backends = backends_of(answer.question.calls) if around is None else ()
+            calls = [f"{name} call" for name in backends]
+            self.legend.show_values(title, (least, looks.most), none, looks.fills, calls)
         unknown = dataflow_of(answer.question.program).unknown.values()
         reason = next(iter(unknown), "") if around is None else around.reason
         texts = ["" if around is None else around.limit_text]
         texts += [f"{text}." for text in ("" if measure is None else measure.note, reason) if text]
         self.note.setText(" ".join(filter(None, texts)))
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.costs.update()
-        self.changes.update()
