@@ -69,7 +69,7 @@ def test_hops_go_one_way(way, operators):
 
 def test_neighbors_that_are_not_shown_are_counted():
     found = neighborhood(flow_of(7, BLOCK), [3], 1)
-    at = found.position
+    at = {operator: n for n, operator in enumerate(found.operators.tolist())}
     assert found.hidden_inputs[[at[1], at[2], at[3], at[4]]].tolist() == [1, 1, 0, 1]
     assert found.hidden_outputs[[at[1], at[2], at[3], at[4]]].tolist() == [0, 0, 0, 1]
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,19 +63,6 @@ class Neighborhood:
 
     def __len__(self) -> int:
         return len(self.operators)
-
-    @cached_property
-    def position(self) -> dict[int, int]:
-        """Map each shown operator to its position."""
-        return {operator: at for at, operator in enumerate(self.operators.tolist())}
-
-    def takes(self, at: int) -> Ints:
-        """Return the positions of the shown producers of the operator at a position."""
-        return np.asarray(self.producer[self.consumer == at])
-
-    def gives(self, at: int) -> Ints:
-        """Return the positions of the shown consumers of the operator at a position."""
-        return np.asarray(self.consumer[self.producer == at])
 
     @property
     def limit_text(self) -> str:

@@ -75,20 +75,36 @@ def backends_of(calls: Sequence[Instance]) -> tuple[str, ...]:
 def place_of(operator: Operator) -> str:
     """Return an operator's module, else its source line; "" if neither is recorded."""
     if operator.module_path:
-        return cut_line(operator.module_path, from_end=True)
+        return operator.module_path
     source = operator.source
-    return cut_line(f"{file_name(source.path)}:{source.line}", from_end=True) if source else ""
+    return f"{file_name(source.path)}:{source.line}" if source else ""
 
 
-def group_looks(shown: ShownGroups, calls: Sequence[Instance], values: Values) -> Looks:
-    """Return the looks of groups and operators. values: what to color by, None for nothing."""
+def looks_of(
+    shown: ShownGroups,
+    program: Program,
+    calls: Sequence[Instance],
+    figures: NodeFigures | None,
+    values: Values,
+    tags: Mapping[int, str] | None = None,
+) -> Looks:
+    """Return the looks of what is visible. values: what to color by, None for nothing.
+
+    tags: the delegate calls of operators that are drawn without what is around them.
+    """
     tree = shown.tree
+    nodes = shown.visible if tags is None else shown.boxes
+    if isinstance(values, Amounts):
+        cells, most = _valued(shown, values, nodes, is_whole=tags is None)
+    elif values is None:
+        cells, most = dict.fromkeys(nodes.tolist(), _PLAIN), ""
+    else:
+        cells, most = _changed(tree, values, nodes), values.most
     backends = {name: number for number, name in enumerate(backends_of(calls))}
-    cells, most = _cells(shown, values, is_whole=True)
     kinds, runs = tree.kind.tolist(), int(GroupKind.RUN)
     looks = {}
     for node, cell in cells.items():
-        name, detail, backend = tree.names[node], tree.details[node], -1
+        name, detail, backend, tag = tree.names[node], tree.details[node], -1, ""
         call = int(tree.call[node])
         if call >= 0 or kinds[node] == runs:
             detail = counted(int(tree.operators[node]), "operator")
@@ -96,43 +112,13 @@ def group_looks(shown: ShownGroups, calls: Sequence[Instance], values: Values) -
             name = backend_name(calls[call])
             detail = " · ".join(filter(None, (call_place(calls, call), detail)))
             backend = backends[name]
-        name, detail = cut_line(name), cut_line(detail, from_end=True)
-        looks[node] = NodeLook(name, detail, cell.text, cell.fill, cell.verdict, backend)
+        if tags is not None:
+            operator = int(tree.operator[node])
+            tag = tags.get(operator, "") or ("" if figures is None else figures.tag(operator))
+            detail = place_of(program.operators[operator])
+        look = cut_line(name), cut_line(detail, from_end=True), cell.text, cell.fill, cell.verdict
+        looks[node] = NodeLook(*look, backend, cut_line(tag))
     return Looks(looks, most)
-
-
-def operator_looks(
-    shown: ShownGroups,
-    program: Program,
-    tags: Mapping[int, str],
-    figures: NodeFigures | None,
-    values: Values,
-) -> Looks:
-    """Return the looks of operators that are drawn without what is around them.
-
-    tags: as of `tags_of`.
-    """
-    cells, most = _cells(shown, values, is_whole=False)
-    looks = {}
-    for node in shown.boxes.tolist():
-        number, cell = int(shown.tree.operator[node]), cells[node]
-        operator = program.operators[number]
-        tag = tags.get(number, "") or ("" if figures is None else cut_line(figures.tag(number)))
-        name, place = cut_line(operator.name), place_of(operator)
-        looks[node] = NodeLook(name, place, cell.text, cell.fill, cell.verdict, tag=tag)
-    return Looks(looks, most)
-
-
-def _cells(
-    shown: ShownGroups, values: Values, *, is_whole: bool
-) -> tuple[dict[int, NodeCell], str]:
-    """Return the cells of visible nodes, and the end of the scale."""
-    nodes = shown.visible if is_whole else shown.boxes
-    if isinstance(values, Amounts):
-        return _valued(shown, values, nodes, is_whole=is_whole)
-    if values is None:
-        return dict.fromkeys(nodes.tolist(), _PLAIN), ""
-    return _changed(shown.tree, values, nodes), values.most
 
 
 def _valued(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
-from typing import Protocol
+from typing import ClassVar
 
 from viewer.analysis.comparison.changes.operators import OperatorChanges
 from viewer.analysis.comparison.comparison import Compared, Verdict
@@ -51,38 +51,16 @@ class NodeCell:
     verdict: Verdict | None = None
 
 
-class NodeFigures(Protocol):
-    """The figures of all operators of a program."""
-
-    @property
-    def title(self) -> str:
-        """What the figures are, such as "run 2"."""
-
-    @property
-    def left_out(self) -> str:
-        """What has figures and no node, "" for nothing."""
-
-    @property
-    def order(self) -> Ints:
-        """The ranking key per operator; the highest ones are shown first."""
-
-    @property
-    def best(self) -> str:
-        """What a high rank means, such as "most expensive"."""
-
-    def tag(self, operator: int) -> str:
-        """Return the delegate call of an operator outside the program, "" for none."""
-
-    def lines(self, operator: int) -> list[str]:
-        """Return the lines of the tooltip of an operator about its figures."""
-
-    def summary(self, operators: Sequence[int]) -> str:
-        """Return a sentence about selected operators, "" to describe the graph instead."""
-
-
 @dataclass(frozen=True, eq=False)
 class CostFigures:
-    """The costs of one profile in a scope."""
+    """The costs of one profile in a scope.
+
+    title: what the figures are, such as "run 2". left_out: what has figures and no node, "" for
+    nothing. best: what a high rank means.
+    """
+
+    left_out: ClassVar[str] = ""
+    best: ClassVar[str] = MOST_EXPENSIVE
 
     answer: CostAnswer
     costs: OperatorCosts
@@ -91,17 +69,10 @@ class CostFigures:
     def title(self) -> str:
         return scope_text(self.answer.open_trace, self.answer.scope)
 
-    @property
-    def left_out(self) -> str:
-        return ""
-
     @cached_property
     def order(self) -> Ints:
+        """The ranking key per operator; the highest ones are shown first."""
         return self.costs.cost_order
-
-    @property
-    def best(self) -> str:
-        return MOST_EXPENSIVE
 
     @property
     def ns_per_tick(self) -> Fraction:
@@ -115,12 +86,15 @@ class CostFigures:
         return f"{time}{f' · {part}' if part else ''}{more}"
 
     def tag(self, operator: int) -> str:
+        """Return the delegate call of an operator outside the program, "" for none."""
         return ""
 
     def lines(self, operator: int) -> list[str]:
+        """Return the lines of the tooltip of an operator about its figures."""
         return [cost_sentence(self.costs, operator, self.ns_per_tick, self.title)]
 
     def summary(self, operators: Sequence[int]) -> str:
+        """Return a sentence about selected operators, "" to describe the graph instead."""
         return ""
 
 
@@ -168,6 +142,7 @@ class ChangeFigures:
     """The changes of a comparison; the graph is that of the program of A."""
 
     comparison: OpenComparison
+    best: ClassVar[str] = "largest changes"
 
     @property
     def changes(self) -> OperatorChanges:
@@ -186,10 +161,6 @@ class ChangeFigures:
     @cached_property
     def order(self) -> Ints:
         return self.changes.order
-
-    @property
-    def best(self) -> str:
-        return "largest changes"
 
     @property
     def most(self) -> str:
@@ -283,3 +254,6 @@ def times_text(change: Compared) -> str:
     if len(times) == 2:
         times.append(f"{difference_text(round(change.change_ns))} per inference")
     return ", ".join(filter(None, (*times, change_text(change))))
+
+
+NodeFigures = CostFigures | ChangeFigures

@@ -34,8 +34,6 @@ from viewer.gui.panels.graph.painting import picture_image, picture_svg
 from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.panels.graph.question import (
     Center,
-    ComparedSubject,
-    CostSubject,
     GraphAnswer,
     GraphQuestion,
     GraphSubject,
@@ -268,7 +266,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         self._offer_delegate(centers)
         if seeds:
             return Center(seeds, what, controls.hops.value(), controls.way)
-        unlinked = NOT_IN_A if isinstance(subject, ComparedSubject) else UNLINKED
+        unlinked = NOT_IN_A if isinstance(subject.figures, ChangeFigures) else UNLINKED
         why = UNSELECTED if self._session.state.slice is None else unlinked
         return Sentence(why, "Show the whole model", self.show_whole)
 
@@ -298,7 +296,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
     ) -> GraphSubject | Sentence:
         program = None if comparison is None else comparison.program(0)
         if comparison is not None and program is not None:
-            return ComparedSubject(program, ChangeFigures(comparison))
+            return GraphSubject(program, ChangeFigures(comparison))
         if costs is None:
             programs = [p for p in self._session.workspace.programs if p.methods]
             if self._session.traces or not programs:
@@ -307,7 +305,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         program = costs.open_trace.table.program
         if program is None or not program.operators:
             return no_costs(self.host, costs)
-        return CostSubject(program, cost_figures(costs, len(program.operators)))
+        return GraphSubject(program, cost_figures(costs, len(program.operators)))
 
     def _set_program(self, program: Program) -> None:
         if program is not self._program:

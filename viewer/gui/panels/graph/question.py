@@ -18,7 +18,7 @@ from viewer.analysis.flows.dataflow import dataflow_of, is_dataflow_known
 from viewer.analysis.flows.neighborhood import Direction, Neighborhood, neighborhood
 from viewer.analysis.numeric.compared import OperatorErrors
 from viewer.arrays import Ints
-from viewer.gui.panels.graph.looks import Looks, Values, group_looks, operator_looks
+from viewer.gui.panels.graph.looks import Looks, Values, looks_of
 from viewer.gui.panels.graph.measures import (
     Amounts,
     Measure,
@@ -52,83 +52,48 @@ OPERATORS_AT_ONCE, LINES_AT_ONCE = 2000, 300
 
 @dataclass(frozen=True, eq=False)
 class GraphSubject:
-    """A program without a profile."""
+    """A program, alone or with the costs of a profile, or with the changes of arms A and B.
+
+    It is the program of A. figures: None for nothing.
+    """
 
     program: Program
-
-    @property
-    def figures(self) -> NodeFigures | None:
-        """What the nodes show, None for nothing."""
-        return None
+    figures: NodeFigures | None = None
 
     @property
     def title(self) -> str:
         """What the graph shows."""
-        return f"{display_name(self.program.path)}, without a profile"
+        if self.figures is None:
+            return f"{display_name(self.program.path)}, without a profile"
+        return self.figures.title
 
     def selected(self, session: Session) -> tuple[int, ...]:
         """Return the operators of the selection, () for none of the program."""
-        return ()
+        figures, state = self.figures, session.state
+        if isinstance(figures, ChangeFigures):
+            row = row_of_selection(session, figures.comparison)
+            return figures.changes.operators[row] if row >= 0 else ()
+        if figures is None or state.operators is None or len(state.others):
+            return ()
+        trace, operators = state.operators
+        return operators if session.traces[trace].table is figures.answer.open_trace.table else ()
 
     def select(self, session: Session, operators: tuple[int, ...]) -> bool:
         """Select the slices of operators; False if the session has none to select."""
-        return False
-
-
-@dataclass(frozen=True, eq=False)
-class CostSubject(GraphSubject):
-    """The costs of a profile."""
-
-    costs: CostFigures
-
-    @property
-    def figures(self) -> NodeFigures:
-        return self.costs
-
-    @property
-    def title(self) -> str:
-        return self.costs.title
-
-    def selected(self, session: Session) -> tuple[int, ...]:
-        state = session.state
-        if state.operators is None or len(state.others):
-            return ()
-        trace, operators = state.operators
-        is_same = session.traces[trace].table is self.costs.answer.open_trace.table
-        return operators if is_same else ()
-
-    def select(self, session: Session, operators: tuple[int, ...]) -> bool:
-        table = self.costs.answer.open_trace.table
+        figures = self.figures
+        if figures is None:
+            return False
+        if isinstance(figures, ChangeFigures):
+            rows = {row for operator in operators for row in figures.changes.rows_of(operator)}
+            if rows:
+                select_rows(session, figures.comparison, rows, CALLS)
+            else:
+                session.clear_selection()
+            return bool(rows)
+        table = figures.answer.open_trace.table
         number = next((i for i, t in enumerate(session.traces) if t.table is table), None)
         if number is not None:
             session.select_operators(number, operators)
-        return True
-
-
-@dataclass(frozen=True, eq=False)
-class ComparedSubject(GraphSubject):
-    """The changes between two arms, in the program of A."""
-
-    changes: ChangeFigures
-
-    @property
-    def figures(self) -> NodeFigures:
-        return self.changes
-
-    @property
-    def title(self) -> str:
-        return self.changes.title
-
-    def selected(self, session: Session) -> tuple[int, ...]:
-        row = row_of_selection(session, self.changes.comparison)
-        return self.changes.changes.operators[row] if row >= 0 else ()
-
-    def select(self, session: Session, operators: tuple[int, ...]) -> bool:
-        rows = {row for operator in operators for row in self.changes.changes.rows_of(operator)}
-        if not rows:
-            session.clear_selection()
-            return False
-        select_rows(session, self.changes.comparison, rows, CALLS)
         return True
 
 
@@ -341,11 +306,10 @@ def work_out(question: GraphQuestion, around: Neighborhood | None = None) -> Gra
     around = around or around_of(question)
     values = model.values(question)
     if around is None:
-        shown = shown_groups(model.tree, opened)
-        looks = group_looks(shown, question.calls, values)
+        shown, tags = shown_groups(model.tree, opened), None
     else:
-        shown = shown_operators(model.tree, around.operators)
-        looks = operator_looks(shown, question.program, model.tags, question.figures, values)
+        shown, tags = shown_operators(model.tree, around.operators), model.tags
+    looks = looks_of(shown, model.program, question.calls, question.figures, values, tags)
     edges = group_edges(shown, model.producer, model.consumer)
     layout = model.layouter.layout(shown, edges, question.sizes)
     return GraphAnswer(question, model, around, layout, values, looks, opened)
