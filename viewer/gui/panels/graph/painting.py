@@ -32,10 +32,10 @@ from viewer.render.palette import mix
 _LEAST_BOX = 6.0  # px; lower boxes are plain rectangles
 _LEAST_TEXT = 8  # px of letters; boxes with less room have none
 _LEAST_HEAD = 7.5  # px; lower heads have no text: boxes have none either
-_NAME, _FIGURE = 11.5, 11.0  # px of letters at a scale of 1
+_NAME, _FIGURE, _TAG = 11.5, 11.0, 10.0  # px of letters at a scale of 1
 _LEAST_END = 5.0  # px; edges between lower boxes are left out
 _LARGE_FRAME = 120.0  # px; higher frames are filled plainly
-_PLAIN_FRAME = 24.0  # px; lower frames have no round corners
+_PLAIN_FRAME, _LEAST_FRAME = 24.0, 4.0  # px; lower ones have no round corners, or are left out
 _CURVES_FROM = 0.35  # the scale from which edges are curves, however many there are
 _MOST_CURVES = 400  # at smaller scales; more are painted as straight lines
 _LEAST_LABEL = 64, 22  # px of a group that has a name of its own in the far view
@@ -43,8 +43,8 @@ BADGE = 14.0  # px: the sign that opens or closes a group
 _VCENTER = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
 _RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 _CENTER = int(Qt.AlignmentFlag.AlignCenter)
-
 _MOST_TEXTS = 20_000  # texts
+_WIDEST = 4000.0  # px of a text that is not cut
 _LIGHTER, _TINT = 0.03, 0.12  # of the ground of a module, and of a delegate call
 _RGB = 0xFFFFFF
 
@@ -52,72 +52,15 @@ _IMAGE_MARGIN = 16  # px around the picture in a file
 _LARGEST_IMAGE = 8000  # px
 
 
-class PaintCache:
-    """Fonts, texts and grounds in one theme."""
+class GraphPainter:
+    """Paints pictures in a theme, and stores fonts, cut texts and colors between frames."""
 
     def __init__(self, theme: Theme) -> None:
-        self._theme = theme
+        self.theme = theme
         self._fonts: dict[tuple[str, int], tuple[QFont, QFontMetricsF]] = {}
-        self._texts: dict[tuple[str, str, int, int, bool], str] = {}
+        self._texts: dict[tuple[str, str, int, int, bool], tuple[str, float]] = {}
         self._grounds: tuple[GraphPicture, dict[int, QColor]] | None = None
         self._colors: dict[Fill, NodeColors] = {}
-
-    def colors(self, fill: Fill) -> NodeColors:
-        """Return the colors of a fill."""
-        if fill not in self._colors:
-            self._colors[fill] = colors_of(fill, self._theme)
-        return self._colors[fill]
-
-    def grounds(self, picture: GraphPicture) -> dict[int, QColor]:
-        """Return the ground of every frame, a little lighter than that of the one around it.
-
-        They are opaque: to fill much with a color that is not takes many times as long.
-        """
-        if self._grounds is None or self._grounds[0] is not picture:
-            theme = self._theme
-            grounds = {-1: theme.color("canvas"), 0: theme.color("canvas")}
-            for node in picture.frames.tolist():
-                backend = picture.looks[node].backend
-                tint, share = theme.color("text1"), _LIGHTER
-                if backend >= 0:
-                    tint, share = backend_color(backend, theme), _TINT
-                below = grounds[int(picture.tree.parent[node])]
-                grounds[node] = QColor.fromRgb(mix(below.rgb() & _RGB, tint.rgb() & _RGB, share))
-            self._grounds = picture, grounds
-        return self._grounds[1]
-
-    @property
-    def theme(self) -> Theme:
-        """The theme of all pictures."""
-        return self._theme
-
-    def font(self, role: FontRole, size: int) -> tuple[QFont, QFontMetricsF]:
-        """Return the font of a role with letters of some px, and its metrics."""
-        if (role, size) not in self._fonts:
-            font = self._theme.font(role)
-            font.setPixelSize(size)
-            self._fonts[role, size] = font, QFontMetricsF(font)
-        return self._fonts[role, size]
-
-    def fitted(
-        self, text: str, role: FontRole, size: int, room: float, *, left: bool = False
-    ) -> str:
-        """Return as much of a text as fits into some px. left: cut its start."""
-        key = text, role, size, int(room), left
-        if key not in self._texts:
-            if len(self._texts) >= _MOST_TEXTS:
-                self._texts.clear()
-            side = Qt.TextElideMode.ElideLeft if left else Qt.TextElideMode.ElideRight
-            elided = elided_text(self.font(role, size)[1], text, side, int(room))
-            self._texts[key] = "" if elided == "…" else elided
-        return self._texts[key]
-
-
-class GraphPainter:
-    """Paints pictures, and keeps fonts and cut texts between frames."""
-
-    def __init__(self, theme: Theme) -> None:
-        self._cache = PaintCache(theme)
 
     def paint(
         self,
@@ -136,22 +79,68 @@ class GraphPainter:
         origin: of the picture, in px. marked: the visible nodes with selected operators. current:
         the node that the keyboard acts on, -1 for none. exact: every edge as a curve, for files.
         """
-        frame = _Frame(self._cache, painter, picture, origin, scale, room)
-        frame.has_curves = exact or frame.is_simple
+        frame = _Frame(self, painter, picture, origin, scale, room)
         frame.paint_frames()
-        frame.paint_edges(marked)
+        frame.paint_edges(marked, exact=exact)
         frame.paint_boxes()
         frame.paint_labels()
-        frame.paint_rings(marked, current)
+        frame.paint_rings(marked, "accent", 2.5, 3.0)
+        frame.paint_rings({current} - {-1}, "text1", 1.5, 5.5)
 
     def paint_map(
         self, painter: QPainter, picture: GraphPicture, origin: QPointF, scale: float
     ) -> None:
         """Paint the whole picture small: frames and boxes without edges and texts."""
         room = QRectF(origin, picture.size * scale)
-        frame = _Frame(self._cache, painter, picture, origin, scale, room)
+        frame = _Frame(self, painter, picture, origin, scale, room)
         frame.paint_frames()
         frame.paint_plain()
+
+    def colors(self, fill: Fill) -> NodeColors:
+        """Return the colors of a fill."""
+        if fill not in self._colors:
+            self._colors[fill] = colors_of(fill, self.theme)
+        return self._colors[fill]
+
+    def grounds(self, picture: GraphPicture) -> dict[int, QColor]:
+        """Return the ground of every frame, a little lighter than that of the one around it.
+
+        They are opaque: to fill much with a color that is not takes many times as long.
+        """
+        if self._grounds is None or self._grounds[0] is not picture:
+            grounds = {-1: self.theme.color("canvas")}
+            for node in picture.frames.tolist():
+                backend = picture.looks[node].backend
+                tint, share = self.theme.color("text1"), _LIGHTER
+                if backend >= 0:
+                    tint, share = backend_color(backend, self.theme), _TINT
+                below = grounds[int(picture.tree.parent[node])]
+                grounds[node] = QColor.fromRgb(mix(below.rgb() & _RGB, tint.rgb() & _RGB, share))
+            self._grounds = picture, grounds
+        return self._grounds[1]
+
+    def font(self, role: FontRole, size: int) -> tuple[QFont, QFontMetricsF]:
+        """Return the font of a role with letters of some px, and its metrics."""
+        if (role, size) not in self._fonts:
+            font = self.theme.font(role)
+            font.setPixelSize(size)
+            self._fonts[role, size] = font, QFontMetricsF(font)
+        return self._fonts[role, size]
+
+    def cut(
+        self, text: str, role: FontRole, size: int, room: float, *, left: bool = False
+    ) -> tuple[str, float]:
+        """Return as much of a text as fits into some px, and its width. left: cut its start."""
+        key = text, role, size, int(room), left
+        if key not in self._texts:
+            if len(self._texts) >= _MOST_TEXTS:
+                self._texts.clear()
+            side = Qt.TextElideMode.ElideLeft if left else Qt.TextElideMode.ElideRight
+            metrics = self.font(role, size)[1]
+            elided = elided_text(metrics, text, side, int(room))
+            elided = "" if elided == "…" else elided
+            self._texts[key] = elided, metrics.horizontalAdvance(elided)
+        return self._texts[key]
 
 
 class _Frame:
@@ -159,33 +148,70 @@ class _Frame:
 
     def __init__(
         self,
-        cache: PaintCache,
+        cache: GraphPainter,
         painter: QPainter,
         picture: GraphPicture,
         origin: QPointF,
         scale: float,
         room: QRectF,
     ) -> None:
-        self.has_curves = True
         self._cache, self._theme, self._painter = cache, cache.theme, painter
         self._picture, self._scale, self._origin = picture, scale, origin
         self._rects = picture.rects * scale + [origin.x(), origin.y()] * 2
-        self._seen = room.adjusted(-4, -4, 4, 4)
-        self._room = np.array([room.left(), room.top(), room.right(), room.bottom()])
+        self._room = room
         unit = cache.theme.px(100) / 100 * scale
-        self._letters = max(round(_NAME * unit), _LEAST_TEXT)
-        self._small = max(round(_FIGURE * unit), _LEAST_TEXT)
+        self._letters, self._small, self._tiny = (
+            max(round(size * unit), _LEAST_TEXT) for size in (_NAME, _FIGURE, _TAG)
+        )
         self._has_heads = picture.head * scale >= _LEAST_HEAD
 
     def _in_view(self, rects: Floats, margin: float) -> Bools:
-        left, top, right, bottom = self._room.tolist()
+        room = self._room.adjusted(-margin, -margin, margin, margin)
         is_seen: Bools = (
-            (rects[:, 0] < right + margin)
-            & (rects[:, 2] > left - margin)
-            & (rects[:, 1] < bottom + margin)
-            & (rects[:, 3] > top - margin)
+            (rects[:, 0] < room.right())
+            & (rects[:, 2] > room.left())
+            & (rects[:, 1] < room.bottom())
+            & (rects[:, 3] > room.top())
         )
         return is_seen
+
+    def _rect(self, node: int) -> QRectF:
+        left, top, right, bottom = self._rects[node].tolist()
+        return QRectF(left, top, right - left, bottom - top)
+
+    def _write(
+        self,
+        room: QRectF,
+        text: str,
+        role: FontRole,
+        size: int,
+        color: QColor,
+        align: int = _VCENTER,
+        *,
+        left: bool = False,
+    ) -> float:
+        """Paint as much of a text as fits, and return its width. left: cut its start."""
+        shown, width = self._cache.cut(text, role, size, room.width(), left=left)
+        self._painter.setFont(self._cache.font(role, size)[0])
+        self._painter.setPen(color)
+        self._painter.drawText(room, align, shown)
+        return width
+
+    def _fits(self, text: str, role: FontRole, size: int, room: float) -> bool:
+        """Whether the whole text has room."""
+        return bool(text) and self._cache.cut(text, role, size, room)[0] == visible_controls(text)
+
+    def _paint_chip(
+        self, left: float, top: float, text: str, font: tuple[FontRole, int], ground: QColor,
+        color: QColor,
+    ) -> None:  # fmt: skip
+        """Paint a text on a ground of its own."""
+        height = self._cache.font(*font)[1].height() + 1
+        chip = QRectF(left, top, self._cache.cut(text, *font, _WIDEST)[1] + 9, height)
+        self._painter.setPen(Qt.PenStyle.NoPen)
+        self._painter.setBrush(ground)
+        self._painter.drawRoundedRect(chip, 3, 3)
+        self._write(chip, text, *font, color, _CENTER)
 
     # -- frames ----------------------------------------------------------------------------------
 
@@ -195,11 +221,13 @@ class _Frame:
         if not len(frames):
             return
         frames = frames[self._in_view(self._rects[frames], 2.0)]
-        high = self._rects[frames, 3] - self._rects[frames, 1]
-        frames, high = frames[high >= 4], high[high >= 4]
         grounds, line = self._cache.grounds(picture), QPen(theme.color("line"), 1.0)
-        for node, is_low in zip(frames.tolist(), (high < _PLAIN_FRAME).tolist(), strict=True):
+        seen = self._room.adjusted(-4, -4, 4, 4)
+        for node in frames.tolist():
             rect, look = self._rect(node), picture.looks[node]
+            if rect.height() < _LEAST_FRAME:
+                continue
+            is_low = rect.height() < _PLAIN_FRAME
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=not is_low)
             painter.setPen(line)
             if look.backend >= 0:
@@ -209,7 +237,7 @@ class _Frame:
                 painter.drawRect(rect)
                 continue
             if rect.height() > _LARGE_FRAME:  # without the slow part of smooth corners
-                inner = rect.intersected(self._seen).adjusted(1, 1, -1, -1)
+                inner = rect.intersected(seen).adjusted(1, 1, -1, -1)
                 painter.fillRect(inner, painter.brush())
                 painter.setBrush(Qt.BrushStyle.NoBrush)
             radius = min(7.0, rect.height() / 6)
@@ -218,98 +246,68 @@ class _Frame:
                 self._paint_head(node, rect, look)
 
     def _paint_head(self, node: int, rect: QRectF, look: NodeLook) -> None:
-        painter, theme, scale = self._painter, self._theme, self._scale
+        """Paint the name, what it is, and the figure of an open group.
+
+        The name comes first: what would cut it is only in the tooltip.
+        """
+        painter, theme, scale, cache = self._painter, self._theme, self._scale, self._cache
         head = QRectF(rect.left(), rect.top(), rect.width(), self._picture.head * scale)
-        left = rect.left() + 7 * scale
+        head.adjust(7 * scale, 0, -9 * scale, 0)
         if node:
-            self._paint_badge(QPointF(left + BADGE * scale / 2, head.center().y()), is_open=True)
-            left += (BADGE + 6) * scale
-        right = rect.right() - 9 * scale
-        font, metrics = self._cache.font("caption", self._small)
-        name = self._cache.font("section", self._letters)[1].horizontalAdvance(look.name)
-        side = 9 * scale if look.backend >= 0 else 0.0
-        # The name comes first: a figure that would cut it is only in the tooltip.
-        space = right - left - name - 2 * side - 12 * scale
-        widths = {text: metrics.horizontalAdvance(text) for text in
-                  (look.figure, value_of(look.figure)) if text}  # fmt: skip
-        figure = next((text for text, width in widths.items() if width <= space), "")
-        if figure:
-            painter.setFont(font)
-            painter.setPen(theme.color("text1" if look.backend >= 0 else "text2"))
-            right -= widths[figure]
-            painter.drawText(QRectF(right - 1, head.top(), widths[figure] + 1, head.height()),
-                             _RIGHT, figure)  # fmt: skip
-            right -= 6 * scale
-        if look.backend >= 0 and right - side - left >= name:
-            colors = self._cache.colors(look.fill)
+            self._paint_badge(head.left(), head.center().y(), is_open=True)
+            head.setLeft(head.left() + (BADGE + 6) * scale)
+        is_call = look.backend >= 0
+        name = cache.cut(look.name, "section", self._letters, head.width())[1] + 6 * scale
+        side = 9 * scale if is_call else 0.0
+        room = head.adjusted(name + (side + 6 * scale if is_call else 0), 0, 0, 0)
+        for text in (look.figure, value_of(look.figure)):
+            if self._fits(text, "caption", self._small, room.width()):
+                color = theme.color("text1" if is_call else "text2")
+                width = self._write(room, text, "caption", self._small, color, _RIGHT)
+                head.setRight(head.right() - width - 6 * scale)
+                break
+        if is_call and head.width() >= name + side:
+            colors = cache.colors(look.fill)
             painter.setPen(QPen(colors.outline, 1.0))
             painter.setBrush(colors.fill)
-            painter.drawRoundedRect(
-                QRectF(right - side, head.center().y() - side / 2, side, side), 2, 2
-            )
-            right -= side + 6 * scale
-        self._paint_name(QRectF(left, head.top(), right - left, head.height()), look)
+            chip = QRectF(head.right() - side, head.center().y() - side / 2, side, side)
+            painter.drawRoundedRect(chip, 2, 2)
+            head.setRight(chip.left() - 6 * scale)
+        self._write(head, look.name, "section", self._letters, theme.color("text1"))
+        head.setLeft(head.left() + name)
+        if self._fits(look.detail, "caption", self._small, head.width()):
+            self._write(head, look.detail, "caption", self._small, theme.color("text2"))
 
-    def _paint_name(self, room: QRectF, look: NodeLook) -> None:
-        """Paint the name of a group, and what it is if there is room."""
-        painter, cache = self._painter, self._cache
-        font, metrics = cache.font("section", self._letters)
-        name = cache.fitted(look.name, "section", self._letters, room.width())
-        painter.setFont(font)
-        painter.setPen(self._theme.color("text1"))
-        painter.drawText(room, _VCENTER, name)
-        room = room.adjusted(metrics.horizontalAdvance(name) + 6 * self._scale, 0, 0, 0)
-        detail = cache.fitted(look.detail, "caption", self._small, room.width())
-        if detail == visible_controls(look.detail):
-            painter.setFont(cache.font("caption", self._small)[0])
-            painter.setPen(self._theme.color("text2"))
-            painter.drawText(room, _VCENTER, detail)
-
-    def _paint_badge(self, middle: QPointF, *, is_open: bool) -> None:
+    def _paint_badge(self, left: float, y: float, *, is_open: bool) -> None:
         """Paint the sign that closes an open group, or opens a closed one."""
-        painter, theme = self._painter, self._theme
-        half = BADGE * self._scale / 2
+        painter, theme, half = self._painter, self._theme, BADGE * self._scale / 2
+        x, arm = left + half, half * 0.5
         painter.setPen(QPen(theme.color("text3"), 1.0))
         painter.setBrush(theme.color("raised"))
-        painter.drawRoundedRect(QRectF(middle.x() - half, middle.y() - half, 2 * half, 2 * half),
-                                3, 3)  # fmt: skip
+        painter.drawRoundedRect(QRectF(left, y - half, 2 * half, 2 * half), 3, 3)
         painter.setPen(QPen(theme.color("text1"), max(1.2, 1.4 * self._scale)))
-        arm = half * 0.5
-        painter.drawLine(
-            QPointF(middle.x() - arm, middle.y()), QPointF(middle.x() + arm, middle.y())
-        )
+        painter.drawLine(QPointF(x - arm, y), QPointF(x + arm, y))
         if not is_open:
-            painter.drawLine(
-                QPointF(middle.x(), middle.y() - arm), QPointF(middle.x(), middle.y() + arm)
-            )
+            painter.drawLine(QPointF(x, y - arm), QPointF(x, y + arm))
 
     # -- edges -----------------------------------------------------------------------------------
 
-    @property
-    def _are_large(self) -> Bools:
-        """Per edge, whether both boxes are large enough to show it."""
-        return np.asarray(self._picture.least_ends * self._scale >= _LEAST_END)
+    def paint_edges(self, marked: Set[int], *, exact: bool) -> None:
+        """Paint the edges: as curves, or as straight lines if they are many and small.
 
-    @property
-    def is_simple(self) -> bool:
-        """Whether edges are painted as curves.
-
-        It depends on the scale alone, so that a part of a frame is painted as the whole would be.
+        That depends on the scale alone, so that a part of a frame is painted as the whole would be.
         """
-        return self._scale >= _CURVES_FROM or int(self._are_large.sum()) <= _MOST_CURVES
-
-    def paint_edges(self, marked: Set[int]) -> None:
-        painter, picture, theme = self._painter, self._picture, self._theme
-        placed = picture.edge_boxes * self._scale + [self._origin.x(), self._origin.y()] * 2
-        seen = np.flatnonzero(self._in_view(placed, 4.0) & self._are_large)
+        picture, theme, scale = self._picture, self._theme, self._scale
+        is_large = picture.least_ends * scale >= _LEAST_END
+        placed = picture.edge_boxes * scale + [self._origin.x(), self._origin.y()] * 2
+        seen = np.flatnonzero(self._in_view(placed, 4.0) & is_large)
         if not len(seen):
             return
         strong = picture.edges_of(set(marked))
-        if not self.has_curves:
-            weak = seen[~strong[seen]]
-            self._paint_straight(weak)
+        if not exact and scale < _CURVES_FROM and int(is_large.sum()) > _MOST_CURVES:
+            self._paint_straight(seen[~strong[seen]])
             seen = seen[strong[seen]][:_MOST_CURVES]
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         for is_strong, token in ((False, "text3"), (True, "accent")):
             for edge in seen[strong[seen] == is_strong].tolist():
                 self._paint_curve(edge, theme.color(token), is_strong=is_strong)
@@ -319,23 +317,22 @@ class _Frame:
         start, end, of = self._picture.segments
         among = np.zeros(len(self._picture.answer.layout.edges), np.bool_)
         among[edges] = True
-        pieces = among[of]
-        left, top, right, bottom = self._room.tolist()
-        shift = [self._origin.x() - left, self._origin.y() - top]
-        columns, lines = max(round(right - left), 0), max(round(bottom - top), 0)
+        pieces, corner = among[of], self._room.topLeft()
+        shift = [self._origin.x() - corner.x(), self._origin.y() - corner.y()]
+        columns, lines = (max(round(size), 0) for size in (self._room.width(), self._room.height()))
         on = line_pixels(
             start[pieces] * self._scale + shift, end[pieces] * self._scale + shift, columns, lines
         )
-        color = np.uint32(self._theme.pixel("line"))
-        pixels = np.multiply(on, color, dtype=np.uint32)
+        pixels = np.multiply(on, np.uint32(self._theme.pixel("line")), dtype=np.uint32)
         image = QImage(
             pixels.data, columns, lines, columns * 4, QImage.Format.Format_ARGB32_Premultiplied
         )
-        self._painter.drawImage(QPointF(left, top), image)
+        self._painter.drawImage(corner, image)
 
     def _paint_curve(self, edge: int, color: QColor, *, is_strong: bool) -> None:
         painter, picture, scale = self._painter, self._picture, self._scale
-        count = int(picture.answer.layout.edges.count[edge])
+        layout = picture.answer.layout
+        count = int(layout.edges.count[edge])
         width = (2.0 if is_strong else 1.1) + min(np.log2(count), 4.0) * 0.35
         pen = QPen(color, width * min(max(scale, 0.6), 1.5))
         pen.setCosmetic(True)
@@ -345,7 +342,6 @@ class _Frame:
         painter.scale(scale, scale)
         painter.strokePath(picture.curve(edge), pen)
         painter.restore()
-        layout = picture.answer.layout
         if layout.edges.target[edge] == layout.edges.group[edge]:
             return  # it continues outside of its group
         before, end = layout.points[layout.ptr[edge + 1] - 2 : layout.ptr[edge + 1]].tolist()
@@ -354,37 +350,28 @@ class _Frame:
             long, half = max(7.0 * scale, 4.0), max(3.5 * scale, 2.0)
             axis = 0 if picture.across else 1
             back = long if before[axis] > end[axis] else -long  # an edge may run backward
-            along, aside = (QPointF(back, 0), QPointF(0, half)) if picture.across else (
-                QPointF(0, back), QPointF(half, 0))  # fmt: skip
+            along, aside = QPointF(0, back), QPointF(half, 0)
+            if picture.across:
+                along, aside = along.transposed(), aside.transposed()
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color)
             painter.drawPolygon(QPolygonF([tip, tip + along - aside, tip + along + aside]))
-        if count > 1 and self._has_heads:
-            self._paint_count(tip.x(), tip.y(), count)
-
-    def _paint_count(self, x: float, y: float, count: int) -> None:
-        """Paint how many edges are merged, next to the end of an edge."""
-        painter, theme = self._painter, self._theme
-        font, metrics = self._cache.font("zero_length", max(round(10 * self._scale), _LEAST_TEXT))
-        text = group_digits(count)
-        width, height = metrics.horizontalAdvance(text), metrics.height()
-        painter.setFont(font)
-        painter.setPen(theme.color("text2"))
-        room = QRectF(x + 5 * self._scale, y - height - 2 * self._scale, width + 2, height)
-        painter.drawText(room, _VCENTER, text)
+        if count > 1 and self._has_heads:  # how many edges are merged
+            room = QRectF(tip.x() + 5 * scale, tip.y() - 16 * scale, _WIDEST, 14 * scale)
+            text = group_digits(count)
+            self._write(room, text, "zero_length", self._tiny, self._theme.color("text2"))
 
     # -- boxes -----------------------------------------------------------------------------------
 
     def paint_boxes(self) -> None:
-        painter, picture = self._painter, self._picture
-        boxes = picture.boxes
+        boxes = self._picture.boxes
         if not len(boxes):
             return
         rects = self._rects[boxes]
         if rects[0, 3] - rects[0, 1] < _LEAST_BOX:
             self.paint_plain()
             return
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         margin = 6.0 if self._picture.answer.around is None else max(24 * self._scale, 6.0)
         for node in boxes[self._in_view(rects, margin)].tolist():
             self._paint_box(node)
@@ -437,11 +424,11 @@ class _Frame:
         self, node: int, rect: QRectF, look: NodeLook, color: QColor, *, is_group: bool
     ) -> None:
         """Paint name, place and figure: in three lines, or the place beside the name."""
-        painter, scale, cache = self._painter, self._scale, self._cache
-        left, right = rect.left() + (11 if look.tag else 8) * scale, rect.right() - 6 * scale
+        painter, scale = self._painter, self._scale
+        line = rect.adjusted((11 if look.tag else 8) * scale, 2 * scale, -6 * scale, -2 * scale)
         if is_group:
-            self._paint_badge(QPointF(left + BADGE * scale / 2, rect.center().y()), is_open=False)
-            left += (BADGE + 6) * scale
+            self._paint_badge(line.left(), rect.center().y(), is_open=False)
+            line.setLeft(line.left() + (BADGE + 6) * scale)
         size, small, detail = self._letters, self._small, look.detail
         if is_group and self._picture.tree.kind[node] == GroupKind.MODULE:
             count = f"{group_digits(int(self._picture.tree.operators[node]))} ops"
@@ -449,154 +436,113 @@ class _Frame:
         below = [text for text in (detail, look.figure) if text]
         if rect.height() < size + len(below) * small + 10 * scale:
             below = below[-1:] if rect.height() >= size + small + 4 else []
-        height = (rect.height() - 4 * scale) / (1 + len(below))
-        line = QRectF(left, rect.top() + 2 * scale, right - left, height)
-        font, metrics = cache.font("section", size)
-        name = cache.fitted(look.name, "section", size, line.width())
-        painter.setFont(font)
-        painter.setPen(color)
-        painter.drawText(line, _VCENTER, name)
-        painter.setFont(cache.font("caption", small)[0])
-        rest = line.adjusted(metrics.horizontalAdvance(name) + 6 * scale, 0, 0, 0)
+        line.setHeight(line.height() / (1 + len(below)))
+        name = self._write(line, look.name, "section", size, color)
+        rest = line.adjusted(name + 6 * scale, 0, 0, 0)
         if detail and below == [look.figure] and rest.width() > 24:
             opacity = painter.opacity()
             painter.setOpacity(opacity * 0.75)
-            text = cache.fitted(detail, "caption", small, rest.width(), left=not is_group)
-            painter.drawText(rest, _RIGHT, text)
+            self._write(rest, detail, "caption", small, color, _RIGHT, left=not is_group)
             painter.setOpacity(opacity)
         for text in below:
-            line.translate(0, height)
-            room = line
-            if text is look.figure and look.verdict is not None:
-                room = line.adjusted(self._paint_verdict(line, look.verdict, color), 0, 0, 0)
+            line.translate(0, line.height())
             is_path = text is detail and not is_group
-            painter.drawText(
-                room, _VCENTER, cache.fitted(text, "caption", small, room.width(), left=is_path)
-            )
+            if text is look.figure and look.verdict is not None:
+                line.setLeft(line.left() + self._paint_verdict(line, look.verdict, color))
+            self._write(line, text, "caption", small, color, left=is_path)
         if look.verdict is not None and look.figure not in below:
-            self._paint_verdict(rect.adjusted(rect.width() - rect.height(), 0, 0, 0),
-                                look.verdict, color)  # fmt: skip
+            end = rect.adjusted(rect.width() - rect.height(), 0, 0, 0)
+            self._paint_verdict(end, look.verdict, color)
 
     def _paint_verdict(self, line: QRectF, verdict: Verdict, color: QColor) -> float:
         """Paint the mark of a verdict at the start of a line, and return the room it takes."""
         painter, part = self._painter, min(self._scale, 1.0)
-        side = SIDE * part
         painter.save()
-        painter.translate(line.left() + side / 2, line.center().y())
+        painter.translate(line.left() + SIDE * part / 2, line.center().y())
         painter.scale(part, part)
         paint_mark(painter, QPointF(0, 0), verdict.value, self._theme, color)
         painter.restore()
-        return side + 4 * self._scale
+        return SIDE * part + 4 * self._scale
 
     def _paint_tag(self, rect: QRectF, tag: str, stripe: QColor) -> None:
         """Paint a double left edge, and the name of the delegate call above the node."""
-        painter, theme, scale = self._painter, self._theme, self._scale
+        scale, theme = self._scale, self._theme
         for x, width in ((1, 2), (5, 1)):
-            painter.fillRect(
-                QRectF(rect.left() + x * scale, rect.top() + 5 * scale,
-                       max(width * scale, 1.0), rect.height() - 10 * scale), stripe)  # fmt: skip
-        if self._letters <= _LEAST_TEXT:
-            return
-        size = max(round(10 * scale), _LEAST_TEXT)
-        font, metrics = self._cache.font("zero_length", size)
-        # The edges come in the middle.
-        text = self._cache.fitted(tag, "zero_length", size, rect.width() / 2 - 20 * scale)
-        height = metrics.height()
-        chip = QRectF(
-            rect.left() + 4 * scale, rect.top() - height - 3 * scale,
-            metrics.horizontalAdvance(text) + 10 * scale, height,
-        )  # fmt: skip
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.color("frame"))
-        painter.drawRoundedRect(chip, 3, 3)
-        painter.setFont(font)
-        painter.setPen(theme.color("frame_label"))
-        painter.drawText(chip, _CENTER, text)
+            edge = QRectF(rect.left() + x * scale, rect.top() + 5 * scale,
+                          max(width * scale, 1.0), rect.height() - 10 * scale)  # fmt: skip
+            self._painter.fillRect(edge, stripe)
+        if self._letters > _LEAST_TEXT:
+            font: tuple[FontRole, int] = "zero_length", self._tiny
+            # The edges come in the middle.
+            text, _ = self._cache.cut(tag, *font, rect.width() / 2 - 20 * scale)
+            top = rect.top() - self._cache.font(*font)[1].height() - 3 * scale
+            ground, color = theme.color("frame"), theme.color("frame_label")
+            self._paint_chip(rect.left() + 4 * scale, top, text, font, ground, color)
 
     def _paint_hidden(self, rect: QRectF, counts: tuple[int, int]) -> None:
         """Paint the numbers of hidden neighbors, each on a short dotted line at its side."""
-        painter, theme, scale = self._painter, self._theme, self._scale
-        font, metrics = self._cache.font("zero_length", max(round(10 * scale), _LEAST_TEXT))
-        painter.setFont(font)
-        height = metrics.height()
-        for count, direction in zip(counts, (-1, 1), strict=True):
+        color, scale = self._theme.color("text2"), self._scale
+        width, height = 40 * scale, 13 * scale
+        for count, way in zip(counts, (-1, 1), strict=True):
             if not count:
                 continue
-            text = f"+{group_digits(count)}"
-            width = metrics.horizontalAdvance(text) + 4
             if self._picture.across:
-                start = QPointF(rect.left() if direction < 0 else rect.right(), rect.bottom() - 8)
-                end = start + QPointF(direction * 8 * scale, 0)
-                x, y = end.x() - (width if direction < 0 else 0), end.y() - height / 2
+                start = QPointF(rect.left() if way < 0 else rect.right(), rect.bottom() - 8 * scale)
+                end = start + QPointF(way * 8 * scale, 0)
+                room = QRectF(end.x() - (width if way < 0 else 0), end.y() - height / 2,
+                              width, height)  # fmt: skip
             else:
-                start = QPointF(rect.right() - 14 * scale,
-                                rect.top() if direction < 0 else rect.bottom())  # fmt: skip
-                end = start + QPointF(0, direction * 6 * scale)
-                x, y = end.x() - width - 2, start.y() - (height if direction < 0 else 0)
-            painter.setPen(QPen(theme.color("text2"), 1.2, Qt.PenStyle.DotLine))
-            painter.drawLine(start, end)
-            painter.setPen(theme.color("text2"))
-            painter.drawText(QRectF(x, y, width, height), _CENTER, text)
+                start = QPointF(rect.right() - 14 * scale, rect.top() if way < 0 else rect.bottom())
+                end = start + QPointF(0, way * 6 * scale)
+                room = QRectF(end.x() - width - 3, start.y() - (height if way < 0 else 0),
+                              width, height)  # fmt: skip
+            self._painter.setPen(QPen(color, 1.2, Qt.PenStyle.DotLine))
+            self._painter.drawLine(start, end)
+            align = _VCENTER if self._picture.across and way > 0 else _RIGHT
+            self._write(room, f"+{group_digits(count)}", "zero_length", self._tiny, color, align)
 
     # -- over all --------------------------------------------------------------------------------
 
     def paint_labels(self) -> None:
         """Far away: name the innermost groups that have room for their whole names."""
-        picture, painter, theme = self._picture, self._painter, self._theme
+        picture, theme = self._picture, self._theme
         frames = picture.frames[1:]
         if self._has_heads or not len(frames):
             return
-        font, metrics = self._cache.font("section", round(_NAME))
-        painter.setFont(font)
-        size = self._rects[frames, 2:] - self._rects[frames, :2]
-        is_large = (size[:, 0] >= _LEAST_LABEL[0]) & (size[:, 1] >= _LEAST_LABEL[1])
+        font: tuple[FontRole, int] = "section", round(_NAME)
+        width, height = (self._rects[frames, 2:] - self._rects[frames, :2]).T
+        is_large = (width >= _LEAST_LABEL[0]) & (height >= _LEAST_LABEL[1])
         is_named = np.zeros(len(picture.tree), np.bool_)
         for node in frames[is_large][::-1].tolist():  # a group around a named one has no name
-            room = self._rects[node, 2] - self._rects[node, 0] - 12
-            name = picture.looks[node].name
-            is_around = is_named[node + 1 : int(picture.tree.end[node])].any()
-            is_named[node] = not is_around and bool(name) and (
-                self._cache.fitted(name, "section", round(_NAME), room) == visible_controls(name)
-            )  # fmt: skip
+            if not is_named[node + 1 : int(picture.tree.end[node])].any():
+                room = self._rects[node, 2] - self._rects[node, 0] - 12
+                is_named[node] = self._fits(picture.looks[node].name, *font, room)
         inside = frames[is_named[frames]]
+        ground, color = theme.color("raised", 0.9), theme.color("text1")
         for node in inside[self._in_view(self._rects[inside], 0.0)].tolist():
-            rect, name = self._rect(node), visible_controls(picture.looks[node].name)
-            width, height = metrics.horizontalAdvance(name) + 10, metrics.height() + 2
-            chip = QRectF(rect.left() + 2, rect.top() + 2, width, height)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("raised", 0.9))
-            painter.drawRoundedRect(chip, 3, 3)
-            painter.setPen(theme.color("text1"))
-            painter.drawText(chip, _CENTER, name)
+            left, top = self._rects[node, :2].tolist()
+            self._paint_chip(left + 2, top + 2, picture.looks[node].name, font, ground, color)
 
-    def paint_rings(self, marked: Set[int], current: int) -> None:
-        painter, theme = self._painter, self._theme
+    def paint_rings(self, nodes: Set[int], token: str, width: float, gap: float) -> None:
+        painter = self._painter
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for nodes, token, width, gap in (
-            (marked, "accent", 2.5, 3.0),
-            ({current} - {-1}, "text1", 1.5, 5.5),
-        ):
-            painter.setPen(QPen(theme.color(token), width))
-            among = np.fromiter(nodes, np.int64, len(nodes))
-            for node in among[self._in_view(self._rects[among], 8.0)].tolist():
-                grow = gap * min(max(self._scale, 0.4), 1.0)
-                rect = self._rect(node).adjusted(-grow, -grow, grow, grow)
-                painter.drawRoundedRect(rect, 7, 7)
-
-    def _rect(self, node: int) -> QRectF:
-        left, top, right, bottom = self._rects[node].tolist()
-        return QRectF(left, top, right - left, bottom - top)
+        painter.setPen(QPen(self._theme.color(token), width))
+        among = np.fromiter(nodes, np.int64, len(nodes))
+        grow = gap * min(max(self._scale, 0.4), 1.0)
+        for node in among[self._in_view(self._rects[among], 8.0)].tolist():
+            rect = self._rect(node).adjusted(-grow, -grow, grow, grow)
+            painter.drawRoundedRect(rect, 7, 7)
 
 
 def picture_image(picture: GraphPicture, marked: frozenset[int], theme: Theme) -> QImage:
     """Return the whole picture, with 2 pixels per point unless it is very large."""
     size = _picture_size(picture, theme)
     sharp = min(2.0, _LARGEST_IMAGE / max(size.width(), size.height()))
+    pixels = QSize(max(round(size.width() * sharp), 1), max(round(size.height() * sharp), 1))
     return painted_image(
-        QSize(max(round(size.width() * sharp), 1), max(round(size.height() * sharp), 1)), 1.0,
-        lambda painter: _paint_picture(painter, picture, marked, theme, sharp, exact=False),
-    )  # fmt: skip
+        pixels, 1.0, lambda painter: _paint_all(painter, picture, marked, theme, sharp)
+    )
 
 
 def picture_svg(
@@ -605,7 +551,7 @@ def picture_svg(
     """Return the whole picture as the bytes of an SVG file."""
     return svg_bytes(
         _picture_size(picture, theme), title, description,
-        lambda painter: _paint_picture(painter, picture, marked, theme, 1.0, exact=True),
+        lambda painter: _paint_all(painter, picture, marked, theme, 1.0, exact=True),
     )  # fmt: skip
 
 
@@ -614,18 +560,16 @@ def _picture_size(picture: GraphPicture, theme: Theme) -> QSize:
     return picture.size.toSize() + QSize(margin, margin)
 
 
-def _paint_picture(
+def _paint_all(
     painter: QPainter,
     picture: GraphPicture,
     marked: frozenset[int],
     theme: Theme,
     scale: float,
     *,
-    exact: bool,
+    exact: bool = False,
 ) -> None:
-    size, margin = _picture_size(picture, theme), theme.px(_IMAGE_MARGIN) * scale
-    room = QRectF(0, 0, size.width() * scale, size.height() * scale)
+    origin = QPointF(1, 1) * theme.px(_IMAGE_MARGIN) * scale
+    room = QRectF(QPointF(0, 0), _picture_size(picture, theme).toSizeF() * scale)
     painter.fillRect(room, theme.color("canvas"))
-    GraphPainter(theme).paint(
-        painter, picture, QPointF(margin, margin), scale, room, marked, exact=exact
-    )
+    GraphPainter(theme).paint(painter, picture, origin, scale, room, marked, exact=exact)
