@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import (
     QHelpEvent,
@@ -25,6 +23,7 @@ from viewer.gui.qt.widgets.labels import tip
 
 _LEAST_SCALE, _MOST_SCALE = 0.004, 3.0
 _KEY_STEP = 1.25
+MARGIN = 16  # px around a fitted drawing
 _REACH = 60  # px of the drawing that stay in view
 ZOOMS = {
     Qt.Key.Key_Plus: _KEY_STEP, Qt.Key.Key_Equal: _KEY_STEP, Qt.Key.Key_Minus: 1 / _KEY_STEP,
@@ -39,63 +38,12 @@ _SAME_PLACE = 0.01  # px
 _ELSEWHERE = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
-PaintPart = Callable[[QPainter, QRectF], None]
-
-
-class PannedFrame:
-    """Keeps the pixels of one frame."""
-
-    def __init__(self) -> None:
-        self._pixmap: QPixmap | None = None
-        self._look: tuple[object, ...] = ()
-        self._scale = 0.0
-        self._origin = QPointF()
-
-    def frame(
-        self,
-        widget: QWidget,
-        look: tuple[object, ...],
-        origin: QPointF,
-        scale: float,
-        paint: PaintPart,
-    ) -> QPixmap:
-        """Return the pixels of a widget.
-
-        look: what determines them besides origin and scale. paint: paints a part of the widget.
-        """
-        ratio, before = widget.devicePixelRatioF(), self._pixmap
-        size = widget.size() * ratio
-        shift = (origin - self._origin) * ratio
-        x, y = round(shift.x()), round(shift.y())
-        is_whole = abs(shift.x() - x) < _SAME_PLACE and abs(shift.y() - y) < _SAME_PLACE
-        same = len(look) == len(self._look) and all(
-            new is old or new == old for new, old in zip(look, self._look, strict=True)
-        )
-        exposed = QRegion(QRect(QPoint(0, 0), size))
-        is_same = before is not None and before.size() == size and same and scale == self._scale
-        if is_same and is_whole and abs(x) < size.width() and abs(y) < size.height():
-            exposed = QRegion()
-            if before is not None and (x or y):
-                before.scroll(x, y, before.rect(), exposed)
-        pixmap = before if before is not None and before.size() == size else QPixmap(size)
-        pixmap.setDevicePixelRatio(ratio)
-        self._pixmap, self._look, self._scale, self._origin = pixmap, look, scale, QPointF(origin)
-        if not exposed.isEmpty():
-            painter = QPainter(pixmap)
-            for part in exposed:  # type: ignore[attr-defined]  # PySide6's stub lacks it
-                room = QRectF(
-                    part.x() / ratio, part.y() / ratio, part.width() / ratio, part.height() / ratio
-                )
-                room.adjust(-_AROUND, -_AROUND, _AROUND, _AROUND)
-                room = room.intersected(QRectF(widget.rect()))
-                painter.setClipRect(room)
-                paint(painter, room)
-            painter.end()
-        return pixmap
-
-
 class PanZoomView(QWidget):
-    """Drag pans, the wheel zooms toward the mouse. A subclass draws, and says what is where."""
+    """Drag pans, the wheel zooms toward the mouse. A subclass draws, and says what is where.
+
+    size_drawn: the size of the drawing at a scale of 1, None without one. scale, opacity: of the
+    drawing.
+    """
 
     # Keys besides those of the base that are not shortcuts of the window while this has the focus.
     KEYS: frozenset[Qt.Key] = frozenset()
@@ -103,24 +51,23 @@ class PanZoomView(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.opacity = 1.0
-        self.scale = 1.0
+        self.opacity = self.scale = 1.0
+        self.size_drawn: QSizeF | None = None
         self._origin = QPointF(0, 0)  # the drawing's upper left corner, in the widget
         self._pressed: QPoint | None = None
         self._drags = False
         self._fits = True  # the user has not moved the drawing since it was fitted
+        self._pixels: QPixmap | None = None  # of the latest frame
+        self._pixels_of: tuple[object, ...] = ()
+        self._pixels_origin = QPointF()
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
 
     # -- what a subclass says --------------------------------------------------------------------
 
-    def drawn_size(self) -> QSizeF | None:
-        """Return the size of the drawing at a scale of 1, None without one."""
-        raise NotImplementedError
-
-    def is_button(self, point: QPointF) -> bool:
-        """Whether a click at a point of the widget does something."""
+    def node_at(self, point: QPointF) -> int:
+        """Return the node below a point of the widget that can be clicked, -1 for none."""
         raise NotImplementedError
 
     def click(self, point: QPointF) -> None:
@@ -131,12 +78,12 @@ class PanZoomView(QWidget):
         """Return the tooltip at a point, as plain text."""
         raise NotImplementedError
 
-    def press_key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+    def press_key(self, key: Qt.Key) -> None:
         """Handle one of the `KEYS`."""
         raise NotImplementedError
 
-    def fit_all(self) -> None:
-        """Show the whole drawing, however small."""
+    def paint_part(self, painter: QPainter, room: QRectF) -> None:
+        """Paint a part of the widget."""
         raise NotImplementedError
 
     # -- places ----------------------------------------------------------------------------------
@@ -149,14 +96,16 @@ class PanZoomView(QWidget):
         """Convert a point of the widget to the point of the drawing below it."""
         return (point - self._origin) / self.scale
 
-    def scale_to_fit(self, margin: int) -> float:
-        """Return the scale at which the drawing fits, with a margin in px around it."""
-        size = self.drawn_size()
+    def fit_all(self) -> None:
+        """Show the whole drawing, however small."""
+        size, margin = self.size_drawn, 2 * self._theme.px(MARGIN)
         if size is None:
-            return 1.0
-        wide = max(self.width() - 2 * margin, 1) / max(size.width(), 1.0)
-        high = max(self.height() - 2 * margin, 1) / max(size.height(), 1.0)
-        return max(min(wide, high, 1.0), _LEAST_SCALE)
+            return
+        wide = max(self.width() - margin, 1) / max(size.width(), 1.0)
+        high = max(self.height() - margin, 1) / max(size.height(), 1.0)
+        scale = max(min(wide, high, 1.0), _LEAST_SCALE)
+        self.center_on(QPointF(size.width() / 2, size.height() / 2), scale)
+        self._fits = True
 
     def center_on(self, middle: QPointF, scale: float) -> None:
         """Show a point of the drawing in the middle."""
@@ -176,7 +125,7 @@ class PanZoomView(QWidget):
         """Pan by some px."""
         self._origin += by
         self._fits = False
-        size = self.drawn_size()
+        size = self.size_drawn
         if size is not None:
             margin = self._theme.px(_REACH)
             width, height = size.width() * self.scale, size.height() * self.scale
@@ -207,8 +156,9 @@ class PanZoomView(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         mouse = event.position().toPoint()
         if self._pressed is None:
-            on = self.is_button(event.position())
-            self.setCursor(Qt.CursorShape.PointingHandCursor if on else Qt.CursorShape.ArrowCursor)
+            is_on = self.node_at(event.position()) >= 0
+            shapes = Qt.CursorShape.ArrowCursor, Qt.CursorShape.PointingHandCursor
+            self.setCursor(shapes[is_on])
             return
         far = (mouse - self._pressed).manhattanLength() >= QApplication.startDragDistance()
         if self._drags or far:
@@ -255,7 +205,7 @@ class PanZoomView(QWidget):
         if not self._handles(event):
             super().keyPressEvent(event)
         elif key in self.KEYS:
-            self.press_key(key, event.modifiers())
+            self.press_key(key)
         elif key in ZOOMS:
             self.zoom(ZOOMS[key])
         elif key == Qt.Key.Key_0:
@@ -267,9 +217,54 @@ class PanZoomView(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(self._theme.px(160), self._theme.px(100))
 
-    def paint_focus(self, painter: QPainter) -> None:
-        """Paint the frame of the widget that has the keyboard focus."""
+    # -- painting --------------------------------------------------------------------------------
+
+    def paint_frame(self, painter: QPainter, *look: object) -> None:
+        """Paint the drawing, of the latest frame what is the same, and the focus.
+
+        look: what determines the pixels besides the place and the scale.
+        """
+        if self.opacity < 1:
+            painter.fillRect(self.rect(), self._theme.color("canvas"))
+        painter.setOpacity(self.opacity)
+        painter.drawPixmap(0, 0, self._frame((*look, self.scale)))
+        painter.setOpacity(1.0)
         if self.hasFocus():
             painter.setPen(QPen(self._theme.color("accent"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+
+    def _frame(self, look: tuple[object, ...]) -> QPixmap:
+        """Return the pixels of the widget; after a pan, only what comes into view is painted."""
+        ratio, before = self.devicePixelRatioF(), self._pixels
+        size = self.size() * ratio
+        shift = (self._origin - self._pixels_origin) * ratio
+        x, y = round(shift.x()), round(shift.y())
+        is_whole = abs(shift.x() - x) < _SAME_PLACE and abs(shift.y() - y) < _SAME_PLACE
+        is_same = len(look) == len(self._pixels_of) and all(
+            new is old or new == old for new, old in zip(look, self._pixels_of, strict=True)
+        )
+        exposed = QRegion(QRect(QPoint(0, 0), size))
+        pixels = before if before is not None and before.size() == size else QPixmap(size)
+        if pixels is before and is_same and is_whole and abs(x) < size.width() and (
+            abs(y) < size.height()
+        ):  # fmt: skip
+            exposed = QRegion()
+            if x or y:
+                before.scroll(x, y, before.rect(), exposed)
+        pixels.setDevicePixelRatio(ratio)
+        self._pixels, self._pixels_of, self._pixels_origin = pixels, look, QPointF(self._origin)
+        if exposed.isEmpty():
+            return pixels
+        painter = QPainter(pixels)
+        for part in exposed:  # type: ignore[attr-defined]  # PySide6's stub lacks it
+            room = QRectF(
+                part.x() / ratio, part.y() / ratio, part.width() / ratio, part.height() / ratio
+            )
+            room.adjust(-_AROUND, -_AROUND, _AROUND, _AROUND)
+            room = room.intersected(QRectF(self.rect()))
+            painter.setClipRect(room)
+            painter.fillRect(room, self._theme.color("canvas"))
+            self.paint_part(painter, room)
+        painter.end()
+        return pixels

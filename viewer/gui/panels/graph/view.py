@@ -23,14 +23,13 @@ from PySide6.QtGui import (
 from viewer.arrays import Floats, Ints
 from viewer.gui.panels.graph.minimap import Minimap
 from viewer.gui.panels.graph.painting import BADGE, GraphPainter
-from viewer.gui.panels.graph.pan_zoom import ENTER, SIDES, PannedFrame, PanZoomView
+from viewer.gui.panels.graph.pan_zoom import ENTER, MARGIN, SIDES, PanZoomView
 from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.qt.accessibility import announce, has_role
 from viewer.gui.qt.crash_report import guard
 from viewer.gui.qt.theme.theme import Theme
 from viewer.reports.compare_text import WORDS
 
-_MARGIN = 16  # px around a fitted picture
 _READABLE = 0.85  # the scale at which a node that was searched is shown, if it was smaller
 _FITS_FROM = 0.7  # neighborhoods that need a smaller scale are shown in part, at `_READABLE`
 _NEAR = 5.0  # px; the distance within which the mouse hits an edge
@@ -63,7 +62,6 @@ class GraphView(PanZoomView):
         self._anchor: tuple[int, QPointF] | None = None
         self._shape = _SHAPES[2]
         self.painter = GraphPainter(theme)
-        self._panned = PannedFrame()
         self.node_tip: Callable[[int], str] = lambda node: ""
         self.edge_tip: Callable[[int], str] = lambda edge: ""
         self.minimap = Minimap(theme, self)
@@ -80,15 +78,12 @@ class GraphView(PanZoomView):
         """The node that the keyboard acts on, -1 for none."""
         return self._current
 
-    def drawn_size(self) -> QSizeF | None:
-        return None if self.picture is None else self.picture.size
-
     # -- contents --------------------------------------------------------------------------------
 
     def show_picture(self, picture: GraphPicture | None, *, fits: bool = False) -> None:
         """Show another picture. fits: fit it; else what was toggled stays where it is."""
         before, self.picture = self.picture, picture
-        self.opacity = 1.0
+        self.size_drawn, self.opacity = None if picture is None else picture.size, 1.0
         if picture is None:
             self._current, self.marked = -1, frozenset()
         elif before is None or fits or (self._fits and before.size != picture.size):
@@ -157,7 +152,7 @@ class GraphView(PanZoomView):
     def fit(self) -> None:
         """Show the whole picture, or of a neighborhood that is too small to read a part of it."""
         self.fit_all()
-        picture, margin = self.picture, self._theme.px(_MARGIN)
+        picture, margin = self.picture, self._theme.px(MARGIN)
         if picture is None or picture.focus < 0 or self.scale >= _FITS_FROM:
             return
         # Show as much around the focus as fits, without empty space next to the picture.
@@ -170,13 +165,6 @@ class GraphView(PanZoomView):
             is_small = extent <= 2 * half
             place.append(extent / 2 if is_small else min(max(wanted, half), extent - half))
         self.center_on(QPointF(*place), _READABLE)
-
-    def fit_all(self) -> None:
-        size = self.drawn_size()
-        if size is not None:
-            scale = self.scale_to_fit(self._theme.px(_MARGIN))
-            self.center_on(QPointF(size.width() / 2, size.height() / 2), scale)
-            self._fits = True
 
     @Slot(QPointF)
     def _show_middle(self, middle: QPointF) -> None:
@@ -213,9 +201,6 @@ class GraphView(PanZoomView):
             if node >= 0 and where.y() > picture.rect(node).top() + picture.head:
                 node = -1
         return node
-
-    def is_button(self, point: QPointF) -> bool:
-        return self.node_at(point) >= 0
 
     def tip_at(self, point: QPointF) -> str:
         picture, node = self.picture, self.node_at(point)
@@ -255,7 +240,7 @@ class GraphView(PanZoomView):
         else:
             self._open(node)
 
-    def press_key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
+    def press_key(self, key: Qt.Key) -> None:
         picture, node = self.picture, self._current
         if picture is None:
             return
@@ -329,33 +314,21 @@ class GraphView(PanZoomView):
     @guard
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        if self.picture is None or self.opacity < 1:
-            painter.fillRect(self.rect(), self._theme.color("canvas"))
-        if self.picture is not None:
-            painter.setOpacity(self.opacity)
-            look = self.picture, self.marked, self._current if self.hasFocus() else -1, self.painter
-            pixmap = self._panned.frame(self, look, self._origin, self.scale, self._paint)
-            painter.drawPixmap(0, 0, pixmap)
-            painter.setOpacity(1.0)
-        self.paint_focus(painter)
+        self.paint_frame(painter, self.picture, self.marked, self._keyed, self.painter)
         painter.end()
         top_left = self.to_drawing(QPointF(0, 0))
         seen = QRectF(top_left, QSizeF(self.width(), self.height()) / self.scale)
         self.minimap.show_range(seen)
 
-    def _paint(self, painter: QPainter, room: QRectF) -> None:
-        """Paint a part of the widget."""
-        assert self.picture is not None
-        painter.fillRect(room, self._theme.color("canvas"))
-        self.painter.paint(
-            painter,
-            self.picture,
-            self._origin,
-            self.scale,
-            room,
-            self.marked,
-            current=self._current if self.hasFocus() else -1,
-        )
+    @property
+    def _keyed(self) -> int:
+        """The current node if the keys act on it, else -1."""
+        return self._current if self.hasFocus() else -1
+
+    def paint_part(self, painter: QPainter, room: QRectF) -> None:
+        if self.picture is not None:
+            place = self._origin, self.scale, room
+            self.painter.paint(painter, self.picture, *place, self.marked, current=self._keyed)
 
     def retheme(self) -> None:
         """Paint again after the theme changed."""
