@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,11 +20,11 @@ from PySide6.QtGui import QPainter, QPixmap
 from tests.bench.test_bench_model import OPERATORS, program, trace
 from tests.gui.fake_host import FakeHost
 from viewer.analysis.cost.costs import Costs
-from viewer.analysis.cost.operators import operator_costs
 from viewer.analysis.delegates.delegation import instances_of
 from viewer.analysis.flows.neighborhood import neighborhood
 from viewer.analysis.links.linker import link
 from viewer.gui.panels.graph.controls import GraphMode
+from viewer.gui.panels.graph.node_figures import CostFigures
 from viewer.gui.panels.graph.painting import picture_svg
 from viewer.gui.panels.graph.panel import GraphPanel
 from viewer.gui.panels.graph.picture import GraphPicture
@@ -92,7 +94,9 @@ def test_costs_of_all_operators(trace, program):
     table = link(trace, program)
     found = Costs(table).table()
     told("floor: every row looked at", lambda: sum(row.ticks for row in found.rows))
-    told("the costs as columns", lambda: operator_costs(OPERATORS, found, table.sets))
+    shown = SimpleNamespace(table=table, axis=SimpleNamespace(ns_per_tick=Fraction(1)))
+    answer = SimpleNamespace(table=found, open_trace=shown)
+    told("the costs of operators", lambda: CostFigures(answer, OPERATORS).order)
     print()
 
 

@@ -1,13 +1,60 @@
-"""The changes of operators as texts and fills of nodes."""
+"""The costs and changes of operators as texts and fills of nodes."""
+
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tests.gui.panels.graph.picture import THIN
 from viewer.analysis.comparison.comparison import Verdict
+from viewer.analysis.cost.costs import CostRow, CostTable
+from viewer.gui.panels.graph import node_figures
 from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, NoCostFill
-from viewer.gui.panels.graph.node_figures import NO_SLICE, ChangeFigures
+from viewer.gui.panels.graph.node_figures import NO_SLICE, ChangeFigures, CostFigures
 from viewer.gui.session.comparison import compare_files, compare_inferences
 from viewer.gui.session.feeds.comparison import ComparisonFeed
+
+ROWS = (
+    CostRow((0,), 50, 50, 40, 2), CostRow((1, 2), 30, 30, 0, 1), CostRow((2, 3, 4), 12, 12, 0, 1),
+    CostRow((2,), 5, 5, 0, 1), CostRow((5,), 0, 0, 0, 3),
+)  # fmt: skip
+LINKED = ((0,), (1, 2), (2, 3, 4), (2,), (5,), (6,))
+
+
+def costs_of(rows, linked, count):
+    shown = SimpleNamespace(
+        table=SimpleNamespace(sets=linked), axis=SimpleNamespace(ns_per_tick=Fraction(1))
+    )
+    answer = SimpleNamespace(table=CostTable(rows, 3), open_trace=shown, scope=None)
+    return CostFigures(answer, count)
+
+
+def test_own_and_shared_time_are_told_apart_and_never_divided(monkeypatch):
+    monkeypatch.setattr(node_figures, "scope_text", lambda shown, scope: "run 2")
+    costs = costs_of(ROWS, LINKED, 8)
+    assert costs.order.tolist() == [50, 30, 42, 12, 12, 0, 0, 0]
+    assert costs.linked.tolist() == [True] * 7 + [False]
+    assert [costs.text(operator).replace(THIN, " ") for operator in (0, 2, 5)] == [
+        "50 ns · 50.0 %", "5 ns · 5.0 % + shared", "0 · 0.0 %"
+    ]  # fmt: skip
+    lines = [costs.lines(operator)[0].replace(THIN, " ") for operator in range(8)]
+    assert lines == [
+        "50 ns self, 50.0 % in run 2",
+        "30 ns shared by 2, not divided in run 2",
+        "5 ns self, 5.0 % and 42 ns in 2 shared calls, not divided in run 2",
+        "12 ns shared by 3, not divided in run 2",
+        "12 ns shared by 3, not divided in run 2",
+        "0 self, 0.0 % in run 2",
+        "no slice in run 2",
+        "not linked to any slice",
+    ]
+
+
+def test_without_rows_nothing_cost_anything():
+    costs = costs_of((), (), 2)
+    assert costs.order.tolist() == [0, 0]
+    assert not costs.linked.any()
 
 
 def figures_of(session):

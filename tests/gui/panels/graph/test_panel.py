@@ -328,11 +328,11 @@ def test_no_time_there_and_never_linked_are_told_apart(show_graph, qtbot, opened
     count = len(panel.session.traces[0].table.program.operators)
     panel.session.select_operators(0, tuple(range(count)))
     settle(qtbot, panel)
-    costs = panel.answer.question.figures.costs
+    figures, values = panel.answer.question.figures, panel.answer.values
     for operator in operators(panel):
-        look = node(panel, operator)
-        if costs.self_ticks[operator] < 0 and costs.shared[operator] < 0:
-            is_linked = bool(costs.linked[operator])
+        look, number = node(panel, operator), leaf(panel, operator)
+        if not values.has[number] and not values.sets[number]:
+            is_linked = bool(figures.linked[operator])
             assert look.fill is (NoCostFill.IDLE if is_linked else NoCostFill.UNLINKED)
             assert look.figure == ("no time in this range" if is_linked else "not linked")
 

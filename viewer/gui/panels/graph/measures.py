@@ -106,7 +106,7 @@ def time_measure(figures: CostFigures) -> Measure:
     return Measure(
         MeasureKind.TIME, "Time", *_columns(rows), text, "no time in this range", "calls",
         whole=table.whole, part=np.array([row.wall for row in table.rows], np.int64),
-        linked=figures.costs.linked, operator_text=figures.text,
+        linked=figures.linked, operator_text=figures.text,
     )  # fmt: skip
 
 

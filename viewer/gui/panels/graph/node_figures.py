@@ -12,17 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from math import ceil
 from typing import ClassVar
+
+import numpy as np
 
 from viewer.analysis.comparison.changes.operators import OperatorChanges
 from viewer.analysis.comparison.comparison import Compared, Verdict
 from viewer.analysis.comparison.joined import Row
 from viewer.analysis.comparison.steps import CHANGED
-from viewer.analysis.cost.operators import OperatorCosts, operator_costs
+from viewer.analysis.cost.costs import CostRow
 from viewer.analysis.delegates.delegation import instances_of
 from viewer.analysis.flows.neighborhood import MOST_EXPENSIVE
-from viewer.arrays import Ints
+from viewer.arrays import Bools, Ints
 from viewer.gui.panels.base.slice_facts import scope_text
 from viewer.gui.panels.graph.fills import CHANGE_STEPS, ChangeFill, Fill, NoCostFill
 from viewer.gui.panels.graph.names import cut_line, tags_of
@@ -53,26 +56,51 @@ class NodeCell:
 
 @dataclass(frozen=True, eq=False)
 class CostFigures:
-    """The costs of one profile in a scope.
+    """The costs of one profile in a scope. The time of a set of operators is never divided.
 
-    title: what the figures are, such as "run 2". left_out: what has figures and no node, "" for
-    nothing. best: what a high rank means.
+    title: what the figures are, such as "run 2". count: of the operators of the program. left_out:
+    what has figures and no node, "" for nothing. best: what a high rank means.
     """
 
     left_out: ClassVar[str] = ""
     best: ClassVar[str] = MOST_EXPENSIVE
 
     answer: CostAnswer
-    costs: OperatorCosts
+    count: int
 
     @property
     def title(self) -> str:
         return scope_text(self.answer.open_trace, self.answer.scope)
 
     @cached_property
+    def _rows(self) -> tuple[dict[int, CostRow], dict[int, list[CostRow]]]:
+        """The row of every operator alone, and those that it shares with others."""
+        alone: dict[int, CostRow] = {}
+        shared: dict[int, list[CostRow]] = {}
+        for row in self.answer.table.rows:
+            if row.is_shared:
+                for operator in row.operators:
+                    shared.setdefault(operator, []).append(row)
+            else:
+                alone[row.operators[0]] = row
+        return alone, shared
+
+    @cached_property
     def order(self) -> Ints:
         """The ranking key per operator; the highest ones are shown first."""
-        return self.costs.cost_order
+        alone, shared = self._rows
+        order = np.zeros(self.count, np.int64)
+        order[list(alone)] = [row.ticks for row in alone.values()]
+        ticks = [sum(row.ticks for row in rows) for rows in shared.values()]
+        order[list(shared)] = np.maximum(order[list(shared)], ticks)
+        return order
+
+    @cached_property
+    def linked(self) -> Bools:
+        """Per operator, whether any slice of the trace, in the scope or not, is linked to it."""
+        linked = np.zeros(self.count, np.bool_)
+        linked[np.fromiter(chain.from_iterable(self.answer.open_trace.table.sets), np.int64)] = True
+        return linked
 
     @property
     def ns_per_tick(self) -> Fraction:
@@ -81,9 +109,9 @@ class CostFigures:
 
     def text(self, operator: int) -> str:
         """Return "12.210 µs · 22.1 % + shared": the self time of an operator that has one."""
-        time, part = _self_texts(self.costs, operator, self.ns_per_tick)
-        more = " + shared" if self.costs.shared[operator] >= 0 else ""
-        return f"{time}{f' · {part}' if part else ''}{more}"
+        alone, shared = self._rows
+        time, part = self._self_texts(alone[operator])
+        return f"{time}{part and f' · {part}'}{' + shared' if operator in shared else ''}"
 
     def tag(self, operator: int) -> str:
         """Return the delegate call of an operator outside the program, "" for none."""
@@ -91,50 +119,32 @@ class CostFigures:
 
     def lines(self, operator: int) -> list[str]:
         """Return the lines of the tooltip of an operator about its figures."""
-        return [cost_sentence(self.costs, operator, self.ns_per_tick, self.title)]
+        alone, shared = self._rows
+        parts = []
+        if operator in alone:
+            time, part = self._self_texts(alone[operator])
+            parts.append(f"{time} self{part and f', {part}'}")
+        if operator in shared:
+            rows = shared[operator]
+            time = format_time(tick_to_ns(sum(row.ticks for row in rows), self.ns_per_tick))
+            sharing = f"in {group_digits(len(rows))} shared calls"
+            if len(rows) == 1:
+                sharing = f"shared by {group_digits(len(rows[0].operators))}"
+            parts.append(f"{time} {sharing}, not divided")
+        if parts:
+            return [f"{' and '.join(parts)} in {self.title}"]
+        return [f"no slice in {self.title}" if self.linked[operator] else "not linked to any slice"]
 
     def summary(self, operators: Sequence[int]) -> str:
         """Return a sentence about selected operators, "" to describe the graph instead."""
         return ""
 
-
-def cost_figures(answer: CostAnswer, operators: int) -> CostFigures:
-    """Return the costs of a program's operators. operators: how many it has."""
-    return CostFigures(
-        answer, operator_costs(operators, answer.table, answer.open_trace.table.sets)
-    )
-
-
-def _self_texts(costs: OperatorCosts, operator: int, ns_per_tick: Fraction) -> tuple[str, str]:
-    """Return the self time of an operator and its share; "" if the file cuts the time to 0."""
-    ticks, zeros = int(costs.self_ticks[operator]), int(costs.zeros[operator])
-    cut = float(ROUNDING_TICKS * ns_per_tick)
-    time = format_bounded(tick_to_ns(ticks, ns_per_tick), zeros, cut)
-    has_share = costs.whole and (ticks or not zeros)
-    wall = int(costs.wall[operator])
-    return time, format_share(wall, costs.whole) if has_share else ""
-
-
-def _sharing(costs: OperatorCosts, operator: int) -> str:
-    if costs.sets[operator] == 1:
-        return f"shared by {group_digits(int(costs.members[operator]))}"
-    return f"in {group_digits(int(costs.sets[operator]))} shared calls"
-
-
-def cost_sentence(costs: OperatorCosts, operator: int, ns_per_tick: Fraction, scope: str) -> str:
-    """Return the cost of an operator in words. scope: such as "run 2"."""
-    self_ticks, shared = int(costs.self_ticks[operator]), int(costs.shared[operator])
-    if self_ticks < 0 and shared < 0:
-        linked = bool(costs.linked[operator])
-        return f"no slice in {scope}" if linked else "not linked to any slice"
-    parts = []
-    if self_ticks >= 0:
-        time, part = _self_texts(costs, operator, ns_per_tick)
-        parts.append(f"{time} self{f', {part}' if part else ''}")
-    if shared >= 0:
-        time = format_time(tick_to_ns(shared, ns_per_tick))
-        parts.append(f"{time} {_sharing(costs, operator)}, not divided")
-    return f"{' and '.join(parts)} in {scope}"
+    def _self_texts(self, row: CostRow) -> tuple[str, str]:
+        """Return the time of an operator alone, and its share; "" if the file cuts it to 0."""
+        whole, ns = self.answer.table.whole, tick_to_ns(row.ticks, self.ns_per_tick)
+        time = format_bounded(ns, row.zeros, float(ROUNDING_TICKS * self.ns_per_tick))
+        has_share = whole and (row.ticks or not row.zeros)
+        return time, format_share(row.wall, whole) if has_share else ""
 
 
 @dataclass(frozen=True, eq=False)

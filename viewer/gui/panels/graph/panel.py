@@ -29,7 +29,7 @@ from viewer.gui.panels.base.panel_host import ExportedFile, PanelHost, Presence,
 from viewer.gui.panels.graph.controls import GraphControls, GraphMode, set_checked
 from viewer.gui.panels.graph.legends import GraphFoot
 from viewer.gui.panels.graph.names import call_name
-from viewer.gui.panels.graph.node_figures import ChangeFigures, cost_figures
+from viewer.gui.panels.graph.node_figures import ChangeFigures, CostFigures
 from viewer.gui.panels.graph.painting import picture_image, picture_svg
 from viewer.gui.panels.graph.picture import GraphPicture
 from viewer.gui.panels.graph.question import (
@@ -305,7 +305,7 @@ class GraphPanel(AnswerPanel[GraphAnswer]):
         program = costs.open_trace.table.program
         if program is None or not program.operators:
             return no_costs(self.host, costs)
-        return GraphSubject(program, cost_figures(costs, len(program.operators)))
+        return GraphSubject(program, CostFigures(costs, len(program.operators)))
 
     def _set_program(self, program: Program) -> None:
         if program is not self._program:
