@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from viewer.arrays import Floats, Ints
-from viewer.render.graph.layout import layered
+from viewer.render.graph.layout import GraphLayout, layered
 from viewer.render.graph.open_groups import GroupEdges, ShownGroups
-from viewer.render.graph.wrapping import Wrapped, unwrapped, wrapped
+from viewer.render.graph.wrapping import wrapped
 
-_KEPT = 4096  # drawings of groups
+_MOST_DRAWINGS = 4096  # of groups
 _HIGHEST = (4.0, 2.2, 1.2)  # height to width of groups that are not wrapped
 _MOST_TRIED = 200  # boxes of a picture for which all of these are tried
 _WORTH = 1.12  # how much larger the picture must be with a group wrapped further
@@ -78,7 +78,7 @@ class NestedLayouter:
     """Lays out the groups of one tree, and keeps the drawings of groups."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[object, ...], Wrapped] = {}
+        self._drawings: dict[tuple[object, ...], GraphLayout] = {}
         self._highest: dict[float, float] = {}  # for an aspect, so that nothing jumps later
 
     def layout(self, shown: ShownGroups, edges: GroupEdges, sizes: GroupSizes) -> NestedLayout:
@@ -87,15 +87,15 @@ class NestedLayouter:
         The first picture decides how high a group may be before it is wrapped: so that the picture
         is as large as possible when it fits the window.
         """
-        known = self._highest.get(sizes.aspect)
-        if known is not None or len(shown.boxes) > _MOST_TRIED or sizes.is_bare:
-            return self._layout(shown, edges, sizes, known or _HIGHEST[0])
+        highest = self._highest.get(sizes.aspect)
+        if highest is not None or len(shown.boxes) > _MOST_TRIED or sizes.is_bare:
+            return self._layout(shown, edges, sizes, highest or _HIGHEST[0])
         best, most = None, 0.0
         for highest in _HIGHEST:
-            made = self._layout(shown, edges, sizes, highest)
-            size = min(sizes.aspect / max(made.width, 1.0), 1 / max(made.height, 1.0))
+            layout = self._layout(shown, edges, sizes, highest)
+            size = min(sizes.aspect / max(layout.width, 1.0), 1 / max(layout.height, 1.0))
             if best is None or size > most * _WORTH:
-                best, most, self._highest[sizes.aspect] = made, size, highest
+                best, most, self._highest[sizes.aspect] = layout, size, highest
         assert best is not None
         return best
 
@@ -105,76 +105,77 @@ class NestedLayouter:
         count = len(shown.tree)
         size = np.zeros((count, 2))
         size[shown.boxes] = sizes.box_width, sizes.box_height
-        corner = np.zeros((count, 2))  # of each member, in the drawing of its group
+        corner = np.zeros((count, 2))  # of each member, in its group
+        shift = np.zeros((count, 2))  # of the drawing of each group, in that group
         members = _members(shown)
         first = np.searchsorted(edges.group, np.arange(count + 1))
-        drawings: dict[int, Wrapped] = {}
+        drawings: dict[int, GraphLayout] = {}
         # The model, and the groups in it that are most of what is visible. These are wrapped to
         # the shape of the window.
         boxes = shown.tree.count_inside(shown.is_box)
         large = shown.frames[boxes[shown.frames] >= _MOSTLY * len(shown.boxes)]
         main = {0, *large.tolist()}
         for frame in shown.frames[::-1].tolist():
-            own = members[frame]
-            some = slice(int(first[frame]), int(first[frame + 1]))
+            inside = members[frame]
+            part = slice(int(first[frame]), int(first[frame + 1]))
             limits = (sizes.aspect, 0.0) if frame in main else (0.0, highest)
-            made = self._drawing(frame, own, size[own], edges, some, sizes, limits)
-            drawings[frame] = made
-            head = sizes.head_of(frame)
-            corner[own] = made.corners + np.array([sizes.inset, head + sizes.inset])
-            size[frame] = (
-                max(made.width, sizes.box_width) + 2 * sizes.inset,
-                made.height + head + 2 * sizes.inset,
-            )
-            corner[own, 0] += (size[frame, 0] - 2 * sizes.inset - made.width) / 2
+            drawing = self._drawing(inside, size[inside], edges, part, sizes, limits)
+            wide, head = max(drawing.width, sizes.box_width), sizes.head_of(frame)
+            shift[frame] = sizes.inset + (wide - drawing.width) / 2, sizes.inset + head
+            corner[inside] = np.column_stack([drawing.x, drawing.y]) - size[inside] / 2
+            corner[inside] += shift[frame]
+            size[frame] = wide + 2 * sizes.inset, drawing.height + head + 2 * sizes.inset
+            drawings[frame] = drawing
         place = np.zeros((count, 2))
         depth = shown.depth[shown.visible]
         for level in range(1, int(depth.max(initial=0)) + 1):
             inside = shown.visible[depth == level]
             place[inside] = place[shown.parent[inside]] + corner[inside]
-        rects = np.hstack([place, place + size])
-        points, ptr = _all_lines(shown, edges, drawings, place, size, sizes)
-        return NestedLayout(shown, edges, rects, points, ptr)
+        groups = np.unique(edges.group).tolist()  # the order of the edges
+        lines = [drawings[group].points + place[group] + shift[group] for group in groups]
+        lengths = [np.diff(drawings[group].ptr) for group in groups]
+        points = np.concatenate([np.zeros((0, 2)), *lines])
+        ptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
+        return NestedLayout(shown, edges, np.hstack([place, place + size]), points, ptr)
 
     def _drawing(
         self,
-        frame: int,
-        own: Ints,
+        members: Ints,
         size: Floats,
         edges: GroupEdges,
-        some: slice,
+        part: slice,
         sizes: GroupSizes,
         limits: tuple[float, float],
-    ) -> Wrapped:
+    ) -> GraphLayout:
         """Return the drawing of one group.
 
-        own, size: its members and their sizes. some: its edges. limits: as of `wrapped`.
+        members, size: these and their sizes. part: its edges. limits: as of `wrapped`.
         """
-        place = {node: at for at, node in enumerate(own.tolist())}
-        source = np.array([place.get(n, -1) for n in edges.source[some].tolist()], np.int64)
-        target = np.array([place.get(n, -1) for n in edges.target[some].tolist()], np.int64)
+        place = {node: number for number, node in enumerate(members.tolist())}
+        source = np.array([place.get(n, -1) for n in edges.source[part].tolist()], np.int64)
+        target = np.array([place.get(n, -1) for n in edges.target[part].tolist()], np.int64)
         key = (size.tobytes(), source.tobytes(), target.tobytes(), limits, sizes)
-        made = self._kept.get(key)
-        if made is None:
+        drawing = self._drawings.get(key)
+        if drawing is None:
             inside = (source >= 0) & (target >= 0)
-            drawn = layered(
+            drawing = layered(
                 size[:, 0],
                 size[:, 1],
                 source[inside],
                 target[inside],
-                np.arange(len(own)),
+                np.arange(len(members)),
                 across=sizes.across,
                 layer_gap=sizes.layer_gap,
                 node_gap=sizes.node_gap,
             )
-            if sizes.is_bare:
-                made = unwrapped(drawn, size)
-            else:
-                made = wrapped(drawn, size, source, target, limits, sizes.layer_gap, sizes.node_gap)
-            if len(self._kept) >= _KEPT:
-                self._kept.clear()
-            self._kept[key] = made
-        return made
+            if not sizes.is_bare:
+                drawing = wrapped(
+                    drawing, size, source, target, limits, sizes.layer_gap, sizes.node_gap
+                )
+            if len(self._drawings) >= _MOST_DRAWINGS:
+                self._drawings.clear()
+            self._drawings[key] = drawing
+        return drawing
 
 
 def _members(shown: ShownGroups) -> dict[int, Ints]:
@@ -185,26 +186,6 @@ def _members(shown: ShownGroups) -> dict[int, Ints]:
     visible, parent = visible[order], parent[order]
     start = np.flatnonzero(np.diff(parent, prepend=-1))
     parts = np.split(visible, start[1:]) if len(visible) else []
-    found = dict.fromkeys(shown.frames.tolist(), np.zeros(0, np.int64))
-    found.update(zip(parent[start].tolist(), parts, strict=True))
-    return found
-
-
-def _all_lines(
-    shown: ShownGroups,
-    edges: GroupEdges,
-    drawings: dict[int, Wrapped],
-    place: Floats,
-    size: Floats,
-    sizes: GroupSizes,
-) -> tuple[Floats, Ints]:
-    """Return the lines of all edges, which are in the order of the groups."""
-    points, lengths = [np.zeros((0, 2))], [np.zeros(0, np.int64)]
-    for frame in np.unique(edges.group).tolist():
-        made = drawings[frame]
-        shift = place[frame] + [sizes.inset, sizes.head_of(frame) + sizes.inset]
-        shift[0] += (size[frame, 0] - 2 * sizes.inset - made.width) / 2
-        points.append(made.points + shift)
-        lengths.append(np.diff(made.ptr))
-    ptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-    return np.concatenate(points), ptr
+    members = dict.fromkeys(shown.frames.tolist(), np.zeros(0, np.int64))
+    members.update(zip(parent[start].tolist(), parts, strict=True))
+    return members

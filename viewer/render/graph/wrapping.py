@@ -7,7 +7,7 @@ column, and one to the outside goes down in the gap right of it, so none crosses
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import pairwise
 from math import inf, log
 
@@ -24,26 +24,6 @@ _START = 1.2  # half gaps above the members, where edges from outside begin
 _ASIDE = 14.0  # px from the middle of a member to where an edge from outside ends
 
 
-@dataclass(frozen=True, eq=False)
-class Wrapped:
-    """The drawing of a group. corners (n, 2): of the members, left and top.
-
-    points (p, 2): the lines of the edges, points[ptr[i] : ptr[i + 1]] is edge i.
-    """
-
-    corners: Floats
-    points: Floats
-    ptr: Ints
-    width: float
-    height: float
-
-
-def unwrapped(drawn: GraphLayout, size: Floats) -> Wrapped:
-    """Return a drawing as it is, without edges from or to the outside."""
-    corners = np.column_stack([drawn.x, drawn.y]) - size / 2
-    return Wrapped(corners, drawn.points, drawn.ptr, drawn.width, drawn.height)
-
-
 def wrapped(
     drawn: GraphLayout,
     size: Floats,
@@ -52,17 +32,15 @@ def wrapped(
     limits: tuple[float, float],
     layer_gap: float,
     node_gap: float,
-) -> Wrapped:
-    """Wrap the drawing of n members with m edges.
+) -> GraphLayout:
+    """Return the wrapped drawing of n members, with all of their m edges.
 
     drawn: of the edges between members alone. size (n, 2): width and height of the members. source,
     target (m): positions of members, -1 for the outside. limits: the wanted width to height; if
     that is 0, the height to width up to which nothing is wrapped.
     """
     if not len(size):
-        return Wrapped(
-            np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(len(source) + 1, np.int64), 0, 0
-        )
+        return replace(drawn, ptr=np.zeros(len(source) + 1, np.int64))
     layers = _Layers(drawn, size, layer_gap)
     comes, leaves = source < 0, target < 0
     gap = 2 * node_gap
@@ -78,7 +56,8 @@ def wrapped(
         lines[edge] = columns.line_out(int(source[edge]))
     ptr = np.concatenate([[0], np.cumsum([len(line) for line in lines], dtype=np.int64)])
     points = np.array([point for line in lines for point in line], np.float64).reshape(-1, 2)
-    return Wrapped(columns.corners, points, ptr.astype(np.int64), columns.width, columns.height)
+    x, y = (columns.corners + size / 2).T
+    return GraphLayout(x, y, points, ptr.astype(np.int64), columns.width, columns.height)
 
 
 class _Layers:
